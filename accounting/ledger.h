@@ -1,0 +1,104 @@
+// The books: exact, append-only integer intervals, one row each with holder and payer. Nothing here
+// decays. Rows are made by the engine as facts (`charged`); Ledger keeps their sums and refuses a row
+// that is already there. Threads: none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "core/text.h"
+
+namespace subak {
+
+// What a GPU-millisecond was. Values are durable: append only.
+enum class UsageState : std::uint8_t {
+  kUsed,        // bound to the terminal phase, paid by the account
+  kHeld,        // reserved and then bound, paid by the account
+  kHeldUnbound, // reserved and taken back: paid by the platform
+  kLost,        // on a node after its last good heartbeat: paid by the platform
+  kForeign,     // a GPU pod that was never admitted: paid by its namespace's account
+};
+template <>
+struct EnumText<UsageState> {
+  static constexpr std::array<std::string_view, 5> names{"used", "held", "held_unbound", "lost",
+                                                         "foreign"};
+};
+
+// One allocation: one pod of one job in one reservation. Unique with `from_ms`.
+struct AllocationId {
+  JobId job;
+  std::uint32_t rank = 0;
+  std::uint32_t attempt = 0;  // the job's reservations count up
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "attempt", attempt);
+  }
+  friend auto operator<=>(const AllocationId&, const AllocationId&) = default;
+};
+
+struct LedgerRow {
+  AllocationId allocation;
+  TimeMs from_ms = 0;
+  TimeMs to_ms = 0;           // > from_ms; empty intervals make no row
+  AccountId holder;           // whose job it is
+  AccountId payer;            // an account, kPlatform or kUnassigned
+  UsageState state = UsageState::kUsed;
+  NodeId node;
+  std::string product;
+  MilliGpu milligpu = 0;
+  std::uint64_t corrects = 0;  // fact number of the row that this one corrects, 0 = none
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "allocation", allocation);
+    v(2, "from_ms", from_ms);
+    v(3, "to_ms", to_ms);
+    v(4, "holder", holder);
+    v(5, "payer", payer);
+    v(6, "state", state);
+    v(7, "node", node);
+    v(8, "product", product);
+    v(9, "milligpu", milligpu);
+    v(10, "corrects", corrects);
+  }
+  GpuTime amount() const { return GpuTime::of(milligpu, to_ms - from_ms); }
+  friend bool operator==(const LedgerRow&, const LedgerRow&) = default;
+};
+
+// Sums by (payer, holder, state, product), and by node for the bill. Append-only.
+class Ledger {
+ public:
+  struct Key {
+    AccountId payer, holder;
+    UsageState state = UsageState::kUsed;
+    std::string product;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  void add(const LedgerRow& row);
+  std::uint64_t rows() const { return rows_; }
+  GpuTime total() const { return total_; }
+  GpuTime of_node(NodeId node) const;
+  const std::map<Key, GpuTime>& sums() const { return sums_; }
+  const std::map<NodeId, GpuTime>& node_sums() const { return by_node_; }
+  // Continues from a checkpoint.
+  void restore_sum(const Key& key, GpuTime amount);
+  void restore_node(NodeId node, GpuTime amount);
+  void restore_rows(std::uint64_t rows) { rows_ = rows; }
+
+ private:
+  std::map<Key, GpuTime> sums_;
+  std::map<NodeId, GpuTime> by_node_;
+  GpuTime total_;
+  std::uint64_t rows_ = 0;
+};
+
+}  // namespace subak

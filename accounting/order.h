@@ -1,0 +1,94 @@
+// Who is next among siblings: the order rules as pure functions over one tree node's children. The
+// queue walks the tree with them. Threads: none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "accounting/tree.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "core/text.h"
+
+namespace subak {
+
+// Values are durable (policy facts): append only.
+enum class OrderPolicy : std::uint8_t {
+  kTargetShare,  // the default: quota first, then alloc / target
+  kExact,        // decayed usage / shares alone, down the tree (Fair Tree's order with exact usage)
+  kUsageTick,    // Slurm's rule: decayed usage refreshed every 5 minutes (UsageTick)
+  kDrf,          // allocation / shares, no memory
+  kFifo,         // submit time
+};
+template <>
+struct EnumText<OrderPolicy> {
+  static constexpr std::array<std::string_view, 5> names{"target-share", "exact", "usage-tick", "drf",
+                                                         "fifo"};
+};
+
+// Constants of target-share, named so that they can be shown and simulated.
+struct TargetShareRule {
+  double gain = 32;  // target_i = s_i * clamp(1 + gain (1 - v_i / (s_i sum v)), lo, hi_i)
+  double lo = 0.5;   // nobody falls below this part of its share while others catch up
+                     // hi_i = (1 - lo (1 - s_i)) / s_i
+};
+
+// What the rule sees of one child with startable demand.
+struct Sibling {
+  AccountId id;
+  double shares = 0;
+  MilliGpu alloc = 0;        // held + running
+  MilliGpu quota = 0;
+  bool within_quota = false; // its next job would still be within quota, at every level below too
+  double surplus = 0;        // surplus + adjustment, decayed to now
+  double usage = 0;          // decayed usage to now (or as of the last tick for kUsageTick)
+  TimeMs submit_ms = 0;      // of its next job (kFifo)
+};
+
+// The sort key of each sibling: smaller first; ties by the second key, then id. Total order.
+struct OrderKey {
+  int band = 1;              // 0: within quota
+  double first = 0;
+  double second = 0;
+  AccountId id;
+  friend auto operator<=>(const OrderKey&, const OrderKey&) = default;
+};
+
+// Fills keys[i] for siblings[i]. Shares are normalised over these siblings; a sibling with shares 0
+// comes after all others. Source: docs/design (the order rule), and SchedMD's Fair Tree page for kExact.
+void order_keys(OrderPolicy policy, const TargetShareRule& rule, std::span<const Sibling> siblings,
+                std::span<OrderKey> keys);
+
+// The target of each sibling (parts of 1), as order_keys uses it; for explanations.
+std::vector<double> targets(const TargetShareRule& rule, std::span<const Sibling> siblings);
+
+// Slurm's 5-minute usage as a baseline: `usage_raw` decayed and charged once per period by the
+// recurrence of priority/multifactor (decay factor 1 - 0.693/h per second, rectangle rule). Matches
+// what a real slurmctld shows (tests/accounting/usage_tick_test.cc). Rates in milli-GPU.
+class UsageTick {
+ public:
+  UsageTick(DurationMs half_life_ms, DurationMs period_ms, bool charge_at_end, TimeMs start);
+  TimeMs next_tick_ms() const { return next_; }
+  void job_start(AccountId leaf, MilliGpu rate, TimeMs t);
+  void job_end(AccountId leaf, MilliGpu rate, TimeMs started, TimeMs t);
+  // Runs every tick due up to t.
+  void advance(const AccountTree& tree, TimeMs t);
+  double usage(AccountId id) const;  // as of the last tick (plus ends, if charge_at_end); account sums
+
+ private:
+  struct Job {
+    MilliGpu rate;
+    TimeMs start;
+  };
+  double decay_per_ms(DurationMs ms) const;
+  DurationMs half_life_ms_, period_ms_;
+  bool charge_at_end_;
+  TimeMs last_, next_;
+  std::vector<double> usage_;                 // by account id, leaves only before summing
+  std::vector<std::vector<Job>> running_;     // by leaf
+};
+
+}  // namespace subak

@@ -1,0 +1,153 @@
+// The account tree: shares, quota, limits, and for every node what it holds and runs now and its two
+// decayed meters. A start or end touches the leaf and its ancestors, nothing else.
+//
+// usage   everything the node's jobs reserved, from reservation to end, whoever pays;
+//         a parent is the sum of its children.
+// surplus max(0, allocation - quota), metered at each node by itself.
+//
+// Threads: none; owned by the engine. The tree never refuses a start (the engine has checked the
+// limits); structural edits return an Error that names the field.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "accounting/decay.h"
+#include "core/error.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "core/text.h"
+
+namespace subak {
+
+inline constexpr AccountId kRootAccount{1};
+// Holder and payer that are no node of the tree.
+inline constexpr AccountId kPlatform{0xffff'fffe};    // holds that ended unbound, lost nodes, ...
+inline constexpr AccountId kUnassigned{0xffff'fffd};  // namespaces of no account
+
+// One node as configured. Users are leaves made on first use; their path is "<account>/<user>".
+struct AccountSpec {
+  std::string path;             // "ml.vision", "ml.vision/ana"; "" is the root
+  bool user = false;
+  std::int64_t shares = 1;      // relative to its siblings; 0 = only when nobody else wants it
+  ProductAmounts quota;         // guaranteed GPUs; empty: for a user 0, for an account the sum of its
+                                // children's (0 for a leaf)
+  ProductAmounts limit;         // most GPUs at once; empty: none
+  std::string borrow;           // most above quota, as an amount; empty: unlimited
+  std::string lend;             // most that others may borrow; empty: unlimited
+  std::vector<std::string> namespaces;  // sorted; "ns" in every cluster or "cluster/ns"
+  bool held = false;            // account hold: nothing of it starts
+  bool draining = false;        // account drain: what runs ends, nothing new is accepted
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "path", path);
+    v(2, "user", user);
+    v(3, "shares", shares);
+    v(4, "quota", quota);
+    v(5, "limit", limit);
+    v(6, "borrow", borrow);
+    v(7, "lend", lend);
+    v(8, "namespaces", namespaces);
+    v(9, "held", held);
+    v(10, "draining", draining);
+  }
+  friend bool operator==(const AccountSpec&, const AccountSpec&) = default;
+};
+
+// Allocation of one product at one node, split by what it is.
+struct ProductLevel {
+  ProductId product;
+  MilliGpu held = 0;      // reserved, not yet bound
+  MilliGpu running = 0;   // bound
+  MilliGpu total() const { return held + running; }
+};
+
+// One node with its state. Ids index a dense vector; children are ordered by id.
+struct AccountNode {
+  AccountId id;
+  AccountId parent;                     // none for the root
+  std::uint32_t depth = 0;              // root 0
+  AccountSpec spec;
+  std::int64_t revision = 0;
+  bool removed = false;                 // kept for the ledger; never scheduled
+  std::vector<AccountId> children;      // live ones, by id
+  std::vector<ProductLevel> levels;     // by product
+  MilliGpu held = 0, running = 0;       // sums over products
+  std::vector<std::pair<ProductId, MilliGpu>> quota, limit;  // interned; product 0 = any
+  MilliGpu quota_total = 0;             // effective: own, or the sum of the children's
+  DecayedMeter usage, surplus;
+  DecayedMeter adjustment;              // of share edits; decays with the rest (rate always 0)
+  GpuTime usage_total;                  // undecayed usage up to usage_as_of
+  TimeMs usage_as_of = 0;
+  MilliGpu alloc() const { return held + running; }
+};
+
+class AccountTree {
+ public:
+  explicit AccountTree(DurationMs half_life_ms = 7 * kDayMs);
+  const DecayClock& clock() const { return clock_; }
+
+  // --- structure ---------------------------------------------------------------------------------
+  // Would set() accept this? Checks path syntax (labels [a-z0-9_-]+ joined by dots, parents exist,
+  // user under an account), ranges, duplicate namespaces, depth. `field` names are those of the spec.
+  std::optional<Error> check(const AccountSpec& spec) const;
+  // Creates or replaces the node `id`; check() has passed. `products` interns product names. A change of
+  // shares adds the adjustment that keeps (surplus + adjustment) / shares continuous at `now`.
+  void set(AccountId id, const AccountSpec& spec, std::int64_t revision, TimeMs now,
+           const std::vector<std::pair<ProductId, MilliGpu>>& quota,
+           const std::vector<std::pair<ProductId, MilliGpu>>& limit);
+  // Only when it has no live children and nothing allocated (the engine checks).
+  void remove(AccountId id);
+  AccountId find(std::string_view path) const;            // none if unknown or removed
+  AccountId find_namespace(std::string_view cluster, std::string_view ns) const;
+  const AccountNode& node(AccountId id) const;            // asserts that it exists
+  bool exists(AccountId id) const;
+  AccountId next_id() const;                              // the id that the next new node gets
+  std::vector<AccountId> preorder() const;                // live nodes, parents first, by id
+
+  // --- what is held and runs ---------------------------------------------------------------------
+  // A hold begins at the leaf (usage, surplus and held rise on the whole path).
+  void hold(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now);
+  // held -> running; usage does not change.
+  void bind(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now);
+  // Ends a hold (`was_running` false) or a meter.
+  void release(AccountId leaf, ProductId product, MilliGpu amount, bool was_running, TimeMs now);
+
+  // --- reads, in milli-GPU x ms or milli-GPU -----------------------------------------------------
+  double usage(AccountId id, TimeMs t) const;
+  double surplus(AccountId id, TimeMs t) const;           // without the adjustment
+  double sort_surplus(AccountId id, TimeMs t) const;      // surplus + adjustment
+  GpuTime usage_undecayed(AccountId id, TimeMs t) const;
+  // Of the node's allocation, how much its quota covers: sum over products of min(alloc_p, quota_p),
+  // plus what the "any" quota covers of the rest. `extra` is tried on top.
+  MilliGpu covered(const AccountNode& node, ProductId extra_product, MilliGpu extra) const;
+  // The first node on the path to the root whose limit would be exceeded by `amount` of `product`
+  // (product 0: checks only the any-limit); none if it is within all.
+  AccountId first_over_limit(AccountId leaf, ProductId product, MilliGpu amount) const;
+  // The first node on the path that is held; none if none is.
+  AccountId first_held(AccountId leaf) const;
+
+  // --- checkpoint --------------------------------------------------------------------------------
+  void restore_meters(AccountId id, const DecayedMeter::State& usage,
+                      const DecayedMeter::State& surplus, const DecayedMeter::State& adjustment,
+                      GpuTime usage_total, TimeMs usage_as_of);
+
+  // Bumped by every structural edit (shares, quota, limit, hold, children).
+  std::uint64_t structure_version() const { return structure_version_; }
+  void check_invariants() const;
+
+ private:
+  AccountNode& at(AccountId id);
+  DecayClock clock_;
+  std::vector<AccountNode> nodes_;                        // index = id
+  std::unordered_map<std::string, AccountId> by_path_;    // look-up only, never iterated
+  std::unordered_map<std::string, AccountId> by_namespace_;
+  std::uint64_t structure_version_ = 0;
+};
+
+}  // namespace subak

@@ -1,0 +1,63 @@
+# One way to declare a target, so that each folder's CMakeLists reads "this is what I am and what I need".
+#
+#   subak_library(<name> FOLDER <dir> SOURCES a.cc b.cc [DEPS subak::core ...] [PRIVATE_DEPS ...])
+#   subak_binary(<name> SOURCES main.cc [DEPS ...])
+#   subak_test(<name> SOURCES x_test.cc [DEPS ...] [LABELS ...] [TIMEOUT seconds])
+#
+# A library exports exactly one folder. Its include root holds a single link, <dir> -> source, so that
+# `#include "accounting/ledger.h"` resolves only in targets that list subak::accounting in their DEPS:
+# a forbidden include does not compile (tests/house proves it).
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+find_program(SUBAK_CCACHE ccache)
+if(SUBAK_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${SUBAK_CCACHE})
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  find_program(SUBAK_MOLD mold)
+  if(SUBAK_MOLD)
+    add_link_options(-fuse-ld=mold)
+  endif()
+endif()
+
+add_library(subak_flags INTERFACE)
+target_compile_options(subak_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+  # Decisions must not depend on how a build fuses multiply-adds (docs/design/0004).
+  -ffp-contract=off
+  -march=x86-64-v2)
+
+function(subak_library name)
+  cmake_parse_arguments(ARG "" "FOLDER" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  set(root ${CMAKE_BINARY_DIR}/include-roots/${name})
+  get_filename_component(parent ${root}/${ARG_FOLDER} DIRECTORY)
+  file(MAKE_DIRECTORY ${parent})
+  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${ARG_FOLDER} ${root}/${ARG_FOLDER} SYMBOLIC)
+  add_library(${name} STATIC ${ARG_SOURCES})
+  add_library(subak::${name} ALIAS ${name})
+  target_include_directories(${name} PUBLIC ${root})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPS} PRIVATE subak_flags ${ARG_PRIVATE_DEPS})
+endfunction()
+
+function(subak_binary name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE subak_flags ${ARG_DEPS})
+endfunction()
+
+function(subak_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE subak_flags ${ARG_DEPS} GTest::gtest GTest::gmock
+    GTest::gtest_main Threads::Threads)
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()

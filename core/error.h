@@ -1,0 +1,58 @@
+// Errors as values. The core throws nothing; every refusal names the field, what it was, and what it
+// should be, so that each edge can say it in its own way.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace subak {
+
+// A closed set; edges map it to gRPC status codes, HTTP codes and exit codes.
+enum class ErrorCode : unsigned char {
+  kInvalid,       // the value can never be right             INVALID_ARGUMENT     422
+  kNotFound,      // no such account, job, node                NOT_FOUND            404
+  kExists,        // the name is taken by another              ALREADY_EXISTS       409
+  kConflict,      // revision is not the current one           ABORTED              409
+  kPrecondition,  // right, but not in this state              FAILED_PRECONDITION  403
+  kDenied,        // not allowed for this caller               PERMISSION_DENIED    403
+  kExhausted,     // a named limit is reached                  RESOURCE_EXHAUSTED   429
+};
+
+std::string_view to_string(ErrorCode code);
+
+// A refusal. `field` is the path of the offending field ("quota.gpu"), `got` its value as given,
+// `want` what would be accepted. Either may be empty where it makes no sense.
+struct Error {
+  ErrorCode code = ErrorCode::kInvalid;
+  std::string field;
+  std::string got;
+  std::string want;
+
+  // "quota.gpu: was "-3", want a number of GPUs >= 0" in one line.
+  std::string message() const;
+  friend bool operator==(const Error&, const Error&) = default;
+};
+
+// A T or an Error. Check ok() before value(); both are asserted.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : v_(std::move(value)) {}              // NOLINT: implicit on purpose
+  Result(Error error) : v_(std::move(error)) {}          // NOLINT: implicit on purpose
+  bool ok() const { return v_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  const T& value() const& { return std::get<0>(v_); }
+  T& value() & { return std::get<0>(v_); }
+  T&& value() && { return std::get<0>(std::move(v_)); }
+  const Error& error() const { return std::get<1>(v_); }
+  const T& operator*() const { return value(); }
+  T& operator*() { return value(); }
+  const T* operator->() const { return &value(); }
+
+ private:
+  std::variant<T, Error> v_;
+};
+
+}  // namespace subak

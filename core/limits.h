@@ -1,0 +1,56 @@
+// Every limit of the service, by name. What happens when one is reached is written beside it and tested.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "core/quantity.h"
+
+namespace subak::limits {
+
+// Names and texts from outside. Longer: refused with the field and this number.
+inline constexpr std::size_t kMaxNameBytes = 253;      // Kubernetes object name
+inline constexpr std::size_t kMaxReasonBytes = 1024;   // --reason of an edit
+inline constexpr std::size_t kMaxAccountDepth = 16;    // levels below the root
+inline constexpr std::size_t kMaxAccounts = 100'000;   // accounts and users together: then refused
+inline constexpr std::size_t kMaxNamespacesPerAccount = 1024;
+
+// Jobs. More: the submission is refused with RESOURCE_EXHAUSTED; gated pods stay gated and are retried.
+inline constexpr std::size_t kMaxQueuedJobs = 1'000'000;
+inline constexpr std::uint32_t kMaxPodsPerJob = 10'000;
+inline constexpr std::int64_t kMaxGpusPerPod = 64;
+inline constexpr std::size_t kMaxSelectorTerms = 64;   // per pod, selectors + affinity + tolerations
+inline constexpr std::size_t kMaxBatchJobs = 1000;     // BatchCreateJobs
+inline constexpr MilliGpu kMaxMilliGpu = 1'000'000'000;  // 10^6 GPUs in any one quantity
+
+// One scheduling pass: bounded by counts, never by the clock. What is left waits for the next pass,
+// which is due at once.
+inline constexpr std::size_t kMaxStartsPerPass = 4096;
+inline constexpr std::size_t kMaxFitChecksPerPass = 65'536;
+
+// Fleet.
+inline constexpr std::size_t kMaxNodes = 200'000;
+inline constexpr std::size_t kMaxGpusPerNode = 64;
+
+// Shell. A full mailbox refuses: watches stop reading, mutations get RESOURCE_EXHAUSTED.
+inline constexpr std::size_t kLoopMailbox = 65'536;
+inline constexpr std::size_t kFollowerMailbox = 65'536;
+inline constexpr std::size_t kMaxBatchInputs = 4096;   // inputs of one turn
+inline constexpr std::size_t kMaxEffectBacklog = 65'536;  // per Effects stream, then it is closed
+
+// Webhook.
+inline constexpr std::size_t kMaxReviewBytes = 3u << 20;  // kube-apiserver's own body limit
+inline constexpr std::size_t kMaxHttpHeaderBytes = 32u << 10;
+inline constexpr DurationMs kHttpIdleMs = 90'000;
+inline constexpr DurationMs kHttpReadMs = 10'000;
+inline constexpr std::size_t kMaxHttpConnections = 4096;
+
+// Idempotency: a request id is remembered for this long, and at most this many of them.
+inline constexpr DurationMs kRequestIdLifeMs = kDayMs;
+inline constexpr std::size_t kMaxRequestIds = 1'000'000;
+
+// gRPC pages.
+inline constexpr std::int32_t kDefaultPageSize = 100;
+inline constexpr std::int32_t kMaxPageSize = 10'000;
+
+}  // namespace subak::limits

@@ -1,0 +1,38 @@
+// Every name that Subak writes into a cluster, in one place. Readers also accept kOlderPrefixes.
+#pragma once
+
+#include <string_view>
+
+namespace subak::names {
+
+inline constexpr std::string_view kPrefix = "subak.gpu/";
+inline constexpr std::string_view kGate = "subak.gpu/queue";
+inline constexpr std::string_view kManaged = "subak.gpu/managed";  // namespace label, "true"
+inline constexpr std::string_view kAccount = "subak.gpu/account";
+inline constexpr std::string_view kUser = "subak.gpu/user";
+inline constexpr std::string_view kJob = "subak.gpu/job";
+inline constexpr std::string_view kGangSize = "subak.gpu/gang-size";
+inline constexpr std::string_view kTopology = "subak.gpu/topology";
+inline constexpr std::string_view kSegment = "subak.gpu/segment";
+inline constexpr std::string_view kTimeLimit = "subak.gpu/time-limit";
+inline constexpr std::string_view kPriority = "subak.gpu/priority";
+inline constexpr std::string_view kPreemptible = "subak.gpu/preemptible";
+inline constexpr std::string_view kCheckpointInterval = "subak.gpu/checkpoint-interval";
+inline constexpr std::string_view kReplaceWithin = "subak.gpu/replace-within";
+inline constexpr std::string_view kStatus = "subak.gpu/status";
+inline constexpr std::string_view kSuspendedBy = "subak.gpu/suspended";
+
+// NVIDIA's names (k8s-device-plugin and gpu-feature-discovery documentation).
+inline constexpr std::string_view kNvidiaPrefix = "nvidia.com/";
+inline constexpr std::string_view kGpu = "nvidia.com/gpu";
+inline constexpr std::string_view kGpuShared = "nvidia.com/gpu.shared";
+inline constexpr std::string_view kMigPrefix = "nvidia.com/mig-";
+inline constexpr std::string_view kSharedSuffix = ".shared";
+inline constexpr std::string_view kLabelProduct = "nvidia.com/gpu.product";
+inline constexpr std::string_view kLabelCount = "nvidia.com/gpu.count";
+inline constexpr std::string_view kLabelClique = "nvidia.com/gpu.clique";
+inline constexpr std::string_view kLabelReplicas = "nvidia.com/gpu.replicas";
+inline constexpr std::string_view kLabelMigCapable = "nvidia.com/mig.capable";
+inline constexpr std::string_view kLabelMigStrategy = "nvidia.com/mig.strategy";
+
+}  // namespace subak::names

@@ -1,0 +1,79 @@
+// Integer quantities. Everything that is counted, promised or charged is an integer; floating point
+// lives in accounting/decay.h alone.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace subak {
+
+using TimeMs = std::int64_t;      // milliseconds since the Unix epoch, UTC
+using DurationMs = std::int64_t;  // milliseconds
+using MilliGpu = std::int64_t;    // 1000 = one whole GPU; a MIG slice is its memory units / the card's
+
+constexpr MilliGpu kMilliPerGpu = 1000;
+constexpr DurationMs kSecondMs = 1000;
+constexpr DurationMs kMinuteMs = 60 * kSecondMs;
+constexpr DurationMs kHourMs = 60 * kMinuteMs;
+constexpr DurationMs kDayMs = 24 * kHourMs;
+
+// An exact amount of GPU time in milli-GPU x ms, added in 128 bits (an int64 would overflow within
+// three years at 100,000 GPUs). Stored and shown as (GPU-seconds, rest), 0 <= rest < 1,000,000.
+// A value type; negative amounts are corrections. Never overflows for 10^9 GPUs over 10^9 years.
+class GpuTime {
+ public:
+  using Raw = __int128;
+  static constexpr std::int64_t kRawPerGpuSecond = 1'000'000;
+
+  constexpr GpuTime() = default;
+  constexpr static GpuTime of(MilliGpu rate, DurationMs duration) {
+    return GpuTime(static_cast<Raw>(rate) * duration);
+  }
+  constexpr static GpuTime from_parts(std::int64_t gpu_seconds, std::int64_t rest) {
+    return GpuTime(static_cast<Raw>(gpu_seconds) * kRawPerGpuSecond + rest);
+  }
+  // Whole GPU-seconds, rounded towards minus infinity, and what is left over.
+  constexpr std::int64_t gpu_seconds() const {
+    return static_cast<std::int64_t>((raw_ - rest()) / kRawPerGpuSecond);
+  }
+  constexpr std::int64_t rest() const {
+    const auto r = static_cast<std::int64_t>(raw_ % kRawPerGpuSecond);
+    return r < 0 ? r + kRawPerGpuSecond : r;
+  }
+  constexpr double gpu_hours() const { return static_cast<double>(raw_) / 3.6e9; }
+  constexpr Raw raw() const { return raw_; }
+  constexpr bool is_zero() const { return raw_ == 0; }
+
+  constexpr GpuTime& operator+=(GpuTime o) { raw_ += o.raw_; return *this; }
+  constexpr GpuTime& operator-=(GpuTime o) { raw_ -= o.raw_; return *this; }
+  friend constexpr GpuTime operator+(GpuTime a, GpuTime b) { return a += b; }
+  friend constexpr GpuTime operator-(GpuTime a, GpuTime b) { return a -= b; }
+  friend constexpr bool operator==(GpuTime a, GpuTime b) { return a.raw_ == b.raw_; }
+  friend constexpr auto operator<=>(GpuTime a, GpuTime b) { return a.raw_ <=> b.raw_; }
+
+ private:
+  constexpr explicit GpuTime(Raw raw) : raw_(raw) {}
+  Raw raw_ = 0;
+};
+
+// A GPU amount of one product as people and facts write it: product "gpu" means any product.
+struct ProductAmount {
+  std::string product;
+  MilliGpu milligpu = 0;
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "product", product);
+    v(2, "milligpu", milligpu);
+  }
+  friend bool operator==(const ProductAmount&, const ProductAmount&) = default;
+};
+
+// Sorted by product, each product once, no zero meaning "none": an empty list is "not set".
+using ProductAmounts = std::vector<ProductAmount>;
+
+inline constexpr char kAnyProduct[] = "gpu";
+
+}  // namespace subak

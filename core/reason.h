@@ -1,0 +1,61 @@
+// Why a job does not start. One closed vocabulary for `why`, events, metrics and conditions; Kueue's
+// reason tokens where they fit (KEP-10852 of kubernetes-sigs/kueue), ours where it has none.
+// Structural reasons come before capacity, capacity before order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/text.h"
+
+namespace subak {
+
+// Values are durable (facts carry them): append only.
+enum class ReasonToken : std::uint8_t {
+  kNone,                     // nothing binds: it starts in the next pass
+  kOnHold,                   // held by a user or an operator, or its account is
+  kGangIncomplete,           // fewer pods seen than the gang needs
+  kWaitingForNodes,          // its cluster's list is not complete
+  kMisconfigured,            // can never start as written
+  kNoMatchingFlavor,         // no node has the product, labels or tolerated taints asked for
+  kExceedsFleet,             // even the empty fleet could not hold it
+  kExceedsMaxQuota,          // more than a limit on its path allows at all
+  kWaitingForQuota,          // a limit on its path is reached now
+  kWaitingForCapacity,       // not enough free GPUs of the kind
+  kTopologyPlacementFailed,  // enough free GPUs, but not together as asked
+  kMigGeometry,              // enough free memory units, but no slice of the profile
+  kNodeResources,            // GPUs are free, CPU, memory, pod slots or host ports are not
+  kNodeConditions,           // matching nodes are not ready, cordoned or drained
+  kReservedForOther,         // free GPUs are kept for a job that has waited longest
+  kOutranked,                // others come first in the fair-share order and the rest is taken
+  kWaitingForPreemptedWorkloads,
+  kPendingEvaluation,        // not looked at yet: a pass is due
+};
+
+template <>
+struct EnumText<ReasonToken> {
+  static constexpr std::array<std::string_view, 18> names{
+      "None",             "OnHold",           "GangIncomplete",
+      "WaitingForNodes",  "Misconfigured",    "NoMatchingFlavor",
+      "ExceedsFleet",     "ExceedsMaxQuota",  "WaitingForQuota",
+      "WaitingForCapacity", "TopologyPlacementFailed", "MigGeometry",
+      "NodeResources",    "NodeConditions",   "ReservedForOther",
+      "Outranked",        "WaitingForPreemptedWorkloads", "PendingEvaluation"};
+};
+
+// One binding constraint: what it is, how much is needed and there, and who or what is in the way.
+struct Reason {
+  ReasonToken token = ReasonToken::kNone;
+  std::string subject;       // account path, product, label or resource that it is about
+  std::int64_t need = 0;     // in the subject's own unit (milli-GPU, pods, bytes)
+  std::int64_t have = 0;
+  std::string detail;        // one sentence for a person
+  std::vector<std::string> blockers;  // jobs or nodes by name, at most 8
+
+  friend bool operator==(const Reason&, const Reason&) = default;
+};
+
+}  // namespace subak

@@ -1,0 +1,227 @@
+// The plain-text form shared by inputs, facts, scenario files, recorded traces and logs.
+//
+// A record is a struct with a member template
+//     template <class V> void fields(V& v) { v(1, "job", job); v(2, "pods", pods); }
+// which names each field once, with the number that its durable form uses (proto/subak/fact/v1).
+// The same list drives this text form, the protobuf wire form (server/store/codec.h) and equality in
+// tests, so the three cannot disagree.
+//
+// Grammar:  record  := name=value (" " name=value)*      fields at their default are left out
+//           value   := atom | "quoted\n" | [value,value] | {record}
+// The writer emits fields in declaration order and one canonical spelling, so equal records have equal
+// bytes. The reader accepts fields in any order and refuses unknown names.
+// Threads: pure functions, no shared state.
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/error.h"
+#include "core/ids.h"
+
+namespace subak {
+
+// Specialise for each enum that appears in a record: its spellings, indexed by value. Values are
+// durable: never reorder, only append.
+template <class E>
+struct EnumText;  // static constexpr std::array<std::string_view, N> names;
+
+template <class E>
+constexpr std::string_view enum_name(E e) {
+  const auto i = static_cast<std::size_t>(e);
+  return i < EnumText<E>::names.size() ? EnumText<E>::names[i] : std::string_view("?");
+}
+template <class E>
+constexpr std::optional<E> enum_from(std::string_view name) {
+  for (std::size_t i = 0; i < EnumText<E>::names.size(); ++i) {
+    if (EnumText<E>::names[i] == name) return static_cast<E>(i);
+  }
+  return std::nullopt;
+}
+
+template <class T>
+concept IsVector = requires { typename T::value_type; typename T::allocator_type; } &&
+                   !std::same_as<T, std::string>;
+template <class T>
+concept IsSmallId = requires(T t) { typename T::rep; { t.value } -> std::convertible_to<std::uint64_t>; };
+
+namespace text {
+
+// Appends an atom if it needs no quotes, else its quoted form. Empty strings are written "".
+void write_string(std::string& out, std::string_view value);
+
+// A cursor over one record. On the first mistake it keeps an Error and every later call is a no-op.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : rest_(text) {}
+  bool ok() const { return !error_; }
+  const std::optional<Error>& error() const { return error_; }
+  void fail(std::string_view field, std::string_view got, std::string_view want);
+
+  void skip_blanks();
+  bool at_end();
+  bool accept(char c);                   // skips blanks first
+  std::string_view read_name();          // up to '='; consumes the '='
+  std::string read_string(std::string_view field);   // atom or quoted
+  std::string_view rest() const { return rest_; }
+
+ private:
+  std::string_view rest_;
+  std::optional<Error> error_;
+};
+
+std::string job_id_text(JobId id);  // "3-1042"
+std::optional<JobId> parse_job_id(std::string_view text);
+
+template <class T>
+void write_value(std::string& out, const T& value);
+template <class T>
+void read_value(Reader& in, std::string_view field, T& value);
+
+// Field visitor that appends " name=value" for each field that differs from its default.
+struct FieldWriter {
+  std::string& out;
+  bool first = true;
+  template <class T>
+  void operator()(int, std::string_view name, const T& value) {
+    if (value == T{}) return;
+    if (!first) out += ' ';
+    first = false;
+    out += name;
+    out += '=';
+    write_value(out, value);
+  }
+};
+
+// Field visitor that fills the one field whose name was read.
+struct FieldReader {
+  Reader& in;
+  std::string_view name;
+  bool found = false;
+  template <class T>
+  void operator()(int, std::string_view field, T& value) {
+    if (found || field != name) return;
+    found = true;
+    read_value(in, field, value);
+  }
+};
+
+template <class T>
+void read_fields(Reader& in, T& record, char close) {
+  while (in.ok() && !(close == 0 ? in.at_end() : in.accept(close))) {
+    const std::string_view name = in.read_name();
+    if (!in.ok()) return;
+    FieldReader reader{in, name};
+    record.fields(reader);
+    if (!reader.found) in.fail(name, "", "is not a field of this record");
+  }
+}
+
+template <class T>
+void write_value(std::string& out, const T& value) {
+  if constexpr (std::same_as<T, bool>) {
+    out += value ? "true" : "false";
+  } else if constexpr (std::same_as<T, JobId>) {
+    out += job_id_text(value);
+  } else if constexpr (IsSmallId<T>) {
+    out += std::to_string(value.value);
+  } else if constexpr (std::is_enum_v<T>) {
+    out += enum_name(value);
+  } else if constexpr (std::integral<T>) {
+    out += std::to_string(value);
+  } else if constexpr (std::floating_point<T>) {
+    std::array<char, 32> buf{};
+    const auto end = std::to_chars(buf.data(), buf.data() + buf.size(), value).ptr;
+    out.append(buf.data(), end);
+  } else if constexpr (std::same_as<T, std::string>) {
+    write_string(out, value);
+  } else if constexpr (IsVector<T>) {
+    out += '[';
+    bool first = true;
+    for (const auto& item : value) {
+      if (!first) out += ',';
+      first = false;
+      write_value(out, item);
+    }
+    out += ']';
+  } else {
+    out += '{';
+    FieldWriter writer{out};
+    const_cast<T&>(value).fields(writer);  // fields() is written once, for readers and writers
+    out += '}';
+  }
+}
+
+template <class T>
+void read_number(Reader& in, std::string_view field, T& value) {
+  const std::string s = in.read_string(field);
+  if (!in.ok()) return;
+  const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), value);
+  if (ec != std::errc() || end != s.data() + s.size()) in.fail(field, s, "want a number in range");
+}
+
+template <class T>
+void read_value(Reader& in, std::string_view field, T& value) {
+  if constexpr (std::same_as<T, bool>) {
+    const std::string s = in.read_string(field);
+    if (s != "true" && s != "false") in.fail(field, s, "want true or false");
+    value = s == "true";
+  } else if constexpr (std::same_as<T, JobId>) {
+    const std::string s = in.read_string(field);
+    const auto id = parse_job_id(s);
+    if (!id) in.fail(field, s, "want a job id such as 1-42");
+    value = id.value_or(JobId());
+  } else if constexpr (IsSmallId<T>) {
+    read_number(in, field, value.value);
+  } else if constexpr (std::is_enum_v<T>) {
+    const std::string s = in.read_string(field);
+    const auto e = enum_from<T>(s);
+    if (!e) in.fail(field, s, "is not one of its values");
+    value = e.value_or(T{});
+  } else if constexpr (std::integral<T> || std::floating_point<T>) {
+    read_number(in, field, value);
+  } else if constexpr (std::same_as<T, std::string>) {
+    value = in.read_string(field);
+  } else if constexpr (IsVector<T>) {
+    value.clear();
+    if (!in.accept('[')) return in.fail(field, "", "want a list in [ ]");
+    if (in.accept(']')) return;
+    do {
+      read_value(in, field, value.emplace_back());
+    } while (in.ok() && in.accept(','));
+    if (in.ok() && !in.accept(']')) in.fail(field, "", "want , or ] in a list");
+  } else {
+    if (!in.accept('{')) return in.fail(field, "", "want a record in { }");
+    read_fields(in, value, '}');
+  }
+}
+
+}  // namespace text
+
+// The canonical text of one record, without a leading kind name.
+template <class T>
+std::string to_text(const T& record) {
+  std::string out;
+  text::FieldWriter writer{out};
+  const_cast<T&>(record).fields(writer);
+  return out;
+}
+
+// Reads one record; the error names the field.
+template <class T>
+Result<T> from_text(std::string_view line) {
+  text::Reader in(line);
+  T record{};
+  text::read_fields(in, record, 0);
+  if (!in.ok()) return *in.error();
+  return record;
+}
+
+}  // namespace subak

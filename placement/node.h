@@ -1,0 +1,92 @@
+// A node as the fleet knows it. Plain records: they travel in inputs and facts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "placement/request.h"
+
+namespace subak {
+
+// Configured MIG slices of one profile, over all GPUs of the node.
+struct MigSlices {
+  std::string profile;       // "1g.10gb"
+  std::int64_t count = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "profile", profile);
+    v(2, "count", count);
+  }
+  friend bool operator==(const MigSlices&, const MigSlices&) = default;
+};
+
+// Built by an edge from `kubectl get nodes -o json`, a watch or a fleet CSV. A node has one product
+// (nvidia.com/gpu.product without -SHARED or -MIG-... suffixes); its GPUs are whole, shared R ways, or
+// cut into MIG slices. `gpus` counts physical GPUs and is what "installed" means.
+struct NodeSpec {
+  std::string name;
+  std::string product;              // empty: no GPUs
+  std::int64_t gpus = 0;            // physical GPUs, at most limits::kMaxGpusPerNode
+  std::int64_t unhealthy_gpus = 0;  // capacity - allocatable: installed, not usable
+  std::int64_t replicas = 0;        // time-slicing: R > 1 replicas per GPU; 0 or 1 = not shared
+  std::int64_t mig_gpus = 0;        // GPUs cut into MIG slices (the rest is whole)
+  std::vector<MigSlices> mig;       // what those are configured to
+  std::string clique;               // nvidia.com/gpu.clique, empty = none
+  std::string rack;                 // topology label, empty = clique or none
+  std::int64_t gpus_per_domain = 0; // NVLink inside the node: 0 = all of it, 4 = two halves of a 2x4 box
+  std::int64_t cpu_milli = 0;       // allocatable; 0 = unknown, never the constraint
+  std::int64_t memory_bytes = 0;
+  std::int64_t pod_slots = 0;
+  std::vector<ResourceCount> extended;
+  std::vector<Label> labels;        // sorted by key
+  std::vector<Taint> taints;
+  bool ready = true;
+  bool unschedulable = false;       // cordoned
+  TimeMs not_ready_since_ms = 0;    // last good heartbeat, when !ready
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "name", name);
+    v(2, "product", product);
+    v(3, "gpus", gpus);
+    v(4, "unhealthy_gpus", unhealthy_gpus);
+    v(5, "replicas", replicas);
+    v(6, "mig_gpus", mig_gpus);
+    v(7, "mig", mig);
+    v(8, "clique", clique);
+    v(9, "rack", rack);
+    v(10, "gpus_per_domain", gpus_per_domain);
+    v(11, "cpu_milli", cpu_milli);
+    v(12, "memory_bytes", memory_bytes);
+    v(13, "pod_slots", pod_slots);
+    v(14, "extended", extended);
+    v(15, "labels", labels);
+    v(16, "taints", taints);
+    // Stored inverted so that the usual node writes nothing.
+    bool not_ready = !ready;
+    v(17, "not_ready", not_ready);
+    ready = !not_ready;
+    v(18, "unschedulable", unschedulable);
+    v(19, "not_ready_since_ms", not_ready_since_ms);
+  }
+  friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
+};
+
+// Where one pod of a gang is: a node, which of its GPUs, and what it costs.
+struct PodSlot {
+  NodeId node;
+  std::uint64_t gpu_mask = 0;  // GPU indexes on the node; 0 for MIG slices and pods without GPU
+  MilliGpu milligpu = 0;       // the charge: 1000 per GPU, floor(1000/R), or the slices' memory units
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "node", node);
+    v(2, "gpu_mask", gpu_mask);
+    v(3, "milligpu", milligpu);
+  }
+  friend bool operator==(const PodSlot&, const PodSlot&) = default;
+};
+
+}  // namespace subak

@@ -1,0 +1,200 @@
+// What a job asks of the fleet: pods in rank order, each with its own Kubernetes constraints, and how
+// close together their GPUs must be. Plain records: they travel in inputs and facts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/quantity.h"
+#include "core/text.h"
+
+namespace subak {
+
+enum class GpuKind : std::uint8_t {
+  kNone,      // no GPU: takes CPU, memory and a pod slot only
+  kWhole,     // nvidia.com/gpu
+  kShared,    // nvidia.com/gpu.shared: one replica of a time-sliced GPU
+  kMig,       // nvidia.com/mig-<profile>
+  kFraction,  // `milligpu` thousandths of one GPU (traces and API jobs)
+};
+template <>
+struct EnumText<GpuKind> {
+  static constexpr std::array<std::string_view, 5> names{"none", "whole", "shared", "mig",
+                                                         "fraction"};
+};
+
+// Where the GPUs of the gang must be together (key subak.gpu/topology).
+enum class Topology : std::uint8_t {
+  kAny,              // anywhere
+  kNode,             // all pods of the gang (or segment) on one node
+  kNvlink,           // inside one NVLink domain: half node, node or clique
+  kNvlinkExclusive,  // as kNvlink, and nobody else uses that domain meanwhile
+  kRack,             // inside one rack or clique
+};
+template <>
+struct EnumText<Topology> {
+  static constexpr std::array<std::string_view, 5> names{"any", "node", "nvlink",
+                                                         "nvlink-exclusive", "rack"};
+};
+
+struct Label {
+  std::string key;
+  std::string value;
+  template <class V>
+  void fields(V& v) {
+    v(1, "key", key);
+    v(2, "value", value);
+  }
+  friend auto operator<=>(const Label&, const Label&) = default;
+};
+
+// One matchExpression of a nodeSelectorTerm: In, NotIn, Exists, DoesNotExist, Gt, Lt. A key of
+// "metadata.name" (matchFields) tests the node's name.
+struct Requirement {
+  std::string key;
+  std::string op;
+  std::vector<std::string> values;
+  template <class V>
+  void fields(V& v) {
+    v(1, "key", key);
+    v(2, "op", op);
+    v(3, "values", values);
+  }
+  friend bool operator==(const Requirement&, const Requirement&) = default;
+};
+
+// requiredDuringScheduling node affinity: terms are ORed, the requirements of one term are ANDed. A
+// term without requirements matches nothing (as kube-scheduler has it).
+struct AffinityTerm {
+  std::vector<Requirement> requirements;
+  template <class V>
+  void fields(V& v) {
+    v(1, "requirements", requirements);
+  }
+  friend bool operator==(const AffinityTerm&, const AffinityTerm&) = default;
+};
+
+struct Toleration {
+  std::string key;       // empty with Exists: every taint
+  std::string op;        // "" = Equal, or Exists
+  std::string value;
+  std::string effect;    // empty: every effect
+  template <class V>
+  void fields(V& v) {
+    v(1, "key", key);
+    v(2, "op", op);
+    v(3, "value", value);
+    v(4, "effect", effect);
+  }
+  friend bool operator==(const Toleration&, const Toleration&) = default;
+};
+
+struct Taint {
+  std::string key;
+  std::string value;
+  std::string effect;  // NoSchedule, NoExecute, PreferNoSchedule (the last never blocks)
+  template <class V>
+  void fields(V& v) {
+    v(1, "key", key);
+    v(2, "value", value);
+    v(3, "effect", effect);
+  }
+  friend bool operator==(const Taint&, const Taint&) = default;
+};
+
+struct HostPort {
+  std::int32_t port = 0;
+  std::string protocol;  // "" = TCP
+  std::string host_ip;   // "" = 0.0.0.0, which clashes with every address
+  template <class V>
+  void fields(V& v) {
+    v(1, "port", port);
+    v(2, "protocol", protocol);
+    v(3, "host_ip", host_ip);
+  }
+  friend bool operator==(const HostPort&, const HostPort&) = default;
+};
+
+// A count of an extended resource that is not a GPU kind (RDMA NICs and the like).
+struct ResourceCount {
+  std::string name;
+  std::int64_t count = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "name", name);
+    v(2, "count", count);
+  }
+  friend bool operator==(const ResourceCount&, const ResourceCount&) = default;
+};
+
+// What one pod takes from its node.
+struct PodShape {
+  GpuKind kind = GpuKind::kNone;
+  std::int64_t gpus = 0;              // whole GPUs, replicas or slices per pod, by kind
+  MilliGpu milligpu = 0;              // only kFraction: thousandths of one GPU, 1..999
+  std::string profile;                // only kMig: "1g.10gb"
+  std::vector<std::string> products;  // allowed GPU products; empty = any
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_bytes = 0;
+  std::vector<ResourceCount> extended;
+  std::vector<Label> node_selector;
+  std::vector<AffinityTerm> affinity;
+  std::vector<Toleration> tolerations;
+  std::vector<HostPort> host_ports;
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "kind", kind);
+    v(2, "gpus", gpus);
+    v(3, "milligpu", milligpu);
+    v(4, "profile", profile);
+    v(5, "products", products);
+    v(6, "cpu_milli", cpu_milli);
+    v(7, "memory_bytes", memory_bytes);
+    v(8, "extended", extended);
+    v(9, "node_selector", node_selector);
+    v(10, "affinity", affinity);
+    v(11, "tolerations", tolerations);
+    v(12, "host_ports", host_ports);
+  }
+  friend bool operator==(const PodShape&, const PodShape&) = default;
+};
+
+// `count` consecutive ranks with the same shape.
+struct PodGroup {
+  std::uint32_t count = 1;
+  PodShape shape;
+  template <class V>
+  void fields(V& v) {
+    v(1, "count", count);
+    v(2, "shape", shape);
+  }
+  friend bool operator==(const PodGroup&, const PodGroup&) = default;
+};
+
+// The whole gang, ranks 0..N-1 in the order of its groups. Whole or not at all.
+struct GangRequest {
+  std::vector<PodGroup> groups;
+  Topology topology = Topology::kAny;
+  bool prefer = false;        // topology is a wish: fall back to kAny
+  std::uint32_t segment = 0;  // each N consecutive pods share one domain; 0 = the whole gang does
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "groups", groups);
+    v(2, "topology", topology);
+    v(3, "prefer", prefer);
+    v(4, "segment", segment);
+  }
+  std::uint32_t pods() const {
+    std::uint32_t n = 0;
+    for (const PodGroup& g : groups) n += g.count;
+    return n;
+  }
+  friend bool operator==(const GangRequest&, const GangRequest&) = default;
+};
+
+}  // namespace subak

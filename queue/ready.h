@@ -1,0 +1,86 @@
+// Who next: the jobs that could start, and the walk down the account tree that picks among them.
+//
+// Jobs of one leaf with one shape wait in one line (class, then submit time, then id). Each tree node
+// knows which shapes wait below it, so a pass looks only where something could fit: its cost follows
+// what changed, not what waits. Nothing is popped: a job leaves by remove().
+//
+// Threads: none; owned by the engine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "accounting/order.h"
+#include "accounting/tree.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+
+namespace subak {
+
+struct ReadyJob {
+  JobId id;
+  AccountId leaf;        // the user's node (or an account, for jobs without a user)
+  ShapeId shape;
+  std::int32_t priority = 0;   // class value: higher first, within its team
+  TimeMs submit_ms = 0;
+  MilliGpu milligpu = 0;       // least cost of the gang, for the quota band and limits
+};
+
+class ReadyQueue {
+ public:
+  ReadyQueue();
+  ~ReadyQueue();
+  void add(const ReadyJob& job);
+  void remove(JobId id);
+  bool contains(JobId id) const;
+  std::size_t size() const;
+  // Shapes that anything waits for, by id.
+  std::vector<ShapeId> waiting_shapes() const;
+  // The job of this shape that has waited longest (submit time, then id).
+  std::optional<JobId> oldest(ShapeId shape) const;
+  // Jobs of this leaf in line order, for lists and explanations.
+  std::vector<JobId> line(AccountId leaf) const;
+  // Queued milli-GPU and jobs at or below a node.
+  MilliGpu queued_milligpu(AccountId node) const;
+  std::size_t queued_jobs(AccountId node) const;
+
+  // One pass at one instant. The walk at each tree node: children with startable demand, ordered by
+  // order_keys(); users of one account first by the highest class among their next jobs. While the
+  // instant stands, starting a job changes only allocations, so keys are kept and re-made on its path.
+  class Pass {
+   public:
+    // Everything referenced outlives the pass. `tick` only for OrderPolicy::kUsageTick.
+    Pass(const ReadyQueue& queue, const AccountTree& tree, OrderPolicy policy,
+         const TargetShareRule& rule, const UsageTick* tick, TimeMs now);
+    ~Pass();
+    // The neediest job that is not blocked; none when nothing startable is left.
+    std::optional<JobId> next();
+    // Its hold is in the tree and it left the queue: re-key its path.
+    void started(JobId id, AccountId leaf);
+    // No job of this shape fits any more in this pass.
+    void block_shape(ShapeId shape);
+    // This one job is passed over for this pass (its own limit, a lost race).
+    void block_job(JobId id);
+    // Jobs of at least `milligpu` at or below this node are passed over (a limit is reached).
+    void block_account(AccountId node, MilliGpu milligpu);
+
+   private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+  };
+
+  // The whole order as the next pass would take it if everything fitted, at most `most` jobs: what
+  // `queue` shows. Allocation grows as it goes, as it would.
+  std::vector<JobId> order(const AccountTree& tree, OrderPolicy policy, const TargetShareRule& rule,
+                           const UsageTick* tick, TimeMs now, std::size_t most) const;
+  void check_invariants() const;
+
+ private:
+  friend class Pass;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace subak
