@@ -24,7 +24,7 @@ constexpr DurationMs kDayMs = 24 * kHourMs;
 // A value type; negative amounts are corrections. Never overflows for 10^9 GPUs over 10^9 years.
 class GpuTime {
  public:
-  using Raw = __int128;
+  __extension__ typedef __int128 Raw;
   static constexpr std::int64_t kRawPerGpuSecond = 1'000'000;
 
   constexpr GpuTime() = default;
