@@ -1,0 +1,512 @@
+// Facts: what we decided and stand by. Numbered from 1 without gaps, durable, versioned, append-only:
+// the state is the fold of the facts and of nothing else. Engine::apply makes them, Engine::evolve
+// applies them (also at recovery and in the follower), the store keeps them as protobuf
+// (proto/subak/fact/v1/fact.proto has the same field numbers; a test compares).
+//
+// Evolution: fields are only added; a new kind is written only after `admin finalize`; an unknown kind
+// stops start-up. The position in fact::Body is the durable kind number minus 1: append only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "accounting/ledger.h"
+#include "accounting/tree.h"
+#include "core/error.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "engine/input.h"
+#include "placement/node.h"
+#include "placement/request.h"
+#include "queue/job.h"
+
+namespace subak {
+
+// Who asked for it and why: part of every edit, so that the audit log is a reading of the facts.
+struct EditStamp {
+  std::string actor;
+  std::string reason;
+  std::string request_id;
+  template <class V>
+  void fields(V& v) {
+    v(1, "actor", actor);
+    v(2, "reason", reason);
+    v(3, "request_id", request_id);
+  }
+  friend bool operator==(const EditStamp&, const EditStamp&) = default;
+};
+
+// A GpuTime as it is stored.
+struct StoredGpuTime {
+  std::int64_t gpu_seconds = 0;
+  std::int64_t rest = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "gpu_seconds", gpu_seconds);
+    v(2, "rest", rest);
+  }
+  static StoredGpuTime of(GpuTime t) { return {t.gpu_seconds(), t.rest()}; }
+  GpuTime get() const { return GpuTime::from_parts(gpu_seconds, rest); }
+  friend bool operator==(const StoredGpuTime&, const StoredGpuTime&) = default;
+};
+
+namespace fact {
+
+struct ClusterSet {
+  static constexpr std::string_view kName = "cluster_set";
+  ClusterId id;
+  std::string name;
+  Mode mode = Mode::kObserve;
+  std::vector<NamespaceMode> namespaces;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "name", name);
+    v(3, "mode", mode);
+    v(4, "namespaces", namespaces);
+    v(5, "edit", edit);
+  }
+};
+
+// Whether a cluster's list is complete, and whether its fleet is owned (imported) or watched.
+struct ClusterSynced {
+  static constexpr std::string_view kName = "cluster_synced";
+  ClusterId id;
+  bool synced = false;
+  bool owned = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "synced", synced);
+    v(3, "owned", owned);
+  }
+};
+
+// What we take a node to be from now on (and so what is installed).
+struct NodeSet {
+  static constexpr std::string_view kName = "node_set";
+  NodeId id;
+  ClusterId cluster;
+  NodeSpec spec;
+  bool drained = false;
+  EditStamp edit;  // of an import or drain; empty when observed
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "cluster", cluster);
+    v(3, "spec", spec);
+    v(4, "drained", drained);
+    v(5, "edit", edit);
+  }
+};
+
+struct NodeRemoved {
+  static constexpr std::string_view kName = "node_removed";
+  NodeId id;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+  }
+};
+
+struct PolicySet {
+  static constexpr std::string_view kName = "policy_set";
+  Policy policy;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "policy", policy);
+    v(2, "edit", edit);
+  }
+};
+
+struct AccountSet {
+  static constexpr std::string_view kName = "account_set";
+  AccountId id;
+  AccountSpec spec;
+  std::int64_t revision = 0;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "spec", spec);
+    v(3, "revision", revision);
+    v(4, "edit", edit);
+  }
+};
+
+struct AccountDeleted {
+  static constexpr std::string_view kName = "account_deleted";
+  AccountId id;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "edit", edit);
+  }
+};
+
+// An edit that was refused, for the audit log; changes nothing.
+struct EditRefused {
+  static constexpr std::string_view kName = "edit_refused";
+  std::string what;     // the input's kind
+  std::string subject;  // account path, job, cluster
+  std::string error;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "what", what);
+    v(2, "subject", subject);
+    v(3, "error", error);
+    v(4, "edit", edit);
+  }
+};
+
+// A job exists. Its state is kQueued, kHeld, or kIncomplete (pods follow as PodAdded); kForeign and
+// kAdopted jobs start in kRunning and their pods are bound by PodAdded.
+struct JobCreated {
+  static constexpr std::string_view kName = "job_created";
+  JobId id;
+  JobOrigin origin = JobOrigin::kApi;
+  JobState state = JobState::kIncomplete;
+  AccountId leaf;           // the user's node, else the account; kUnassigned if of no account
+  std::string name;         // free text of an API job, "ns/gang" of pods
+  GangRequest request;      // pods: topology, prefer, segment only until complete
+  std::uint32_t gang_size = 0;
+  std::int32_t priority = 0;
+  DurationMs time_limit_ms = 0;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "origin", origin);
+    v(3, "state", state);
+    v(4, "leaf", leaf);
+    v(5, "name", name);
+    v(6, "request", request);
+    v(7, "gang_size", gang_size);
+    v(8, "priority", priority);
+    v(9, "time_limit_ms", time_limit_ms);
+    v(10, "edit", edit);
+  }
+  friend bool operator==(const JobCreated&, const JobCreated&) = default;
+};
+
+// One pod joins a job. With `bound` it already sits on `slot` (foreign, adopted).
+struct PodAdded {
+  static constexpr std::string_view kName = "pod_added";
+  JobId job;
+  std::uint32_t rank = 0;
+  std::string uid;
+  std::string name;  // "namespace/name"
+  PodShape shape;
+  bool controlled = false;
+  bool bound = false;
+  PodSlot slot;
+  TimeMs bound_at_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "uid", uid);
+    v(4, "name", name);
+    v(5, "shape", shape);
+    v(6, "controlled", controlled);
+    v(7, "bound", bound);
+    v(8, "slot", slot);
+    v(9, "bound_at_ms", bound_at_ms);
+  }
+};
+
+// A job changes state by the table of queue/job.h. `cancelling` asks for its pods to be evicted first.
+struct JobMoved {
+  static constexpr std::string_view kName = "job_moved";
+  JobId id;
+  JobState to = JobState::kIncomplete;
+  Outcome outcome = Outcome::kNone;
+  bool cancelling = false;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "to", to);
+    v(3, "outcome", outcome);
+    v(4, "cancelling", cancelling);
+    v(5, "edit", edit);
+  }
+};
+
+// The whole gang has its place: a hold begins for each rank.
+struct JobReserved {
+  static constexpr std::string_view kName = "job_reserved";
+  JobId id;
+  std::uint32_t attempt = 0;
+  TimeMs until_ms = 0;
+  std::vector<PodSlot> slots;  // by rank
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+    v(3, "until_ms", until_ms);
+    v(4, "slots", slots);
+  }
+};
+
+// The hold became a meter at `at_ms` on `slot` (the reserved one unless somebody bound it elsewhere).
+struct PodBound {
+  static constexpr std::string_view kName = "pod_bound";
+  JobId job;
+  std::uint32_t rank = 0;
+  TimeMs at_ms = 0;
+  PodSlot slot;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "at_ms", at_ms);
+    v(4, "slot", slot);
+  }
+};
+
+struct PodRunning {
+  static constexpr std::string_view kName = "pod_running";
+  JobId job;
+  std::uint32_t rank = 0;
+  TimeMs at_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "at_ms", at_ms);
+  }
+};
+
+// The pod gave its slot back at `at_ms`, whatever it held.
+struct PodGone {
+  static constexpr std::string_view kName = "pod_gone";
+  JobId job;
+  std::uint32_t rank = 0;
+  TimeMs at_ms = 0;
+  Outcome outcome = Outcome::kNone;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "at_ms", at_ms);
+    v(4, "outcome", outcome);
+  }
+};
+
+// Every slot that is still held unbound is taken back; the job waits again.
+struct HoldReleased {
+  static constexpr std::string_view kName = "hold_released";
+  JobId id;
+  std::uint32_t attempt = 0;
+  std::string reason;  // "expired", "node_gone", "cancelled"
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+    v(3, "reason", reason);
+  }
+};
+
+// One row of the books.
+struct Charged {
+  static constexpr std::string_view kName = "charged";
+  LedgerRow row;
+  template <class V>
+  void fields(V& v) {
+    v(1, "row", row);
+  }
+};
+
+// Nodes are kept free for this queued job, the neediest that did not fit; no job: for nobody.
+struct Awaited {
+  static constexpr std::string_view kName = "awaited";
+  ClusterId cluster;
+  JobId job;
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "job", job);
+  }
+};
+
+// The capacity side of one node's bill up to `as_of_ms`; written at each UTC midnight, and in checkpoints.
+struct NodeBilled {
+  static constexpr std::string_view kName = "node_billed";
+  NodeId node;
+  TimeMs as_of_ms = 0;
+  StoredGpuTime installed, allocated, idle, stranded, unusable;
+  template <class V>
+  void fields(V& v) {
+    v(1, "node", node);
+    v(2, "as_of_ms", as_of_ms);
+    v(3, "installed", installed);
+    v(4, "allocated", allocated);
+    v(5, "idle", idle);
+    v(6, "stranded", stranded);
+    v(7, "unusable", unusable);
+  }
+};
+
+// --- only in checkpoints: sums that a replay from the first fact would give -------------------------
+
+struct MetersKept {
+  static constexpr std::string_view kName = "meters_kept";
+  struct Meter {
+    double a = 0;
+    std::int64_t shift = 0;
+    MilliGpu rate = 0;
+    MilliGpu peak_rate = 0;
+    StoredGpuTime whole;
+    TimeMs since_ms = 0;
+    template <class V>
+    void fields(V& v) {
+      v(1, "a", a);
+      v(2, "shift", shift);
+      v(3, "rate", rate);
+      v(4, "peak_rate", peak_rate);
+      v(5, "whole", whole);
+      v(6, "since_ms", since_ms);
+    }
+    friend bool operator==(const Meter&, const Meter&) = default;
+  };
+  AccountId account;
+  Meter usage, surplus, adjustment;
+  StoredGpuTime usage_total;
+  TimeMs usage_as_of_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "account", account);
+    v(2, "usage", usage);
+    v(3, "surplus", surplus);
+    v(4, "adjustment", adjustment);
+    v(5, "usage_total", usage_total);
+    v(6, "usage_as_of_ms", usage_as_of_ms);
+  }
+};
+
+struct LedgerKept {
+  static constexpr std::string_view kName = "ledger_kept";
+  AccountId payer, holder;
+  UsageState state = UsageState::kUsed;
+  std::string product;
+  NodeId node;           // set: the sum of one node; else of one (payer, holder, state, product)
+  StoredGpuTime amount;
+  std::uint64_t rows = 0;  // set in the first of them only
+  template <class V>
+  void fields(V& v) {
+    v(1, "payer", payer);
+    v(2, "holder", holder);
+    v(3, "state", state);
+    v(4, "product", product);
+    v(5, "node", node);
+    v(6, "amount", amount);
+    v(7, "rows", rows);
+  }
+};
+
+// A job as it stands, pods and all.
+struct JobKept {
+  static constexpr std::string_view kName = "job_kept";
+  struct Pod {
+    std::string uid;
+    std::string name;
+    PodState state = PodState::kWaiting;
+    bool controlled = false;
+    PodSlot slot;
+    TimeMs since_ms = 0;
+    template <class V>
+    void fields(V& v) {
+      v(1, "uid", uid);
+      v(2, "name", name);
+      v(3, "state", state);
+      v(4, "controlled", controlled);
+      v(5, "slot", slot);
+      v(6, "since_ms", since_ms);
+    }
+    friend bool operator==(const Pod&, const Pod&) = default;
+  };
+  JobCreated job;
+  std::vector<Pod> pods;   // empty while an API job has never been reserved
+  TimeMs submit_ms = 0;
+  std::uint32_t attempt = 0;
+  TimeMs until_ms = 0;
+  bool cancelling = false;
+  Outcome outcome = Outcome::kNone;
+  TimeMs moved_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "pods", pods);
+    v(3, "submit_ms", submit_ms);
+    v(4, "attempt", attempt);
+    v(5, "until_ms", until_ms);
+    v(6, "cancelling", cancelling);
+    v(7, "outcome", outcome);
+    v(8, "moved_ms", moved_ms);
+  }
+};
+
+struct RequestKept {
+  static constexpr std::string_view kName = "request_kept";
+  std::string request_id;
+  TimeMs at_ms = 0;
+  JobId job;
+  AccountId account;
+  std::int64_t revision = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "request_id", request_id);
+    v(2, "at_ms", at_ms);
+    v(3, "job", job);
+    v(4, "account", account);
+    v(5, "revision", revision);
+  }
+};
+
+// The counters from which ids are made.
+struct CountersKept {
+  static constexpr std::string_view kName = "counters_kept";
+  ClusterId cluster;              // set: that cluster's job sequence
+  std::uint64_t next_job = 0;
+  std::uint32_t next_node = 0;
+  std::uint32_t next_account = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "next_job", next_job);
+    v(3, "next_node", next_node);
+    v(4, "next_account", next_account);
+  }
+};
+
+using Body =
+    std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet, AccountDeleted,
+                 EditRefused, JobCreated, PodAdded, JobMoved, JobReserved, PodBound, PodRunning, PodGone,
+                 HoldReleased, Charged, Awaited, NodeBilled, MetersKept, LedgerKept, JobKept,
+                 RequestKept, CountersKept>;
+
+}  // namespace fact
+
+// The version that this program writes. A store that a newer program finalized is refused.
+inline constexpr std::uint32_t kFactVersion = 1;
+
+struct Fact {
+  std::uint64_t seq = 0;  // 0 in checkpoints
+  TimeMs time_ms = 0;
+  fact::Body body;
+};
+
+// "#12 @1000 job_created id=1-1 ..." and back. One line, canonical: equal facts have equal bytes.
+std::string fact_to_text(const Fact& fact);
+Result<Fact> fact_from_text(std::string_view line);
+std::string_view fact_kind(const Fact& fact);  // "job_created"
+
+}  // namespace subak
