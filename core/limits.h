@@ -14,6 +14,7 @@ inline constexpr std::size_t kMaxReasonBytes = 1024;   // --reason of an edit
 inline constexpr std::size_t kMaxAccountDepth = 16;    // levels below the root
 inline constexpr std::size_t kMaxAccounts = 100'000;   // accounts and users together: then refused
 inline constexpr std::size_t kMaxNamespacesPerAccount = 1024;
+inline constexpr std::int64_t kMaxShares = 1'000'000'000;  // of one account: then refused
 
 // Jobs. More: the submission is refused with RESOURCE_EXHAUSTED; gated pods stay gated and are retried.
 inline constexpr std::size_t kMaxQueuedJobs = 1'000'000;
@@ -48,6 +49,11 @@ inline constexpr std::size_t kMaxHttpConnections = 4096;
 // Idempotency: a request id is remembered for this long, and at most this many of them.
 inline constexpr DurationMs kRequestIdLifeMs = kDayMs;
 inline constexpr std::size_t kMaxRequestIds = 1'000'000;
+
+// Files that the offline commands read. Longer lines and more rows: the file is refused, with the line.
+inline constexpr std::size_t kMaxTraceLineBytes = 64u << 10;
+inline constexpr std::size_t kMaxTraceRows = 10'000'000;
+inline constexpr std::size_t kMaxCaseBytes = 64u << 20;  // sim share
 
 // gRPC pages.
 inline constexpr std::int32_t kDefaultPageSize = 100;
