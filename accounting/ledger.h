@@ -1,6 +1,6 @@
 // The books: exact, append-only integer intervals, one row each with holder and payer. Nothing here
-// decays. Rows are made by the engine as facts (`charged`); Ledger keeps their sums and refuses a row
-// that is already there. Threads: none.
+// decays. Rows are made by the engine as facts (`charged`), each once; Ledger keeps their sums, not
+// the rows (the store holds those, unique by allocation and from). Threads: none.
 #pragma once
 
 #include <array>
@@ -19,11 +19,11 @@ namespace subak {
 
 // What a GPU-millisecond was. Values are durable: append only.
 enum class UsageState : std::uint8_t {
-  kUsed,        // bound to the terminal phase, paid by the account
-  kHeld,        // reserved and then bound, paid by the account
-  kHeldUnbound, // reserved and taken back: paid by the platform
-  kLost,        // on a node after its last good heartbeat: paid by the platform
-  kForeign,     // a GPU pod that was never admitted: paid by its namespace's account
+  kUsed,         // bound to the terminal phase, paid by the account
+  kHeld,         // reserved and then bound, paid by the account
+  kHeldUnbound,  // reserved and taken back: paid by the platform
+  kLost,         // on a node after its last good heartbeat: paid by the platform
+  kForeign,      // a GPU pod that was never admitted: paid by its namespace's account
 };
 template <>
 struct EnumText<UsageState> {
@@ -48,9 +48,9 @@ struct AllocationId {
 struct LedgerRow {
   AllocationId allocation;
   TimeMs from_ms = 0;
-  TimeMs to_ms = 0;           // > from_ms; empty intervals make no row
-  AccountId holder;           // whose job it is
-  AccountId payer;            // an account, kPlatform or kUnassigned
+  TimeMs to_ms = 0;  // > from_ms; empty intervals make no row
+  AccountId holder;  // whose job it is
+  AccountId payer;   // an account, kPlatform or kUnassigned
   UsageState state = UsageState::kUsed;
   NodeId node;
   std::string product;
@@ -83,13 +83,16 @@ class Ledger {
     std::string product;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
+  // Asserts from < to, an amount and a payer. A correction is a row with a negative amount, or one
+  // more.
   void add(const LedgerRow& row);
   std::uint64_t rows() const { return rows_; }
   GpuTime total() const { return total_; }
   GpuTime of_node(NodeId node) const;
   const std::map<Key, GpuTime>& sums() const { return sums_; }
   const std::map<NodeId, GpuTime>& node_sums() const { return by_node_; }
-  // Continues from a checkpoint.
+  // Continues from a checkpoint: every sum, every node and the number of rows, into an empty
+  // Ledger.
   void restore_sum(const Key& key, GpuTime amount);
   void restore_node(NodeId node, GpuTime amount);
   void restore_rows(std::uint64_t rows) { rows_ = rows; }

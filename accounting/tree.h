@@ -1,19 +1,25 @@
-// The account tree: shares, quota, limits, and for every node what it holds and runs now and its two
-// decayed meters. A start or end touches the leaf and its ancestors, nothing else.
+// The account tree: shares, quota, limits, and for every node what it holds and runs now and its
+// two decayed meters. A start or end touches the leaf and its ancestors, nothing else.
 //
 // usage   everything the node's jobs reserved, from reservation to end, whoever pays;
 //         a parent is the sum of its children.
 // surplus max(0, allocation - quota), metered at each node by itself.
 //
+// The root ("", id 1) exists from the start, with shares 1, no quota of its own and revision 0;
+// set() may then give it a spec like any other node (the engine's genesis fact).
+//
 // Threads: none; owned by the engine. The tree never refuses a start (the engine has checked the
 // limits); structural edits return an Error that names the field.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "accounting/decay.h"
@@ -31,17 +37,19 @@ inline constexpr AccountId kUnassigned{0xffff'fffd};  // namespaces of no accoun
 
 // One node as configured. Users are leaves made on first use; their path is "<account>/<user>".
 struct AccountSpec {
-  std::string path;             // "ml.vision", "ml.vision/ana"; "" is the root
+  std::string path;  // "ml.vision", "ml.vision/ana"; "" is the root
   bool user = false;
-  std::int64_t shares = 1;      // relative to its siblings; 0 = only when nobody else wants it
-  ProductAmounts quota;         // guaranteed GPUs; empty: for a user 0, for an account the sum of its
-                                // children's (0 for a leaf)
-  ProductAmounts limit;         // most GPUs at once; empty: none
-  std::string borrow;           // most above quota, as an amount; empty: unlimited
-  std::string lend;             // most that others may borrow; empty: unlimited
+  std::int64_t shares = 1;  // relative to its siblings; 0 = only when nobody else wants it
+  ProductAmounts quota;     // guaranteed GPUs; empty: for a user 0, for an account the sum of its
+                            // children's (0 for a leaf)
+  ProductAmounts limit;     // most GPUs at once; empty: none
+  std::string borrow;       // most above quota, all products together: "8", "gpu=8", "none" = 0;
+                            // empty: unlimited. Acts as a limit of quota + borrow on the allocation
+  std::string lend;         // most that others may borrow, in the same form; empty: unlimited.
+                            // Checked and kept; nothing acts on it before reclaim exists
   std::vector<std::string> namespaces;  // sorted; "ns" in every cluster or "cluster/ns"
-  bool held = false;            // account hold: nothing of it starts
-  bool draining = false;        // account drain: what runs ends, nothing new is accepted
+  bool held = false;                    // account hold: nothing of it starts
+  bool draining = false;                // account drain: what runs ends, nothing new is accepted
 
   template <class V>
   void fields(V& v) {
@@ -62,30 +70,38 @@ struct AccountSpec {
 // Allocation of one product at one node, split by what it is.
 struct ProductLevel {
   ProductId product;
-  MilliGpu held = 0;      // reserved, not yet bound
-  MilliGpu running = 0;   // bound
+  MilliGpu held = 0;     // reserved, not yet bound
+  MilliGpu running = 0;  // bound
   MilliGpu total() const { return held + running; }
 };
 
-// One node with its state. Ids index a dense vector; children are ordered by id.
+// One node with its state. Ids index a dense vector; children are ordered by id. Jobs may sit at
+// any node, also at an account that has users.
 struct AccountNode {
   AccountId id;
-  AccountId parent;                     // none for the root
-  std::uint32_t depth = 0;              // root 0
+  AccountId parent;         // none for the root
+  std::uint32_t depth = 0;  // root 0
   AccountSpec spec;
   std::int64_t revision = 0;
-  bool removed = false;                 // kept for the ledger; never scheduled
-  std::vector<AccountId> children;      // live ones, by id
-  std::vector<ProductLevel> levels;     // by product
-  MilliGpu held = 0, running = 0;       // sums over products
-  std::vector<std::pair<ProductId, MilliGpu>> quota, limit;  // interned; product 0 = any
-  MilliGpu quota_total = 0;             // effective: own, or the sum of the children's
+  bool removed = false;              // kept for the ledger; never scheduled
+  std::vector<AccountId> children;   // live ones, by id
+  std::vector<ProductLevel> levels;  // by product
+  MilliGpu held = 0, running = 0;    // sums over products
+  std::vector<std::pair<ProductId, MilliGpu>> quota,
+      limit;                       // by product, 0 = any; quota is the
+                                   // effective one: own, or the sum of the children's
+  MilliGpu quota_total = 0;        // of quota
+  std::optional<MilliGpu> borrow;  // as parsed; none: unlimited
   DecayedMeter usage, surplus;
-  DecayedMeter adjustment;              // of share edits; decays with the rest (rate always 0)
-  GpuTime usage_total;                  // undecayed usage up to usage_as_of
+  DecayedMeter adjustment;  // of share edits; decays with the rest (rate always 0)
+  GpuTime usage_total;      // undecayed usage up to usage_as_of
   TimeMs usage_as_of = 0;
   MilliGpu alloc() const { return held + running; }
 };
+
+// The `borrow` or `lend` of a spec: none = unlimited. Errors: an amount of one product, not an
+// amount.
+Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_view field);
 
 class AccountTree {
  public:
@@ -94,45 +110,62 @@ class AccountTree {
 
   // --- structure ---------------------------------------------------------------------------------
   // Would set() accept this? Checks path syntax (labels [a-z0-9_-]+ joined by dots, parents exist,
-  // user under an account), ranges, duplicate namespaces, depth. `field` names are those of the spec.
+  // user under an account), ranges, duplicate namespaces, depth, number of accounts. `field` names
+  // are those of the spec.
   std::optional<Error> check(const AccountSpec& spec) const;
-  // Creates or replaces the node `id`; check() has passed. `products` interns product names. A change of
-  // shares adds the adjustment that keeps (surplus + adjustment) / shares continuous at `now`.
+  // Creates or replaces the node `id`; check() has passed. `products` interns product names. A
+  // change of shares adds the adjustment that keeps (surplus + adjustment) / shares continuous at
+  // `now` (none if either is 0). An id below next_id() must be live and keep its path. A change of
+  // quota moves the surplus of this node, and of ancestors without a quota of their own, from `now`
+  // on.
   void set(AccountId id, const AccountSpec& spec, std::int64_t revision, TimeMs now,
            const std::vector<std::pair<ProductId, MilliGpu>>& quota,
            const std::vector<std::pair<ProductId, MilliGpu>>& limit);
-  // Only when it has no live children and nothing allocated (the engine checks).
-  void remove(AccountId id);
-  AccountId find(std::string_view path) const;            // none if unknown or removed
+  // Only when it has no live children and nothing allocated (the engine checks). Its quota leaves
+  // an ancestor that has none of its own, hence `now`. Never the root.
+  void remove(AccountId id, TimeMs now);
+  // A node that a checkpoint lists as removed: takes its id, is never found by path.
+  void restore_removed(AccountId id, AccountId parent, const AccountSpec& spec,
+                       std::int64_t revision);
+  AccountId find(std::string_view path) const;  // none if unknown or removed
   AccountId find_namespace(std::string_view cluster, std::string_view ns) const;
-  const AccountNode& node(AccountId id) const;            // asserts that it exists
-  bool exists(AccountId id) const;
-  AccountId next_id() const;                              // the id that the next new node gets
-  std::vector<AccountId> preorder() const;                // live nodes, parents first, by id
+  const AccountNode& node(AccountId id) const;  // asserts that it exists
+  bool exists(AccountId id) const;              // also when removed: its history stays
+  AccountId next_id() const;                    // the id that the next new node gets
+  std::vector<AccountId> preorder() const;      // live nodes, parents first, by id
 
   // --- what is held and runs ---------------------------------------------------------------------
   // A hold begins at the leaf (usage, surplus and held rise on the whole path).
   void hold(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now);
   // held -> running; usage does not change.
   void bind(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now);
-  // Ends a hold (`was_running` false) or a meter.
+  // Ends a hold (`was_running` false) or a meter. `now` may lie before the node's last change (an
+  // end that was reported late): usage is exact then too, surplus changes at the last change.
   void release(AccountId leaf, ProductId product, MilliGpu amount, bool was_running, TimeMs now);
 
   // --- reads, in milli-GPU x ms or milli-GPU -----------------------------------------------------
-  double usage(AccountId id, TimeMs t) const;
-  double surplus(AccountId id, TimeMs t) const;           // without the adjustment
-  double sort_surplus(AccountId id, TimeMs t) const;      // surplus + adjustment
+  // Those that take a DecayInstant (clock().at(t)) cost a few ns: for reading many nodes at one
+  // time.
+  double usage(AccountId id, TimeMs t) const { return usage(id, clock_.at(t)); }
+  double usage(AccountId id, const DecayInstant& at) const;
+  double surplus(AccountId id, TimeMs t) const;  // without the adjustment
+  double sort_surplus(AccountId id, TimeMs t) const { return sort_surplus(id, clock_.at(t)); }
+  double sort_surplus(AccountId id, const DecayInstant& at) const;  // surplus + adjustment, >= 0
   GpuTime usage_undecayed(AccountId id, TimeMs t) const;
-  // Of the node's allocation, how much its quota covers: sum over products of min(alloc_p, quota_p),
-  // plus what the "any" quota covers of the rest. `extra` is tried on top.
+  // Of the node's allocation, how much its quota covers: sum over products of min(alloc_p,
+  // quota_p), plus what the "any" quota covers of the rest. `extra` is tried on top: the result is
+  // alloc() + extra exactly when the node would be within its quota.
   MilliGpu covered(const AccountNode& node, ProductId extra_product, MilliGpu extra) const;
   // The first node on the path to the root whose limit would be exceeded by `amount` of `product`
-  // (product 0: checks only the any-limit); none if it is within all.
+  // (product 0: checks only the any-limit); none if it is within all. quota + borrow is a limit
+  // too.
   AccountId first_over_limit(AccountId leaf, ProductId product, MilliGpu amount) const;
   // The first node on the path that is held; none if none is.
   AccountId first_held(AccountId leaf) const;
 
   // --- checkpoint --------------------------------------------------------------------------------
+  // After every node is set and what is open was played with hold() and bind() (at any time): puts
+  // the meters of `id` as they were saved.
   void restore_meters(AccountId id, const DecayedMeter::State& usage,
                       const DecayedMeter::State& surplus, const DecayedMeter::State& adjustment,
                       GpuTime usage_total, TimeMs usage_as_of);
@@ -142,11 +175,31 @@ class AccountTree {
   void check_invariants() const;
 
  private:
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
+  };
+  using IdByText = std::unordered_map<std::string, AccountId, TextHash, std::equal_to<>>;
+  using Amounts = std::vector<std::pair<ProductId, MilliGpu>>;
+
   AccountNode& at(AccountId id);
+  AccountNode& slot(AccountId id);  // makes room up to id
+  AccountNode& create(AccountId id, const AccountSpec& spec);
+  void adjust_for_shares(AccountNode& node, std::int64_t new_shares, TimeMs now);
+  void replace_namespaces(AccountNode& node, const std::vector<std::string>& namespaces);
+  // Gives the node its next effective quota, then the ancestors whose quota follows from it.
+  void refresh_quota(AccountNode* node, Amounts next, TimeMs now);
+  Amounts quota_of_children(const AccountNode& parent) const;
+  void refresh_surplus(AccountNode& node, const DecayInstant& now);
+  void change_path(AccountId leaf, ProductId product, MilliGpu held, MilliGpu running, TimeMs now);
+  void check_node(const AccountNode& node) const;
+  std::optional<Error> check_place(const AccountSpec& spec) const;
+  std::optional<Error> check_namespaces(const AccountSpec& spec) const;
   DecayClock clock_;
-  std::vector<AccountNode> nodes_;                        // index = id
-  std::unordered_map<std::string, AccountId> by_path_;    // look-up only, never iterated
-  std::unordered_map<std::string, AccountId> by_namespace_;
+  std::vector<AccountNode> nodes_;  // index = id
+  std::size_t live_ = 0;            // nodes that are not removed
+  IdByText by_path_;                // look-up only, never iterated
+  IdByText by_namespace_;
   std::uint64_t structure_version_ = 0;
 };
 

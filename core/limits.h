@@ -15,6 +15,7 @@ inline constexpr std::size_t kMaxAccountDepth = 16;    // levels below the root
 inline constexpr std::size_t kMaxAccounts = 100'000;   // accounts and users together: then refused
 inline constexpr std::size_t kMaxNamespacesPerAccount = 1024;
 inline constexpr std::int64_t kMaxShares = 1'000'000'000;  // of one account: then refused
+inline constexpr std::uint32_t kMaxShareTreeDepth = 256;  // levels of a written tree (sim share): refused
 
 // Jobs. More: the submission is refused with RESOURCE_EXHAUSTED; gated pods stay gated and are retried.
 inline constexpr std::size_t kMaxQueuedJobs = 1'000'000;
@@ -23,6 +24,9 @@ inline constexpr std::int64_t kMaxGpusPerPod = 64;
 inline constexpr std::size_t kMaxSelectorTerms = 64;   // per pod, selectors + affinity + tolerations
 inline constexpr std::size_t kMaxBatchJobs = 1000;     // BatchCreateJobs
 inline constexpr MilliGpu kMaxMilliGpu = 1'000'000'000;  // 10^6 GPUs in any one quantity
+
+inline constexpr std::size_t kDoneJobsKept = 10'000;   // ended jobs that can still be asked for; then
+                                                       // the oldest is forgotten (the ledger is not)
 
 // One scheduling pass: bounded by counts, never by the clock. What is left waits for the next pass,
 // which is due at once.

@@ -1,0 +1,29 @@
+// The tree behind a list of ShareRow: parents resolved, FairShare=parent accounts passed through.
+// Internal to fairtree.cc and classic_fair_share.cc.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "accounting/fairtree.h"
+
+namespace subak {
+
+struct ShareTree {
+  struct Node {
+    const ShareRow* row = nullptr;
+    std::size_t above = 0;  // nearest ancestor account without parent_shares
+    std::vector<std::size_t>
+        below;                // rows whose `above` is this one, without parent_shares accounts
+    double level_shares = 0;  // sum of their shares; parent_shares rows count 0
+    bool is_user() const { return !row->user.empty(); }
+  };
+  std::vector<Node> nodes;            // as the rows
+  std::vector<std::size_t> top_down;  // every row, parents first
+  std::size_t root = 0;
+};
+
+// Errors as fair_tree().
+Result<ShareTree> build_share_tree(const std::vector<ShareRow>& rows);
+
+}  // namespace subak

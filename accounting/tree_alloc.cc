@@ -1,0 +1,194 @@
+// What is held and runs, the meters that follow it, and the limits that read it.
+#include <algorithm>
+#include <cassert>
+
+#include "accounting/tree.h"
+
+namespace subak {
+namespace {
+
+constexpr ProductId kAny{};
+
+MilliGpu amount_of(const std::vector<std::pair<ProductId, MilliGpu>>& amounts, ProductId product) {
+  for (const auto& [p, amount] : amounts) {
+    if (p == product) return amount;
+  }
+  return 0;
+}
+
+MilliGpu allocated(const AccountNode& node, ProductId product) {
+  for (const ProductLevel& level : node.levels) {
+    if (level.product == product) return level.total();
+  }
+  return 0;
+}
+
+ProductLevel& level_of(AccountNode& node, ProductId product) {
+  for (ProductLevel& level : node.levels) {
+    if (level.product == product) return level;
+  }
+  const auto place = std::find_if(node.levels.begin(), node.levels.end(),
+                                  [&](const ProductLevel& l) { return product < l.product; });
+  return *node.levels.insert(place, ProductLevel{product, 0, 0});
+}
+
+bool over_limit(const AccountNode& node, ProductId product, MilliGpu amount) {
+  for (const auto& [p, limit] : node.limit) {
+    if (p == kAny ? node.alloc() + amount > limit
+                  : p == product && allocated(node, p) + amount > limit) {
+      return true;
+    }
+  }
+  return node.borrow && node.alloc() + amount > node.quota_total + *node.borrow;
+}
+
+}  // namespace
+
+void AccountTree::hold(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now) {
+  change_path(leaf, product, amount, 0, now);
+}
+
+void AccountTree::bind(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now) {
+  change_path(leaf, product, -amount, amount, now);
+}
+
+void AccountTree::release(AccountId leaf, ProductId product, MilliGpu amount, bool was_running,
+                          TimeMs now) {
+  change_path(leaf, product, was_running ? 0 : -amount, was_running ? -amount : 0, now);
+}
+
+void AccountTree::change_path(AccountId leaf, ProductId product, MilliGpu held, MilliGpu running,
+                              TimeMs now) {
+  const DecayInstant instant = clock_.at(now);
+  const MilliGpu delta = held + running;
+  for (AccountId id = leaf; id;) {
+    AccountNode& node = at(id);
+    assert(!node.removed);
+    if (delta != 0) {
+      node.usage.change_rate(clock_, delta, instant);
+      if (now >= node.usage_as_of) {
+        node.usage_total += GpuTime::of(node.alloc(), now - node.usage_as_of);
+        node.usage_as_of = now;
+      } else {
+        node.usage_total += GpuTime::of(delta, node.usage_as_of - now);
+      }
+    }
+    ProductLevel& level = level_of(node, product);
+    level.held += held;
+    level.running += running;
+    node.held += held;
+    node.running += running;
+    assert(level.held >= 0 && level.running >= 0);
+    if (delta != 0) refresh_surplus(node, instant);
+    id = node.parent;
+  }
+}
+
+void AccountTree::refresh_surplus(AccountNode& node, const DecayInstant& now) {
+  if (now.t > node.usage_as_of) {
+    node.usage_total += GpuTime::of(node.alloc(), now.t - node.usage_as_of);
+    node.usage_as_of = now.t;
+  }
+  const MilliGpu delta = node.alloc() - covered(node, kAny, 0) - node.surplus.rate();
+  if (delta == 0) return;
+  const bool late = now.t < node.usage_as_of;
+  node.surplus.change_rate(clock_, delta, late ? clock_.at(node.usage_as_of) : now);
+}
+
+double AccountTree::usage(AccountId id, const DecayInstant& at) const {
+  return node(id).usage.value(clock_, at);
+}
+
+double AccountTree::surplus(AccountId id, TimeMs t) const {
+  return node(id).surplus.value(clock_, t);
+}
+
+double AccountTree::sort_surplus(AccountId id, const DecayInstant& at) const {
+  const AccountNode& n = node(id);
+  return std::max(0.0, n.surplus.value(clock_, at) + n.adjustment.value(clock_, at));
+}
+
+GpuTime AccountTree::usage_undecayed(AccountId id, TimeMs t) const {
+  const AccountNode& n = node(id);
+  return n.usage_total + GpuTime::of(n.alloc(), t - n.usage_as_of);
+}
+
+MilliGpu AccountTree::covered(const AccountNode& node, ProductId extra_product,
+                              MilliGpu extra) const {
+  if (node.quota.empty()) return 0;
+  MilliGpu covered = 0;
+  MilliGpu rest = 0;
+  bool seen = false;
+  const auto count = [&](ProductId product, MilliGpu amount) {
+    const MilliGpu own = product == kAny ? 0 : std::min(amount, amount_of(node.quota, product));
+    covered += own;
+    rest += amount - own;
+  };
+  for (const ProductLevel& level : node.levels) {
+    const bool same = level.product == extra_product;
+    seen |= same;
+    count(level.product, level.total() + (same ? extra : 0));
+  }
+  if (!seen) count(extra_product, extra);
+  return covered + std::min(rest, amount_of(node.quota, kAny));
+}
+
+AccountId AccountTree::first_over_limit(AccountId leaf, ProductId product, MilliGpu amount) const {
+  for (AccountId id = leaf; id; id = node(id).parent) {
+    if (over_limit(node(id), product, amount)) return id;
+  }
+  return {};
+}
+
+AccountId AccountTree::first_held(AccountId leaf) const {
+  for (AccountId id = leaf; id; id = node(id).parent) {
+    if (node(id).spec.held) return id;
+  }
+  return {};
+}
+
+void AccountTree::restore_meters(AccountId id, const DecayedMeter::State& usage,
+                                 const DecayedMeter::State& surplus,
+                                 const DecayedMeter::State& adjustment, GpuTime usage_total,
+                                 TimeMs usage_as_of) {
+  AccountNode& node = at(id);
+  node.usage.restore(usage);
+  node.surplus.restore(surplus);
+  node.adjustment.restore(adjustment);
+  node.usage_total = usage_total;
+  node.usage_as_of = usage_as_of;
+}
+
+void AccountTree::check_invariants() const {
+  std::size_t live = 0;
+  for (const AccountNode& node : nodes_) {
+    if (!node.id || node.removed) continue;
+    ++live;
+    check_node(node);
+  }
+  assert(live == live_ && by_path_.size() == live_);
+}
+
+void AccountTree::check_node(const AccountNode& n) const {
+  assert(find(n.spec.path) == n.id);
+  MilliGpu held = 0, running = 0, children = 0, quota = 0;
+  for (const ProductLevel& level : n.levels) {
+    assert(level.held >= 0 && level.running >= 0);
+    held += level.held;
+    running += level.running;
+  }
+  assert(held == n.held && running == n.running);
+  for (const AccountId child : n.children) {
+    assert(node(child).parent == n.id && !node(child).removed && node(child).depth == n.depth + 1);
+    children += node(child).alloc();
+  }
+  assert(children <= n.alloc());
+  assert(std::is_sorted(n.children.begin(), n.children.end()));
+  for (const auto& [product, amount] : n.quota) quota += amount;
+  assert(quota == n.quota_total);
+  if (n.spec.quota.empty()) assert(n.quota == quota_of_children(n));
+  assert(n.usage.rate() == n.alloc());
+  assert(n.surplus.rate() == n.alloc() - covered(n, kAny, 0));
+}
+
+}  // namespace subak

@@ -1,0 +1,160 @@
+// What a spec must be: names, places, ranges, namespaces.
+#include <algorithm>
+#include <string>
+
+#include "accounting/tree.h"
+#include "core/decimal.h"
+#include "core/limits.h"
+
+namespace subak {
+namespace {
+
+constexpr std::string_view kPathForm =
+    "want labels of a-z 0-9 _ - joined by dots, as ml.vision, or a user below one, as "
+    "ml.vision/ana";
+constexpr std::string_view kNamespaceForm = "want a namespace, or CLUSTER/NAMESPACE";
+
+Error invalid(std::string_view field, std::string_view got, std::string_view want) {
+  return {ErrorCode::kInvalid, std::string(field), std::string(got), std::string(want)};
+}
+
+bool is_lower_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool is_label_char(char c) { return is_lower_or_digit(c) || c == '_' || c == '-'; }
+bool is_user_char(char c) {
+  return is_label_char(c) || (c >= 'A' && c <= 'Z') || c == '.' || c == '@';
+}
+bool is_dns_char(char c) { return is_lower_or_digit(c) || c == '-' || c == '.'; }
+
+bool all_of(std::string_view s, bool (*ok)(char)) {
+  return !s.empty() && std::all_of(s.begin(), s.end(), ok);
+}
+
+bool is_account_path(std::string_view path) {
+  while (true) {
+    const auto dot = path.find('.');
+    if (!all_of(path.substr(0, dot), is_label_char)) return false;
+    if (dot == std::string_view::npos) return true;
+    path.remove_prefix(dot + 1);
+  }
+}
+
+std::optional<Error> check_path(const AccountSpec& spec) {
+  const std::string& path = spec.path;
+  if (path.size() > limits::kMaxNameBytes) {
+    return invalid("path", path,
+                   "want at most " + std::to_string(limits::kMaxNameBytes) + " bytes");
+  }
+  const auto slash = path.find('/');
+  const bool user = slash != std::string::npos;
+  const bool ok =
+      path.empty() || (is_account_path(std::string_view(path).substr(0, slash)) &&
+                       (!user || all_of(std::string_view(path).substr(slash + 1), is_user_char)));
+  if (!ok) return invalid("path", path, kPathForm);
+  if (user != spec.user) {
+    return invalid("user", spec.user ? "true" : "false", "want true exactly for a path with a /");
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> check_amounts(const ProductAmounts& amounts, std::string_view field) {
+  for (std::size_t i = 0; i < amounts.size(); ++i) {
+    const auto& [product, amount] = amounts[i];
+    const std::string name = std::string(field) + "." + product;
+    if (product.empty() || product.size() > limits::kMaxNameBytes) {
+      return invalid(name, product, "want a product name, or gpu for any");
+    }
+    if (i > 0 && !(amounts[i - 1].product < product)) {
+      return invalid(name, product, "want each product once, sorted");
+    }
+    if (amount < 0 || amount > limits::kMaxMilliGpu) {
+      return invalid(name, format_milligpu(amount),
+                     "want 0 to " + format_milligpu(limits::kMaxMilliGpu) + " GPUs");
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_namespace(std::string_view name) {
+  const auto slash = name.find('/');
+  if (slash == std::string_view::npos) return all_of(name, is_dns_char);
+  return all_of(name.substr(0, slash), is_dns_char) && all_of(name.substr(slash + 1), is_dns_char);
+}
+
+}  // namespace
+
+Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_view field) {
+  if (text.empty()) return std::optional<MilliGpu>();
+  if (text == "none") return std::optional<MilliGpu>(0);
+  auto amounts = parse_amounts(text, field);
+  if (!amounts) return amounts.error();
+  if (amounts->size() != 1 || amounts->front().product != kAnyProduct) {
+    return invalid(field, text, "want one amount over all products, as gpu=8, or none");
+  }
+  return std::optional<MilliGpu>(amounts->front().milligpu);
+}
+
+std::optional<Error> AccountTree::check_place(const AccountSpec& spec) const {
+  if (find(spec.path)) return std::nullopt;  // an edit: its place is known
+  if (live_ >= limits::kMaxAccounts) {
+    return Error{ErrorCode::kExhausted, "path", spec.path,
+                 "want at most " + std::to_string(limits::kMaxAccounts) + " accounts and users"};
+  }
+  const auto parent_end = spec.path.find_last_of(spec.user ? '/' : '.');
+  const std::string_view parent_path =
+      parent_end == std::string::npos ? "" : std::string_view(spec.path).substr(0, parent_end);
+  const AccountId parent = find(parent_path);
+  if (!parent) {
+    return Error{
+        ErrorCode::kNotFound, "path", spec.path,
+        "want an account below one that exists; create " + std::string(parent_path) + " first"};
+  }
+  if (node(parent).depth >= limits::kMaxAccountDepth) {
+    return invalid("path", spec.path,
+                   "want at most " + std::to_string(limits::kMaxAccountDepth) + " levels");
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> AccountTree::check_namespaces(const AccountSpec& spec) const {
+  const auto& names = spec.namespaces;
+  if (spec.user && !names.empty()) {
+    return invalid("namespaces", names[0],
+                   "want none: a namespace belongs to an account, not a user");
+  }
+  if (names.size() > limits::kMaxNamespacesPerAccount) {
+    return invalid("namespaces", std::to_string(names.size()),
+                   "want at most " + std::to_string(limits::kMaxNamespacesPerAccount));
+  }
+  const AccountId self = find(spec.path);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].size() > limits::kMaxNameBytes || !is_namespace(names[i])) {
+      return invalid("namespaces", names[i], kNamespaceForm);
+    }
+    if (i > 0 && !(names[i - 1] < names[i])) {
+      return invalid("namespaces", names[i], "want each namespace once, sorted");
+    }
+    const auto owner = by_namespace_.find(names[i]);
+    if (owner != by_namespace_.end() && owner->second != self) {
+      return Error{
+          ErrorCode::kExists, "namespaces", names[i],
+          "want a namespace of no other account; it is " + node(owner->second).spec.path + "'s"};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> AccountTree::check(const AccountSpec& spec) const {
+  if (auto error = check_path(spec)) return error;
+  if (auto error = check_place(spec)) return error;
+  if (spec.shares < 0 || spec.shares > limits::kMaxShares) {
+    return invalid("shares", std::to_string(spec.shares),
+                   "want 0 to " + std::to_string(limits::kMaxShares));
+  }
+  if (auto error = check_amounts(spec.quota, "quota")) return error;
+  if (auto error = check_amounts(spec.limit, "limit")) return error;
+  if (auto borrow = parse_borrow(spec.borrow, "borrow"); !borrow) return borrow.error();
+  if (auto lend = parse_borrow(spec.lend, "lend"); !lend) return lend.error();
+  return check_namespaces(spec);
+}
+
+}  // namespace subak
