@@ -1,0 +1,69 @@
+# A thin door to CMake and the tools. `make` alone says what there is.
+.DEFAULT_GOAL := help
+.PHONY: help setup build run demo test bench e2e soak fuzz asan tsan lint package clean
+
+# The first run installs what is missing; later ones look again only when the list changed.
+STAMP := build/.setup
+# Cache hits do not depend on where the tree lies.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+FUZZ_SECONDS ?= 60
+CONFIGURE = cmake --preset $(1) -S . >build/configure-$(1).log || (cat build/configure-$(1).log; exit 1)
+# A tool of the tree, or the plain truth.
+TOOL = if [ -x tools/$(1) ]; then tools/$(1); else echo "make $(1): not in this version" >&2; exit 1; fi
+
+help:  ## this list
+	@echo "Subak: shares a GPU fleet fairly. Targets:"
+	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+
+$(STAMP): tools/setup
+	@tools/setup
+	@mkdir -p build && touch $(STAMP)
+
+setup: $(STAMP)  ## install missing Debian packages (every other target does so too)
+
+build: $(STAMP)  ## optimised binaries at build/bin/subakd and build/bin/subak
+	@$(call CONFIGURE,release)
+	@cmake --build --preset release
+
+run: build  ## the service in the foreground, state under var/
+	build/bin/subakd $(ARGS)
+
+demo: build  ## two minutes of the real service with a bundled fleet; exit 0 only if every figure holds
+	@$(call TOOL,demo)
+
+test: build  ## all tests that need only Debian's packages
+	@ctest --preset release
+
+bench: build  ## benchmarks beside their physical limits; writes build/bench.json
+	@$(call TOOL,bench)
+
+soak: build  ## the long form of the tests, under 3 hours, seeds printed
+	@$(call TOOL,soak)
+
+asan: $(STAMP)  ## all tests under AddressSanitizer and UBSan
+	@$(call CONFIGURE,asan)
+	@cmake --build --preset asan
+	@ctest --preset asan
+
+tsan: $(STAMP)  ## the tests without gRPC under ThreadSanitizer
+	@$(call CONFIGURE,tsan)
+	@cmake --build --preset tsan
+	@ctest --preset tsan
+
+fuzz: $(STAMP)  ## every fuzzer for FUZZ_SECONDS (default 60) each
+	@$(call CONFIGURE,fuzz)
+	@cmake --build --preset fuzz
+	@tools/fuzz build/fuzz $(FUZZ_SECONDS)
+
+lint: build  ## house checks, formatting, clang-tidy
+	@tools/lint
+
+e2e:  ## against a real kube-apiserver
+	@echo "make e2e: not in this version" >&2; exit 1
+
+package:  ## a Debian package and a container image
+	@echo "make package: not in this version" >&2; exit 1
+
+clean:  ## remove build/ (state under var/ stays)
+	rm -rf build

@@ -1,0 +1,64 @@
+// Structured logs: one line per event on stderr, in the text form of core/text.h, so that a log line can
+// be pasted into a test:
+//     time=2026-03-01T12:00:00.250Z level=info msg="job reserved" job=1-42 node=n7
+// Library threads may log too: every function is safe from any thread. Nothing is ever dropped; a slow
+// stderr slows the caller, so the loop logs only what happens rarely.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "core/text.h"
+
+namespace subak {
+
+enum class LogLevel : unsigned char { kDebug, kInfo, kWarn, kError };
+template <>
+struct EnumText<LogLevel> {
+  static constexpr std::array<std::string_view, 4> names{"debug", "info", "warn", "error"};
+};
+
+namespace log {
+
+// One key=value of a line. Keys are plain words; values of any kind are quoted where they need it.
+struct Field {
+  std::string_view key;
+  std::string value;
+  Field(std::string_view k, std::string_view v) : key(k), value(v) {}
+  Field(std::string_view k, const char* v) : key(k), value(v) {}
+  Field(std::string_view k, const std::string& v) : key(k), value(v) {}
+  Field(std::string_view k, bool v) : key(k), value(v ? "true" : "false") {}
+  template <class T>
+    requires std::integral<T> || std::floating_point<T>
+  Field(std::string_view k, T v) : key(k) {
+    text::write_value(value, v);
+  }
+};
+using Fields = std::initializer_list<Field>;
+
+// Lines below this level are not written. Default: info.
+void set_level(LogLevel level);
+LogLevel level();
+
+void write(LogLevel level, std::string_view message, Fields fields);
+inline void debug(std::string_view message, Fields fields = {}) {
+  if (level() == LogLevel::kDebug) write(LogLevel::kDebug, message, fields);
+}
+inline void info(std::string_view message, Fields fields = {}) {
+  write(LogLevel::kInfo, message, fields);
+}
+inline void warn(std::string_view message, Fields fields = {}) {
+  write(LogLevel::kWarn, message, fields);
+}
+inline void error(std::string_view message, Fields fields = {}) {
+  write(LogLevel::kError, message, fields);
+}
+
+// What write() would print behind the time and the level: msg="..." key=value. For tests.
+std::string line(std::string_view message, Fields fields);
+
+}  // namespace log
+}  // namespace subak
