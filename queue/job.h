@@ -1,12 +1,13 @@
 // Jobs and their states. One transition table; the engine is the only caller.
 //
-//            +--------- hold -----------+
-//            v                          |
-//   kHeld <--+--> kQueued --reserve--> kReserved --all pods bound--> kRunning --+--> kDone
-//     |              |  ^                  |                            |       |
-//     |              |  +---- expired -----+                            |       |
-//     +-- cancel ----+-- cancel --------- cancel (pods evicted) --------+-------+
-//   kForeign (seen running, never queued) ---------------------------------------> kDone
+//   kIncomplete <--> kQueued --reserve--> kReserved --all pods bound--> kRunning
+//        ^            ^   ^                   |
+//        |       hold |   +----- expired -----+
+//        |    release v
+//        +--------> kHeld         each of them --ended, cancelled--> kDone
+//
+// kIncomplete <-> kQueued or kHeld: the gang's last pod is seen, or a pod of it goes before its
+// start. Foreign and adopted jobs begin in kRunning.
 //
 // Threads: none.
 #pragma once
@@ -32,8 +33,8 @@ enum class JobState : std::uint8_t {
 };
 template <>
 struct EnumText<JobState> {
-  static constexpr std::array<std::string_view, 6> names{"incomplete", "queued", "held",
-                                                         "reserved", "running", "done"};
+  static constexpr std::array<std::string_view, 6> names{"incomplete", "queued",  "held",
+                                                         "reserved",   "running", "done"};
 };
 
 // How a job came to be. kForeign and kAdopted were found running and never waited.
@@ -43,11 +44,19 @@ struct EnumText<JobOrigin> {
   static constexpr std::array<std::string_view, 4> names{"api", "pods", "foreign", "adopted"};
 };
 
-enum class Outcome : std::uint8_t { kNone, kSucceeded, kFailed, kCancelled, kEvicted, kLost, kRejected };
+enum class Outcome : std::uint8_t {
+  kNone,
+  kSucceeded,
+  kFailed,
+  kCancelled,
+  kEvicted,
+  kLost,
+  kRejected
+};
 template <>
 struct EnumText<Outcome> {
-  static constexpr std::array<std::string_view, 7> names{"none",    "succeeded", "failed", "cancelled",
-                                                         "evicted", "lost",      "rejected"};
+  static constexpr std::array<std::string_view, 7> names{
+      "none", "succeeded", "failed", "cancelled", "evicted", "lost", "rejected"};
 };
 
 // True if the table above has the edge.

@@ -1,8 +1,8 @@
 // Who next: the jobs that could start, and the walk down the account tree that picks among them.
 //
-// Jobs of one leaf with one shape wait in one line (class, then submit time, then id). Each tree node
-// knows which shapes wait below it, so a pass looks only where something could fit: its cost follows
-// what changed, not what waits. Nothing is popped: a job leaves by remove().
+// Jobs of one leaf with one shape wait in one line (class, then submit time, then id). Each tree
+// node knows which shapes wait below it, so a pass looks only where something could fit: its cost
+// follows what changed, not what waits. Nothing is popped: a job leaves by remove().
 //
 // Threads: none; owned by the engine.
 #pragma once
@@ -19,20 +19,30 @@
 
 namespace subak {
 
+namespace ready {
+class Index;
+class Walk;
+}  // namespace ready
+
 struct ReadyJob {
   JobId id;
-  AccountId leaf;        // the user's node (or an account, for jobs without a user)
+  AccountId leaf;  // the user's node (or an account, for jobs without a user)
   ShapeId shape;
-  std::int32_t priority = 0;   // class value: higher first, within its team
+  std::int32_t priority = 0;  // class value: higher first, within its team
   TimeMs submit_ms = 0;
-  MilliGpu milligpu = 0;       // least cost of the gang, for the quota band and limits
+  MilliGpu milligpu = 0;  // least cost of the gang, for the quota band and limits
+  ProductId product;      // the one product that it can take; none if several would do
 };
 
 class ReadyQueue {
  public:
   ReadyQueue();
   ~ReadyQueue();
-  void add(const ReadyJob& job);
+  ReadyQueue(const ReadyQueue&) = delete;
+  ReadyQueue& operator=(const ReadyQueue&) = delete;
+  // The tree is read here only for the leaf's ancestors; one queue serves one tree. The id is new
+  // to the queue (asserted), the leaf exists in the tree.
+  void add(const ReadyJob& job, const AccountTree& tree);
   void remove(JobId id);
   bool contains(JobId id) const;
   std::size_t size() const;
@@ -48,13 +58,16 @@ class ReadyQueue {
 
   // One pass at one instant. The walk at each tree node: children with startable demand, ordered by
   // order_keys(); users of one account first by the highest class among their next jobs. While the
-  // instant stands, starting a job changes only allocations, so keys are kept and re-made on its path.
+  // instant stands, starting a job changes only allocations, so keys are kept and re-made on its
+  // path.
   class Pass {
    public:
     // Everything referenced outlives the pass. `tick` only for OrderPolicy::kUsageTick.
     Pass(const ReadyQueue& queue, const AccountTree& tree, OrderPolicy policy,
          const TargetShareRule& rule, const UsageTick* tick, TimeMs now);
     ~Pass();
+    Pass(const Pass&) = delete;
+    Pass& operator=(const Pass&) = delete;
     // The neediest job that is not blocked; none when nothing startable is left.
     std::optional<JobId> next();
     // Its hold is in the tree and it left the queue: re-key its path.
@@ -67,8 +80,9 @@ class ReadyQueue {
     void block_account(AccountId node, MilliGpu milligpu);
 
    private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    friend class ReadyQueue;
+    const ReadyQueue& queue_;
+    std::unique_ptr<ready::Walk> walk_;
   };
 
   // The whole order as the next pass would take it if everything fitted, at most `most` jobs: what
@@ -78,9 +92,8 @@ class ReadyQueue {
   void check_invariants() const;
 
  private:
-  friend class Pass;
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<ready::Index> index_;
+  mutable std::vector<std::unique_ptr<ready::Walk>> idle_;  // memory of passes, for the next ones
 };
 
 }  // namespace subak

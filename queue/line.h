@@ -1,0 +1,31 @@
+// One line: the jobs of one leaf and one kind, ordered by (priority desc, submit time, id). A treap
+// through the slots themselves, so that a line costs no memory of its own and any job leaves in
+// O(log n). Its shape depends on slot numbers, its order never does. Private to queue.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "queue/job_table.h"
+
+namespace subak::ready {
+
+struct Line {
+  std::uint32_t kind = 0;
+  std::uint32_t jobs = 0;
+  std::uint32_t root = kNoSlot;
+  std::uint32_t head = kNoSlot;  // the first in line
+  std::int32_t priority = 0;     // of the head
+};
+
+// Is a before b in line?
+bool before(const Slot& a, const Slot& b);
+
+void line_insert(JobTable& jobs, Line& line, std::uint32_t slot);
+void line_erase(JobTable& jobs, Line& line, std::uint32_t slot);
+// The next in line after `slot` (which may have left the line meanwhile); kNoSlot at the end.
+std::uint32_t line_after(const JobTable& jobs, const Line& line, std::uint32_t slot);
+// Appends all slots in order.
+void line_list(const JobTable& jobs, const Line& line, std::vector<std::uint32_t>& out);
+
+}  // namespace subak::ready

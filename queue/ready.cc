@@ -1,0 +1,97 @@
+#include "queue/ready.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "queue/ready_index.h"
+#include "queue/ready_walk.h"
+
+namespace subak {
+
+using ready::kNoSlot;
+
+ReadyQueue::ReadyQueue() : index_(std::make_unique<ready::Index>()) {}
+ReadyQueue::~ReadyQueue() = default;
+
+void ReadyQueue::add(const ReadyJob& job, const AccountTree& tree) { index_->add(job, tree); }
+void ReadyQueue::remove(JobId id) { index_->remove(id); }
+bool ReadyQueue::contains(JobId id) const { return index_->jobs().find(id) != kNoSlot; }
+std::size_t ReadyQueue::size() const { return index_->jobs().size(); }
+
+std::vector<ShapeId> ReadyQueue::waiting_shapes() const {
+  std::vector<ShapeId> shapes;
+  for (const auto& [key, kind] : index_->kinds()) {
+    if (shapes.empty() || shapes.back() != key.shape) shapes.push_back(key.shape);
+  }
+  return shapes;
+}
+
+std::optional<JobId> ReadyQueue::oldest(ShapeId shape) const { return index_->oldest(shape); }
+
+std::vector<JobId> ReadyQueue::line(AccountId leaf) const {
+  const ready::JobTable& jobs = index_->jobs();
+  std::vector<std::uint32_t> slots;
+  for (const ready::Line& line : index_->node(leaf).lines) line_list(jobs, line, slots);
+  std::sort(slots.begin(), slots.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return before(jobs[a], jobs[b]); });
+  std::vector<JobId> ids;
+  ids.reserve(slots.size());
+  for (const std::uint32_t slot : slots) ids.push_back(jobs[slot].id);
+  return ids;
+}
+
+MilliGpu ReadyQueue::queued_milligpu(AccountId node) const { return index_->node(node).milligpu; }
+std::size_t ReadyQueue::queued_jobs(AccountId node) const { return index_->node(node).jobs; }
+
+ReadyQueue::Pass::Pass(const ReadyQueue& queue, const AccountTree& tree, OrderPolicy policy,
+                       const TargetShareRule& rule, const UsageTick* tick, TimeMs now)
+    : queue_(queue) {
+  if (queue.idle_.empty()) {
+    walk_ = std::make_unique<ready::Walk>();
+  } else {
+    walk_ = std::move(queue.idle_.back());
+    queue.idle_.pop_back();
+  }
+  walk_->begin(*queue.index_, {&tree, policy, &rule, tick, now});
+}
+
+ReadyQueue::Pass::~Pass() {
+  walk_->end();
+  queue_.idle_.push_back(std::move(walk_));
+}
+
+std::optional<JobId> ReadyQueue::Pass::next() {
+  const std::uint32_t slot = walk_->next();
+  if (slot == kNoSlot) return std::nullopt;
+  return queue_.index_->jobs()[slot].id;
+}
+
+void ReadyQueue::Pass::started(JobId id, AccountId leaf) {
+  assert(!queue_.contains(id));
+  walk_->started(leaf);
+}
+
+void ReadyQueue::Pass::block_shape(ShapeId shape) { walk_->block_shape(shape); }
+void ReadyQueue::Pass::block_job(JobId id) { walk_->block_job(id); }
+void ReadyQueue::Pass::block_account(AccountId node, MilliGpu milligpu) {
+  walk_->block_account(node, milligpu);
+}
+
+std::vector<JobId> ReadyQueue::order(const AccountTree& tree, OrderPolicy policy,
+                                     const TargetShareRule& rule, const UsageTick* tick, TimeMs now,
+                                     std::size_t most) const {
+  const Pass pass(*this, tree, policy, rule, tick, now);
+  std::vector<JobId> ids;
+  while (ids.size() < most) {
+    const std::uint32_t slot = pass.walk_->next();
+    if (slot == kNoSlot) break;
+    ids.push_back(index_->jobs()[slot].id);
+    pass.walk_->take(slot);
+  }
+  return ids;
+}
+
+void ReadyQueue::check_invariants() const { index_->check_invariants(); }
+
+}  // namespace subak

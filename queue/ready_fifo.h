@@ -1,0 +1,51 @@
+// All waiting jobs by submit time and id, lazily: the kinds' heaps are read in order without
+// popping. Private to queue.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "queue/ready_index.h"
+
+namespace subak::ready {
+
+class Fifo {
+ public:
+  void begin(Index& index);
+  // The oldest job for which `skip(slot)` is false and whose kind is not `closed(kind)`; kNoSlot if
+  // none. It comes again until it leaves the queue or is skipped.
+  template <class Skip, class Closed>
+  std::uint32_t next(Skip skip, Closed closed) {
+    if (version_ != index_->heap_version()) restart();
+    while (!front_.empty()) {
+      const Place top = front_.front();
+      if (closed(top.kind)) {
+        pop();
+        continue;
+      }
+      const std::uint32_t slot = slot_of(top);
+      if (index_->jobs()[slot].live && !skip(slot)) return slot;
+      pop();
+      push({top.kind, 2 * top.at + 1});
+      push({top.kind, 2 * top.at + 2});
+    }
+    return kNoSlot;
+  }
+
+ private:
+  struct Place {
+    std::uint32_t kind = 0;
+    std::uint32_t at = 0;  // in the kind's heap
+  };
+  void restart();
+  std::uint32_t slot_of(Place place) const { return index_->kind(place.kind).by_age[place.at]; }
+  bool later(Place a, Place b) const { return index_->older(slot_of(b), slot_of(a)); }
+  void push(Place place);
+  void pop();
+
+  Index* index_ = nullptr;
+  std::uint64_t version_ = 0;
+  std::vector<Place> front_;  // a heap, oldest first
+};
+
+}  // namespace subak::ready

@@ -1,0 +1,260 @@
+#include "queue/ready_index.h"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+namespace subak::ready {
+namespace {
+
+auto find_kind(std::vector<KindCount>& counts, std::uint32_t kind) {
+  return std::lower_bound(counts.begin(), counts.end(), kind,
+                          [](const KindCount& c, std::uint32_t k) { return c.kind < k; });
+}
+
+void count_one(std::vector<KindCount>& counts, std::uint32_t kind) {
+  const auto it = find_kind(counts, kind);
+  if (it != counts.end() && it->kind == kind) {
+    ++it->jobs;
+  } else {
+    counts.insert(it, {kind, 1});
+  }
+}
+
+void uncount_one(std::vector<KindCount>& counts, std::uint32_t kind) {
+  const auto it = find_kind(counts, kind);
+  assert(it != counts.end() && it->kind == kind);
+  if (--it->jobs == 0) counts.erase(it);
+}
+
+std::size_t find_line(const std::vector<Line>& lines, std::uint32_t kind) {
+  std::size_t i = 0;
+  while (i < lines.size() && lines[i].kind != kind) ++i;
+  return i;
+}
+
+// Tombstones that a heap keeps whatever its size.
+constexpr std::size_t kTombstones = 32;
+
+}  // namespace
+
+TreeNode& Index::reach(AccountId id, const AccountTree& tree) {
+  if (id.value >= nodes_.size()) nodes_.resize(tree.next_id().value);
+  TreeNode& node = nodes_[id.value];
+  node.parent = tree.node(id).parent;
+  return node;
+}
+
+const TreeNode& Index::node(AccountId id) const {
+  static const TreeNode kEmpty;
+  return id.value < nodes_.size() ? nodes_[id.value] : kEmpty;
+}
+
+bool Index::older(std::uint32_t a, std::uint32_t b) const {
+  const Slot &x = jobs_[a], &y = jobs_[b];
+  return x.submit_ms != y.submit_ms ? x.submit_ms < y.submit_ms : x.id < y.id;
+}
+
+std::uint32_t Index::kind_of(const KindKey& key) {
+  const auto [it, fresh] = by_key_.try_emplace(key, 0);
+  if (!fresh) return it->second;
+  if (free_kinds_.empty()) {
+    it->second = static_cast<std::uint32_t>(kinds_.size());
+    kinds_.emplace_back();
+  } else {
+    it->second = free_kinds_.back();
+    free_kinds_.pop_back();
+  }
+  kinds_[it->second].key = key;
+  return it->second;
+}
+
+void Index::add(const ReadyJob& job, const AccountTree& tree) {
+  const std::uint32_t number = kind_of({job.shape, job.milligpu, job.product});
+  Slot fresh;
+  fresh.id = job.id;
+  fresh.submit_ms = job.submit_ms;
+  fresh.priority = job.priority;
+  fresh.leaf = job.leaf;
+  fresh.kind = number;
+  const std::uint32_t slot = jobs_.insert(fresh);
+
+  Kind& kind = kinds_[number];
+  ++kind.jobs;
+  kind.by_age.push_back(slot);
+  std::push_heap(kind.by_age.begin(), kind.by_age.end(),
+                 [this](std::uint32_t a, std::uint32_t b) { return older(b, a); });
+  ++heap_version_;
+
+  TreeNode& leaf = reach(job.leaf, tree);
+  const std::size_t at = find_line(leaf.lines, number);
+  if (at == leaf.lines.size()) leaf.lines.push_back({.kind = number});
+  line_insert(jobs_, leaf.lines[at], slot);
+  if (leaf.lines[at].head == slot) place_line(leaf, at);
+  for (AccountId id = job.leaf; id;) {
+    TreeNode& node = reach(id, tree);
+    ++node.jobs;
+    node.milligpu += job.milligpu;
+    if (id != job.leaf) count_one(node.below, number);
+    id = node.parent;
+  }
+}
+
+void Index::remove(JobId id) {
+  const std::uint32_t slot = jobs_.find(id);
+  assert(slot != kNoSlot);
+  const std::uint32_t number = jobs_[slot].kind;
+  const AccountId own = jobs_[slot].leaf;
+  Kind& kind = kinds_[number];
+
+  TreeNode& leaf = nodes_[own.value];
+  const std::size_t at = find_line(leaf.lines, number);
+  const bool was_head = leaf.lines[at].head == slot;
+  line_erase(jobs_, leaf.lines[at], slot);
+  if (leaf.lines[at].jobs == 0) {
+    leaf.lines.erase(leaf.lines.begin() + static_cast<std::ptrdiff_t>(at));
+  } else if (was_head) {
+    place_line(leaf, at);
+  }
+  for (AccountId up = own; up; up = nodes_[up.value].parent) {
+    TreeNode& node = nodes_[up.value];
+    --node.jobs;
+    node.milligpu -= kind.key.milligpu;
+    if (up != own) uncount_one(node.below, number);
+  }
+  jobs_.erase(slot);
+  --kind.jobs;
+  if (kind.jobs == 0) {
+    release_kind(number);
+  } else if (kind.by_age.size() > kind.jobs + kind.jobs / 2 + kTombstones) {
+    compact(kind);
+  }
+}
+
+void Index::release_kind(std::uint32_t number) {
+  Kind& kind = kinds_[number];
+  compact(kind);
+  by_key_.erase(kind.key);
+  kind = Kind();
+  free_kinds_.push_back(number);
+}
+
+void Index::compact(Kind& kind) {
+  auto& heap = kind.by_age;
+  std::size_t kept = 0;
+  for (const std::uint32_t slot : heap) {
+    if (jobs_[slot].live) {
+      heap[kept++] = slot;
+    } else {
+      jobs_.free(slot);
+    }
+  }
+  heap.resize(kept);
+  std::make_heap(heap.begin(), heap.end(),
+                 [this](std::uint32_t a, std::uint32_t b) { return older(b, a); });
+  ++heap_version_;
+}
+
+void Index::trim(std::uint32_t number) {
+  auto& heap = kinds_[number].by_age;
+  while (!heap.empty() && !jobs_[heap.front()].live) {
+    jobs_.free(heap.front());
+    std::pop_heap(heap.begin(), heap.end(),
+                  [this](std::uint32_t a, std::uint32_t b) { return older(b, a); });
+    heap.pop_back();
+    ++heap_version_;
+  }
+}
+
+std::optional<JobId> Index::oldest(ShapeId shape) {
+  std::uint32_t found = kNoSlot;
+  const KindKey from{shape, std::numeric_limits<MilliGpu>::min(), {}};
+  for (auto it = by_key_.lower_bound(from); it != by_key_.end() && it->first.shape == shape; ++it) {
+    trim(it->second);
+    const std::uint32_t top = kinds_[it->second].by_age.front();
+    if (found == kNoSlot || older(top, found)) found = top;
+  }
+  if (found == kNoSlot) return std::nullopt;
+  return jobs_[found].id;
+}
+
+// The line at `at` has a new head: moves it to where it belongs.
+void Index::place_line(TreeNode& node, std::size_t at) {
+  auto& lines = node.lines;
+  const auto less = [this](const Line& a, const Line& b) {
+    return before(jobs_[a.head], jobs_[b.head]);
+  };
+  const auto it = lines.begin() + static_cast<std::ptrdiff_t>(at);
+  if (it != lines.begin() && less(*it, it[-1])) {
+    std::rotate(std::upper_bound(lines.begin(), it, *it, less), it, it + 1);
+  } else {
+    std::rotate(it, it + 1, std::lower_bound(it + 1, lines.end(), *it, less));
+  }
+}
+
+void Index::sync(const AccountTree& tree) {
+  if (facts_of_ == &tree && facts_version_ == tree.structure_version()) return;
+  facts_of_ = &tree;
+  facts_version_ = tree.structure_version();
+  facts_.assign(tree.next_id().value, AccountFacts());
+  const std::vector<AccountId> order = tree.preorder();
+  for (const AccountId id : order) {
+    const AccountNode& node = tree.node(id);
+    AccountFacts& facts = facts_[id.value];
+    facts.shares = static_cast<double>(node.spec.shares);
+    facts.quota = node.quota_total;
+    facts.user = node.spec.user;
+    facts.held = node.spec.held;
+    facts.own_quota = !node.spec.quota.empty();
+    for (const auto& [product, amount] : node.quota) {
+      if (product) facts.any_only = false;
+    }
+  }
+  for (std::size_t i = order.size(); i-- > 0;) {  // children before parents
+    const AccountFacts& facts = facts_[order[i].value];
+    const AccountId parent = tree.node(order[i]).parent;
+    if (parent && (facts.held || facts.held_below)) facts_[parent.value].held_below = true;
+  }
+}
+
+void Index::check_node(const TreeNode& node) const {
+  std::size_t jobs = 0;
+  for (std::size_t i = 0; i < node.lines.size(); ++i) {
+    const Line& line = node.lines[i];
+    std::vector<std::uint32_t> slots;
+    line_list(jobs_, line, slots);
+    assert(!slots.empty() && slots.size() == line.jobs && slots.front() == line.head);
+    assert(line.priority == jobs_[line.head].priority);
+    assert(i == 0 || before(jobs_[node.lines[i - 1].head], jobs_[line.head]));
+    for (std::size_t j = 0; j < slots.size(); ++j) {
+      assert(jobs_[slots[j]].live && jobs_[slots[j]].kind == line.kind);
+      assert(j == 0 || before(jobs_[slots[j - 1]], jobs_[slots[j]]));
+    }
+    jobs += slots.size();
+  }
+  for (std::size_t i = 0; i < node.below.size(); ++i) {
+    assert(node.below[i].jobs > 0);
+    assert(i == 0 || node.below[i - 1].kind < node.below[i].kind);
+    jobs += node.below[i].jobs;
+  }
+  assert(jobs == node.jobs);
+}
+
+void Index::check_invariants() const {
+  std::size_t own = 0, by_kind = 0;
+  for (const TreeNode& node : nodes_) {
+    check_node(node);
+    for (const Line& line : node.lines) own += line.jobs;
+  }
+  for (const auto& [key, number] : by_key_) {
+    const Kind& kind = kinds_[number];
+    assert(kind.key == key && kind.jobs > 0);
+    std::size_t live = 0;
+    for (const std::uint32_t slot : kind.by_age) live += jobs_[slot].live ? 1 : 0;
+    assert(live == kind.jobs);
+    by_kind += live;
+  }
+  assert(own == jobs_.size() && by_kind == jobs_.size());
+}
+
+}  // namespace subak::ready

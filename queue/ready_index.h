@@ -1,0 +1,105 @@
+// What waits, incrementally: lines per leaf and kind, and for every node of the account tree how
+// many jobs of which kind wait strictly below it. Private to queue.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "accounting/tree.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "queue/job_table.h"
+#include "queue/line.h"
+#include "queue/ready.h"
+
+namespace subak::ready {
+
+// Jobs that a pass cannot tell apart except by their place in line. Kinds are numbered densely and
+// the numbers are reused; nothing is ever decided by a number.
+struct KindKey {
+  ShapeId shape;
+  MilliGpu milligpu = 0;
+  ProductId product;
+  friend auto operator<=>(const KindKey&, const KindKey&) = default;
+};
+
+struct Kind {
+  KindKey key;
+  std::size_t jobs = 0;
+  // A binary heap by (submit time, id) of the slots, tombstones included: they leave when they come
+  // to the top or outnumber half of the jobs.
+  std::vector<std::uint32_t> by_age;
+};
+
+struct KindCount {
+  std::uint32_t kind = 0;
+  std::uint32_t jobs = 0;
+};
+
+// One node of the account tree, as the queue sees it.
+struct TreeNode {
+  AccountId parent;
+  std::vector<Line> lines;       // own jobs; by the order of their heads
+  std::vector<KindCount> below;  // of the nodes below; by kind
+  std::size_t jobs = 0;          // own and below
+  MilliGpu milligpu = 0;
+};
+
+// What a pass needs to know of an account that only an edit of the tree can change.
+struct AccountFacts {
+  double shares = 0;
+  MilliGpu quota = 0;
+  bool user = false;
+  bool held = false;
+  bool held_below = false;  // some node below is held
+  bool any_only = true;     // the quota names no product
+  bool own_quota = false;   // not the sum of the children's
+};
+
+class Index {
+ public:
+  void add(const ReadyJob& job, const AccountTree& tree);
+  void remove(JobId id);
+  // Reads the tree's facts again if it was edited since the last time.
+  void sync(const AccountTree& tree);
+
+  const TreeNode& node(AccountId id) const;  // an empty one for accounts that never had a job
+  const AccountFacts& facts(AccountId id) const { return facts_[id.value]; }
+  const Kind& kind(std::uint32_t number) const { return kinds_[number]; }
+  const std::map<KindKey, std::uint32_t>& kinds() const { return by_key_; }
+  std::size_t kind_numbers() const { return kinds_.size(); }
+  const JobTable& jobs() const { return jobs_; }
+  std::optional<JobId> oldest(ShapeId shape);
+  // Drops tombstones from the top of the kind's heap; invalidates positions in it.
+  void trim(std::uint32_t kind);
+  // Counts the changes that move positions in any heap.
+  std::uint64_t heap_version() const { return heap_version_; }
+  bool older(std::uint32_t a, std::uint32_t b) const;  // by submit time, id
+  void check_invariants() const;
+
+ private:
+  TreeNode& reach(AccountId id, const AccountTree& tree);
+  std::uint32_t kind_of(const KindKey& key);
+  void release_kind(std::uint32_t number);
+  void compact(Kind& kind);
+  void place_line(TreeNode& node, std::size_t at);
+  void check_node(const TreeNode& node) const;
+
+  JobTable jobs_;
+  std::vector<TreeNode> nodes_;  // index = account id
+  std::vector<Kind> kinds_;
+  std::vector<std::uint32_t> free_kinds_;
+  std::map<KindKey, std::uint32_t> by_key_;
+  std::uint64_t heap_version_ = 0;
+
+  std::vector<AccountFacts> facts_;  // index = account id
+  const AccountTree* facts_of_ = nullptr;
+  std::uint64_t facts_version_ = 0;
+};
+
+}  // namespace subak::ready

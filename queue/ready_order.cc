@@ -1,0 +1,272 @@
+// Children, their keys, and the choice among them.
+#include <algorithm>
+#include <cassert>
+
+#include "queue/ready_walk.h"
+
+namespace subak::ready {
+namespace {
+
+// Up to here a scan and a fresh set of keys cost less than a heap.
+constexpr std::size_t kFewSiblings = 16;
+
+}  // namespace
+
+std::uint32_t Walk::best(AccountId id, Scope scope) {
+  if (index_->node(id).below.empty()) {
+    Node& leaf = mark(id);
+    leaf.best_within = true;
+    return first_open(id, scope);
+  }
+  refresh(id, scope);
+  Node& node = nodes_[id.value];
+  if (node.best_known) return node.best;
+  node.best_known = true;
+  node.best = kNoSlot;
+  if (node.children.empty()) return kNoSlot;
+  if (node.rebuild) rebuild(id);
+  for (;;) {
+    const std::size_t at = first_of(node);
+    const AccountId winner = node.siblings[at].id;
+    const bool own = winner == id;
+    node.best = own ? first_open(id, scope) : best(winner, below(scope, winner));
+    assert(node.best != kNoSlot);
+    // A quota speaks for everything below that has none of its own; a sum of quotas does not.
+    const bool no_quota = own || index_->facts(winner).quota == 0;
+    node.best_within = no_quota ? index_->facts(id).own_quota
+                                : covers(winner, node.best) && nodes_[winner.value].best_within;
+    if (!node.siblings[at].within_quota || node.best_within) return node.best;
+    node.siblings[at].within_quota = false;
+    compute_key(node, at);
+  }
+}
+
+// Brings the children up to date with blocks and with what was touched.
+void Walk::refresh(AccountId id, Scope scope) {
+  Node& node = mark(id);
+  if (!node.expanded) {
+    expand(id, scope);
+  } else if (node.seen < scope.version) {
+    recheck_all(id, scope);
+  } else if (!node.touched.empty()) {
+    recheck_touched(id, scope);
+  } else {
+    return;
+  }
+  node.seen = scope.version;
+  node.touched.clear();
+  node.best_known = false;
+}
+
+void Walk::expand(AccountId id, Scope scope) {
+  Node& node = nodes_[id.value];
+  node.expanded = node.rebuild = true;
+  const auto add = [&](AccountId child_id, bool by_class) {
+    Child child{.id = child_id, .by_class = by_class};
+    if (!live(child, id, scope)) return;
+    update_class(child, id, scope);
+    node.children.push_back(child);
+  };
+  if (!index_->node(id).lines.empty()) add(id, true);
+  for (const AccountId child : setup_.tree->node(id).children) {
+    if (index_->node(child).jobs != 0) add(child, index_->facts(child).user);
+  }
+  if (node.children.size() > 1) fill_values(id);
+}
+
+void Walk::recheck_all(AccountId id, Scope scope) {
+  Node& node = nodes_[id.value];
+  for (const AccountId touched : node.touched) {
+    for (Child& child : node.children) {
+      if (child.id == touched) child.witness = 0;
+    }
+  }
+  bool changed = !node.touched.empty();
+  const auto gone = [&](Child& child) {
+    if (!live(child, id, scope)) return true;
+    if (child.by_class && update_class(child, id, scope)) changed = true;
+    if (child.id != id && index_->facts(child.id).quota != 0) changed = true;
+    return false;
+  };
+  changed |= std::erase_if(node.children, gone) != 0;
+  node.rebuild |= changed;
+}
+
+void Walk::recheck_touched(AccountId id, Scope scope) {
+  Node& node = nodes_[id.value];
+  for (const AccountId touched : node.touched) {
+    const auto it = std::lower_bound(node.children.begin(), node.children.end(), touched,
+                                     [](const Child& c, AccountId t) { return c.id < t; });
+    if (it == node.children.end() || it->id != touched) continue;
+    it->witness = 0;
+    if (!live(*it, id, scope)) {
+      node.children.erase(it);
+      node.rebuild = true;
+    } else if (it->by_class && update_class(*it, id, scope)) {
+      node.rebuild = true;
+    } else if (!node.rebuild) {
+      const auto at = std::lower_bound(node.siblings.begin(), node.siblings.end(), touched,
+                                       [](const Sibling& s, AccountId t) { return s.id < t; });
+      if (at != node.siblings.end() && at->id == touched) {
+        rekey(id, static_cast<std::size_t>(at - node.siblings.begin()));
+      }
+    }
+  }
+}
+
+// True if the class of its next job is another one now.
+bool Walk::update_class(Child& child, AccountId parent, Scope scope) {
+  if (!child.by_class) return false;
+  const Scope inner = child.id == parent ? scope : below(scope, child.id);
+  const std::int32_t was = child.priority;
+  child.priority = index_->jobs()[first_open(child.id, inner)].priority;
+  return child.priority != was;
+}
+
+void Walk::fill_values(AccountId id) {
+  for (Child& child : nodes_[id.value].children) {
+    child.value = child.id == id ? own_value(id) : value_of(child.id);
+  }
+}
+
+double Walk::value_of(AccountId id) const {
+  switch (setup_.policy) {
+    case OrderPolicy::kTargetShare:
+      return setup_.tree->sort_surplus(id, instant_);
+    case OrderPolicy::kExact:
+      return setup_.tree->usage(id, instant_);
+    case OrderPolicy::kUsageTick:
+      assert(setup_.tick != nullptr);
+      return setup_.tick->usage(id);
+    case OrderPolicy::kDrf:
+    case OrderPolicy::kFifo:
+      return 0;
+  }
+  return 0;
+}
+
+// An account's own jobs have no quota: their surplus is their usage.
+double Walk::own_value(AccountId id) const {
+  if (setup_.policy == OrderPolicy::kDrf) return 0;
+  const auto usage = [this](AccountId of) {
+    return setup_.policy == OrderPolicy::kUsageTick ? setup_.tick->usage(of)
+                                                    : setup_.tree->usage(of, instant_);
+  };
+  double value = usage(id);
+  for (const AccountId child : setup_.tree->node(id).children) value -= usage(child);
+  return std::max(0.0, value);
+}
+
+MilliGpu Walk::alloc_of(AccountId id) const {
+  return setup_.tree->node(id).alloc() + (marked(id) ? nodes_[id.value].extra : 0);
+}
+
+MilliGpu Walk::own_alloc(AccountId id) const {
+  MilliGpu alloc = alloc_of(id);
+  for (const AccountId child : setup_.tree->node(id).children) alloc -= alloc_of(child);
+  return alloc;
+}
+
+// Whether it is, is asked when it is the first of all: that needs its next job.
+bool Walk::may_be_within(const Sibling& sibling, AccountId parent) const {
+  return setup_.policy == OrderPolicy::kTargetShare && sibling.id != parent && sibling.quota > 0 &&
+         sibling.alloc <= sibling.quota;
+}
+
+// Would the account still be within its quota with this job? Of a job that could take several products
+// only the sum is known.
+bool Walk::covers(AccountId id, std::uint32_t slot) const {
+  const KindKey& kind = index_->kind(index_->jobs()[slot].kind).key;
+  const AccountNode& node = setup_.tree->node(id);
+  const MilliGpu alloc = alloc_of(id);
+  if (alloc + kind.milligpu > node.quota_total) return false;
+  if (index_->facts(id).any_only) return true;
+  const MilliGpu extra = kind.product ? alloc - node.alloc() + kind.milligpu : 0;
+  return setup_.tree->covered(node, kind.product, extra) == node.alloc() + extra;
+}
+
+// Who takes part, and their keys.
+void Walk::rebuild(AccountId id) {
+  Node& node = nodes_[id.value];
+  node.rebuild = node.has_targets = false;
+  std::int32_t top = std::numeric_limits<std::int32_t>::min();
+  for (const Child& child : node.children) {
+    if (child.by_class) top = std::max(top, child.priority);
+  }
+  node.siblings.clear();
+  for (const Child& child : node.children) {
+    if (child.by_class && child.priority != top) continue;
+    const bool own = child.id == id;
+    Sibling sibling;
+    sibling.id = child.id;
+    sibling.shares = own ? 1 : index_->facts(child.id).shares;
+    sibling.alloc = own ? own_alloc(id) : alloc_of(child.id);
+    sibling.quota = own ? 0 : index_->facts(child.id).quota;
+    sibling.within_quota = may_be_within(sibling, id);
+    sibling.surplus = sibling.usage = child.value;
+    node.siblings.push_back(sibling);
+  }
+  const std::size_t n = node.siblings.size();
+  node.keys.resize(n);
+  node.heap.clear();
+  if (n == 1) return;
+  order_keys(setup_.policy, *setup_.rule, node.siblings, node.keys);
+  if (n <= kFewSiblings) return;
+  for (std::uint32_t i = 0; i < n; ++i) node.heap.push_back(i);
+  std::make_heap(node.heap.begin(), node.heap.end(),
+                 [&](std::uint32_t a, std::uint32_t b) { return node.keys[b] < node.keys[a]; });
+}
+
+// Its allocation changed, or its next job.
+void Walk::rekey(AccountId id, std::size_t at) {
+  Node& node = nodes_[id.value];
+  Sibling& sibling = node.siblings[at];
+  sibling.alloc = sibling.id == id ? own_alloc(id) : alloc_of(sibling.id);
+  sibling.within_quota = may_be_within(sibling, id);
+  compute_key(node, at);
+}
+
+void Walk::compute_key(Node& node, std::size_t at) {
+  if (node.siblings.size() == 1) return;
+  if (node.heap.empty()) {
+    order_keys(setup_.policy, *setup_.rule, node.siblings, node.keys);
+    return;
+  }
+  // One of many: only its own key changes; what it has in common with the others is in its target.
+  OrderKey& key = node.keys[at];
+  order_keys(setup_.policy, *setup_.rule, {&node.siblings[at], 1}, {&key, 1});
+  if (setup_.policy == OrderPolicy::kTargetShare && key.band == 1) {
+    if (!node.has_targets) node.targets = targets(*setup_.rule, node.siblings);
+    node.has_targets = true;
+    key.first = static_cast<double>(node.siblings[at].alloc) / node.targets[at];
+  }
+  sift(node, at);
+}
+
+std::size_t Walk::first_of(const Node& node) const {
+  if (!node.heap.empty()) return node.heap.front();
+  const auto it = std::min_element(node.keys.begin(), node.keys.end());
+  return node.keys.size() == 1 ? 0 : static_cast<std::size_t>(it - node.keys.begin());
+}
+
+// Moves one whose key changed to its place in the heap. It is nearly always the first.
+void Walk::sift(Node& node, std::size_t at) {
+  auto& heap = node.heap;
+  const auto less = [&](std::size_t a, std::size_t b) {
+    return node.keys[heap[a]] < node.keys[heap[b]];
+  };
+  auto i = static_cast<std::size_t>(std::find(heap.begin(), heap.end(), at) - heap.begin());
+  while (i > 0 && less(i, (i - 1) / 2)) {
+    std::swap(heap[i], heap[(i - 1) / 2]);
+    i = (i - 1) / 2;
+  }
+  for (;;) {
+    std::size_t child = 2 * i + 1;
+    if (child + 1 < heap.size() && less(child + 1, child)) ++child;
+    if (child >= heap.size() || !less(child, i)) return;
+    std::swap(heap[i], heap[child]);
+    i = child;
+  }
+}
+
+}  // namespace subak::ready

@@ -1,0 +1,200 @@
+#include "queue/ready_walk.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace subak::ready {
+
+void Walk::begin(Index& index, const PassSetup& setup) {
+  index_ = &index;
+  setup_ = setup;
+  index.sync(*setup.tree);
+  instant_ = setup.tree->clock().at(setup.now);
+  ++pass_;
+  version_ = shape_version_ = 0;
+  if (nodes_.size() < setup.tree->next_id().value) nodes_.resize(setup.tree->next_id().value);
+  if (blocked_kinds_.size() < index.kind_numbers()) blocked_kinds_.resize(index.kind_numbers());
+  if (setup.policy == OrderPolicy::kFifo) fifo_.begin(index);
+}
+
+void Walk::end() {
+  for (const std::uint32_t slot : blocked_list_) blocked_jobs_[slot] = false;
+  blocked_list_.clear();
+}
+
+std::uint32_t Walk::next() {
+  if (setup_.policy == OrderPolicy::kFifo) return next_fifo();
+  if (index_->node(kRootAccount).jobs == 0 || index_->facts(kRootAccount).held) return kNoSlot;
+  return best(kRootAccount, below({kNoLimit, shape_version_}, kRootAccount));
+}
+
+std::uint32_t Walk::next_fifo() {
+  const auto skip = [this](std::uint32_t slot) {
+    if (!job_open(slot)) return true;
+    const Slot& job = index_->jobs()[slot];
+    const MilliGpu milligpu = index_->kind(job.kind).key.milligpu;
+    for (AccountId id = job.leaf; id; id = index_->node(id).parent) {
+      if (index_->facts(id).held) return true;
+      if (marked(id) && milligpu >= nodes_[id.value].limit) return true;
+    }
+    return false;
+  };
+  return fifo_.next(skip, [this](std::uint32_t kind) { return !kind_open(kind, kNoLimit); });
+}
+
+bool Walk::marked(AccountId id) const { return nodes_[id.value].pass == pass_; }
+
+Walk::Node& Walk::mark(AccountId id) {
+  Node& node = nodes_[id.value];
+  if (node.pass == pass_) return node;
+  node.pass = pass_;
+  node.seen = node.limit_version = 0;
+  node.limit = kNoLimit;
+  node.extra = 0;
+  node.best_known = node.expanded = node.rebuild = node.has_targets = false;
+  node.dirty = node.jobs_blocked = false;
+  node.children.clear();
+  node.touched.clear();
+  node.cursors.clear();
+  return node;
+}
+
+Walk::Scope Walk::below(Scope scope, AccountId id) const {
+  if (!marked(id)) return scope;
+  const Node& node = nodes_[id.value];
+  return {std::min(scope.limit, node.limit), std::max(scope.version, node.limit_version)};
+}
+
+bool Walk::kind_open(std::uint32_t kind, MilliGpu limit) const {
+  if (blocked_kinds_[kind] == pass_) return false;
+  return limit == kNoLimit || index_->kind(kind).key.milligpu < limit;
+}
+
+bool Walk::job_open(std::uint32_t slot) const {
+  return slot >= blocked_jobs_.size() || !blocked_jobs_[slot];
+}
+
+bool Walk::find_witness(const TreeNode& node, Child& child, MilliGpu limit) const {
+  const std::size_t own = node.lines.size(), all = own + node.below.size();
+  for (; child.witness < all; ++child.witness) {
+    const std::uint32_t i = child.witness;
+    if (kind_open(i < own ? node.lines[i].kind : node.below[i - own].kind, limit)) return true;
+  }
+  return false;
+}
+
+// The first in the line that is not blocked by itself.
+std::uint32_t Walk::line_open(Node& node, const Line& line) {
+  if (job_open(line.head)) return line.head;
+  auto it = std::lower_bound(node.cursors.begin(), node.cursors.end(), line.kind,
+                             [](const Cursor& c, std::uint32_t kind) { return c.kind < kind; });
+  if (it == node.cursors.end() || it->kind != line.kind) {
+    it = node.cursors.insert(it, {line.kind, line.head});
+  }
+  for (;;) {
+    const std::uint32_t slot = line_after(index_->jobs(), line, it->slot);
+    if (slot == kNoSlot || job_open(slot)) return slot;
+    it->slot = slot;
+  }
+}
+
+std::uint32_t Walk::first_open(AccountId id, Scope scope) {
+  const bool by_job = marked(id) && nodes_[id.value].jobs_blocked;
+  const JobTable& jobs = index_->jobs();
+  std::uint32_t first = kNoSlot;
+  for (const Line& line : index_->node(id).lines) {
+    if (!kind_open(line.kind, scope.limit)) continue;
+    if (!by_job) return line.head;
+    if (first != kNoSlot && !before(jobs[line.head], jobs[first])) break;
+    const std::uint32_t slot = line_open(nodes_[id.value], line);
+    if (slot == kNoSlot) continue;
+    if (first == kNoSlot || before(jobs[slot], jobs[first])) first = slot;
+  }
+  return first;
+}
+
+// Does the child have a job that could start? `scope` is the parent's.
+bool Walk::live(Child& child, AccountId parent, Scope scope) {
+  if (child.id == parent) return first_open(parent, scope) != kNoSlot;
+  const AccountFacts& facts = index_->facts(child.id);
+  const TreeNode& node = index_->node(child.id);
+  if (facts.held || node.jobs == 0) return false;
+  const Scope inner = below(scope, child.id);
+  if (node.below.empty()) {
+    if (marked(child.id) && nodes_[child.id.value].jobs_blocked) {
+      return first_open(child.id, inner) != kNoSlot;
+    }
+  } else if (facts.held_below || (marked(child.id) && nodes_[child.id.value].dirty)) {
+    refresh(child.id, inner);
+    return !nodes_[child.id.value].children.empty();
+  }
+  return find_witness(node, child, inner.limit);
+}
+
+// The next job or the allocation of every node from `leaf` up may have changed.
+void Walk::touch_path(AccountId leaf) {
+  AccountId child = leaf;  // its own jobs
+  for (AccountId id = leaf; id; id = index_->node(id).parent) {
+    if (marked(id)) {
+      Node& node = nodes_[id.value];
+      node.best_known = false;
+      if (node.expanded && (node.touched.empty() || node.touched.back() != child)) {
+        node.touched.push_back(child);
+      }
+    }
+    child = id;
+  }
+}
+
+void Walk::started(AccountId leaf) {
+  if (setup_.policy != OrderPolicy::kFifo) touch_path(leaf);
+}
+
+void Walk::block_shape(ShapeId shape) {
+  const KindKey from{shape, std::numeric_limits<MilliGpu>::min(), {}};
+  const auto& kinds = index_->kinds();
+  for (auto it = kinds.lower_bound(from); it != kinds.end() && it->first.shape == shape; ++it) {
+    blocked_kinds_[it->second] = pass_;
+  }
+  shape_version_ = ++version_;
+}
+
+void Walk::mark_dirty_above(AccountId id) {
+  for (AccountId up = index_->node(id).parent; up; up = index_->node(up).parent) {
+    mark(up).dirty = true;
+  }
+}
+
+void Walk::block_job(JobId id) {
+  const std::uint32_t slot = index_->jobs().find(id);
+  if (slot == kNoSlot || !job_open(slot)) return;
+  if (blocked_jobs_.size() < index_->jobs().slots()) blocked_jobs_.resize(index_->jobs().slots());
+  blocked_jobs_[slot] = true;
+  blocked_list_.push_back(slot);
+  const AccountId leaf = index_->jobs()[slot].leaf;
+  Node& node = mark(leaf);
+  node.jobs_blocked = true;
+  node.dirty = true;
+  mark_dirty_above(leaf);
+  touch_path(leaf);
+}
+
+void Walk::block_account(AccountId id, MilliGpu milligpu) {
+  if (index_->node(id).jobs == 0) return;
+  Node& node = mark(id);
+  if (node.limit <= milligpu) return;
+  node.limit = milligpu;
+  node.limit_version = ++version_;
+  node.best_known = false;
+  mark_dirty_above(id);
+  touch_path(id);
+}
+
+void Walk::take(std::uint32_t slot) {
+  const Slot& job = index_->jobs()[slot];
+  const MilliGpu milligpu = index_->kind(job.kind).key.milligpu;
+  for (AccountId id = job.leaf; id; id = index_->node(id).parent) mark(id).extra += milligpu;
+  block_job(job.id);
+}
+
+}  // namespace subak::ready

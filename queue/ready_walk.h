@@ -1,0 +1,131 @@
+// The walk of one pass down the account tree. All memory is kept from pass to pass; marks carry the
+// pass's number, so that beginning a pass costs nothing and only visited nodes are ever touched.
+//
+// A visited node keeps its children with startable demand ("live"), the keys of those that take
+// part, and the job it would give next. What a start or a block changes is noted on the path and
+// brought up to date at the next visit. Private to queue.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "accounting/order.h"
+#include "accounting/tree.h"
+#include "queue/ready_fifo.h"
+#include "queue/ready_index.h"
+
+namespace subak::ready {
+
+struct PassSetup {
+  const AccountTree* tree = nullptr;
+  OrderPolicy policy = OrderPolicy::kTargetShare;
+  const TargetShareRule* rule = nullptr;
+  const UsageTick* tick = nullptr;
+  TimeMs now = 0;
+};
+
+class Walk {
+ public:
+  void begin(Index& index, const PassSetup& setup);
+  void end();
+  std::uint32_t next();  // slot, or kNoSlot
+  void started(AccountId leaf);
+  void block_shape(ShapeId shape);
+  void block_job(JobId id);
+  void block_account(AccountId id, MilliGpu milligpu);
+  // As if the job had started: passed over from now on, and its cost is on its path.
+  void take(std::uint32_t slot);
+
+ private:
+  static constexpr MilliGpu kNoLimit = std::numeric_limits<MilliGpu>::max();
+
+  // A child with startable demand; the node itself stands for its own jobs.
+  struct Child {
+    AccountId id;
+    std::uint32_t witness = 0;  // place of a kind that is open, in lines, then below
+    std::int32_t priority = 0;  // of its next job, where `by_class`
+    bool by_class = false;      // a user, or the node itself
+    double value = 0;           // decayed surplus or usage at the pass's instant
+  };
+  // How far one line is blocked job by job: all up to `slot` are.
+  struct Cursor {
+    std::uint32_t kind = 0;
+    std::uint32_t slot = kNoSlot;
+  };
+  struct Node {
+    std::uint64_t pass = 0;  // the rest is valid for this pass only
+    std::uint64_t seen = 0;  // version of the blocks that `children` reflects
+    std::uint64_t limit_version = 0;
+    MilliGpu limit = kNoLimit;     // block_account
+    MilliGpu extra = 0;            // of take()
+    std::uint32_t best = kNoSlot;  // its next job, if `best_known`
+    bool best_known = false;
+    bool best_within = false;  // that job is within quota at every level below
+    bool expanded = false;     // children is filled
+    bool rebuild = false;      // the keys are not
+    bool has_targets = false;
+    bool dirty = false;               // something below is blocked by job or account
+    bool jobs_blocked = false;        // of its own lines
+    std::vector<Child> children;      // by id
+    std::vector<Sibling> siblings;    // those that take part, by id
+    std::vector<OrderKey> keys;       // of siblings
+    std::vector<double> targets;      // of siblings, if has_targets
+    std::vector<std::uint32_t> heap;  // of siblings, if there are many
+    std::vector<AccountId> touched;   // children whose allocation or next job changed
+    std::vector<Cursor> cursors;      // by kind
+  };
+  // What blocks above a node say about it.
+  struct Scope {
+    MilliGpu limit = kNoLimit;
+    std::uint64_t version = 0;
+  };
+
+  // ready_walk.cc: marks, and which demand is startable
+  bool marked(AccountId id) const;
+  Node& mark(AccountId id);
+  Scope below(Scope scope, AccountId id) const;
+  bool kind_open(std::uint32_t kind, MilliGpu limit) const;
+  bool job_open(std::uint32_t slot) const;
+  bool find_witness(const TreeNode& node, Child& child, MilliGpu limit) const;
+  std::uint32_t first_open(AccountId id, Scope scope);
+  std::uint32_t line_open(Node& node, const Line& line);
+  bool live(Child& child, AccountId parent, Scope scope);
+  void touch_path(AccountId leaf);
+  void mark_dirty_above(AccountId id);
+  std::uint32_t next_fifo();
+
+  // ready_order.cc: children, keys, and the choice
+  std::uint32_t best(AccountId id, Scope scope);
+  void refresh(AccountId id, Scope scope);
+  void expand(AccountId id, Scope scope);
+  void recheck_all(AccountId id, Scope scope);
+  void recheck_touched(AccountId id, Scope scope);
+  bool update_class(Child& child, AccountId parent, Scope scope);
+  void rebuild(AccountId id);
+  void rekey(AccountId id, std::size_t at);
+  void compute_key(Node& node, std::size_t at);
+  std::size_t first_of(const Node& node) const;
+  void sift(Node& node, std::size_t at);
+  void fill_values(AccountId id);
+  double value_of(AccountId id) const;
+  double own_value(AccountId id) const;
+  MilliGpu alloc_of(AccountId id) const;
+  MilliGpu own_alloc(AccountId id) const;
+  bool may_be_within(const Sibling& sibling, AccountId parent) const;
+  bool covers(AccountId id, std::uint32_t slot) const;
+
+  Index* index_ = nullptr;
+  PassSetup setup_;
+  DecayInstant instant_;
+  std::uint64_t pass_ = 0;
+  std::uint64_t version_ = 0;                 // counts blocks of this pass
+  std::uint64_t shape_version_ = 0;           // version of the last block_shape
+  std::vector<Node> nodes_;                   // index = account id
+  std::vector<std::uint64_t> blocked_kinds_;  // pass number, by kind
+  std::vector<bool> blocked_jobs_;            // by slot
+  std::vector<std::uint32_t> blocked_list_;   // to clear them
+  Fifo fifo_;
+};
+
+}  // namespace subak::ready
