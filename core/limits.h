@@ -43,6 +43,20 @@ inline constexpr std::size_t kFollowerMailbox = 65'536;
 inline constexpr std::size_t kMaxBatchInputs = 4096;   // inputs of one turn
 inline constexpr std::size_t kMaxEffectBacklog = 65'536;  // per Effects stream, then it is closed
 
+inline constexpr DurationMs kLoopMaxWaitMs = 1000;     // the loop looks at the clock at least this often
+inline constexpr DurationMs kWatchdogPatienceMs = 10'000;  // work without progress: not serving
+inline constexpr std::size_t kFollowerFacts = 262'144; // queued for the follower; more: it reads the store
+inline constexpr std::size_t kTraceFileBytes = 64u << 20;  // input trace: then the next file begins
+inline constexpr std::size_t kTraceFiles = 4;          // the oldest goes
+
+// Store.
+inline constexpr std::uint64_t kCheckpointEveryFacts = 200'000;
+inline constexpr std::size_t kCheckpointChunkFacts = 512;  // per transaction, so that commits get in between
+inline constexpr int kWalPages = 4096;                 // 16 MiB, then the log is copied into the file
+inline constexpr std::int64_t kQuickCheckBytes = 256 << 20;  // larger files: only the small tables on open
+inline constexpr int kMaxFactDepth = 16;               // records inside records of a stored fact
+inline constexpr std::size_t kMaxFactBytes = 64u << 20;
+
 // Webhook.
 inline constexpr std::size_t kMaxReviewBytes = 3u << 20;  // kube-apiserver's own body limit
 inline constexpr std::size_t kMaxHttpHeaderBytes = 32u << 10;

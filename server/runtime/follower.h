@@ -1,0 +1,68 @@
+// The follower: a second engine on its own thread, fed with durable facts through evolve(). It
+// serves every read that is larger than the View (lists, why, bills), writes the checkpoints, and
+// compares digests with the loop. It never stops the loop: when it falls too far behind, it reads
+// the missing facts back from the store.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "core/error.h"
+#include "core/limits.h"
+#include "engine/engine.h"
+#include "server/runtime/ports.h"
+#include "server/runtime/runtime.h"
+
+namespace subak {
+
+struct FollowerOptions {
+  // Facts after which a checkpoint is written (more if the last checkpoint was large, so that
+  // writing them costs a constant part of all work). 0: only on stop.
+  std::uint64_t checkpoint_every = limits::kCheckpointEveryFacts;
+  bool checkpoint_on_stop = true;
+  std::function<void()> on_digest_mismatch;
+};
+
+struct FollowerStats {
+  std::uint64_t seq = 0;          // evolved up to here
+  std::uint64_t durable_seq = 0;  // released up to here: the difference is its lag
+  std::uint64_t checkpoints = 0;  // written
+  std::uint64_t checkpoint_failures = 0;
+  std::uint64_t checkpoint_seq = 0;  // of the newest
+  std::uint64_t digests_equal = 0;
+  std::uint64_t digests_different = 0;     // must stay 0
+  std::uint64_t caught_up_from_store = 0;  // times that the queue overflowed
+  std::size_t reads_waiting = 0;
+  bool failed = false;  // the store could not be read: reads are refused
+};
+
+class Follower {
+ public:
+  // `store` outlives the follower.
+  Follower(FollowerOptions options, Store& store);
+  ~Follower();  // stop()
+  Follower(const Follower&) = delete;
+  Follower& operator=(const Follower&) = delete;
+
+  // Opens a reader and starts the thread, which first rebuilds the state; reads wait for that.
+  // Call before Runtime::start(), or right after it.
+  std::optional<Error> start();
+  // Works off what is queued, writes a checkpoint if one is due, joins. Call after Runtime::stop().
+  void stop();
+
+  // For RuntimeOptions::on_durable. Never blocks.
+  void durable(const Released& batch);
+
+  // Queues a read; it runs on the follower's thread and sees at least everything that was released
+  // before this call (so a client that got its reply reads its own write). False: queue full
+  // (limits::kFollowerMailbox), or not running. Threads: any.
+  bool read(std::function<void(const Engine&)> fn);
+  FollowerStats stats() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace subak

@@ -1,0 +1,139 @@
+// What the runtime needs from the world: time and a durable store. The real ones are
+// server/runtime/clock.h and server/store/sqlite_store.h; tests bring their own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "accounting/ledger.h"
+#include "core/error.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "engine/fact.h"
+
+namespace subak {
+
+// The only source of time. Threads: any.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual TimeMs wall_ms() const = 0;  // UTC; may jump in either direction
+  virtual std::int64_t monotonic_us()
+      const = 0;  // since an arbitrary instant; never goes backwards
+  DurationMs monotonic_ms() const { return monotonic_us() / 1000; }
+};
+
+// --- reads
+// -------------------------------------------------------------------------------------------
+
+// Receives what rebuilds the state, in this order: each checkpoint fact (seq 0), checkpoint_end
+// once (seq 0 if there is no checkpoint), then each later fact without a gap.
+class FactSink {
+ public:
+  virtual ~FactSink() = default;
+  virtual void checkpoint_fact(const Fact& fact) = 0;
+  virtual void checkpoint_end(std::uint64_t seq) = 0;
+  virtual void fact(const Fact& fact) = 0;
+};
+
+struct Recovered {
+  std::uint64_t seq = 0;             // of the last fact
+  std::uint64_t checkpoint_seq = 0;  // 0: no checkpoint
+  std::uint64_t checkpoint_facts = 0;
+  std::uint64_t tail_facts = 0;
+};
+
+// A row of the books with the fact that made it.
+struct LedgerEntry {
+  std::uint64_t seq = 0;
+  TimeMs time_ms = 0;  // when it was written
+  LedgerRow row;
+};
+
+// Rows that overlap [from_ms, to_ms), in order of seq, after `after_seq`, at most `most`.
+struct LedgerQuery {
+  TimeMs from_ms = 0;
+  TimeMs to_ms = INT64_MAX;
+  std::vector<AccountId> holders;  // empty: all
+  std::vector<AccountId> payers;   // empty: all
+  std::optional<JobId> job;
+  std::uint64_t after_seq = 0;
+  std::size_t most = 1000;
+};
+
+// One edit, done or refused.
+struct AuditEntry {
+  std::uint64_t seq = 0;
+  TimeMs time_ms = 0;
+  std::string actor;
+  std::string what;     // fact kind ("account_set"); of a refusal the input kind ("set_account")
+  std::string subject;  // account path, cluster or node name, "1-42", "policy"
+  std::string reason;
+  std::string before;  // text form of the record (core/text.h); empty: was not there
+  std::string after;   // empty: is gone
+  std::string error;   // of a refusal, else empty
+  std::string request_id;
+};
+
+// Edits in [from_ms, to_ms), newest first, with seq below `before_seq`.
+struct AuditQuery {
+  TimeMs from_ms = 0;
+  TimeMs to_ms = INT64_MAX;
+  std::string subject;  // exact, or everything below it for an account path; empty: all
+  std::string actor;    // exact; empty: all
+  std::uint64_t before_seq = INT64_MAX;
+  std::size_t most = 100;
+};
+
+// What one (payer, holder, state, product) used on one UTC day.
+struct DailyUsage {
+  std::int64_t day = 0;  // days since 1970-01-01
+  AccountId payer, holder;
+  UsageState state = UsageState::kUsed;
+  std::string product;
+  GpuTime amount;
+  std::uint64_t rows = 0;  // that contributed
+};
+
+// Reads of what is durable, on a connection of their own: never wait for the loop or a commit.
+// Threads: one at a time per reader; open one reader per thread.
+class StoreReader {
+ public:
+  virtual ~StoreReader() = default;
+  // One consistent picture. An error (damage, an unknown kind of fact) means: do not start.
+  virtual Result<Recovered> recover(FactSink& sink) = 0;
+  // Facts after `after_seq`, at most `most`, in order.
+  virtual Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) = 0;
+  virtual Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) = 0;
+  // Ledger rows cut to [from_ms, to_ms) and at midnights (UTC), summed. Sorted by day, payer,
+  // holder, state, product. `most` and `after_seq` of the query are ignored. Cost: the rows written
+  // since from_ms.
+  virtual Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) = 0;
+  virtual Result<std::vector<AuditEntry>> audit(const AuditQuery& query) = 0;
+};
+
+// --- writes
+// ------------------------------------------------------------------------------------------
+
+// The durable facts. Threads: commit() is called by one thread, write_checkpoint() by one other;
+// open_reader() and describe() by any.
+class Store {
+ public:
+  virtual ~Store() = default;
+  // All or nothing, and durable on return. `facts` are numbered without a gap and never empty. An
+  // error is final: the caller shows nothing of the batch and ends the process.
+  virtual std::optional<Error> commit(std::span<const Fact> facts) = 0;
+  // Facts (seq 0) that rebuild the state as of `seq`, which is durable. Replaces the previous
+  // checkpoint once all of it is durable; commits may run meanwhile. An error loses the checkpoint,
+  // nothing else.
+  virtual std::optional<Error> write_checkpoint(std::uint64_t seq, std::span<const Fact> facts) = 0;
+  virtual Result<std::unique_ptr<StoreReader>> open_reader() = 0;
+  // "sqlite var/subak.db", for logs and status.
+  virtual std::string describe() const = 0;
+};
+
+}  // namespace subak

@@ -1,0 +1,109 @@
+// The runtime: one loop thread that owns the engine, one store thread that makes batches durable.
+//
+//   post() -> mailbox -> turn: stamp, Tick if due, apply each -> batch
+//   store idle: Pass if due, hand the batch over -> store thread: one transaction -> durable
+//   release, in order: follower and observers, View, effects, replies
+//
+// Group commit without a timer: one batch is in flight while the next one fills; load sets the
+// size. The engine runs ahead of the store, and nobody sees anything of a batch before it is
+// durable. A commit that fails is final: nothing more is accepted or released, `fatal` is called,
+// restart is the way back.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/error.h"
+#include "engine/engine.h"
+#include "engine/view.h"
+#include "server/runtime/effect_stream.h"
+#include "server/runtime/ports.h"
+
+namespace subak {
+
+using ReplyFn = std::function<void(const Reply&)>;
+using RepliesFn = std::function<void(const std::vector<Reply>&)>;  // in the order of the inputs
+
+// A durable batch as followers and observers get it.
+struct Released {
+  std::shared_ptr<const std::vector<Fact>> facts;  // may be empty
+  std::uint64_t seq = 0;                           // of the last fact so far
+  TimeMs time_ms = 0;
+  std::size_t inputs = 0;      // that were applied in it
+  std::int64_t commit_us = 0;  // 0: no facts, nothing was committed
+  std::optional<std::array<std::uint64_t, 2>>
+      digest;  // of the loop's engine at `seq`, if asked for
+};
+
+struct RuntimeOptions {
+  // End each batch with in::Pass when the engine says that one is due. Tests that must agree with a
+  // simulation switch it off and post Pass themselves.
+  bool auto_pass = true;
+  // Every n-th released batch carries a digest (O(state) on the loop: tests and audits). 0: none.
+  std::uint64_t digest_every = 0;
+  // All of these run on the loop's thread and must not block.
+  std::function<void(const Released&)> on_durable;  // in order, before the replies of that batch
+  std::function<void(const Input&)> record;         // every input as stamped, in order
+  std::function<void(std::int64_t us)> on_pass;     // duration of one Pass
+  // Called once by the store thread when a commit failed. Unset: log and end the process at once.
+  std::function<void(const Error&)> fatal;
+};
+
+// Numbers for metrics and health. Counters only rise.
+struct RuntimeStats {
+  std::uint64_t inputs = 0;        // applied, without those of the runtime itself
+  std::uint64_t refused = 0;       // posts refused: mailbox full, stopping or failed
+  std::uint64_t batches = 0;       // released
+  std::uint64_t facts = 0;         // released
+  std::size_t mailbox = 0;         // inputs waiting
+  DurationMs clock_behind_ms = 0;  // how far the wall clock is behind the time last stamped
+  bool has_work = false;           // something waits for its release
+  bool failed = false;             // a commit failed
+};
+
+class Runtime {
+ public:
+  // `store` and `clock` outlive the runtime.
+  Runtime(RuntimeOptions options, Store& store, const Clock& clock);
+  ~Runtime();  // stop()
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  // Rebuilds the state, starts both threads, applies in::Restarted and returns when that is
+  // durable. Call once. An error (damaged store, unknown fact, failed commit): nothing runs.
+  Result<Recovered> start();
+  // Refuses new posts, works off what was accepted, makes it durable and releases it, closes the
+  // effect streams, joins. Idempotent. Not from the loop's own callbacks.
+  void stop();
+
+  // --- any thread
+  // ---------------------------------------------------------------------------------- Queues an
+  // input (time_ms is stamped here, whatever it was). `done`, which may be null, runs on the loop's
+  // thread when everything the input caused is durable; it must not block. False: the mailbox is
+  // full (limits::kLoopMailbox), or the runtime is not running; `done` is not called then.
+  bool post(Input input, ReplyFn done);
+  // The same for a group: applied back to back in one batch, one completion. Never empty.
+  bool post_many(std::vector<Input> inputs, RepliesFn done);
+  // Effects of one cluster: first what is outstanding, then each new one, all of it durable.
+  // nullptr when not running.
+  std::shared_ptr<EffectStream> subscribe(ClusterId cluster, std::function<void()> wake);
+  // The last durable picture; never null after start().
+  std::shared_ptr<const View> view() const;
+  RuntimeStats stats() const;
+  // Wakes the loop to look at the clock again (fake clocks; a real one needs none).
+  void nudge();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Feeds an empty engine with all that `reader` has.
+Result<Recovered> recover_engine(StoreReader& reader, Engine& engine);
+
+}  // namespace subak

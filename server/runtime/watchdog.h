@@ -1,0 +1,61 @@
+// Notices that the loop makes no progress although it has work: a pass that never ends, or a store
+// that hangs. It repairs nothing: it logs, and health turns to not serving until progress is seen
+// again.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "core/limits.h"
+#include "server/runtime/ports.h"
+#include "server/runtime/runtime.h"
+
+namespace subak {
+
+// The judgement alone, without a thread.
+class StallDetector {
+ public:
+  explicit StallDetector(DurationMs patience_ms) : patience_ms_(patience_ms) {}
+  // True if nothing was released for longer than the patience although there was work all the time.
+  bool stalled(const RuntimeStats& stats, DurationMs now_ms);
+
+ private:
+  DurationMs patience_ms_;
+  std::uint64_t batches_ = 0;
+  DurationMs since_ms_ = 0;
+  bool working_ = false;
+};
+
+class Watchdog {
+ public:
+  // `stats` is called by the watchdog's thread (Runtime::stats). `clock` outlives the watchdog.
+  Watchdog(std::function<RuntimeStats()> stats, const Clock& clock,
+           DurationMs patience_ms = limits::kWatchdogPatienceMs);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  // Threads: any.
+  bool stalled() const { return stalled_.load(std::memory_order_relaxed); }
+  std::uint64_t stalls() const { return stalls_.load(std::memory_order_relaxed); }
+
+ private:
+  void run();
+  void look(StallDetector& detector);
+
+  std::function<RuntimeStats()> stats_;
+  const Clock& clock_;
+  DurationMs patience_ms_;
+  std::atomic<bool> stalled_{false};
+  std::atomic<std::uint64_t> stalls_{0};
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace subak
