@@ -10,18 +10,22 @@ namespace {
 
 spdlog::level::level_enum to_spdlog(LogLevel level) {
   switch (level) {
-    case LogLevel::kDebug: return spdlog::level::debug;
-    case LogLevel::kInfo: return spdlog::level::info;
-    case LogLevel::kWarn: return spdlog::level::warn;
-    case LogLevel::kError: break;
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarn:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      break;
   }
   return spdlog::level::err;
 }
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
-    auto made = std::make_shared<spdlog::logger>(
-        "subak", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto made = std::make_shared<spdlog::logger>("subak",
+                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern("time=%Y-%m-%dT%H:%M:%S.%eZ %v", spdlog::pattern_time_type::utc);
     made->flush_on(spdlog::level::info);
     return made;
@@ -36,10 +40,14 @@ void set_level(LogLevel level) { logger().set_level(to_spdlog(level)); }
 LogLevel level() {
   switch (logger().level()) {
     case spdlog::level::trace:
-    case spdlog::level::debug: return LogLevel::kDebug;
-    case spdlog::level::info: return LogLevel::kInfo;
-    case spdlog::level::warn: return LogLevel::kWarn;
-    default: return LogLevel::kError;
+    case spdlog::level::debug:
+      return LogLevel::kDebug;
+    case spdlog::level::info:
+      return LogLevel::kInfo;
+    case spdlog::level::warn:
+      return LogLevel::kWarn;
+    default:
+      return LogLevel::kError;
   }
 }
 

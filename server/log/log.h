@@ -1,8 +1,8 @@
-// Structured logs: one line per event on stderr, in the text form of core/text.h, so that a log line can
-// be pasted into a test:
+// Structured logs: one line per event on stderr, in the text form of core/text.h, so that a log
+// line can be pasted into a test:
 //     time=2026-03-01T12:00:00.250Z level=info msg="job reserved" job=1-42 node=n7
-// Library threads may log too: every function is safe from any thread. Nothing is ever dropped; a slow
-// stderr slows the caller, so the loop logs only what happens rarely.
+// Library threads may log too: every function is safe from any thread. Nothing is ever dropped; a
+// slow stderr slows the caller, so the loop logs only what happens rarely.
 #pragma once
 
 #include <array>
@@ -32,8 +32,7 @@ struct Field {
   Field(std::string_view k, const std::string& v) : key(k), value(v) {}
   Field(std::string_view k, bool v) : key(k), value(v ? "true" : "false") {}
   template <class T>
-    requires std::integral<T> || std::floating_point<T>
-  Field(std::string_view k, T v) : key(k) {
+  requires std::integral<T> || std::floating_point<T> Field(std::string_view k, T v) : key(k) {
     text::write_value(value, v);
   }
 };

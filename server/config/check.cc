@@ -1,0 +1,58 @@
+#include <algorithm>
+#include <set>
+
+#include "server/config/config.h"
+
+namespace subak {
+namespace {
+
+std::optional<Error> check_tls(const Config& config) {
+  if (config.tls_cert.empty() == config.tls_key.empty()) return std::nullopt;
+  if (config.tls_cert.empty()) {
+    return Error{ErrorCode::kInvalid, "tlsKey", config.tls_key, "want it together with tlsCert"};
+  }
+  return Error{ErrorCode::kInvalid, "tlsCert", config.tls_cert, "want it together with tlsKey"};
+}
+
+std::optional<Error> check_clusters(const Config& config) {
+  std::set<std::string> names;
+  for (const ClusterConfig& cluster : config.clusters) {
+    if (!names.insert(cluster.name).second) {
+      return Error{ErrorCode::kInvalid, "clusters", cluster.name, "want each cluster once"};
+    }
+  }
+  return std::nullopt;
+}
+
+// Beyond loopback nobody changes anything anonymously, and nothing secret travels in the clear.
+std::optional<Error> check_reach(const Config& config) {
+  if (config.listen_grpc.loopback()) return std::nullopt;
+  if (config.tls_cert.empty()) {
+    return Error{ErrorCode::kInvalid, "listenGrpc", config.listen_grpc.text(),
+                 "want a loopback address, or tlsCert and tlsKey"};
+  }
+  if (config.tokens.empty()) {
+    return Error{ErrorCode::kInvalid, "listenGrpc", config.listen_grpc.text(),
+                 "want a loopback address, or a tokens file"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Error> check_config(const Config& config) {
+  if (auto error = check_tls(config)) return error;
+  if (auto error = check_clusters(config)) return error;
+  return check_reach(config);
+}
+
+Policy Config::policy_over(const Policy& stored) const {
+  Policy policy = stored;
+  if (order) policy.order = *order;
+  if (half_life_ms) policy.half_life_ms = *half_life_ms;
+  if (hold_ms) policy.hold_ms = *hold_ms;
+  if (patience_ms) policy.patience_ms = *patience_ms;
+  return policy;
+}
+
+}  // namespace subak

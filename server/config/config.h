@@ -1,0 +1,115 @@
+// What a process is told at its start: a YAML file (`apiVersion: subak.gpu/v1`, `kind:
+// Configuration`), then flags over it. Each key has a flag and each flag a key (settings()).
+// Nothing is guessed: an unknown key or a bad value stops the start with file, line, key, what was
+// found and what was expected.
+//
+// What may also be edited while the service runs (clusters, modes, policy) is optional here: only
+// what the file or a flag names is applied at start, so a restart does not undo an edit made by
+// command. Threads: plain values, filled once in main.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/error.h"
+#include "core/quantity.h"
+#include "engine/input.h"
+#include "server/log/log.h"
+
+namespace subak {
+
+// Where to listen. Port 0: the system chooses, the start line says which.
+struct Endpoint {
+  std::string host;  // an IP address, IPv6 without brackets
+  std::uint16_t port = 0;
+  bool loopback() const;
+  std::string text() const;  // "127.0.0.1:9443", "[::1]:9443"
+  friend bool operator==(const Endpoint&, const Endpoint&) = default;
+};
+// Reads "ADDRESS:PORT"; "localhost" is 127.0.0.1. Other names are refused: which address was meant
+// must not depend on a resolver.
+Result<Endpoint> parse_endpoint(std::string_view text);
+
+struct ClusterConfig {
+  std::string name;
+  std::optional<Mode> mode;
+  std::vector<NamespaceMode> namespaces;  // sorted by name
+  friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;
+};
+
+struct Config {
+  std::string state = "var/subak.db";
+  Endpoint listen_webhook{"127.0.0.1", 9443};
+  Endpoint listen_grpc{"127.0.0.1", 9444};
+  Endpoint listen_http{"127.0.0.1", 9445};
+  std::string tls_cert, tls_key;  // PEM files; both or none
+  std::string tokens;             // token file; empty: only loopback callers, as admin
+
+  std::optional<Mode> mode;  // of clusters that name none
+  std::vector<ClusterConfig> clusters;
+  std::optional<OrderPolicy> order;
+  std::optional<DurationMs> half_life_ms, hold_ms, patience_ms;
+
+  std::vector<std::string> gpu_kinds;          // extended resources counted like nvidia.com/gpu
+  std::vector<std::string> system_namespaces;  // never touched, beside the built-in list
+  std::string break_glass_group;               // may remove our gate; empty: nobody
+  LogLevel log_level = LogLevel::kInfo;
+  bool user_metrics = false;  // series per user beside those per account
+
+  // `stored` with what is named here put over it.
+  Policy policy_over(const Policy& stored) const;
+};
+
+// One key with its flag. `list`: the value is a sequence in the file and the flag may be repeated,
+// which replaces the file's sequence. `toggle`: the flag needs no value.
+struct Setting {
+  std::string_view key;    // "listenWebhook"
+  std::string_view flag;   // "--listen-webhook"
+  std::string_view value;  // what to write, for help: "ADDRESS:PORT"
+  std::string_view help;
+  bool list = false;
+  bool toggle = false;
+  // Reads one value into the config. The error's field is empty; who calls knows what it is called.
+  std::optional<Error> (*set)(Config&, std::string_view) = nullptr;
+  void (*clear)(Config&) = nullptr;  // lists only
+};
+std::span<const Setting> settings();
+
+// What the command line asked for.
+struct StartRequest {
+  Config config;
+  bool check_only = false;  // --check-config
+  bool done = false;        // --help or --version was printed: leave with exit code 0
+};
+
+// Reads flags and the file that --config names. An error is one or more full lines for stderr.
+// `out` gets what --help and --version print.
+struct StartError {
+  std::string text;
+};
+std::variant<StartRequest, StartError> read_start(int argc, const char* const* argv,
+                                                  std::ostream& out);
+
+// Puts a YAML text over `config`. `file` names it in errors. Returns the first mistake as
+// `file:line: key: was "found", want expected`; fills `origins` with "file:line" of each key it
+// set.
+struct Origin {
+  std::string key;
+  std::string where;
+};
+std::optional<std::string> apply_yaml(const std::string& text, std::string_view file,
+                                      Config& config, std::vector<Origin>& origins);
+
+// What no single value can tell: pairs that belong together, duplicates, listeners beyond loopback.
+// The error's field is a key.
+std::optional<Error> check_config(const Config& config);
+
+inline constexpr std::string_view kVersion = "0.1.0";
+
+}  // namespace subak

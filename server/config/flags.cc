@@ -1,0 +1,110 @@
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <utility>
+
+#include "server/config/settings.h"
+
+namespace subak {
+namespace {
+
+struct Flags {
+  std::string file;
+  bool check_only = false;
+  bool version = false;
+  std::vector<std::vector<std::string>> values;  // by index in settings()
+};
+
+void declare(CLI::App& app, Flags& flags) {
+  app.add_option("--config", flags.file, "configuration, YAML")->type_name("FILE");
+  app.add_flag("--check-config", flags.check_only,
+               "read the configuration, say what is wrong, leave");
+  app.add_flag("--version", flags.version, "print the version");
+  flags.values.resize(settings().size());
+  for (std::size_t i = 0; i < settings().size(); ++i) {
+    const Setting& setting = settings()[i];
+    const std::string help = std::string(setting.help) + " [" + std::string(setting.key) + "]";
+    if (setting.toggle) {
+      app.add_flag_callback(
+          std::string(setting.flag), [&flags, i] { flags.values[i] = {"true"}; }, help);
+      continue;
+    }
+    app.add_option(std::string(setting.flag), flags.values[i], help)
+        ->type_name(std::string(setting.value))
+        ->expected(1)
+        ->multi_option_policy(setting.list ? CLI::MultiOptionPolicy::TakeAll
+                                           : CLI::MultiOptionPolicy::Throw);
+  }
+}
+
+std::optional<std::string> read_file(const Flags& flags, Config& config,
+                                     std::vector<Origin>& origins) {
+  std::ifstream in(flags.file, std::ios::binary);
+  std::ostringstream text;
+  if (!in || !(text << in.rdbuf())) {
+    return Error{ErrorCode::kInvalid, "--config", flags.file, "want a file that can be read"}
+        .message();
+  }
+  return apply_yaml(text.str(), flags.file, config, origins);
+}
+
+std::optional<std::string> apply_flags(const Flags& flags, Config& config,
+                                       std::vector<Origin>& origins) {
+  for (std::size_t i = 0; i < settings().size(); ++i) {
+    const Setting& setting = settings()[i];
+    if (flags.values[i].empty()) continue;
+    if (setting.list) setting.clear(config);
+    for (const std::string& value : flags.values[i]) {
+      if (auto error = setting.set(config, value)) {
+        error->field = setting.flag;
+        return error->message();
+      }
+    }
+    origins.push_back({std::string(setting.key), std::string(setting.flag)});
+  }
+  return std::nullopt;
+}
+
+// Names the place that has the key last, which is the one that counts.
+std::string with_origin(const Error& error, const std::vector<Origin>& origins) {
+  for (auto it = origins.rbegin(); it != origins.rend(); ++it) {
+    if (it->key == error.field) return it->where + ": " + error.message();
+  }
+  return error.message();
+}
+
+}  // namespace
+
+std::variant<StartRequest, StartError> read_start(int argc, const char* const* argv,
+                                                  std::ostream& out) {
+  CLI::App app{"Subak shares a GPU fleet fairly. Each flag has its key, in brackets, in --config."};
+  app.name("subakd");
+  Flags flags;
+  declare(app, flags);
+  StartRequest request;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    out << app.help();
+    request.done = true;
+    return request;
+  } catch (const CLI::ParseError& e) {
+    return StartError{std::string(e.what()) + " (subakd --help lists the flags)"};
+  }
+  if (flags.version) {
+    out << "subakd " << kVersion << '\n';
+    request.done = true;
+    return request;
+  }
+  std::vector<Origin> origins;
+  if (!flags.file.empty()) {
+    if (auto error = read_file(flags, request.config, origins)) return StartError{*error};
+  }
+  if (auto error = apply_flags(flags, request.config, origins)) return StartError{*error};
+  if (auto error = check_config(request.config)) return StartError{with_origin(*error, origins)};
+  request.check_only = flags.check_only;
+  return request;
+}
+
+}  // namespace subak

@@ -1,0 +1,214 @@
+#include "server/config/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/duration.h"
+#include "core/limits.h"
+
+namespace subak {
+namespace config {
+
+std::optional<Error> check_name(std::string_view text) {
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  bool good = !text.empty() && text.size() <= 63 && plain(text.front()) && plain(text.back());
+  for (char c : text) good = good && (plain(c) || c == '-');
+  if (good) return std::nullopt;
+  return bad_value(text,
+                   "a name of at most 63 of a-z, 0-9 and - that starts and ends with a-z or 0-9");
+}
+
+std::optional<Error> add_namespace(ClusterConfig& cluster, std::string_view ns,
+                                   std::string_view mode) {
+  if (auto error = check_name(ns)) return error;
+  const Result<Mode> parsed = read_enum<Mode>(mode);
+  if (!parsed) return parsed.error();
+  const auto at =
+      std::lower_bound(cluster.namespaces.begin(), cluster.namespaces.end(), ns,
+                       [](const NamespaceMode& a, std::string_view b) { return a.ns < b; });
+  if (at != cluster.namespaces.end() && at->ns == ns) return bad_value(ns, "each namespace once");
+  cluster.namespaces.insert(at, NamespaceMode{std::string(ns), *parsed});
+  return std::nullopt;
+}
+
+Result<ClusterConfig> read_cluster(std::string_view text) {
+  const auto take = [&text](char end) {
+    const std::size_t at = text.find(end);
+    const std::string_view part = text.substr(0, at);
+    text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
+    return part;
+  };
+  ClusterConfig cluster;
+  cluster.name = take(':');
+  if (auto error = check_name(cluster.name)) return *error;
+  const std::string_view mode = take(':');
+  if (!mode.empty()) {
+    const Result<Mode> parsed = read_enum<Mode>(mode);
+    if (!parsed) return parsed.error();
+    cluster.mode = *parsed;
+  }
+  while (!text.empty()) {
+    const std::string_view item = take(',');
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos) return bad_value(item, "NAMESPACE=MODE");
+    if (auto error = add_namespace(cluster, item.substr(0, equals), item.substr(equals + 1))) {
+      return *error;
+    }
+  }
+  return cluster;
+}
+
+namespace {
+
+using Found = std::optional<Error>;
+
+Found set_state(Config& c, std::string_view v) {
+  if (v.starts_with("postgres:") || v.starts_with("postgresql:")) {
+    return bad_value(v, "a file: PostgreSQL is not in this version");
+  }
+  if (v.empty()) return bad_value(v, "a file such as var/subak.db");
+  c.state = v;
+  return std::nullopt;
+}
+
+template <Endpoint Config::*field>
+Found set_endpoint(Config& c, std::string_view v) {
+  Result<Endpoint> parsed = parse_endpoint(v);
+  if (!parsed) return parsed.error();
+  c.*field = *parsed;
+  return std::nullopt;
+}
+
+template <std::string Config::*field>
+Found set_text(Config& c, std::string_view v) {
+  if (v.empty()) return bad_value(v, "a text");
+  c.*field = v;
+  return std::nullopt;
+}
+
+template <class E, std::optional<E> Config::*field>
+Found set_enum(Config& c, std::string_view v) {
+  const Result<E> parsed = read_enum<E>(v);
+  if (!parsed) return parsed.error();
+  c.*field = *parsed;
+  return std::nullopt;
+}
+
+Found set_log_level(Config& c, std::string_view v) {
+  const Result<LogLevel> parsed = read_enum<LogLevel>(v);
+  if (!parsed) return parsed.error();
+  c.log_level = *parsed;
+  return std::nullopt;
+}
+
+struct Range {
+  DurationMs least;
+  DurationMs most;
+};
+
+template <std::optional<DurationMs> Config::*field, Range range>
+Found set_duration(Config& c, std::string_view v) {
+  const Result<DurationMs> parsed = parse_duration(v, "");
+  if (!parsed) return parsed.error();
+  if (*parsed < range.least || *parsed > range.most) {
+    return bad_value(v, "a duration from " + format_duration(range.least) + " to " +
+                            format_duration(range.most));
+  }
+  c.*field = *parsed;
+  return std::nullopt;
+}
+
+Found set_half_life(Config& c, std::string_view v) {
+  if (v == "infinite") {
+    c.half_life_ms = 0;
+    return std::nullopt;
+  }
+  auto error = set_duration<&Config::half_life_ms, Range{kMinuteMs, 3650 * kDayMs}>(c, v);
+  if (error) error->want += ", or infinite";
+  return error;
+}
+
+Found add_gpu_kind(Config& c, std::string_view v) {
+  const std::size_t slash = v.find('/');
+  if (slash == std::string_view::npos || slash == 0 || slash + 1 == v.size() ||
+      v.size() > limits::kMaxNameBytes) {
+    return bad_value(v, "an extended resource such as example.com/gpu");
+  }
+  c.gpu_kinds.emplace_back(v);
+  return std::nullopt;
+}
+
+Found add_system_namespace(Config& c, std::string_view v) {
+  if (auto error = check_name(v)) return error;
+  c.system_namespaces.emplace_back(v);
+  return std::nullopt;
+}
+
+Found add_cluster(Config& c, std::string_view v) {
+  Result<ClusterConfig> parsed = read_cluster(v);
+  if (!parsed) return parsed.error();
+  c.clusters.push_back(std::move(parsed).value());
+  return std::nullopt;
+}
+
+Found set_user_metrics(Config& c, std::string_view v) {
+  if (v != "true" && v != "false") return bad_value(v, "true or false");
+  c.user_metrics = v == "true";
+  return std::nullopt;
+}
+
+Found not_in_this_version(Config&, std::string_view v) {
+  return bad_value(v, "nothing: it is not in this version");
+}
+
+constexpr std::array kSettings{
+    Setting{"state", "--state", "FILE", "the store", false, false, set_state},
+    Setting{"listenWebhook", "--listen-webhook", "ADDRESS:PORT", "admission webhook, HTTPS", false,
+            false, set_endpoint<&Config::listen_webhook>},
+    Setting{"listenGrpc", "--listen-grpc", "ADDRESS:PORT", "gRPC API", false, false,
+            set_endpoint<&Config::listen_grpc>},
+    Setting{"listenHttp", "--listen-http", "ADDRESS:PORT", "metrics, health and console", false,
+            false, set_endpoint<&Config::listen_http>},
+    Setting{"tlsCert", "--tls-cert", "FILE",
+            "PEM certificate; without one, a self-signed one is made", false, false,
+            set_text<&Config::tls_cert>},
+    Setting{"tlsKey", "--tls-key", "FILE", "PEM private key", false, false,
+            set_text<&Config::tls_key>},
+    Setting{"tokens", "--tokens", "FILE", "bearer tokens of gRPC callers", false, false,
+            set_text<&Config::tokens>},
+    Setting{"mode", "--mode", "MODE", "observe, warn or enforce: of clusters that name none", false,
+            false, set_enum<Mode, &Config::mode>},
+    Setting{"clusters", "--cluster", "NAME[:MODE[:NAMESPACE=MODE,...]]", "a cluster that is served",
+            true, false, add_cluster, [](Config& c) { c.clusters.clear(); }},
+    Setting{"order", "--order", "POLICY", "target-share, exact, usage-tick, drf or fifo", false,
+            false, set_enum<OrderPolicy, &Config::order>},
+    Setting{"halfLife", "--half-life", "DURATION", "of decayed usage, or infinite", false, false,
+            set_half_life},
+    Setting{"hold", "--hold", "DURATION", "a reservation that is not bound by then is taken back",
+            false, false, set_duration<&Config::hold_ms, Range{kSecondMs, 30 * kDayMs}>},
+    Setting{"patience", "--patience", "DURATION",
+            "the wait after which nodes are kept free for a job; 0s is never", false, false,
+            set_duration<&Config::patience_ms, Range{0, 365 * kDayMs}>},
+    Setting{"gpuKinds", "--gpu-kind", "RESOURCE", "a further resource that counts as a GPU", true,
+            false, add_gpu_kind, [](Config& c) { c.gpu_kinds.clear(); }},
+    Setting{"systemNamespaces", "--system-namespace", "NAME", "a further namespace left untouched",
+            true, false, add_system_namespace, [](Config& c) { c.system_namespaces.clear(); }},
+    Setting{"breakGlassGroup", "--break-glass-group", "GROUP", "whose members may remove our gate",
+            false, false, set_text<&Config::break_glass_group>},
+    Setting{"logLevel", "--log-level", "LEVEL", "debug, info, warn or error", false, false,
+            set_log_level},
+    Setting{"userMetrics", "--user-metrics", "", "series per user on /metrics", false, true,
+            set_user_metrics},
+    Setting{"kubeconfig", "--kubeconfig", "FILE", "not in this version", false, false,
+            not_in_this_version},
+    Setting{"inCluster", "--in-cluster", "", "not in this version", false, true,
+            not_in_this_version},
+};
+
+}  // namespace
+}  // namespace config
+
+std::span<const Setting> settings() { return config::kSettings; }
+
+}  // namespace subak

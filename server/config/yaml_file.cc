@@ -1,0 +1,178 @@
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <set>
+
+#include "server/config/settings.h"
+
+namespace subak {
+namespace config {
+namespace {
+
+constexpr std::string_view kApiVersion = "subak.gpu/v1";
+constexpr std::string_view kKind = "Configuration";
+
+// A mistake and the node that has it.
+struct Mistake {
+  YAML::Mark mark;
+  Error error;
+};
+using MaybeBad = std::optional<Mistake>;
+
+std::string describe(const YAML::Node& node) {
+  if (node.IsScalar()) return node.Scalar();
+  if (node.IsSequence()) return "a list";
+  if (node.IsMap()) return "a map";
+  return "nothing";
+}
+
+Mistake mistake(const YAML::Node& node, std::string key, std::string got, const std::string& want) {
+  return {node.Mark(), {ErrorCode::kInvalid, std::move(key), std::move(got), "want " + want}};
+}
+
+Mistake named(const YAML::Node& node, std::string key, Error error) {
+  error.field = std::move(key);
+  return {node.Mark(), std::move(error)};
+}
+
+// Calls `each(key, key node, value)` for the entries of a map, refusing a second one of the same
+// name.
+template <class Each>
+MaybeBad for_each_entry(const YAML::Node& map, const std::string& path, const Each& each) {
+  if (!map.IsMap()) return mistake(map, path, describe(map), "a map");
+  std::set<std::string> seen;
+  for (const auto& entry : map) {
+    if (!entry.first.IsScalar()) return mistake(entry.first, path, describe(entry.first), "a key");
+    const std::string key = entry.first.Scalar();
+    const std::string here = path.empty() ? key : path + "." + key;
+    if (!seen.insert(key).second) return mistake(entry.first, here, key, "each key once");
+    if (entry.second.IsNull()) return mistake(entry.first, here, "nothing", "a value");
+    if (MaybeBad found = each(key, entry.first, entry.second)) return found;
+  }
+  return std::nullopt;
+}
+
+MaybeBad need_text(const YAML::Node& node, const std::string& path, std::string_view want) {
+  if (node.IsScalar()) return std::nullopt;
+  return mistake(node, path, describe(node), std::string(want));
+}
+
+MaybeBad read_namespaces(const YAML::Node& node, const std::string& path, ClusterConfig& cluster) {
+  return for_each_entry(
+      node, path,
+      [&](const std::string& ns, const YAML::Node&, const YAML::Node& value) -> MaybeBad {
+        const std::string here = path + "." + ns;
+        if (auto found = need_text(value, here, choices<Mode>())) return found;
+        if (auto error = add_namespace(cluster, ns, value.Scalar()))
+          return named(value, here, *error);
+        return std::nullopt;
+      });
+}
+
+MaybeBad read_cluster_entry(const std::string& path, const std::string& key, const YAML::Node& name,
+                            const YAML::Node& value, ClusterConfig& cluster) {
+  const std::string here = path + "." + key;
+  if (key == "namespaces") return read_namespaces(value, here, cluster);
+  if (key != "name" && key != "mode") {
+    return mistake(name, here, key, "one of name, mode, namespaces");
+  }
+  if (auto found = need_text(value, here, key == "name" ? "a name" : choices<Mode>())) return found;
+  if (key == "name") {
+    cluster.name = value.Scalar();
+    if (auto error = check_name(cluster.name)) return named(value, here, *error);
+    return std::nullopt;
+  }
+  const Result<Mode> mode = read_enum<Mode>(value.Scalar());
+  if (!mode) return named(value, here, mode.error());
+  cluster.mode = *mode;
+  return std::nullopt;
+}
+
+MaybeBad read_cluster_map(const YAML::Node& node, const std::string& path, Config& config) {
+  ClusterConfig cluster;
+  MaybeBad found = for_each_entry(
+      node, path, [&](const std::string& key, const YAML::Node& name, const YAML::Node& value) {
+        return read_cluster_entry(path, key, name, value, cluster);
+      });
+  if (found) return found;
+  if (cluster.name.empty()) return mistake(node, path + ".name", "", "the cluster's name");
+  config.clusters.push_back(std::move(cluster));
+  return std::nullopt;
+}
+
+MaybeBad read_list(const Setting& setting, const YAML::Node& value, Config& config) {
+  const std::string key(setting.key);
+  if (!value.IsSequence()) return mistake(value, key, describe(value), "a list");
+  setting.clear(config);
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string path = key + "[" + std::to_string(i) + "]";
+    if (key == "clusters") {
+      if (MaybeBad found = read_cluster_map(value[i], path, config)) return found;
+      continue;
+    }
+    if (MaybeBad found = need_text(value[i], path, setting.value)) return found;
+    if (auto error = setting.set(config, value[i].Scalar())) return named(value[i], path, *error);
+  }
+  return std::nullopt;
+}
+
+MaybeBad read_setting(const std::string& key, const YAML::Node& name, const YAML::Node& value,
+                      Config& config) {
+  const auto all = settings();
+  const auto setting =
+      std::find_if(all.begin(), all.end(), [&](const Setting& s) { return s.key == key; });
+  if (setting == all.end()) {
+    std::string want = "one of apiVersion, kind";
+    for (const Setting& s : all) want += ", " + std::string(s.key);
+    return mistake(name, key, key, want);
+  }
+  if (setting->list) return read_list(*setting, value, config);
+  const std::string_view want = setting->toggle ? "true or false" : setting->value;
+  if (MaybeBad found = need_text(value, key, want)) return found;
+  if (auto error = setting->set(config, value.Scalar())) return named(value, key, *error);
+  return std::nullopt;
+}
+
+MaybeBad read_header(const YAML::Node& root, const char* key, std::string_view want) {
+  const YAML::Node value = root[key];
+  if (!value) return mistake(root, key, "", std::string(want));
+  if (value.IsScalar() && value.Scalar() == want) return std::nullopt;
+  return mistake(value, key, describe(value), std::string(want));
+}
+
+std::string at(std::string_view file, const YAML::Mark& mark) {
+  return std::string(file) + ":" + std::to_string(mark.line + 1);
+}
+
+}  // namespace
+}  // namespace config
+
+std::optional<std::string> apply_yaml(const std::string& text, std::string_view file,
+                                      Config& config, std::vector<Origin>& origins) {
+  using namespace config;
+  YAML::Node root;
+  try {
+    root = YAML::Load(text);
+  } catch (const YAML::ParserException& e) {
+    return at(file, e.mark) + ": not YAML: " + e.msg;
+  }
+  const auto say = [&](const Mistake& m) { return at(file, m.mark) + ": " + m.error.message(); };
+  if (!root.IsMap()) {
+    return std::string(file) + ":1: was " + describe(root) +
+           ", want a map with apiVersion and kind";
+  }
+  if (auto found = read_header(root, "apiVersion", kApiVersion)) return say(*found);
+  if (auto found = read_header(root, "kind", kKind)) return say(*found);
+  const auto found = for_each_entry(
+      root, "",
+      [&](const std::string& key, const YAML::Node& name, const YAML::Node& value) -> MaybeBad {
+        if (key == "apiVersion" || key == "kind") return std::nullopt;
+        if (MaybeBad bad = read_setting(key, name, value, config)) return bad;
+        origins.push_back({key, at(file, name.Mark())});
+        return std::nullopt;
+      });
+  if (found) return say(*found);
+  return std::nullopt;
+}
+
+}  // namespace subak

@@ -1,0 +1,266 @@
+#include "server/config/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace subak {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr char kHeader[] = "apiVersion: subak.gpu/v1\nkind: Configuration\n";
+
+// The message of a refused file whose third line onwards is `body`; "" if it was accepted.
+std::string refusal(const std::string& body) {
+  Config config;
+  std::vector<Origin> origins;
+  return apply_yaml(kHeader + body, "subak.yaml", config, origins).value_or("");
+}
+
+Config accepted(const std::string& body) {
+  Config config;
+  std::vector<Origin> origins;
+  const auto error = apply_yaml(kHeader + body, "subak.yaml", config, origins);
+  EXPECT_EQ(error.value_or(""), "");
+  return config;
+}
+
+// Runs read_start over arguments; a temporary file holds `yaml` if it is not empty.
+class Start : public ::testing::Test {
+ protected:
+  ~Start() override {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  std::variant<StartRequest, StartError> run(std::vector<std::string> args,
+                                             const std::string& yaml = "") {
+    if (!yaml.empty()) {
+      std::ofstream(path_) << kHeader << yaml;
+      args.insert(args.begin(), {"--config", path_});
+    }
+    args.insert(args.begin(), "subakd");
+    std::vector<const char*> argv;
+    for (const std::string& arg : args) argv.push_back(arg.c_str());
+    return read_start(static_cast<int>(argv.size()), argv.data(), out_);
+  }
+  Config config_of(std::vector<std::string> args, const std::string& yaml = "") {
+    auto result = run(std::move(args), yaml);
+    const auto* error = std::get_if<StartError>(&result);
+    EXPECT_EQ(error, nullptr) << error->text;
+    return error ? Config{} : std::get<StartRequest>(result).config;
+  }
+  std::string error_of(std::vector<std::string> args, const std::string& yaml = "") {
+    auto result = run(std::move(args), yaml);
+    const auto* error = std::get_if<StartError>(&result);
+    return error ? error->text : "";
+  }
+  std::string path_ =
+      ::testing::TempDir() + "/subak_config_" + std::to_string(::getpid()) + ".yaml";
+  std::ostringstream out_;
+};
+
+TEST(Settings, EachKeyHasItsFlagAndEachFlagItsKey) {
+  std::set<std::string_view> keys, flags;
+  for (const Setting& s : settings()) {
+    EXPECT_TRUE(keys.insert(s.key).second) << s.key;
+    EXPECT_TRUE(flags.insert(s.flag).second) << s.flag;
+    EXPECT_THAT(std::string(s.flag), StartsWith("--"));
+    EXPECT_FALSE(s.help.empty()) << s.key;
+    EXPECT_EQ(s.list, s.clear != nullptr) << s.key;
+    std::string spelled = "--";  // the key's words with dashes; lists name one item
+    for (char c : s.key) {
+      if (c >= 'A' && c <= 'Z') spelled += '-';
+      spelled += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    }
+    if (s.list) spelled.pop_back();
+    EXPECT_EQ(spelled, s.flag);
+  }
+}
+
+TEST(Settings, TheContractsFlagsAreThere) {
+  std::set<std::string_view> flags;
+  for (const Setting& s : settings()) flags.insert(s.flag);
+  for (const char* flag : {"--state", "--listen-webhook", "--listen-grpc", "--listen-http",
+                           "--tls-cert", "--tls-key", "--mode", "--kubeconfig", "--in-cluster"}) {
+    EXPECT_TRUE(flags.contains(flag)) << flag;
+  }
+}
+
+TEST(Yaml, EveryKeyIsRead) {
+  const Config c = accepted(R"(state: /data/s.db
+listenWebhook: 0.0.0.0:1
+listenGrpc: "[::1]:2"
+listenHttp: localhost:0
+tlsCert: c.pem
+tlsKey: k.pem
+tokens: t.txt
+mode: warn
+clusters:
+  - name: east
+    mode: enforce
+    namespaces: {zeta: observe, alpha: warn}
+  - name: west
+order: exact
+halfLife: 14d
+hold: 5m
+patience: 0s
+gpuKinds: [amd.com/gpu]
+systemNamespaces: [infra]
+breakGlassGroup: sre
+logLevel: debug
+userMetrics: true
+)");
+  EXPECT_EQ(c.state, "/data/s.db");
+  EXPECT_EQ(c.listen_webhook, (Endpoint{"0.0.0.0", 1}));
+  EXPECT_EQ(c.listen_grpc, (Endpoint{"::1", 2}));
+  EXPECT_EQ(c.listen_http, (Endpoint{"127.0.0.1", 0}));
+  EXPECT_EQ(c.tls_cert + c.tls_key + c.tokens, "c.pemk.pemt.txt");
+  EXPECT_EQ(c.mode, Mode::kWarn);
+  ASSERT_EQ(c.clusters.size(), 2u);
+  EXPECT_EQ(
+      c.clusters[0],
+      (ClusterConfig{"east", Mode::kEnforce, {{"alpha", Mode::kWarn}, {"zeta", Mode::kObserve}}}));
+  EXPECT_EQ(c.clusters[1], (ClusterConfig{"west", std::nullopt, {}}));
+  EXPECT_EQ(c.order, OrderPolicy::kExact);
+  EXPECT_EQ(c.half_life_ms, 14 * kDayMs);
+  EXPECT_EQ(c.hold_ms, 5 * kMinuteMs);
+  EXPECT_EQ(c.patience_ms, 0);
+  EXPECT_EQ(c.gpu_kinds, std::vector<std::string>{"amd.com/gpu"});
+  EXPECT_EQ(c.system_namespaces, std::vector<std::string>{"infra"});
+  EXPECT_EQ(c.break_glass_group, "sre");
+  EXPECT_EQ(c.log_level, LogLevel::kDebug);
+  EXPECT_TRUE(c.user_metrics);
+}
+
+TEST(Yaml, MistakesNameFileLineKeyFoundAndExpected) {
+  EXPECT_EQ(refusal("mode: enforced\n"),
+            "subak.yaml:3: mode: was \"enforced\", want observe, warn or enforce");
+  EXPECT_THAT(refusal("\n\nhold: 1y\n"),
+              StartsWith("subak.yaml:5: hold: was \"1y\", want a duration such as"));
+  EXPECT_EQ(refusal("clusters:\n  - name: a\n  - name: b\n    mode: on\n"),
+            "subak.yaml:6: clusters[1].mode: was \"on\", want observe, warn or enforce");
+  EXPECT_EQ(refusal("clusters:\n  - mode: warn\n"),
+            "subak.yaml:4: clusters[0].name: want the cluster's name");
+  EXPECT_EQ(refusal("clusters:\n  - name: a\n    nodes: 3\n"),
+            "subak.yaml:5: clusters[0].nodes: was \"nodes\", want one of name, mode, namespaces");
+  EXPECT_EQ(refusal("clusters:\n  - name: a\n    namespaces:\n      x: off\n"),
+            "subak.yaml:6: clusters[0].namespaces.x: was \"off\", want observe, warn or enforce");
+  EXPECT_EQ(
+      refusal("gpuKinds: [gpu]\n"),
+      "subak.yaml:3: gpuKinds[0]: was \"gpu\", want an extended resource such as example.com/gpu");
+  EXPECT_EQ(refusal("gpuKinds: amd.com/gpu\n"),
+            "subak.yaml:3: gpuKinds: was \"amd.com/gpu\", want a list");
+  EXPECT_EQ(refusal("state:\n"), "subak.yaml:3: state: was \"nothing\", want a value");
+  EXPECT_EQ(refusal("mode: warn\nmode: warn\n"),
+            "subak.yaml:4: mode: was \"mode\", want each key once");
+  EXPECT_THAT(refusal("modes: warn\n"),
+              StartsWith("subak.yaml:3: modes: was \"modes\", want one of "));
+  EXPECT_THAT(refusal("a: [1\n"), StartsWith("subak.yaml:4: not YAML: "));
+}
+
+TEST(Yaml, TheHeaderIsNeeded) {
+  Config config;
+  std::vector<Origin> origins;
+  EXPECT_EQ(apply_yaml("kind: Configuration\n", "f", config, origins).value_or(""),
+            "f:1: apiVersion: want subak.gpu/v1");
+  EXPECT_EQ(apply_yaml("apiVersion: subak.gpu/v2\nkind: Configuration\n", "f", config, origins)
+                .value_or(""),
+            "f:1: apiVersion: was \"subak.gpu/v2\", want subak.gpu/v1");
+  EXPECT_EQ(apply_yaml("apiVersion: subak.gpu/v1\nkind: Pod\n", "f", config, origins).value_or(""),
+            "f:2: kind: was \"Pod\", want Configuration");
+  EXPECT_THAT(apply_yaml("", "f", config, origins).value_or(""),
+              StartsWith("f:1: was nothing, want a map"));
+}
+
+TEST(Yaml, WhatIsNotInThisVersionSaysSo) {
+  EXPECT_THAT(refusal("state: postgres://db/subak\n"), HasSubstr("not in this version"));
+  EXPECT_THAT(refusal("kubeconfig: /k\n"), HasSubstr("not in this version"));
+  EXPECT_THAT(refusal("inCluster: true\n"), HasSubstr("not in this version"));
+}
+
+TEST(Yaml, DurationsHaveARange) {
+  EXPECT_THAT(refusal("hold: 999ms\n"), HasSubstr("want a duration from 1s to "));
+  EXPECT_THAT(refusal("halfLife: 1s\n"), HasSubstr("or infinite"));
+  EXPECT_EQ(accepted("halfLife: infinite\n").half_life_ms, 0);
+}
+
+TEST(Endpoint, OnlyAddressesAndPorts) {
+  EXPECT_EQ(parse_endpoint("127.0.0.1:0")->text(), "127.0.0.1:0");
+  EXPECT_EQ(parse_endpoint("[::]:65535")->text(), "[::]:65535");
+  for (const char* bad : {"", ":9443", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:1x",
+                          "example.com:1", "::1:9443", "[127.0.0.1]:1", "127.0.0.1:-1"}) {
+    EXPECT_FALSE(parse_endpoint(bad).ok()) << bad;
+  }
+  EXPECT_TRUE((Endpoint{"127.0.0.2", 1}).loopback());
+  EXPECT_FALSE((Endpoint{"0.0.0.0", 1}).loopback());
+}
+
+TEST_F(Start, FlagsGoOverTheFile) {
+  const Config c = config_of(
+      {"--mode", "enforce", "--cluster", "b:warn:x=observe", "--cluster", "c", "--user-metrics"},
+      "mode: warn\nhold: 7m\nclusters: [{name: a}]\n");
+  EXPECT_EQ(c.mode, Mode::kEnforce);
+  EXPECT_EQ(c.hold_ms, 7 * kMinuteMs);
+  ASSERT_EQ(c.clusters.size(), 2u);
+  EXPECT_EQ(c.clusters[0], (ClusterConfig{"b", Mode::kWarn, {{"x", Mode::kObserve}}}));
+  EXPECT_TRUE(c.user_metrics);
+}
+
+TEST_F(Start, BadFlagsNameTheFlag) {
+  EXPECT_EQ(error_of({"--mode", "on"}), "--mode: was \"on\", want observe, warn or enforce");
+  EXPECT_EQ(error_of({"--cluster", "a:warn:x"}), "--cluster: was \"x\", want NAMESPACE=MODE");
+  EXPECT_THAT(error_of({"--cluster", "a:warn:x=warn,x=warn"}),
+              HasSubstr("want each namespace once"));
+  EXPECT_THAT(error_of({"--no-such-flag"}), HasSubstr("--no-such-flag"));
+  EXPECT_THAT(error_of({"--mode", "warn", "--mode", "warn"}), HasSubstr("--mode"));
+  EXPECT_THAT(error_of({"--state", "postgres://x"}), HasSubstr("not in this version"));
+  EXPECT_THAT(error_of({"--in-cluster"}), HasSubstr("not in this version"));
+  EXPECT_THAT(error_of({"--config", "/no/such/file"}), HasSubstr("want a file that can be read"));
+}
+
+TEST_F(Start, WhatBelongsTogetherIsChecked) {
+  EXPECT_EQ(error_of({}, "tlsKey: k.pem\n"),
+            path_ + ":3: tlsKey: was \"k.pem\", want it together with tlsCert");
+  EXPECT_EQ(error_of({}, "clusters: [{name: a}, {name: a}]\n"),
+            path_ + ":3: clusters: was \"a\", want each cluster once");
+  EXPECT_EQ(error_of({"--listen-grpc", "0.0.0.0:1"}),
+            "--listen-grpc: listenGrpc: was \"0.0.0.0:1\", want a loopback address, or tlsCert and "
+            "tlsKey");
+  EXPECT_THAT(error_of({"--listen-grpc", "0.0.0.0:1", "--tls-cert", "c", "--tls-key", "k"}),
+              HasSubstr("tokens file"));
+  EXPECT_EQ(error_of({"--listen-grpc", "0.0.0.0:1", "--tls-cert", "c", "--tls-key", "k", "--tokens",
+                      "t"}),
+            "");
+}
+
+TEST_F(Start, HelpAndVersionAreDone) {
+  auto result = run({"--help"});
+  EXPECT_TRUE(std::get<StartRequest>(result).done);
+  for (const Setting& s : settings()) EXPECT_THAT(out_.str(), HasSubstr(std::string(s.flag)));
+  out_.str("");
+  result = run({"--version"});
+  EXPECT_TRUE(std::get<StartRequest>(result).done);
+  EXPECT_EQ(out_.str(), "subakd " + std::string(kVersion) + "\n");
+  result = run({"--check-config"});
+  EXPECT_TRUE(std::get<StartRequest>(result).check_only);
+}
+
+TEST(Policy, OnlyWhatIsNamedChanges) {
+  Policy stored;
+  stored.hold_ms = 1;
+  stored.order = OrderPolicy::kDrf;
+  Config config;
+  EXPECT_EQ(config.policy_over(stored), stored);
+  config.hold_ms = 2;
+  EXPECT_EQ(config.policy_over(stored).hold_ms, 2);
+  EXPECT_EQ(config.policy_over(stored).order, OrderPolicy::kDrf);
+}
+
+}  // namespace
+}  // namespace subak
