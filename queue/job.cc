@@ -5,7 +5,8 @@ namespace subak {
 bool may_change(JobState from, JobState to) {
   switch (from) {
     case JobState::kIncomplete:
-      return to == JobState::kQueued || to == JobState::kHeld || to == JobState::kDone;
+      return to == JobState::kQueued || to == JobState::kHeld || to == JobState::kRunning ||
+             to == JobState::kDone;
     case JobState::kQueued:
       return to == JobState::kHeld || to == JobState::kReserved || to == JobState::kIncomplete ||
              to == JobState::kDone;

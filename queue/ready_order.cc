@@ -15,7 +15,7 @@ constexpr std::size_t kFewSiblings = 16;
 std::uint32_t Walk::best(AccountId id, Scope scope) {
   if (index_->node(id).below.empty()) {
     Node& leaf = mark(id);
-    leaf.best_within = true;
+    leaf.best_within = index_->facts(id).own_quota;
     return first_open(id, scope);
   }
   refresh(id, scope);

@@ -1,0 +1,56 @@
+// The oracle: who is next by lists and loops, everything recomputed at each pick. It shares nothing
+// with the queue but order_keys() and the account tree.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "accounting/order.h"
+#include "accounting/tree.h"
+#include "queue/ready.h"
+
+namespace subak {
+
+class NaivePass {
+ public:
+  NaivePass(const std::vector<ReadyJob>& jobs, const AccountTree& tree, OrderPolicy policy,
+            const TargetShareRule& rule, const UsageTick* tick, TimeMs now);
+  std::optional<JobId> next() const;
+  void block_shape(ShapeId shape) { shapes_.insert(shape); }
+  void block_job(JobId id) { blocked_.insert(id); }
+  void block_account(AccountId node, MilliGpu milligpu);
+  // As if it had started: for order().
+  void take(const ReadyJob& job);
+
+ private:
+  struct Choice {
+    const ReadyJob* job = nullptr;
+    bool within = false;  // quota, at every level below the node that was asked
+  };
+  struct Candidate {
+    Sibling sibling;
+    Choice choice;
+    bool by_class = false;
+  };
+  bool open(const ReadyJob& job) const;
+  bool startable(AccountId node) const;
+  const ReadyJob* own_next(AccountId node) const;
+  Choice choose(AccountId node) const;
+  std::vector<Candidate> candidates(AccountId node) const;
+  bool covered(AccountId node, const ReadyJob& job) const;
+  MilliGpu alloc(AccountId node) const;
+  const ReadyJob* next_fifo() const;
+
+  const std::vector<ReadyJob>& jobs_;
+  const AccountTree& tree_;
+  OrderPolicy policy_;
+  const TargetShareRule& rule_;
+  std::map<AccountId, double> surplus_, usage_;  // at the pass's instant, before any start
+  std::map<AccountId, MilliGpu> extra_, limit_;
+  std::set<ShapeId> shapes_;
+  std::set<JobId> blocked_;
+};
+
+}  // namespace subak
