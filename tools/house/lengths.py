@@ -1,0 +1,91 @@
+"""Files of at most 500 lines, functions of at most 70.
+
+tools/house/long.txt lists what is longer, with its present length: that number may only go down, and
+an entry that is no longer needed must go.
+"""
+
+import os
+import re
+
+from source import FOLDERS
+
+FILE_LINES = 500
+FUNCTION_LINES = 70
+_LIST = "tools/house/long.txt"
+_TYPE = re.compile(r"\b(?:class|struct|union|enum|namespace|extern)\b")
+_FUNCTION_NAME = re.compile(r"([~\w:]+|operator\s*\S+)\s*\(")
+
+
+def functions(code):
+    """(name, lines) of each function body, by braces. Lambdas count in the function around them."""
+    stack = []  # (is_function, name, first line)
+    head_start = 0
+    line = 1
+    parens = 0
+    for i, c in enumerate(code):
+        if c == "\n":
+            line += 1
+        elif c in "([":
+            parens += 1
+        elif c in ")]":
+            parens -= 1
+        elif c == "{":
+            head = code[head_start:i]
+            inside = any(entry[0] for entry in stack) or parens > 0
+            name = _FUNCTION_NAME.search(head)
+            is_function = not inside and name is not None and not _TYPE.search(head.split("(")[0])
+            stack.append((is_function, name.group(1) if name else "", line, parens))
+            parens = 0
+            head_start = i + 1
+        elif c == "}":
+            if stack:
+                is_function, name, first, parens = stack.pop()
+                if is_function:
+                    yield name, line - first + 1
+            head_start = i + 1
+        elif c == ";" and parens == 0:
+            head_start = i + 1
+        elif c == "#" and code[code.rfind("\n", 0, i) + 1 : i].strip() == "":
+            head_start = code.find("\n", i) if code.find("\n", i) >= 0 else len(code)
+
+
+def _allowed(root):
+    allowed = {}
+    path = os.path.join(root, _LIST)
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                words = line.split("#")[0].split()
+                if words:
+                    allowed[words[0]] = int(words[1])
+    return allowed
+
+
+def measure(tree):
+    """{"path" or "path:function": lines} of all that is too long."""
+    found = {}
+    for path in tree.under(*FOLDERS):
+        lines = tree.text(path).count("\n")
+        if lines > FILE_LINES:
+            found[path] = lines
+        for name, length in functions(tree.code(path)):
+            if length > FUNCTION_LINES:
+                key = f"{path}:{name}"
+                found[key] = max(length, found.get(key, 0))
+    return found
+
+
+def run(tree):
+    allowed = _allowed(tree.root)
+    found = measure(tree)
+    for key, lines in sorted(found.items()):
+        most = FUNCTION_LINES if ":" in key else FILE_LINES
+        if key not in allowed:
+            yield f"{key}: {lines} lines, at most {most}: split it"
+        elif lines > allowed[key]:
+            yield f"{key}: {lines} lines, was {allowed[key]}: it may only shrink"
+    for key, lines in sorted(allowed.items()):
+        if found.get(key, 0) < lines:
+            now = found.get(key)
+            what = f"lower it to {now}" if now else "remove it"
+            yield f"{_LIST}: {key} {lines} is out of date: {what}"

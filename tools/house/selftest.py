@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Each house check must find the mistake that it is for, and nothing in the same code without it."""
+
+import importlib
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from source import Tree, strip  # noqa: E402
+
+
+def complaints(check, files):
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in files.items():
+            full = os.path.join(root, path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            with open(full, "w", encoding="utf-8") as file:
+                file.write(text)
+        return list(importlib.import_module(check).run(Tree(root)))
+
+
+class Strip(unittest.TestCase):
+    def test_comments_and_literals_go_lines_stay(self):
+        text = 'int a; // time()\n/* rand()\n */ f("throw", \'"\', 1\'000);\n#include "a/b.h"\n'
+        code = strip(text)
+        self.assertEqual(code.count("\n"), text.count("\n"))
+        for word in ("time", "rand", "throw"):
+            self.assertNotIn(word, code)
+        self.assertIn('#include "a/b.h"', code)
+        self.assertIn("1'000", code)
+
+    def test_raw_strings(self):
+        self.assertNotIn("rand", strip('auto s = R"x(rand() ")x"; int b;'))
+        self.assertIn("int b", strip('auto s = R"x(rand() ")x"; int b;'))
+
+
+class Includes(unittest.TestCase):
+    def test_forms(self):
+        for name in ("../core/ids.h", "ids.h", "source/ids.h"):
+            found = complaints("includes", {"queue/a.cc": f'\n#include "{name}"\n'})
+            self.assertEqual(len(found), 1, name)
+            self.assertTrue(found[0].startswith("queue/a.cc:2: "))
+        good = '#include "core/ids.h"\n#include <vector>\n// #include "../x.h"\n'
+        self.assertEqual(complaints("includes", {"queue/a.cc": good}), [])
+
+
+class Purity(unittest.TestCase):
+    BAD = (
+        "#include <random>",
+        "#include <iostream>",
+        "auto t = std::chrono::steady_clock::now();",
+        "auto t = time(nullptr);",
+        "auto t = std::time(nullptr);",
+        "int r = rand();",
+        "int f() { return rand(); }",
+        'auto p = getenv("HOME");',
+        "std::random_device d;",
+        "void f() { throw 1; }",
+        "thread_local int x;",
+    )
+    GOOD = (
+        "TimeMs time() const;",
+        "auto t = input.time();",
+        "auto t = clock_.at(t);",
+        "const DecayClock& clock() const { return clock_; }",
+        "auto c = tree->clock();",
+        "// rand() and throw\n",
+        "int throwaway = 0, retry = 1;",
+    )
+
+    def test_core(self):
+        for text in self.BAD:
+            self.assertNotEqual(complaints("purity", {"core/a.cc": text}), [], text)
+        for text in self.GOOD:
+            self.assertEqual(complaints("purity", {"core/a.cc": text}), [], text)
+
+    def test_one_file_reads_the_clock(self):
+        text = "auto t = std::chrono::steady_clock::now();"
+        self.assertEqual(len(complaints("purity", {"server/api/a.cc": text})), 1)
+        self.assertEqual(complaints("purity", {"server/runtime/clock.cc": text}), [])
+        self.assertEqual(complaints("purity", {"server/api/a.cc": "throw std::bad_alloc();"}), [])
+
+
+class Order(unittest.TestCase):
+    def test_loops(self):
+        head = "struct A { std::unordered_map<int, std::vector<int>> rows_; };\n"
+        for loop in (
+            "void f() { for (auto& [k, v] : rows_) g(k); }",
+            "void f(A* a) { for (auto& r : a->rows_) g(r); }",
+            "auto x = std::accumulate(rows_.begin(), rows_.end(), 0);",
+        ):
+            self.assertEqual(len(complaints("order", {"queue/a.h": head, "queue/a.cc": loop})), 1, loop)
+            excused = "// any order: summed\n" + loop
+            self.assertEqual(complaints("order", {"queue/a.h": head, "queue/a.cc": excused}), [])
+        fine = head + "void f() { for (auto& r : sorted_rows_) rows_.find(r); }"
+        self.assertEqual(complaints("order", {"queue/a.h": fine}), [])
+        self.assertEqual(complaints("order", {"server/a.cc": head + "void f() { for (auto& r : rows_) g(r); }"}), [])
+
+    def test_alias(self):
+        text = "using Map = std::unordered_map<int, int>;\nMap seen;\nvoid f() { for (auto x : seen) g(x); }"
+        self.assertEqual(len(complaints("order", {"core/a.cc": text})), 1)
+
+
+class Lengths(unittest.TestCase):
+    @staticmethod
+    def function(lines):
+        return "namespace n {\nclass A {\n int f(int x) const {\n" + " x += 1;\n" * (lines - 2) + " }\n};\n}\n"
+
+    def test_functions(self):
+        self.assertEqual(complaints("lengths", {"core/a.cc": self.function(70)}), [])
+        found = complaints("lengths", {"core/a.cc": self.function(71)})
+        self.assertEqual(found, ["core/a.cc:f: 71 lines, at most 70: split it"])
+
+    def test_a_lambda_counts_where_it_stands(self):
+        body = "void g() {\n auto h = [&](int x) {\n" + " x += 1;\n" * 80 + " };\n}\n"
+        self.assertEqual([c.split(":")[1] for c in complaints("lengths", {"core/a.cc": body})], ["g"])
+
+    def test_tables_and_types_are_no_functions(self):
+        rows = " {1, 2},\n" * 100
+        self.assertEqual(complaints("lengths", {"core/a.h": "constexpr int t[] = {\n" + rows + "};\n"}), [])
+        fields = " int a(int);\n" * 100
+        self.assertEqual(complaints("lengths", {"core/a.h": "struct B : C<int> {\n" + fields + "};\n"}), [])
+
+    def test_files_and_the_ratchet(self):
+        long_file = {"core/a.cc": "int x;\n" * 501}
+        self.assertEqual(len(complaints("lengths", long_file)), 1)
+        for allowed, wrong in ((501, 0), (502, 1), (500, 1)):
+            files = dict(long_file, **{"tools/house/long.txt": f"# why\ncore/a.cc {allowed}\n"})
+            self.assertEqual(len(complaints("lengths", files)), wrong, allowed)
+        stale = {"core/a.cc": "int x;\n", "tools/house/long.txt": "core/a.cc 600\n"}
+        self.assertEqual(len(complaints("lengths", stale)), 1)
+
+
+class Limits(unittest.TestCase):
+    def test_unused(self):
+        limits = "inline constexpr std::size_t kOne = 1;\ninline constexpr int kTwo = 2;\n"
+        used = "bool f(int x) { return x > limits::kOne; }"
+        found = complaints("limits", {"core/limits.h": limits, "core/a.cc": used})
+        self.assertEqual(found, ["core/limits.h:2: kTwo is enforced nowhere"])
+        only_tests = {"core/limits.h": limits, "core/a.cc": used, "tests/a.cc": "limits::kTwo"}
+        self.assertEqual(len(complaints("limits", only_tests)), 1)
+
+
+class Paths(unittest.TestCase):
+    def test_homes(self):
+        for path in ("/ho" + "me/ana/x", "/ro" + "ot/x"):
+            self.assertEqual(len(complaints("paths", {"core/a.cc": f'"{path}"'})), 1, path)
+        self.assertEqual(complaints("paths", {"core/a.cc": '"/var/lib/subak" "a/work/b"'}), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
