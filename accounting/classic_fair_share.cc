@@ -11,7 +11,8 @@ namespace {
 double factor(double effective_usage, double norm_shares, double dampening) {
   if (norm_shares <= 0) return 0;
   const double exponent = -(effective_usage / norm_shares) / dampening;
-  return exponent < -1022 ? 0 : exp2_exact(exponent);
+  if (exponent >= -1022) return exp2_exact(exponent);
+  return exponent < -1100 ? 0 : exp2_exact(exponent + 100) * 0x1p-100;  // a subnormal number
 }
 
 ShareFactors values_of(const ShareTree& tree, std::size_t i, const std::vector<ShareFactors>& out) {

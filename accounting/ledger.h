@@ -89,6 +89,8 @@ class Ledger {
   std::uint64_t rows() const { return rows_; }
   GpuTime total() const { return total_; }
   GpuTime of_node(NodeId node) const;
+  // The node is gone and its bill closed: its sum is no longer kept (the totals are).
+  void drop_node(NodeId node) { by_node_.erase(node); }
   const std::map<Key, GpuTime>& sums() const { return sums_; }
   const std::map<NodeId, GpuTime>& node_sums() const { return by_node_; }
   // Continues from a checkpoint: every sum, every node and the number of rows, into an empty

@@ -71,7 +71,7 @@ std::vector<double> targets(const TargetShareRule& rule, std::span<const Sibling
 
 // Slurm's 5-minute usage as a baseline: `usage_raw` decayed and charged once per period by the
 // recurrence of priority/multifactor (decay factor 1 - 0.693/h per second, rectangle rule). Matches
-// what a real slurmctld shows (tests/accounting/usage_tick_test.cc). Rates in milli-GPU.
+// what a real slurmctld shows (tests/accounting/golden_test.cc). Rates in milli-GPU.
 class UsageTick {
  public:
   UsageTick(DurationMs half_life_ms, DurationMs period_ms, bool charge_at_end, TimeMs start);

@@ -1,6 +1,7 @@
 #include "accounting/share_rows.h"
 
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -44,12 +45,12 @@ class Builder {
 
  private:
   std::optional<Error> index_accounts() {
-    std::map<std::pair<std::string_view, std::string_view>, std::size_t> seen;
+    std::set<std::pair<std::string_view, std::string_view>> seen;
     bool has_root = false;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const ShareRow& row = rows_[i];
       if (auto error = check_row(row)) return error;
-      if (!seen.emplace(std::pair(row.account, row.user), i).second) {
+      if (!seen.emplace(row.account, row.user).second) {
         return row_error(ErrorCode::kExists, row, "want each account and user once");
       }
       if (!row.user.empty()) continue;

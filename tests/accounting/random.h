@@ -1,0 +1,22 @@
+// Seeded random integers that are the same on every standard library.
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+namespace subak::test {
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  // 0 <= result < bound.
+  std::int64_t below(std::int64_t bound) {
+    return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(bound));
+  }
+  bool one_in(std::int64_t n) { return below(n) == 0; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+}  // namespace subak::test

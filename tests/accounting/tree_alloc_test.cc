@@ -1,0 +1,188 @@
+#include <gtest/gtest.h>
+
+#include "tree_fixture.h"
+
+namespace subak {
+namespace {
+
+using test::TreeFixture;
+
+class TreeAllocTest : public TreeFixture {
+ protected:
+  TreeAllocTest() : ml(add("ml")), a(add("ml.a")), ana(add("ml.a/ana")), b(add("ml.b")) {}
+  const AccountId ml, a, ana, b;
+};
+
+TEST_F(TreeAllocTest, HoldsAndMetersRiseOnTheWholePath) {
+  tree.hold(ana, h100, 8000, now);
+  tree.hold(a, a100, 500, now);
+  tree.bind(ana, h100, 3000, now + 10);
+  for (const AccountId id : {a, ml, kRootAccount}) {
+    EXPECT_EQ(tree.node(id).held, 5500);
+    EXPECT_EQ(tree.node(id).running, 3000);
+    ASSERT_EQ(tree.node(id).levels.size(), 2u);
+    EXPECT_EQ(tree.node(id).levels[0].product, h100);
+    EXPECT_EQ(tree.node(id).levels[1].held, 500);
+    EXPECT_EQ(tree.node(id).usage.rate(), 8500);
+  }
+  EXPECT_EQ(tree.node(ana).alloc(), 8000);
+  EXPECT_EQ(tree.node(b).alloc(), 0);
+  tree.check_invariants();
+  tree.release(ana, h100, 5000, false, now + 20);
+  tree.release(ana, h100, 3000, true, now + 20);
+  tree.release(a, a100, 500, false, now + 20);
+  EXPECT_EQ(tree.node(kRootAccount).alloc(), 0);
+  EXPECT_EQ(tree.node(kRootAccount).usage.rate(), 0);
+  tree.check_invariants();
+}
+
+TEST_F(TreeAllocTest, UndecayedUsageIsTheExactIntegral) {
+  tree.hold(ana, h100, 8000, now);
+  tree.bind(ana, h100, 8000, now + 500);
+  tree.hold(b, h100, 125, now + 700);
+  EXPECT_EQ(tree.usage_undecayed(ana, now + 1000), GpuTime::of(8000, 1000));
+  tree.release(ana, h100, 8000, true, now + 1000);
+  EXPECT_EQ(tree.usage_undecayed(ana, now + 9000), GpuTime::of(8000, 1000));
+  EXPECT_EQ(tree.usage_undecayed(ml, now + 1700), GpuTime::of(8000, 1000) + GpuTime::of(125, 1000));
+}
+
+TEST_F(TreeAllocTest, AnEndReportedLateIsStillExact) {
+  tree.hold(ana, h100, 8000, now);
+  tree.hold(b, h100, 1000, now + kHourMs);
+  tree.release(ana, h100, 8000, false, now + kHourMs / 2);  // known only now
+  const TimeMs t = now + 2 * kHourMs;
+  EXPECT_EQ(tree.usage_undecayed(ml, t),
+            GpuTime::of(8000, kHourMs / 2) + GpuTime::of(1000, kHourMs));
+  AccountTree in_order;
+  in_order.set(AccountId(2), spec_of("ml"), 1, now, {}, {});
+  in_order.hold(AccountId(2), h100, 8000, now);
+  in_order.release(AccountId(2), h100, 8000, false, now + kHourMs / 2);
+  in_order.hold(AccountId(2), h100, 1000, now + kHourMs);
+  EXPECT_NEAR(tree.usage(ml, t) / in_order.usage(AccountId(2), t), 1, 1e-9);
+  EXPECT_EQ(tree.node(ml).surplus.rate(), 1000);
+  tree.check_invariants();
+}
+
+TEST_F(TreeAllocTest, QuotaCoversItsProductFirstThenAny) {
+  set_quota(a, {{any, 3000}, {h100, 4000}});
+  tree.hold(a, h100, 6000, now);
+  tree.hold(a, a100, 2000, now);
+  const AccountNode& node = tree.node(a);
+  // 4000 of the H100 by its own quota; any covers 3000 of the 2000 + 2000 left.
+  EXPECT_EQ(tree.covered(node, any, 0), 7000);
+  EXPECT_EQ(tree.node(a).surplus.rate(), 1000);
+  EXPECT_EQ(tree.covered(node, h100, 5000), 7000);
+  set_quota(a, {{any, 4000}, {h100, 4000}});
+  EXPECT_EQ(tree.covered(node, any, 0), 8000);
+  EXPECT_EQ(tree.node(a).surplus.rate(), 0);
+}
+
+TEST_F(TreeAllocTest, CoveredTriesTheExtraOnTop) {
+  set_quota(a, {{h100, 4000}});
+  const AccountNode& node = tree.node(a);
+  EXPECT_EQ(tree.covered(node, h100, 4000), 4000);
+  EXPECT_EQ(tree.covered(node, h100, 5000), 4000);
+  EXPECT_EQ(tree.covered(node, a100, 1000), 0);
+  tree.hold(a, h100, 1000, now);
+  EXPECT_EQ(tree.covered(node, h100, 3000), 4000);
+  EXPECT_EQ(tree.covered(tree.node(ana), h100, 1000), 0);  // a user without quota
+}
+
+TEST_F(TreeAllocTest, SurplusIsEachNodesOwn) {
+  set_quota(a, {{any, 4000}});
+  set_quota(b, {{any, 4000}});
+  tree.hold(a, h100, 6000, now);
+  // ml's quota is 8000: what a borrows from b is no surplus of ml.
+  EXPECT_EQ(tree.node(a).surplus.rate(), 2000);
+  EXPECT_EQ(tree.node(ml).surplus.rate(), 0);
+  tree.hold(b, h100, 4000, now);
+  EXPECT_EQ(tree.node(ml).surplus.rate(), 2000);
+}
+
+TEST_F(TreeAllocTest, DecayedReadsAtOneInstant) {
+  tree.hold(ana, h100, 8000, now);
+  const TimeMs t = now + 7 * kDayMs;
+  const DecayInstant instant = tree.clock().at(t);
+  EXPECT_EQ(tree.usage(ml, instant), tree.usage(ml, t));
+  EXPECT_EQ(tree.sort_surplus(ml, instant), tree.surplus(ml, t));
+  EXPECT_NEAR(tree.usage(ml, t) / (4000 * tree.clock().mean_life_ms()), 1, 1e-14);
+}
+
+TEST_F(TreeAllocTest, LimitsByProductAndOverall) {
+  set_limit(a, {{h100, 4000}});
+  set_limit(ml, {{any, 6000}});
+  EXPECT_EQ(tree.first_over_limit(ana, h100, 4000), AccountId());
+  EXPECT_EQ(tree.first_over_limit(ana, h100, 4001), a);
+  EXPECT_EQ(tree.first_over_limit(ana, a100, 6000), AccountId());
+  EXPECT_EQ(tree.first_over_limit(ana, a100, 6001), ml);
+  EXPECT_EQ(tree.first_over_limit(ana, any, 6000), AccountId());
+  EXPECT_EQ(tree.first_over_limit(ana, any, 6001), ml);
+  tree.hold(ana, h100, 3000, now);
+  EXPECT_EQ(tree.first_over_limit(ana, h100, 1001), a);
+  EXPECT_EQ(tree.first_over_limit(b, h100, 3000), AccountId());
+  EXPECT_EQ(tree.first_over_limit(b, h100, 3001), ml);
+}
+
+TEST_F(TreeAllocTest, BorrowIsALimitAboveQuota) {
+  AccountSpec spec = tree.node(a).spec;
+  spec.quota = {{"gpu", 4000}};
+  spec.borrow = "gpu=2";
+  set(spec, {{any, 4000}});
+  EXPECT_EQ(tree.first_over_limit(ana, h100, 6000), AccountId());
+  EXPECT_EQ(tree.first_over_limit(ana, h100, 6001), a);
+  spec.borrow = "none";
+  set(spec, {{any, 4000}});
+  EXPECT_EQ(tree.first_over_limit(ana, h100, 4001), a);
+  spec.borrow = "";
+  set(spec, {{any, 4000}});
+  EXPECT_EQ(tree.first_over_limit(ana, h100, 1'000'000), AccountId());
+}
+
+TEST_F(TreeAllocTest, ALimitOfZeroStopsEverything) {
+  set_limit(a, {{any, 0}});
+  EXPECT_EQ(tree.first_over_limit(ana, h100, 1), a);
+}
+
+TEST_F(TreeAllocTest, FirstHeldOnThePath) {
+  EXPECT_EQ(tree.first_held(ana), AccountId());
+  AccountSpec spec = tree.node(ml).spec;
+  spec.held = true;
+  set(spec);
+  EXPECT_EQ(tree.first_held(ana), ml);
+  EXPECT_EQ(tree.first_held(kRootAccount), AccountId());
+}
+
+TEST_F(TreeAllocTest, MetersRestoreOverReplayedHolds) {
+  tree.hold(ana, h100, 8000, now);
+  tree.bind(ana, h100, 8000, now + 60'000);
+  tree.hold(b, a100, 1000, now + kDayMs);
+  AccountTree copy;
+  for (const AccountId id : tree.preorder()) copy.set(id, tree.node(id).spec, 1, now, {}, {});
+  copy.hold(ana, h100, 8000, 0);
+  copy.bind(ana, h100, 8000, 0);
+  copy.hold(b, a100, 1000, 0);
+  for (const AccountId id : tree.preorder()) {
+    const AccountNode& n = tree.node(id);
+    copy.restore_meters(id, n.usage.state(), n.surplus.state(), n.adjustment.state(), n.usage_total,
+                        n.usage_as_of);
+  }
+  copy.check_invariants();
+  tree.release(ana, h100, 8000, true, now + 2 * kDayMs);
+  copy.release(ana, h100, 8000, true, now + 2 * kDayMs);
+  for (const AccountId id : tree.preorder()) {
+    EXPECT_EQ(copy.node(id).usage.state(), tree.node(id).usage.state());
+    EXPECT_EQ(copy.node(id).surplus.state(), tree.node(id).surplus.state());
+    EXPECT_EQ(copy.usage_undecayed(id, now + 3 * kDayMs),
+              tree.usage_undecayed(id, now + 3 * kDayMs));
+  }
+}
+
+using TreeAllocDeathTest = TreeAllocTest;
+TEST_F(TreeAllocDeathTest, MoreReleasedThanHeld) {
+  tree.hold(ana, h100, 1000, now);
+  EXPECT_DEATH(tree.release(ana, h100, 1000, true, now), "level.running >= 0");
+  EXPECT_DEATH(tree.release(ana, a100, 1, false, now), "level.held >= 0");
+}
+
+}  // namespace
+}  // namespace subak

@@ -1,0 +1,61 @@
+// A small tree with shortcuts for edits.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "accounting/tree.h"
+
+namespace subak::test {
+
+class TreeFixture : public ::testing::Test {
+ protected:
+  using Amounts = std::vector<std::pair<ProductId, MilliGpu>>;
+
+  static AccountSpec spec_of(const std::string& path) {
+    AccountSpec spec;
+    spec.path = path;
+    spec.user = path.find('/') != std::string::npos;
+    return spec;
+  }
+  AccountId set(const AccountSpec& spec, const Amounts& quota = {}, const Amounts& limit = {}) {
+    const auto error = tree.check(spec);
+    EXPECT_FALSE(error) << error->message();
+    const AccountId known = tree.find(spec.path);
+    const AccountId id = known ? known : tree.next_id();
+    tree.set(id, spec, 1, now, quota, limit);
+    return id;
+  }
+  AccountId add(const std::string& path) { return set(spec_of(path)); }
+  void set_quota(AccountId id, const Amounts& quota) {
+    AccountSpec spec = tree.node(id).spec;
+    spec.quota = named(quota);
+    set(spec, quota, tree.node(id).limit);
+  }
+  void set_limit(AccountId id, const Amounts& limit) {
+    AccountSpec spec = tree.node(id).spec;
+    spec.limit = named(limit);
+    set(spec, spec.quota.empty() ? Amounts{} : tree.node(id).quota, limit);
+  }
+  // "gpu" for any, "p1", "p2", ... else: sorted as the ids are.
+  static ProductAmounts named(const Amounts& amounts) {
+    ProductAmounts out;
+    for (const auto& [product, amount] : amounts) {
+      const std::string name = product.value == 0 ? "gpu" : "p" + std::to_string(product.value);
+      out.push_back({name, amount});
+    }
+    std::sort(out.begin(), out.end(),
+              [](const auto& a, const auto& b) { return a.product < b.product; });
+    return out;
+  }
+
+  const ProductId any{}, h100{1}, a100{2};
+  AccountTree tree;
+  TimeMs now = 1'772'323'200'000;
+};
+
+}  // namespace subak::test
