@@ -13,26 +13,32 @@
 
 namespace subak {
 
-// One profile of one card family. A slice occupies [start, start + units) of the card's memory units.
+// One profile of one card family. A slice occupies [start, start + units) of the card's memory
+// units.
 struct MigProfile {
-  std::string_view name;              // without "mig-": "1g.10gb", "1g.10gb.me" for "+me"
-  int compute = 0;                    // the "g"
-  int units = 0;                      // memory units occupied
-  int max_count = 0;                  // per card
-  std::vector<int> starts;            // legal first units
+  std::string_view name;    // without "mig-": "1g.10gb", "1g.10gb.me" for "+me"
+  int compute = 0;          // the "g"
+  int units = 0;            // memory units occupied
+  int max_count = 0;        // per card
+  std::vector<int> starts;  // legal first units
 };
 
 struct MigGeometry {
-  int card_units = 0;                 // 8, 4 or 12
+  int card_units = 0;  // 8, 4 or 12
   std::vector<MigProfile> profiles;
 };
 
-// The geometry of a product as GFD names it ("NVIDIA-H100-80GB-HBM3"); nullptr if it has no MIG or is
-// unknown. The pointer is valid for the life of the program.
+// The product without the suffixes that GFD appends for sharing and for the single MIG strategy:
+// "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb-SHARED" -> "NVIDIA-H100-80GB-HBM3".
+std::string_view base_product(std::string_view product);
+
+// The geometry of a product as GFD names it ("NVIDIA-H100-80GB-HBM3"); nullptr if it has no MIG or
+// is unknown. The pointer is valid for the life of the program.
 const MigGeometry* mig_geometry(std::string_view product);
 
 // The cost of one slice of `profile` on `product`: memory units / card units x 1000, so that a card
-// never adds up to more than 1000. nullopt for an unknown pair. Resource names spell "+me" as ".me".
+// never adds up to more than 1000. nullopt for an unknown pair. Resource names spell "+me" as
+// ".me".
 std::optional<MilliGpu> mig_slice_milligpu(std::string_view product, std::string_view profile);
 
 }  // namespace subak

@@ -12,7 +12,7 @@ namespace subak {
 
 // Configured MIG slices of one profile, over all GPUs of the node.
 struct MigSlices {
-  std::string profile;       // "1g.10gb"
+  std::string profile;  // "1g.10gb"
   std::int64_t count = 0;
   template <class V>
   void fields(V& v) {
@@ -23,8 +23,8 @@ struct MigSlices {
 };
 
 // Built by an edge from `kubectl get nodes -o json`, a watch or a fleet CSV. A node has one product
-// (nvidia.com/gpu.product without -SHARED or -MIG-... suffixes); its GPUs are whole, shared R ways, or
-// cut into MIG slices. `gpus` counts physical GPUs and is what "installed" means.
+// (nvidia.com/gpu.product without -SHARED or -MIG-... suffixes); its GPUs are whole, shared R ways,
+// or cut into MIG slices. `gpus` counts physical GPUs and is what "installed" means.
 struct NodeSpec {
   std::string name;
   std::string product;              // empty: no GPUs
@@ -35,16 +35,17 @@ struct NodeSpec {
   std::vector<MigSlices> mig;       // what those are configured to
   std::string clique;               // nvidia.com/gpu.clique, empty = none
   std::string rack;                 // topology label, empty = clique or none
-  std::int64_t gpus_per_domain = 0; // NVLink inside the node: 0 = all of it, 4 = two halves of a 2x4 box
-  std::int64_t cpu_milli = 0;       // allocatable; 0 = unknown, never the constraint
+  std::int64_t gpus_per_domain =
+      0;                       // NVLink inside the node: 0 = all of it, 4 = two halves of a 2x4 box
+  std::int64_t cpu_milli = 0;  // allocatable; 0 = unknown, never the constraint
   std::int64_t memory_bytes = 0;
   std::int64_t pod_slots = 0;
   std::vector<ResourceCount> extended;
-  std::vector<Label> labels;        // sorted by key
+  std::vector<Label> labels;  // sorted by key
   std::vector<Taint> taints;
   bool ready = true;
-  bool unschedulable = false;       // cordoned
-  TimeMs not_ready_since_ms = 0;    // last good heartbeat, when !ready
+  bool unschedulable = false;     // cordoned
+  TimeMs not_ready_since_ms = 0;  // last good heartbeat, when !ready
 
   template <class V>
   void fields(V& v) {
@@ -78,7 +79,7 @@ struct NodeSpec {
 struct PodSlot {
   NodeId node;
   std::uint64_t gpu_mask = 0;  // GPU indexes on the node; 0 for MIG slices and pods without GPU
-  MilliGpu milligpu = 0;       // the charge: 1000 per GPU, floor(1000/R), or the slices' memory units
+  MilliGpu milligpu = 0;  // the charge: 1000 per GPU, floor(1000/R), or the slices' memory units
 
   template <class V>
   void fields(V& v) {

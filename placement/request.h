@@ -1,5 +1,5 @@
-// What a job asks of the fleet: pods in rank order, each with its own Kubernetes constraints, and how
-// close together their GPUs must be. Plain records: they travel in inputs and facts.
+// What a job asks of the fleet: pods in rank order, each with its own Kubernetes constraints, and
+// how close together their GPUs must be. Plain records: they travel in inputs and facts.
 #pragma once
 
 #include <array>
@@ -78,10 +78,10 @@ struct AffinityTerm {
 };
 
 struct Toleration {
-  std::string key;       // empty with Exists: every taint
-  std::string op;        // "" = Equal, or Exists
+  std::string key;  // empty with Exists: every taint
+  std::string op;   // "" = Equal, or Exists
   std::string value;
-  std::string effect;    // empty: every effect
+  std::string effect;  // empty: every effect
   template <class V>
   void fields(V& v) {
     v(1, "key", key);

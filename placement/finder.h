@@ -1,0 +1,125 @@
+// One search for a place. It fills copies of rooms with the gang's own pods as it goes, so that
+// earlier pods count for later ones, and takes a try back when it fails. Private to placement.
+//
+// Greedy, without backtracking between pods of different shapes: exact for one pod and for gangs of
+// one shape (each pod uses up exactly one place of its node, whichever place it takes), a heuristic
+// for mixed gangs and for pods of several replicas of shared GPUs, which may miss a place.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "placement/fleet_impl.h"
+
+namespace subak {
+
+// Which world is searched: as it is; with nothing held and everything healthy; with nothing held.
+enum class World : std::uint8_t { kNow, kEmpty, kDrain };
+
+// `count` ranks from `rank` on, all of the same pods.
+struct Run {
+  const Pods* pods = nullptr;
+  std::uint32_t rank = 0, count = 0;
+};
+using Runs = std::vector<Run>;
+
+// Best fit as a number sequence: the least is the best. Ends in a node or domain index.
+using FitKey = std::array<std::int64_t, 5>;
+
+// Where to look: some nodes, or (nullptr) the whole cluster.
+using Area = const std::vector<NodeIndex>*;
+
+class Finder {
+ public:
+  Finder(Fleet::Impl& impl, const Shape& shape, JobId owner, World world, Ignore ignore = {},
+         bool ignore_earmarks = false);
+  ~Finder();
+  Finder(const Finder&) = delete;
+  Finder& operator=(const Finder&) = delete;
+
+  // The whole gang; true fills slots(). One attempt per Finder.
+  bool attempt(Topology topology, std::uint32_t segment);
+  std::vector<PodSlot>& slots() { return slots_; }
+  // Some node was passed over because it is kept for another owner.
+  bool saw_earmark() const { return saw_earmark_; }
+
+  // Would a gang of one segment find its place on or around this node?
+  bool could_start_at(NodeIndex node, Topology topology);
+
+ private:
+  struct Placed {
+    const Pods* pods = nullptr;
+    std::uint32_t rank = 0;
+  };
+  struct Cap {
+    NodeIndex node = 0;
+    DomainIndex domain = 0;
+    std::int64_t pods = 0;
+    std::int64_t weight = 0;
+  };
+  struct CapDomain {
+    FitKey key{};
+    std::int64_t pods = 0;
+    std::size_t begin = 0, end = 0;  // into the caps
+  };
+
+  // finder.cc: rooms, eligibility, keys, placing and taking back.
+  const NodeState& node(NodeIndex i) const { return *impl_.nodes[i]; }
+  const Room& room(NodeIndex i) const;
+  Room& filled(NodeIndex i);
+  bool eligible(const Pods& pods, NodeIndex i);
+  std::int64_t weight(const Pods& pods, NodeIndex i) const;
+  std::int64_t domain_weight(const Pods& pods, DomainIndex d) const;
+  FitKey domain_key(const Pods& pods, DomainIndex d) const;
+  FitKey node_key(const Pods& pods, NodeIndex i) const;
+  bool indexed(const Run& run, Area area) const;
+  std::int64_t cap(const Run& run, NodeIndex i, GpuMask allowed, std::int64_t limit);
+  bool fits_all(const Runs& runs, NodeIndex i, GpuMask allowed);
+  bool place(const Run& run, NodeIndex i, GpuMask allowed);
+  bool place_all(const Runs& runs, NodeIndex i, GpuMask allowed);
+  void undo_to(std::size_t mark);
+  bool enough(const Runs& runs) const;
+  template <class F>
+  void each_node(Area area, F&& fn) {
+    if (area != nullptr) {
+      for (const NodeIndex i : *area) fn(i);
+    } else {
+      for (NodeIndex i = 0; i < impl_.nodes.size(); ++i) {
+        if (impl_.nodes[i]) fn(i);
+      }
+    }
+  }
+
+  // finder_areas.cc: one topology each.
+  bool segment(Topology topology, const Runs& runs);
+  bool together(Topology topology, const Runs& runs);
+  bool anywhere(const Runs& runs);
+  bool on_one_node(const Runs& runs, Area area);
+  bool on_one_node_indexed(const Runs& runs, std::int64_t units);
+  bool in_inner_domain(const Runs& runs);
+  bool in_clique(const Runs& runs);
+  bool in_rack(const Runs& runs);
+  bool exclusively(const Runs& runs);
+  bool unused(NodeIndex i, GpuMask gpus) const;
+  bool inside(Area area, const Runs& runs);
+
+  // finder_spread.cc: one run over as few domains and nodes as possible.
+  bool spread(const Run& run, Area area);
+  bool spread_caps(const Run& run, std::vector<Cap>& caps);
+  bool fill_domain(Run& left, std::vector<Cap>& caps, const CapDomain& domain);
+  void sort_ranks(const Run& run);
+
+  Fleet::Impl& impl_;
+  const Shape& shape_;
+  JobId owner_;
+  World world_;
+  Ignore ignore_;
+  bool ignore_earmarks_;
+  bool saw_earmark_ = false;
+  std::vector<PodSlot> slots_;
+  std::vector<Placed> placed_;
+};
+
+}  // namespace subak

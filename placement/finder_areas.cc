@@ -1,0 +1,296 @@
+// One topology each: which areas could hold the pods, in best-fit order, and the first that does.
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <numeric>
+
+#include "placement/finder.h"
+
+namespace subak {
+namespace {
+
+bool without_gpu(const Run& run) { return run.pods->shape->kind == GpuKind::kNone; }
+
+// Units of the first run's index that runs of the same filter need in all: a lower bound.
+std::int64_t units_of(const Runs& runs) {
+  std::int64_t units = 0;
+  for (const Run& r : runs) {
+    if (r.pods->filter == runs[0].pods->filter) units += r.count * r.pods->shape->gpus;
+  }
+  return units;
+}
+
+// Runs of the ranks [first, last).
+Runs runs_of(const Shape& shape, std::uint32_t first, std::uint32_t last) {
+  Runs runs;
+  for (const Pods& p : shape.pods) {
+    const std::uint32_t from = std::max(first, p.first);
+    const std::uint32_t to = std::min(last, p.first + p.count);
+    if (from < to) runs.push_back({&p, from, to - from});
+  }
+  return runs;
+}
+
+GpuMask held_gpus(const NodeState& n) {
+  GpuMask held = 0;
+  for (std::size_t i = 0; i < n.gpu_used.size() && i < 64; ++i) {
+    if (n.gpu_used[i] != 0) held |= GpuMask{1} << i;
+  }
+  return held;
+}
+
+}  // namespace
+
+bool Finder::attempt(Topology topology, std::uint32_t segment_size) {
+  const std::uint32_t pods = shape_.request.pods();
+  slots_.assign(pods, PodSlot{});
+  if (!enough(runs_of(shape_, 0, pods))) return false;
+  // A segment is a set of pods that share an NVLink domain unless the topology says otherwise.
+  if (segment_size > 0 && topology == Topology::kAny) topology = Topology::kNvlink;
+  const std::uint32_t step = segment_size > 0 ? segment_size : std::max(pods, 1u);
+  for (std::uint32_t first = 0; first < pods; first += std::min(step, pods - first)) {
+    const std::uint32_t last = first + std::min(step, pods - first);
+    if (!segment(topology, runs_of(shape_, first, last))) return false;
+  }
+  return true;
+}
+
+// Topology is about GPUs: pods without any go anywhere, except when all are to be on one node.
+bool Finder::segment(Topology topology, const Runs& runs) {
+  if (topology == Topology::kAny || topology == Topology::kNode) return together(topology, runs);
+  Runs with, without;
+  for (const Run& r : runs) (without_gpu(r) ? without : with).push_back(r);
+  if (!with.empty() && !together(topology, with)) return false;
+  return std::all_of(without.begin(), without.end(),
+                     [&](const Run& r) { return anywhere(Runs{r}); });
+}
+
+bool Finder::together(Topology topology, const Runs& runs) {
+  switch (topology) {
+    case Topology::kAny:
+      return anywhere(runs);
+    case Topology::kNode:
+      return on_one_node(runs, nullptr);
+    case Topology::kNvlink:
+      return in_inner_domain(runs) || on_one_node(runs, nullptr) || in_clique(runs);
+    case Topology::kNvlinkExclusive:
+      return exclusively(runs);
+    case Topology::kRack:
+      return in_rack(runs);
+  }
+  return false;
+}
+
+bool Finder::anywhere(const Runs& runs) {
+  if (on_one_node(runs, nullptr)) return true;
+  if (runs.size() == 1) return runs[0].count > 1 && spread(runs[0], nullptr);
+  if (in_clique(runs)) return true;
+  const std::size_t mark = placed_.size();
+  for (const Run& r : runs) {
+    if (anywhere(Runs{r})) continue;
+    undo_to(mark);
+    return false;
+  }
+  return true;
+}
+
+bool Finder::on_one_node_indexed(const Runs& runs, std::int64_t units) {
+  const Filter& f = *runs[0].pods->filter;
+  std::vector<std::pair<std::int64_t, NodeIndex>> order;
+  return visit_domains(f, units, units, [&](const DomainKey& d) {
+    order.clear();
+    for (const NodeIndex m : impl_.domains[d.domain]->members) {
+      if (f.free[m] >= units) order.emplace_back(f.free[m], m);
+    }
+    std::sort(order.begin(), order.end());
+    return std::any_of(order.begin(), order.end(), [&](const auto& candidate) {
+      return fits_all(runs, candidate.second, kAllGpus) &&
+             place_all(runs, candidate.second, kAllGpus);
+    });
+  });
+}
+
+bool Finder::on_one_node(const Runs& runs, Area area) {
+  const std::int64_t units = units_of(runs);
+  if (indexed(runs[0], area)) return on_one_node_indexed(runs, units);
+  NodeIndex best = 0;
+  FitKey best_key{};
+  each_node(area, [&](NodeIndex i) {
+    if (!eligible(*runs[0].pods, i)) return;
+    if (!fits_all(runs, i, kAllGpus)) return;
+    const FitKey key = node_key(*runs[0].pods, i);
+    if (best == 0 || key < best_key) best = i, best_key = key;
+  });
+  return best != 0 && place_all(runs, best, kAllGpus);
+}
+
+bool Finder::in_inner_domain(const Runs& runs) {
+  if (impl_.split_nodes == 0) return false;
+  NodeIndex best = 0;
+  GpuMask best_mask = 0;
+  FitKey best_key{};
+  each_node(nullptr, [&](NodeIndex i) {
+    const NodeSpec& spec = node(i).spec;
+    if (inner_domains(spec) <= 1 || !eligible(*runs[0].pods, i)) return;
+    for (std::int64_t d = 0; d < inner_domains(spec); ++d) {
+      const GpuMask mask = inner_domain_mask(spec, d);
+      const std::int64_t free = std::popcount(room(i).whole & mask);
+      const FitKey key{free, weight(*runs[0].pods, i), i, d, 0};
+      if (best != 0 && best_key <= key) continue;
+      if (fits_all(runs, i, mask)) best = i, best_mask = mask, best_key = key;
+    }
+  });
+  return best != 0 && place_all(runs, best, best_mask);
+}
+
+bool Finder::inside(Area area, const Runs& runs) {
+  if (runs.size() == 1) return spread(runs[0], area);
+  if (on_one_node(runs, area)) return true;
+  const std::size_t mark = placed_.size();
+  for (const Run& r : runs) {
+    if (spread(r, area)) continue;
+    undo_to(mark);
+    return false;
+  }
+  return true;
+}
+
+bool Finder::in_clique(const Runs& runs) {
+  const auto try_domain = [&](DomainIndex d) {
+    const auto& members = impl_.domains[d]->members;
+    return members.size() > 1 && inside(&members, runs);
+  };
+  if (indexed(runs[0], nullptr)) {
+    return visit_domains(*runs[0].pods->filter, runs[0].pods->shape->gpus, units_of(runs),
+                         [&](const DomainKey& d) { return try_domain(d.domain); });
+  }
+  std::vector<FitKey> order;
+  for (DomainIndex d = 1; d < impl_.domains.size(); ++d) {
+    const Group& g = *impl_.domains[d];
+    if (g.members.size() > 1 && g.cluster == shape_.cluster) {
+      order.push_back(domain_key(*runs[0].pods, d));
+    }
+  }
+  std::sort(order.begin(), order.end());
+  return std::any_of(order.begin(), order.end(), [&](const FitKey& key) {
+    return try_domain(static_cast<DomainIndex>(key[2]));
+  });
+}
+
+bool Finder::in_rack(const Runs& runs) {
+  std::vector<FitKey> order;
+  for (std::uint32_t r = 1; r < impl_.racks.size(); ++r) {
+    const Group& g = *impl_.racks[r];
+    if (g.cluster != shape_.cluster || g.members.empty()) continue;
+    std::int64_t free = 0;
+    bool any = false;
+    for (const NodeIndex m : g.members) {
+      if (!eligible(*runs[0].pods, m)) continue;
+      any = true;
+      free += weight(*runs[0].pods, m);
+    }
+    if (any) order.push_back({free, g.members.front(), r, 0, 0});
+  }
+  std::sort(order.begin(), order.end());
+  return std::any_of(order.begin(), order.end(), [&](const FitKey& key) {
+    return inside(&impl_.racks[static_cast<std::size_t>(key[2])]->members, runs);
+  });
+}
+
+bool Finder::unused(NodeIndex i, GpuMask gpus) const {
+  const NodeState& n = node(i);
+  if (world_ != World::kNow) return true;
+  if ((held_gpus(n) & gpus) != 0 || n.loose != 0) return false;
+  // Own pods of an earlier segment, and domains that are kept for another gang.
+  if ((node(i).room.whole & gpus) != (room(i).whole & gpus)) return false;
+  for (const Hold& h : n.holds) {
+    if ((h.kept & gpus) != 0 || (gpus == kAllGpus && h.slot.milligpu > 0)) return false;
+  }
+  return impl_.domains[n.domain]->kept == 0;
+}
+
+bool Finder::exclusively(const Runs& runs) {
+  struct Candidate {
+    FitKey key;
+    NodeIndex node;
+    GpuMask mask;  // 0: the whole clique
+  };
+  std::vector<Candidate> order;
+  each_node(nullptr, [&](NodeIndex i) {
+    if (!eligible(*runs[0].pods, i)) return;
+    const NodeState& n = node(i);
+    const auto& members = impl_.domains[n.domain]->members;
+    switch (impl_.exclusive_level(shape_, runs[0].rank, n)) {
+      case Fleet::Impl::Level::kInner:
+        for (std::int64_t d = 0; d < inner_domains(n.spec); ++d) {
+          const GpuMask mask = inner_domain_mask(n.spec, d);
+          if (unused(i, mask)) order.push_back({{std::popcount(mask), i, d, 0, 0}, i, mask});
+        }
+        break;
+      case Fleet::Impl::Level::kNode:
+        if (unused(i, kAllGpus)) order.push_back({{n.spec.gpus, i, 0, 0, 0}, i, kAllGpus});
+        break;
+      case Fleet::Impl::Level::kClique:
+        if (i == members.front() ||
+            !eligible(*runs[0].pods, members.front())) {  // once per clique, mostly
+          std::int64_t gpus = 0;
+          for (const NodeIndex m : members) gpus += node(m).spec.gpus;
+          order.push_back({{gpus, members.front(), n.domain, 0, 0}, i, 0});
+        }
+        break;
+    }
+  });
+  std::sort(order.begin(), order.end(),
+            [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
+  return std::any_of(order.begin(), order.end(), [&](const Candidate& c) {
+    if (c.mask != 0) return fits_all(runs, c.node, c.mask) && place_all(runs, c.node, c.mask);
+    const auto& members = impl_.domains[node(c.node).domain]->members;
+    return std::all_of(members.begin(), members.end(),
+                       [&](NodeIndex m) { return unused(m, kAllGpus); }) &&
+           inside(&members, runs);
+  });
+}
+
+bool Finder::could_start_at(NodeIndex i, Topology topology) {
+  const std::uint32_t pods = shape_.request.pods();
+  slots_.assign(pods, PodSlot{});
+  Runs runs = runs_of(shape_, 0, pods);
+  if (topology == Topology::kNode || pods == 1) {
+    if (topology != Topology::kNvlinkExclusive) return fits_all(runs, i, kAllGpus);
+  }
+  if (topology != Topology::kNvlink) return true;
+  std::erase_if(runs, without_gpu);
+  if (runs.empty() || fits_all(runs, i, kAllGpus)) return true;
+  if (node(i).domain == kNoArea) return false;
+  const auto& members = impl_.domains[node(i).domain]->members;
+  return members.size() > 1 && inside(&members, runs);
+}
+
+// The GPU pods of rank's segment, against the node as if empty.
+Fleet::Impl::Level Fleet::Impl::exclusive_level(const Shape& s, std::uint32_t rank,
+                                                const NodeState& n) const {
+  const std::uint32_t size = s.request.segment > 0 ? s.request.segment : s.request.pods();
+  const std::uint32_t first = rank / size * size;
+  Runs runs = runs_of(s, first, std::min(first + size, s.request.pods()));
+  std::erase_if(runs, without_gpu);
+  const auto holds_all = [&](GpuMask allowed) {
+    if (runs.size() == 1) {
+      const auto count = std::int64_t{runs[0].count};
+      return pods_that_fit(n.spec, n.empty, *runs[0].pods->shape, allowed, count) >= count;
+    }
+    Room room = n.empty;
+    for (const Run& r : runs) {
+      for (std::uint32_t k = 0; k < r.count; ++k) {
+        const auto slot = choose(NodeId(1), n.spec, room, *r.pods->shape, allowed);
+        if (!slot) return false;
+        consume(n.spec, room, *r.pods->shape, *slot);
+      }
+    }
+    return true;
+  };
+  if (inner_domains(n.spec) > 1 && holds_all(inner_domain_mask(n.spec, 0))) return Level::kInner;
+  const bool alone = n.domain == kNoArea || domains[n.domain]->members.size() <= 1;
+  return alone || holds_all(kAllGpus) ? Level::kNode : Level::kClique;
+}
+
+}  // namespace subak

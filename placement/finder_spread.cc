@@ -1,0 +1,104 @@
+// A run of equal pods over as few domains, then as few nodes, as possible: what can be taken whole
+// is taken from the largest down, and what is left goes where it fits tightest.
+#include <algorithm>
+#include <cassert>
+
+#include "placement/finder.h"
+
+namespace subak {
+
+bool Finder::spread(const Run& run, Area area) {
+  std::vector<Cap> caps;
+  std::int64_t sum = 0;
+  const auto consider = [&](NodeIndex i) {
+    const std::int64_t c = cap(run, i, kAllGpus, run.count);
+    if (c <= 0) return;
+    sum += c;
+    caps.push_back({i, node(i).domain, c, weight(*run.pods, i)});
+  };
+  if (indexed(run, area)) {
+    const Filter& f = *run.pods->filter;
+    visit_domains(f, run.pods->shape->gpus, 0, [&](const DomainKey& d) {
+      for (const NodeIndex m : impl_.domains[d.domain]->members) {
+        if (f.free[m] >= run.pods->shape->gpus) consider(m);
+      }
+      return false;
+    });
+  } else {
+    each_node(area, consider);
+  }
+  return sum >= run.count && spread_caps(run, caps);
+}
+
+bool Finder::spread_caps(const Run& run, std::vector<Cap>& caps) {
+  // Group by domain; within one, most pods first, then the tightest node.
+  std::sort(caps.begin(), caps.end(), [](const Cap& a, const Cap& b) {
+    if (a.domain != b.domain) return a.domain < b.domain;
+    if (a.pods != b.pods) return a.pods > b.pods;
+    return a.weight != b.weight ? a.weight < b.weight : a.node < b.node;
+  });
+  std::vector<CapDomain> domains;
+  for (std::size_t i = 0; i < caps.size(); ++i) {
+    if (i == 0 || caps[i].domain != caps[i - 1].domain) {
+      domains.push_back({domain_key(*run.pods, caps[i].domain), 0, i, i});
+    }
+    domains.back().pods += caps[i].pods;
+    domains.back().end = i + 1;
+  }
+  std::sort(domains.begin(), domains.end(), [](const CapDomain& a, const CapDomain& b) {
+    return a.pods != b.pods ? a.pods > b.pods : a.key < b.key;
+  });
+  Run left = run;
+  const std::size_t mark = placed_.size();
+  for (std::size_t next = 0; left.count > 0; ++next) {
+    assert(next < domains.size());
+    std::size_t chosen = next;
+    // From here on one domain is enough: one where a single node is enough if there is such a one,
+    // and the tightest of those.
+    const auto order = [&](const CapDomain& d) {
+      return std::pair(caps[d.begin].pods < left.count, d.key);
+    };
+    for (std::size_t i = next; i < domains.size() && domains[i].pods >= left.count; ++i) {
+      if (order(domains[i]) < order(domains[chosen])) chosen = i;
+    }
+    if (!fill_domain(left, caps, domains[chosen])) {
+      undo_to(mark);
+      return false;
+    }
+  }
+  sort_ranks(run);
+  return true;
+}
+
+bool Finder::fill_domain(Run& left, std::vector<Cap>& caps, const CapDomain& domain) {
+  std::size_t next = domain.begin;
+  while (left.count > 0 && next < domain.end) {
+    std::size_t chosen = next;
+    for (std::size_t i = next; i < domain.end && caps[i].pods >= left.count; ++i) {
+      const auto tightness = [&](const Cap& c) { return std::pair(c.weight, c.node); };
+      if (tightness(caps[i]) < tightness(caps[chosen])) chosen = i;
+    }
+    const auto take =
+        static_cast<std::uint32_t>(std::min<std::int64_t>(caps[chosen].pods, left.count));
+    if (!place({left.pods, left.rank, take}, caps[chosen].node, kAllGpus)) return false;
+    left.rank += take;
+    left.count -= take;
+    ++next;
+  }
+  return true;
+}
+
+// Neighbouring ranks on neighbouring nodes: by domain, then node.
+void Finder::sort_ranks(const Run& run) {
+  const auto first = slots_.begin() + static_cast<std::ptrdiff_t>(run.rank);
+  const auto low = [&](const PodSlot& s) {
+    return impl_.domains[node(s.node.value).domain]->members.front();
+  };
+  std::stable_sort(first, first + static_cast<std::ptrdiff_t>(run.count),
+                   [&](const PodSlot& a, const PodSlot& b) {
+                     if (low(a) != low(b)) return low(a) < low(b);
+                     return a.node < b.node;
+                   });
+}
+
+}  // namespace subak

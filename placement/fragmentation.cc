@@ -1,0 +1,87 @@
+// Fragmentation as FGD measures it: free GPU amounts that the expected pods cannot use.
+// Weng et al., "Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation
+// Gradient Descent", USENIX ATC'23.
+#include <algorithm>
+#include <numeric>
+
+#include "placement/fleet_impl.h"
+
+namespace subak {
+namespace {
+
+// The milli-GPU that one GPU must have free to be of use to the pod.
+MilliGpu need_per_gpu(const NodeSpec& node, const PodShape& pod) {
+  switch (pod.kind) {
+    case GpuKind::kWhole:
+      return kMilliPerGpu;
+    case GpuKind::kFraction:
+      return pod.milligpu;
+    case GpuKind::kShared:
+      return replica_milligpu(node);
+    case GpuKind::kNone:
+    case GpuKind::kMig:
+      break;
+  }
+  return kUnlimited;
+}
+
+MilliGpu fragment(const NodeState& n, const Filter& filter, NodeIndex index, const PodShape& pod,
+                  MilliGpu gpus_free, MilliGpu slices_free) {
+  const MilliGpu all = gpus_free + slices_free;
+  if (filter.free[index] < 0 || pod.kind == GpuKind::kNone) return all;
+  if (!fits(n.spec, n.room, pod, kAllGpus)) return all;
+  if (pod.kind == GpuKind::kMig) {
+    const auto i = static_cast<std::size_t>(mig_index(n.spec, pod.profile));
+    return all -
+           n.room.mig_free[i] * pod_milligpu(n.spec, pod) / std::max<std::int64_t>(1, pod.gpus);
+  }
+  const MilliGpu need = need_per_gpu(n.spec, pod);
+  MilliGpu out = slices_free;
+  for (const std::int32_t free : n.room.gpu_free) out += free < need ? free : 0;
+  return out;
+}
+
+MilliGpu free_slices(const NodeState& n) {
+  MilliGpu free = 0;
+  PodShape slice;
+  slice.kind = GpuKind::kMig;
+  slice.gpus = 1;
+  for (std::size_t i = 0; i < n.spec.mig.size(); ++i) {
+    slice.profile = n.spec.mig[i].profile;
+    free += n.room.mig_free[i] * pod_milligpu(n.spec, slice);
+  }
+  return free;
+}
+
+}  // namespace
+
+double Fleet::fragmentation(std::span<const std::pair<ShapeId, double>> mix) const {
+  double weights = 0;
+  for (const auto& [id, weight] : mix) {
+    Shape& s = impl_->shape(id);
+    impl_->compile(s);
+    for (const Pods& p : s.pods) impl_->catch_up(*p.filter);
+    weights += weight;
+  }
+  double fragments = 0, free = 0;
+  for (NodeIndex i = 0; i < impl_->nodes.size(); ++i) {
+    const auto& n = impl_->nodes[i];
+    if (!n || !n->open()) continue;
+    const auto gpus =
+        std::accumulate(n->room.gpu_free.begin(), n->room.gpu_free.end(), MilliGpu{0});
+    const MilliGpu slices = free_slices(*n);
+    if (gpus + slices == 0) continue;
+    free += static_cast<double>(gpus + slices);
+    for (const auto& [id, weight] : mix) {
+      const Shape& s = impl_->shape(id);
+      double mean = 0;
+      for (const Pods& p : s.pods) {
+        mean += static_cast<double>(fragment(*n, *p.filter, i, *p.shape, gpus, slices)) * p.count;
+      }
+      fragments += weight / weights * mean / std::max(1u, s.request.pods());
+    }
+  }
+  return free > 0 && weights > 0 ? fragments / free : 0;
+}
+
+}  // namespace subak

@@ -1,0 +1,94 @@
+#include "placement/index.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "placement/eligibility.h"
+#include "placement/fleet_impl.h"
+
+namespace subak {
+namespace {
+
+void set_histogram(Filter& f, std::int64_t value, std::int64_t by) {
+  if (value < 0) return;
+  const auto i = static_cast<std::size_t>(value);
+  if (i >= f.histogram.size()) f.histogram.resize(i + 1);
+  f.histogram[i] += by;
+  f.open_nodes += static_cast<std::size_t>(by);
+}
+
+void update_domain(Filter& f, const Fleet::Impl& impl, DomainIndex index) {
+  if (index == kNoArea) return;
+  if (index >= f.domains.size()) f.domains.resize(impl.domains.size());
+  Filter::Domain now;
+  now.key.domain = index;
+  const auto& members = impl.domains[index]->members;
+  now.key.low = members.empty() ? 0 : members.front();
+  for (const NodeIndex m : members) {
+    const std::int64_t free = m < f.free.size() ? f.free[m] : -1;
+    if (free < 0) continue;
+    now.key.free += free;
+    now.most = std::max(now.most, free);
+  }
+  Filter::Domain& old = f.domains[index];
+  if (old.most == now.most && old.key == now.key) return;
+  if (f.counts && old.most >= 0) f.buckets[static_cast<std::size_t>(old.most)].erase(old.key);
+  if (f.counts && now.most >= 0) {
+    const auto b = static_cast<std::size_t>(now.most);
+    if (b >= f.buckets.size()) f.buckets.resize(b + 1);
+    f.buckets[b].insert(now.key);
+  }
+  old = now;
+}
+
+void update_node(Filter& f, const Fleet::Impl& impl, NodeIndex i) {
+  const NodeState& n = *impl.nodes[i];
+  if (n.static_position >= f.position) {
+    f.matches[i] = n.present && n.cluster == f.cluster && eligibility::matches(f.pod, n.spec);
+  }
+  const std::int64_t value = impl.index_value(f, i);
+  if (value != f.free[i]) {
+    set_histogram(f, f.free[i], -1);
+    set_histogram(f, value, 1);
+    f.free[i] = value;
+  }
+  if (f.domain_of[i] != n.domain) {
+    const DomainIndex left = f.domain_of[i];
+    f.domain_of[i] = n.domain;
+    update_domain(f, impl, left);
+  }
+}
+
+}  // namespace
+
+std::int64_t Fleet::Impl::index_value(const Filter& f, NodeIndex i) const {
+  const NodeState& n = *nodes[i];
+  if (!f.matches[i] || !n.open_for(f.tolerates_cordon)) return -1;
+  if (f.pod.kind == GpuKind::kWhole) return std::popcount(n.room.whole);
+  if (f.pod.kind != GpuKind::kMig) return 0;
+  const int m = mig_index(n.spec, f.pod.profile);
+  return m < 0 ? 0 : n.room.mig_free[static_cast<std::size_t>(m)];
+}
+
+void Fleet::Impl::catch_up(Filter& f) {
+  if (f.position == log_end()) return;
+  f.free.resize(nodes.size(), -1);
+  f.matches.resize(nodes.size());
+  f.domain_of.resize(nodes.size(), kNoArea);
+  if (f.position < log_base) {
+    for (NodeIndex i = 0; i < nodes.size(); ++i) {
+      if (nodes[i]) update_node(f, *this, i);
+    }
+    for (DomainIndex d = 1; d < domains.size(); ++d) update_domain(f, *this, d);
+  } else {
+    for (std::uint64_t p = f.position; p < log_end(); ++p) {
+      const NodeIndex i = log[p - log_base];
+      update_node(f, *this, i);
+      update_domain(f, *this, f.domain_of[i]);
+    }
+  }
+  if (f.domains.size() < domains.size()) f.domains.resize(domains.size());
+  f.position = log_end();
+}
+
+}  // namespace subak

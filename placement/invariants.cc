@@ -1,0 +1,126 @@
+// Recomputes everything that is kept incrementally and compares.
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <map>
+
+#include "placement/fleet_impl.h"
+
+namespace subak {
+namespace {
+
+void check_node(const NodeState& n) {
+  MilliGpu allocated = 0, on_gpus = 0, of_slices = 0;
+  std::int64_t pods = 0;
+  for (const Hold& h : n.holds) {
+    allocated += h.slot.milligpu;
+    ++pods;
+    if (h.slot.gpu_mask == 0) of_slices += h.slot.milligpu;
+  }
+  for (const std::int32_t used : n.gpu_used) {
+    assert(used >= 0);
+    on_gpus += used;
+  }
+  assert(allocated == n.allocated && pods == n.pods_used);
+  assert(n.loose >= 0 && n.cpu_used >= 0 && n.memory_used >= 0);
+  assert(on_gpus + of_slices >= allocated || n.loose > 0);
+  for (const MigUse& u : n.mig_used) assert(u.slices >= 0);
+
+  const NodeLevels& l = n.levels;
+  assert(l.installed == l.allocated + l.idle + l.stranded + l.unusable);
+  assert(l.idle >= 0 && l.stranded >= 0);
+  const NodeBooks& b = n.books;
+  assert(b.installed == b.allocated + b.idle + b.stranded + b.unusable);
+
+  assert((n.room.whole & ~n.room.usable) == 0);
+  for (std::size_t i = 0; i < n.room.gpu_free.size(); ++i) {
+    const bool whole = (n.room.whole >> i & 1) != 0;
+    assert(n.room.gpu_free[i] >= 0 && (!whole || n.room.gpu_free[i] == kMilliPerGpu));
+    assert((n.room.usable >> i & 1) != 0 || n.room.gpu_free[i] == 0);
+  }
+}
+
+void check_groups(const Fleet::Impl& impl) {
+  for (NodeIndex i = 0; i < impl.nodes.size(); ++i) {
+    if (!impl.nodes[i] || !impl.nodes[i]->present) continue;
+    for (const Group* g :
+         {impl.domains[impl.nodes[i]->domain].get(), impl.racks[impl.nodes[i]->rack].get()}) {
+      assert(std::binary_search(g->members.begin(), g->members.end(), i));
+      assert(g->cluster == impl.nodes[i]->cluster);
+    }
+  }
+  std::map<DomainIndex, std::uint32_t> kept;
+  for (const auto& n : impl.nodes) {
+    if (!n) continue;
+    for (const Hold& h : n->holds) {
+      if (h.kept_domain != kNoArea) ++kept[h.kept_domain];
+    }
+  }
+  for (DomainIndex d = 1; d < impl.domains.size(); ++d) {
+    assert(std::is_sorted(impl.domains[d]->members.begin(), impl.domains[d]->members.end()));
+    const auto it = kept.find(d);
+    assert(impl.domains[d]->kept == (it == kept.end() ? 0 : it->second));
+  }
+}
+
+void check_totals(const Fleet::Impl& impl) {
+  std::vector<ProductTotals> sums(impl.totals.size());
+  for (const auto& n : impl.nodes) {
+    if (!n) continue;
+    ProductTotals& t = sums[n->totals];
+    t.nodes += n->present ? 1 : 0;
+    t.milligpu.installed += n->levels.installed;
+    t.milligpu.allocated += n->levels.allocated;
+    t.milligpu.idle += n->levels.idle;
+    t.milligpu.stranded += n->levels.stranded;
+    t.milligpu.unusable += n->levels.unusable;
+  }
+  for (std::size_t i = 1; i < sums.size(); ++i) {
+    const NodeLevels &a = sums[i].milligpu, &b = impl.totals[i].milligpu;
+    assert(sums[i].nodes == impl.totals[i].nodes);
+    assert(a.installed == b.installed && a.allocated == b.allocated && a.idle == b.idle);
+    assert(a.stranded == b.stranded && a.unusable == b.unusable);
+  }
+}
+
+void check_filter(const Fleet::Impl& impl, const Filter& f) {
+  std::vector<std::int64_t> histogram(f.histogram.size());
+  std::size_t open = 0;
+  for (NodeIndex i = 0; i < impl.nodes.size(); ++i) {
+    if (!impl.nodes[i]) continue;
+    assert(f.free[i] == impl.index_value(f, i));
+    assert(f.domain_of[i] == impl.nodes[i]->domain);
+    if (f.free[i] < 0) continue;
+    ++open;
+    ++histogram[static_cast<std::size_t>(f.free[i])];
+  }
+  assert(open == f.open_nodes && histogram == f.histogram);
+  for (DomainIndex d = 1; d < impl.domains.size(); ++d) {
+    std::int64_t sum = 0, most = -1;
+    for (const NodeIndex m : impl.domains[d]->members) {
+      if (f.free[m] < 0) continue;
+      sum += f.free[m];
+      most = std::max(most, f.free[m]);
+    }
+    assert(f.domains[d].key.free == sum && f.domains[d].most == most);
+    if (!f.counts || most < 0) continue;
+    assert(f.buckets[static_cast<std::size_t>(most)].count(f.domains[d].key) == 1);
+  }
+}
+
+}  // namespace
+
+void Fleet::check_invariants() const {
+  for (const auto& n : impl_->nodes) {
+    if (n) check_node(*n);
+  }
+  check_groups(*impl_);
+  check_totals(*impl_);
+  for (const auto& [key, filter] : impl_->filters) {
+    if (filter->position == 0) continue;
+    impl_->catch_up(*filter);
+    check_filter(*impl_, *filter);
+  }
+}
+
+}  // namespace subak

@@ -1,0 +1,247 @@
+// set_node, remove_node, and what follows from any change of a node.
+#include <algorithm>
+#include <bit>
+#include <cassert>
+
+#include "core/limits.h"
+#include "placement/fleet_impl.h"
+#include "placement/mig.h"
+
+namespace subak {
+namespace {
+
+MilliGpu stranded_of(const NodeSpec& spec) {
+  MilliGpu cut = 0;
+  for (const MigSlices& m : spec.mig) {
+    cut += m.count * mig_slice_milligpu(spec.product, m.profile).value_or(0);
+  }
+  const MilliGpu outside = std::max<MilliGpu>(0, spec.mig_gpus * kMilliPerGpu - cut);
+  return outside + uncut_gpus(spec) * (kMilliPerGpu - gpu_capacity(spec));
+}
+
+std::uint32_t join(std::vector<std::unique_ptr<Group>>& groups, ClusterId cluster,
+                   const std::string& name, NodeIndex node, std::uint32_t index) {
+  if (index == kNoArea) {
+    index = static_cast<std::uint32_t>(groups.size());
+    groups.push_back(std::make_unique<Group>());
+  }
+  groups[index]->cluster = cluster;
+  groups[index]->name = name;
+  auto& members = groups[index]->members;
+  members.insert(std::lower_bound(members.begin(), members.end(), node), node);
+  return index;
+}
+
+void leave(Group& group, NodeIndex node) {
+  const auto it = std::lower_bound(group.members.begin(), group.members.end(), node);
+  assert(it != group.members.end() && *it == node);
+  group.members.erase(it);
+}
+
+// Which GPUs cannot be given out: we know how many are unhealthy or held without an index, not
+// which. Taken to be those with most free, the highest index first, as only free ones matter.
+GpuMask withheld(const std::vector<std::int32_t>& free, std::int64_t count, MilliGpu* sum) {
+  GpuMask mask = 0;
+  for (; count > 0; --count) {
+    int best = -1;
+    for (int i = static_cast<int>(free.size()) - 1; i >= 0; --i) {
+      const bool taken = (mask >> i & 1) != 0;
+      const auto f = free[static_cast<std::size_t>(i)];
+      if (!taken && (best < 0 || f > free[static_cast<std::size_t>(best)])) best = i;
+    }
+    if (best < 0) break;
+    mask |= GpuMask{1} << best;
+    if (sum != nullptr) *sum += free[static_cast<std::size_t>(best)];
+  }
+  return mask;
+}
+
+void fill_gpus(const NodeState& node, GpuMask kept, Room& room, MilliGpu* unhealthy_free) {
+  const auto capacity = static_cast<std::int32_t>(gpu_capacity(node.spec));
+  for (std::size_t i = 0; i < room.gpu_free.size(); ++i) {
+    const std::int32_t used = i < node.gpu_used.size() ? node.gpu_used[i] : 0;
+    room.gpu_free[i] = std::max(0, capacity - used);
+    if (used != 0) room.whole &= ~(GpuMask{1} << i);
+  }
+  const std::int64_t loose = (node.loose + kMilliPerGpu - 1) / kMilliPerGpu;
+  GpuMask out = kept;
+  if (node.spec.unhealthy_gpus > 0)
+    withheld(room.gpu_free, node.spec.unhealthy_gpus, unhealthy_free);
+  if (node.spec.unhealthy_gpus + loose > 0) {
+    out |= withheld(room.gpu_free, node.spec.unhealthy_gpus + loose, nullptr);
+  }
+  room.usable &= ~out;
+  room.whole &= ~out;
+  for (std::size_t i = 0; out != 0 && i < room.gpu_free.size(); ++i) {
+    if ((out >> i & 1) != 0) room.gpu_free[i] = 0;
+  }
+}
+
+Room left_on(const NodeState& node, GpuMask kept, MilliGpu* unhealthy_free) {
+  Room room = node.empty;
+  fill_gpus(node, kept, room, unhealthy_free);
+  for (const MigUse& u : node.mig_used) {
+    const int i = mig_index(node.spec, u.profile);
+    if (i >= 0) room.mig_free[static_cast<std::size_t>(i)] -= u.slices;
+  }
+  for (std::int64_t& free : room.mig_free)
+    free = kept == kAllGpus ? 0 : std::max<std::int64_t>(0, free);
+  for (const ResourceCount& r : node.extended_used) {
+    const int i = extended_index(node.spec, r.name);
+    if (i >= 0) room.extended[static_cast<std::size_t>(i)] -= r.count;
+  }
+  if (room.cpu_milli != kUnlimited) room.cpu_milli -= node.cpu_used;
+  if (room.memory_bytes != kUnlimited) room.memory_bytes -= node.memory_used;
+  if (room.pods != kUnlimited) room.pods -= node.pods_used;
+  room.ports = node.ports;
+  return room;
+}
+
+GpuMask kept_gpus(const Fleet::Impl& impl, const NodeState& node) {
+  if (node.domain != kNoArea && impl.domains[node.domain]->kept > 0) return kAllGpus;
+  GpuMask kept = 0;
+  for (const Hold& h : node.holds) kept |= h.kept;
+  return kept;
+}
+
+}  // namespace
+
+NodeState* Fleet::Impl::find(NodeId id) const {
+  return id.value < nodes.size() ? nodes[id.value].get() : nullptr;
+}
+
+NodeState& Fleet::Impl::ensure(NodeId id) {
+  assert(id.value != 0 && id.value <= 4 * limits::kMaxNodes);
+  if (id.value >= nodes.size()) nodes.resize(id.value + 1);
+  if (!nodes[id.value]) nodes[id.value] = std::make_unique<NodeState>();
+  return *nodes[id.value];
+}
+
+void Fleet::Impl::changed(NodeIndex node) {
+  log.push_back(node);
+  const std::size_t keep = std::max<std::size_t>(2048, nodes.size());
+  if (log.size() > 2 * keep) {
+    log.erase(log.begin(), log.begin() + static_cast<std::ptrdiff_t>(keep));
+    log_base += keep;
+  }
+}
+
+void Fleet::Impl::changed_statically(NodeIndex node) {
+  ++static_version;
+  nodes[node]->static_position = log_end();
+  changed(node);
+}
+
+void Fleet::Impl::move_to_groups(NodeId id, bool present) {
+  NodeState& n = at(id);
+  const auto touch = [&](const Group& g) {
+    for (const NodeIndex m : g.members) changed(m);
+  };
+  if (n.domain != kNoArea) {
+    leave(*domains[n.domain], id.value);
+    touch(*domains[n.domain]);
+    n.domain = kNoArea;
+  }
+  if (n.rack != kNoArea) leave(*racks[n.rack], id.value);
+  n.rack = kNoArea;
+  if (!present) return;
+  const std::string& clique = n.spec.clique;
+  const std::string& rack = n.spec.rack.empty() ? clique : n.spec.rack;
+  auto& domain = clique.empty() ? n.own_domain : cliques_by_name[{n.cluster, clique}];
+  auto& place = rack.empty() ? n.own_rack : racks_by_name[{n.cluster, rack}];
+  n.domain = domain = join(domains, n.cluster, clique, id.value, domain);
+  n.rack = place = join(racks, n.cluster, rack, id.value, place);
+  touch(*domains[n.domain]);
+}
+
+Room Fleet::Impl::room_of(NodeId id, bool ignore_kept) const {
+  const NodeState& n = at(id);
+  if (!ignore_kept) return n.room;
+  return left_on(n, 0, nullptr);
+}
+
+void Fleet::Impl::refresh(NodeId id) {
+  NodeState& n = at(id);
+  MilliGpu unhealthy_free = 0;
+  n.room = left_on(n, kept_gpus(*this, n), &unhealthy_free);
+  if (!n.present) n.room = Room{};
+  ProductTotals& t = totals[n.totals];
+  const auto add = [&t](const NodeLevels& l, MilliGpu sign) {
+    t.milligpu.installed += sign * l.installed;
+    t.milligpu.allocated += sign * l.allocated;
+    t.milligpu.idle += sign * l.idle;
+    t.milligpu.stranded += sign * l.stranded;
+    t.milligpu.unusable += sign * l.unusable;
+  };
+  add(n.levels, -1);
+  n.levels = levels_of(n, unhealthy_free);
+  add(n.levels, 1);
+  changed(id.value);
+}
+
+namespace {
+
+void leave_totals(Fleet::Impl& impl, NodeState& n) {
+  ProductTotals& t = impl.totals[n.totals];
+  t.nodes -= n.present ? 1 : 0;
+  t.milligpu.installed -= n.levels.installed;
+  t.milligpu.allocated -= n.levels.allocated;
+  t.milligpu.idle -= n.levels.idle;
+  t.milligpu.stranded -= n.levels.stranded;
+  t.milligpu.unusable -= n.levels.unusable;
+  n.levels = NodeLevels{};
+}
+
+void join_totals(Fleet::Impl& impl, NodeState& n) {
+  auto& index = impl.totals_by_key[{n.cluster, n.spec.product}];
+  if (index == 0) {
+    index = static_cast<std::uint32_t>(impl.totals.size());
+    impl.totals.push_back({n.cluster, n.spec.product, 0, {}});
+  }
+  n.totals = index;
+  impl.totals[index].nodes += n.present ? 1 : 0;
+}
+
+}  // namespace
+
+void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool drained, TimeMs now) {
+  NodeState& n = impl_->ensure(id);
+  impl_->accrue(n, now);
+  if (n.present && n.cluster == cluster && n.drained == drained && n.spec == spec) return;
+  const bool moved = !n.present || n.cluster != cluster || n.spec.clique != spec.clique ||
+                     n.spec.rack != spec.rack;
+  impl_->split_nodes -= n.present && inner_domains(n.spec) > 1 ? 1 : 0;
+  leave_totals(*impl_, n);
+  n.cluster = cluster;
+  n.spec = spec;
+  n.spec.gpus = std::clamp<std::int64_t>(spec.gpus, 0, limits::kMaxGpusPerNode);
+  n.spec.mig_gpus = std::clamp<std::int64_t>(spec.mig_gpus, 0, n.spec.gpus);
+  n.drained = drained;
+  n.product = intern_product(spec.product);
+  n.present = true;
+  n.empty = empty_room(n.spec);
+  n.stranded = stranded_of(n.spec);
+  join_totals(*impl_, n);
+  impl_->split_nodes += inner_domains(n.spec) > 1 ? 1 : 0;
+  if (moved) impl_->move_to_groups(id, true);
+  impl_->changed_statically(id.value);
+  impl_->refresh(id);
+  ++impl_->freed;
+}
+
+void Fleet::remove_node(NodeId id, TimeMs now) {
+  NodeState* n = impl_->find(id);
+  if (n == nullptr || !n->present) return;
+  impl_->accrue(*n, now);
+  impl_->split_nodes -= inner_domains(n->spec) > 1 ? 1 : 0;
+  leave_totals(*impl_, *n);
+  n->present = false;
+  join_totals(*impl_, *n);
+  n->stranded = 0;
+  impl_->move_to_groups(id, false);
+  impl_->changed_statically(id.value);
+  impl_->refresh(id);
+  ++impl_->freed;
+}
+
+}  // namespace subak
