@@ -55,7 +55,7 @@ inline constexpr std::size_t kCheckpointChunkFacts = 512;  // per transaction, s
 inline constexpr int kWalPages = 4096;                 // 16 MiB, then the log is copied into the file
 inline constexpr std::int64_t kQuickCheckBytes = 256 << 20;  // larger files: only the small tables on open
 inline constexpr int kMaxFactDepth = 16;               // records inside records of a stored fact
-inline constexpr std::size_t kMaxFactBytes = 64u << 20;
+inline constexpr std::size_t kMaxFactBytes = 16u << 20;
 
 // Webhook.
 inline constexpr std::size_t kMaxReviewBytes = 3u << 20;  // kube-apiserver's own body limit
@@ -73,8 +73,17 @@ inline constexpr std::size_t kMaxTraceLineBytes = 64u << 10;
 inline constexpr std::size_t kMaxTraceRows = 10'000'000;
 inline constexpr std::size_t kMaxCaseBytes = 64u << 20;  // sim share
 
-// gRPC pages.
+// gRPC. A page ends at whichever of its limits comes first. Full queues answer RESOURCE_EXHAUSTED; a stream
+// that is not read in time is ended with it and may be asked for again.
 inline constexpr std::int32_t kDefaultPageSize = 100;
 inline constexpr std::int32_t kMaxPageSize = 10'000;
+inline constexpr std::size_t kMaxPageBytes = 3u << 20;        // below the usual 4 MiB of clients
+inline constexpr int kMaxGrpcMessageBytes = 64 << 20;         // received: the import of a large fleet
+inline constexpr std::size_t kMaxObserveInFlight = 4096;      // events of one stream not yet durable
+inline constexpr std::size_t kMaxWatchBacklog = 16'384;       // rows that one WatchJobs stream waits for
+inline constexpr std::size_t kMaxStoreReads = 256;            // ledger and audit reads waiting
+inline constexpr DurationMs kMaxTimeLimitMs = 3660 * kDayMs;  // of a job
+inline constexpr std::size_t kMinTokenBytes = 16;
+inline constexpr std::size_t kMaxTokens = 10'000;
 
 }  // namespace subak::limits

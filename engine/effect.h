@@ -1,6 +1,6 @@
-// Effects: what should be done outside because of a fact. A function of the state: after a crash the
-// edge asks Engine::outstanding and loses nothing. Delivered at least once; applying one twice is
-// harmless, since each names the attempt it belongs to.
+// Effects: what should be done outside because of a fact. A function of the state: after a crash
+// the edge asks Engine::outstanding and loses nothing. Delivered at least once; applying one twice
+// is harmless, since each names the attempt it belongs to.
 #pragma once
 
 #include <array>
@@ -28,9 +28,9 @@ struct EnumText<EffectKind> {
 // One pod of an effect, with everything an edge needs to act on it.
 struct EffectPod {
   std::uint32_t rank = 0;
-  std::string uid;      // empty for API jobs
-  std::string name;     // "namespace/name"; empty for API jobs
-  std::string node;     // node name
+  std::string uid;   // empty for API jobs
+  std::string name;  // "namespace/name"; empty for API jobs
+  std::string node;  // node name
   GpuKind kind = GpuKind::kNone;
   std::int64_t gpus = 0;
   std::string profile;  // MIG
@@ -56,8 +56,8 @@ struct Effect {
   ClusterId cluster;
   JobId job;
   std::uint32_t attempt = 0;
-  TimeMs until_ms = 0;   // kOpenGate: when the hold is taken back
-  std::string reason;    // kEvict: "cancelled", "expired"
+  TimeMs until_ms = 0;  // kOpenGate: when the hold is taken back
+  std::string reason;   // kEvict: "cancelled", "expired"
   std::vector<EffectPod> pods;
   template <class V>
   void fields(V& v) {

@@ -1,5 +1,5 @@
-// The engine: all state, one writer. Inputs in; facts, effects and a reply out. No I/O, no clock, no
-// threads, no third-party library.
+// The engine: all state, one writer. Inputs in; facts, effects and a reply out. No I/O, no clock,
+// no threads, no third-party library.
 //
 // Duties of the caller:
 //  1. Stamp Input::time_ms with a time that never goes backwards.
@@ -8,8 +8,8 @@
 //  4. After recovery (evolve of every stored fact, in order) apply in::Restarted first.
 //  5. Send in::Tick no later than next_deadline().
 //
-// Promises: same state and input, same outcome, byte for byte. A mutation with a known request_id makes no
-// fact. The state is the fold of the facts. check_invariants() holds after each call.
+// Promises: same state and input, same outcome, byte for byte. A mutation with a known request_id
+// makes no fact. The state is the fold of the facts. check_invariants() holds after each call.
 // Threads: none; one thread owns an engine.
 #pragma once
 
@@ -36,16 +36,17 @@
 
 namespace subak {
 
-// What the asker learns. For refused inputs `error` is set and nothing but an EditRefused fact was made.
+// What the asker learns. For refused inputs `error` is set and nothing but an EditRefused fact was
+// made.
 struct Reply {
   std::optional<Error> error;
-  JobId job;                        // SubmitJob
-  AccountId account;                // SetAccount
-  std::int64_t revision = 0;        // SetAccount: the new one (validate_only: the one it would be)
+  JobId job;                  // SubmitJob
+  AccountId account;          // SetAccount
+  std::int64_t revision = 0;  // SetAccount: the new one (validate_only: the one it would be)
   std::optional<AccountSpec> before;  // SetAccount, DeleteAccount: for the diff
   std::optional<AccountSpec> after;
   std::vector<std::string> warnings;
-  bool repeated = false;            // the request_id was known: this is what it did then
+  bool repeated = false;  // the request_id was known: this is what it did then
 };
 
 struct ApplyOutcome {
@@ -72,13 +73,13 @@ struct JobRow {
   Outcome outcome = Outcome::kNone;
   GangRequest request;
   std::uint32_t gang_size = 0;
-  MilliGpu milligpu = 0;           // held or running now, else the least it will cost
+  MilliGpu milligpu = 0;  // held or running now, else the least it will cost
   std::int32_t priority = 0;
   DurationMs time_limit_ms = 0;
   TimeMs submit_ms = 0, started_ms = 0, ended_ms = 0;
   std::uint32_t attempt = 0;
   bool cancelling = false;
-  std::vector<PodRow> pods;        // only when asked for
+  std::vector<PodRow> pods;  // only when asked for
 };
 
 // One account (or user) as `share` and `account tree` show it.
@@ -86,34 +87,34 @@ struct AccountRow {
   AccountId id, parent;
   AccountSpec spec;
   std::int64_t revision = 0;
-  double norm_shares = 0;          // of the parent
-  double usage_gpu_seconds = 0;    // decayed
-  double effective_usage = 0;      // part of the parent's decayed usage
-  double level_fs = 0;             // norm_shares / effective_usage; infinity where unused
-  std::optional<double> fairshare; // Fair Tree's factor, leaves only
-  double share_factor = 0;         // 2^-(usage share / share), over the whole tree
+  double norm_shares = 0;           // of the parent
+  double usage_gpu_seconds = 0;     // decayed
+  double effective_usage = 0;       // part of the parent's decayed usage
+  double level_fs = 0;              // norm_shares / effective_usage; infinity where unused
+  std::optional<double> fairshare;  // Fair Tree's factor, leaves only
+  double share_factor = 0;          // 2^-(usage share / share), over the whole tree
   double surplus_gpu_seconds = 0;
-  GpuTime usage_total;             // undecayed
+  GpuTime usage_total;  // undecayed
   MilliGpu held = 0, running = 0, queued = 0, quota = 0;
   std::size_t jobs_queued = 0;
 };
 
 // One step of the walk that ranks a job: the siblings compared at one node of the tree.
 struct RankStep {
-  std::string node;                // path of the parent
+  std::string node;  // path of the parent
   struct Entry {
     std::string path;
     double shares = 0, target = 0, usage_gpu_seconds = 0, surplus_gpu_seconds = 0;
     MilliGpu alloc = 0, quota = 0;
-    bool on_path = false;          // the job is below this one
+    bool on_path = false;  // the job is below this one
   };
-  std::vector<Entry> entries;      // best first
+  std::vector<Entry> entries;  // best first
 };
 
 struct Explanation {
   JobRow job;
-  std::size_t position = 0;        // 1 = next; 0 if not waiting
-  std::vector<Reason> reasons;     // all that bind now, structural first; never empty while it waits
+  std::size_t position = 0;     // 1 = next; 0 if not waiting
+  std::vector<Reason> reasons;  // all that bind now, structural first; never empty while it waits
   std::vector<RankStep> ranking;
 };
 
@@ -121,8 +122,8 @@ struct Explanation {
 struct NodeBill {
   NodeId node;
   NodeBooks capacity;
-  GpuTime charged;                 // closed rows + open meters, by the ledger's side
-  GpuTime residual;                // capacity.allocated - charged
+  GpuTime charged;   // closed rows + open meters, by the ledger's side
+  GpuTime residual;  // capacity.allocated - charged
 };
 
 class Engine {
@@ -134,12 +135,12 @@ class Engine {
 
   // Decides and evolves. Facts are numbered from seq() + 1.
   ApplyOutcome apply(const Input& input);
-  // Applies one fact that is already decided; holds no policy. Facts must arrive in order; checkpoint
-  // facts (seq 0) first, then set_seq().
+  // Applies one fact that is already decided; holds no policy. Facts must arrive in order;
+  // checkpoint facts (seq 0) first, then set_seq().
   void evolve(const Fact& fact);
   void set_seq(std::uint64_t seq);
   std::uint64_t seq() const;
-  TimeMs now() const;              // time of the last input or fact
+  TimeMs now() const;  // time of the last input or fact
 
   // When a Tick would change something; nullopt: never, as things stand.
   std::optional<TimeMs> next_deadline() const;
@@ -149,14 +150,15 @@ class Engine {
   std::vector<Effect> outstanding(ClusterId cluster) const;
   std::shared_ptr<const View> view() const;
 
-  // Facts that rebuild this state in an empty engine (recovery without history), and a digest of them.
+  // Facts that rebuild this state in an empty engine (recovery without history), and a digest of
+  // them.
   std::vector<Fact> checkpoint() const;
   std::array<std::uint64_t, 2> digest() const;
   // Asserts: nothing above capacity, tree sums, open holds, bill residual zero. O(state).
   void check_invariants() const;
 
   // --- reads (the follower serves them) ----------------------------------------------------------
-  ClusterId find_cluster(std::string_view name) const;   // empty: the only one; none if unknown
+  ClusterId find_cluster(std::string_view name) const;  // empty: the only one; none if unknown
   std::string cluster_name(ClusterId id) const;
   const Policy& policy() const;
   const AccountTree& accounts() const;
@@ -171,13 +173,14 @@ class Engine {
   std::vector<AccountRow> account_rows(TimeMs t) const;  // parents first; with Fair Tree's factors
   std::optional<Explanation> explain(JobId id, TimeMs t) const;
   std::vector<NodeBill> bill(TimeMs t) const;
-  GpuTime residual(TimeMs t) const;                      // sum of |residual| over nodes
+  GpuTime residual(TimeMs t) const;  // sum of |residual| over nodes
   // Nodes of a cluster with their ids, by id.
   std::vector<NodeId> nodes(ClusterId cluster) const;
   std::size_t count(JobState state) const;
 
  private:
   struct Impl;
+  friend class Turn;
   std::unique_ptr<Impl> impl_;
 };
 

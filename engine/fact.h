@@ -1,10 +1,10 @@
-// Facts: what we decided and stand by. Numbered from 1 without gaps, durable, versioned, append-only:
-// the state is the fold of the facts and of nothing else. Engine::apply makes them, Engine::evolve
-// applies them (also at recovery and in the follower), the store keeps them as protobuf
-// (proto/subak/fact/v1/fact.proto has the same field numbers; a test compares).
+// Facts: what we decided and stand by. Numbered from 1 without gaps, durable, versioned,
+// append-only: the state is the fold of the facts and of nothing else. Engine::apply makes them,
+// Engine::evolve applies them (also at recovery and in the follower), the store keeps them as
+// protobuf (proto/subak/fact/v1/fact.proto has the same field numbers; a test compares).
 //
-// Evolution: fields are only added; a new kind is written only after `admin finalize`; an unknown kind
-// stops start-up. The position in fact::Body is the durable kind number minus 1: append only.
+// Evolution: fields are only added; a new kind is written only after `admin finalize`; an unknown
+// kind stops start-up. The position in fact::Body is the durable kind number minus 1: append only.
 #pragma once
 
 #include <cstdint>
@@ -143,10 +143,17 @@ struct AccountDeleted {
   static constexpr std::string_view kName = "account_deleted";
   AccountId id;
   EditStamp edit;
+  // In checkpoints only: the node as it was, which keeps its id for the ledger.
+  AccountSpec spec;
+  AccountId parent;
+  std::int64_t revision = 0;
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
     v(2, "edit", edit);
+    v(3, "spec", spec);
+    v(4, "parent", parent);
+    v(5, "revision", revision);
   }
 };
 
@@ -173,9 +180,9 @@ struct JobCreated {
   JobId id;
   JobOrigin origin = JobOrigin::kApi;
   JobState state = JobState::kIncomplete;
-  AccountId leaf;           // the user's node, else the account; kUnassigned if of no account
-  std::string name;         // free text of an API job, "ns/gang" of pods
-  GangRequest request;      // pods: topology, prefer, segment only until complete
+  AccountId leaf;       // the user's node, else the account; kUnassigned if of no account
+  std::string name;     // free text of an API job, "ns/gang" of pods
+  GangRequest request;  // pods: topology, prefer, segment only until complete
   std::uint32_t gang_size = 0;
   std::int32_t priority = 0;
   DurationMs time_limit_ms = 0;
@@ -222,13 +229,15 @@ struct PodAdded {
   }
 };
 
-// A job changes state by the table of queue/job.h. `cancelling` asks for its pods to be evicted first.
+// A job changes state by the table of queue/job.h. `cancelling` asks for its pods to be evicted
+// first.
 struct JobMoved {
   static constexpr std::string_view kName = "job_moved";
   JobId id;
   JobState to = JobState::kIncomplete;
   Outcome outcome = Outcome::kNone;
   bool cancelling = false;
+  bool adopted = false;  // a foreign job becomes its account's own
   EditStamp edit;
   template <class V>
   void fields(V& v) {
@@ -237,6 +246,7 @@ struct JobMoved {
     v(3, "outcome", outcome);
     v(4, "cancelling", cancelling);
     v(5, "edit", edit);
+    v(6, "adopted", adopted);
   }
 };
 
@@ -256,7 +266,8 @@ struct JobReserved {
   }
 };
 
-// The hold became a meter at `at_ms` on `slot` (the reserved one unless somebody bound it elsewhere).
+// The hold became a meter at `at_ms` on `slot` (the reserved one unless somebody bound it
+// elsewhere).
 struct PodBound {
   static constexpr std::string_view kName = "pod_bound";
   JobId job;
@@ -337,7 +348,8 @@ struct Awaited {
   }
 };
 
-// The capacity side of one node's bill up to `as_of_ms`; written at each UTC midnight, and in checkpoints.
+// The capacity side of one node's bill up to `as_of_ms`; written at each UTC midnight, and in
+// checkpoints.
 struct NodeBilled {
   static constexpr std::string_view kName = "node_billed";
   NodeId node;
@@ -355,7 +367,8 @@ struct NodeBilled {
   }
 };
 
-// --- only in checkpoints: sums that a replay from the first fact would give -------------------------
+// --- only in checkpoints: sums that a replay from the first fact would give
+// -------------------------
 
 struct MetersKept {
   static constexpr std::string_view kName = "meters_kept";
@@ -397,7 +410,7 @@ struct LedgerKept {
   AccountId payer, holder;
   UsageState state = UsageState::kUsed;
   std::string product;
-  NodeId node;           // set: the sum of one node; else of one (payer, holder, state, product)
+  NodeId node;  // set: the sum of one node; else of one (payer, holder, state, product)
   StoredGpuTime amount;
   std::uint64_t rows = 0;  // set in the first of them only
   template <class V>
@@ -422,6 +435,7 @@ struct JobKept {
     bool controlled = false;
     PodSlot slot;
     TimeMs since_ms = 0;
+    PodShape shape;  // pods of Kubernetes only; an API job's shapes are in its request
     template <class V>
     void fields(V& v) {
       v(1, "uid", uid);
@@ -430,17 +444,19 @@ struct JobKept {
       v(4, "controlled", controlled);
       v(5, "slot", slot);
       v(6, "since_ms", since_ms);
+      v(7, "shape", shape);
     }
     friend bool operator==(const Pod&, const Pod&) = default;
   };
   JobCreated job;
-  std::vector<Pod> pods;   // empty while an API job has never been reserved
+  std::vector<Pod> pods;  // empty while an API job has never been reserved
   TimeMs submit_ms = 0;
   std::uint32_t attempt = 0;
   TimeMs until_ms = 0;
   bool cancelling = false;
   Outcome outcome = Outcome::kNone;
-  TimeMs moved_ms = 0;
+  TimeMs started_ms = 0;
+  TimeMs ended_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -450,7 +466,8 @@ struct JobKept {
     v(5, "until_ms", until_ms);
     v(6, "cancelling", cancelling);
     v(7, "outcome", outcome);
-    v(8, "moved_ms", moved_ms);
+    v(8, "started_ms", started_ms);
+    v(9, "ended_ms", ended_ms);
   }
 };
 
@@ -474,24 +491,21 @@ struct RequestKept {
 // The counters from which ids are made.
 struct CountersKept {
   static constexpr std::string_view kName = "counters_kept";
-  ClusterId cluster;              // set: that cluster's job sequence
+  ClusterId cluster;  // set: that cluster's job sequence
   std::uint64_t next_job = 0;
   std::uint32_t next_node = 0;
-  std::uint32_t next_account = 0;
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
     v(2, "next_job", next_job);
     v(3, "next_node", next_node);
-    v(4, "next_account", next_account);
   }
 };
 
-using Body =
-    std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet, AccountDeleted,
-                 EditRefused, JobCreated, PodAdded, JobMoved, JobReserved, PodBound, PodRunning, PodGone,
-                 HoldReleased, Charged, Awaited, NodeBilled, MetersKept, LedgerKept, JobKept,
-                 RequestKept, CountersKept>;
+using Body = std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
+                          AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobReserved,
+                          PodBound, PodRunning, PodGone, HoldReleased, Charged, Awaited, NodeBilled,
+                          MetersKept, LedgerKept, JobKept, RequestKept, CountersKept>;
 
 }  // namespace fact
 

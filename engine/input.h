@@ -1,6 +1,7 @@
-// Inputs: something happened or was asked. An edge builds one, the shell stamps its time, Engine::apply
-// decides. Plain records with one text form (core/text.h), so that scenario files, recorded traces and
-// logs are the same language. Nothing here is durable: facts are (engine/fact.h).
+// Inputs: something happened or was asked. An edge builds one, the shell stamps its time,
+// Engine::apply decides. Plain records with one text form (core/text.h), so that scenario files,
+// recorded traces and logs are the same language. Nothing here is durable: facts are
+// (engine/fact.h).
 #pragma once
 
 #include <array>
@@ -45,12 +46,12 @@ struct NamespaceMode {
 // The numbers that steer decisions. Set as a whole; see docs/design for each.
 struct Policy {
   OrderPolicy order = OrderPolicy::kTargetShare;
-  DurationMs half_life_ms = 7 * kDayMs;    // fixed once usage exists (a change needs a recompute)
-  DurationMs hold_ms = 10 * kMinuteMs;     // a reservation that is not bound by then is taken back
-  DurationMs patience_ms = 2 * kHourMs;    // the neediest job that does not fit gets nodes kept free
-                                           // for it once it has waited this long; 0 = never
-  DurationMs tick_ms = 5 * kMinuteMs;      // kUsageTick only: Slurm's PriorityCalcPeriod
-  bool tick_charge_end = true;             // kUsageTick only: charge at a job's end
+  DurationMs half_life_ms = 7 * kDayMs;  // fixed once usage exists (a change needs a recompute)
+  DurationMs hold_ms = 10 * kMinuteMs;   // a reservation that is not bound by then is taken back
+  DurationMs patience_ms = 2 * kHourMs;  // the neediest job that does not fit gets nodes kept free
+                                         // for it once it has waited this long; 0 = never
+  DurationMs tick_ms = 5 * kMinuteMs;    // kUsageTick only: Slurm's PriorityCalcPeriod
+  bool tick_charge_end = true;           // kUsageTick only: charge at a job's end
   template <class V>
   void fields(V& v) {
     v(1, "order", order);
@@ -63,28 +64,29 @@ struct Policy {
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 
-// One pod as an edge sees it. A gated GPU pod joins the queue; one that is bound without us is foreign.
+// One pod as an edge sees it. A gated GPU pod joins the queue; one that is bound without us is
+// foreign.
 struct PodRecord {
   std::string uid;
   std::string ns;
   std::string name;
-  std::string account;        // label subak.gpu/account; empty: the namespace decides
-  std::string user;           // label subak.gpu/user
-  std::string gang;           // identity of its gang inside the namespace; empty: the pod alone
+  std::string account;  // label subak.gpu/account; empty: the namespace decides
+  std::string user;     // label subak.gpu/user
+  std::string gang;     // identity of its gang inside the namespace; empty: the pod alone
   std::uint32_t gang_size = 1;
-  std::int32_t rank = -1;     // completion or worker index; -1: order of arrival
+  std::int32_t rank = -1;  // completion or worker index; -1: order of arrival
   PodShape shape;
   Topology topology = Topology::kAny;
   bool prefer = false;
   std::uint32_t segment = 0;
   std::int32_t priority = 0;
   DurationMs time_limit_ms = 0;
-  bool gated = false;         // carries our gate
-  bool controlled = false;    // has a controller that would replace it
-  bool other_manager = false; // another queue manager's pod: charged, never queued
-  std::string node;           // spec.nodeName, empty while unbound
+  bool gated = false;          // carries our gate
+  bool controlled = false;     // has a controller that would replace it
+  bool other_manager = false;  // another queue manager's pod: charged, never queued
+  std::string node;            // spec.nodeName, empty while unbound
   bool running = false;
-  TimeMs bound_at_ms = 0;     // 0: the time of the input
+  TimeMs bound_at_ms = 0;  // 0: the time of the input
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
@@ -111,7 +113,8 @@ struct PodRecord {
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };
 
-// Names one pod: by Kubernetes uid, or by (job, rank) for a pod that a launcher made for an API job.
+// Names one pod: by Kubernetes uid, or by (job, rank) for a pod that a launcher made for an API
+// job.
 struct PodRef {
   std::string uid;
   JobId job;
@@ -127,7 +130,8 @@ struct PodRef {
 
 namespace in {
 
-// --- asked by people and programs ------------------------------------------------------------------
+// --- asked by people and programs
+// ------------------------------------------------------------------
 
 // Creates a cluster or changes its mode. Going to enforce adopts what runs.
 struct SetCluster {
@@ -188,7 +192,8 @@ struct SetPolicy {
   }
 };
 
-// Creates (revision 0 or absent account) or replaces an account. `revision` != 0 must be the current one.
+// Creates (revision 0 or absent account) or replaces an account. `revision` != 0 must be the
+// current one.
 struct SetAccount {
   static constexpr std::string_view kName = "set_account";
   AccountSpec spec;
@@ -223,7 +228,7 @@ struct DeleteAccount {
 
 struct SubmitJob {
   static constexpr std::string_view kName = "submit_job";
-  std::string cluster;        // empty: the only one
+  std::string cluster;  // empty: the only one
   std::string account;
   std::string user;
   std::string name;
@@ -272,9 +277,11 @@ struct HoldJob {
   }
 };
 
-// --- seen in a cluster -----------------------------------------------------------------------------
+// --- seen in a cluster
+// -----------------------------------------------------------------------------
 
-// A fresh list begins: nothing is scheduled there until ListComplete; what was not named by then is gone.
+// A fresh list begins: nothing is scheduled there until ListComplete; what was not named by then is
+// gone.
 struct ListBegin {
   static constexpr std::string_view kName = "list_begin";
   std::string cluster;
@@ -362,7 +369,8 @@ struct PodGone {
   }
 };
 
-// --- made by the runtime ---------------------------------------------------------------------------
+// --- made by the runtime
+// ---------------------------------------------------------------------------
 
 struct Tick {  // a deadline of next_deadline() has come
   static constexpr std::string_view kName = "tick";
@@ -381,14 +389,14 @@ struct Restarted {  // first input after recovery: observed clusters must list a
 };
 
 using Body = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
-                          SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen, NodeGone,
-                          PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted>;
+                          SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen,
+                          NodeGone, PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted>;
 
 }  // namespace in
 
 // One input with what every input has. `time_ms` never goes backwards (the shell stamps it; apply
-// asserts). `request_id`, if any, makes a mutation idempotent: the same id again gets the same reply and
-// makes no second fact. `actor` is who asked, for the audit log ("token:ci", "loopback").
+// asserts). `request_id`, if any, makes a mutation idempotent: the same id again gets the same
+// reply and makes no second fact. `actor` is who asked, for the audit log ("token:ci", "loopback").
 struct Input {
   TimeMs time_ms = 0;
   std::string request_id;

@@ -1,7 +1,6 @@
-// The View: the small, immutable picture that other threads read. The loop publishes a pointer to one
-// once its batch is durable; nobody reads what a crash could unmake. Const to the leaves; parts that
-// did not change are shared between successive views.
-// Threads: any, read-only.
+// The View: the small, immutable picture that other threads read. The loop publishes a pointer to
+// one once its batch is durable; nobody reads what a crash could unmake. Const to the leaves; parts
+// that did not change are shared between successive views. Threads: any, read-only.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +51,7 @@ struct ClusterView {
 };
 
 struct View {
-  std::uint64_t seq = 0;        // facts up to here are in it
+  std::uint64_t seq = 0;  // facts up to here are in it
   TimeMs time_ms = 0;
   Policy policy;
   std::shared_ptr<const AccountsView> accounts;

@@ -1,0 +1,113 @@
+// evolve() for clusters, nodes, accounts, policy and the books.
+#include <cassert>
+
+#include "core/limits.h"
+#include "engine/impl.h"
+
+namespace subak {
+
+void Engine::Impl::on(const fact::ClusterSet& f) {
+  Cluster& cluster = clusters[f.id];
+  cluster.id = f.id;
+  cluster.name = f.name;
+  cluster.mode = f.mode;
+  cluster.namespaces = f.namespaces;
+  dirty = true;
+}
+
+void Engine::Impl::on(const fact::ClusterSynced& f) {
+  Cluster& cluster = clusters.at(f.id);
+  cluster.synced = f.synced;
+  cluster.owned = f.owned;
+  dirty = true;
+}
+
+void Engine::Impl::on(const fact::NodeSet& f) {
+  if (node_ids.empty() && !restoring) billed_until = now - now % kDayMs;
+  node_ids[{f.cluster, f.spec.name}] = f.id;
+  last_node = std::max(last_node, f.id);
+  fleet.set_node(f.id, f.cluster, f.spec, f.drained, now);
+  ++nodes_version;
+  dirty = true;
+}
+
+void Engine::Impl::on(const fact::NodeRemoved& f) {
+  const NodeSpec* spec = fleet.node(f.id);
+  assert(spec != nullptr && on_node.find(f.id) == on_node.end());
+  node_ids.erase({fleet.cluster_of(f.id), spec->name});
+  fleet.remove_node(f.id, now);
+  ledger.drop_node(f.id);
+  ++nodes_version;
+  dirty = true;
+}
+
+// The half-life is part of every meter, so it may change only while all of them are empty (the
+// decision has checked that): the tree is then made anew.
+void Engine::Impl::on(const fact::PolicySet& f) {
+  if (f.policy.half_life_ms != tree.clock().half_life_ms()) {
+    AccountTree fresh(f.policy.half_life_ms);
+    fresh.set(kRootAccount, tree.node(kRootAccount).spec, tree.node(kRootAccount).revision, now, {},
+              {});
+    for (AccountId id : tree.preorder()) {
+      const AccountNode& node = tree.node(id);
+      if (id != kRootAccount) fresh.set(id, node.spec, node.revision, now, node.quota, node.limit);
+    }
+    tree = std::move(fresh);
+  }
+  policy = f.policy;
+  tick.reset();
+  if (policy.order == OrderPolicy::kUsageTick) {
+    tick = std::make_unique<UsageTick>(policy.half_life_ms, policy.tick_ms, policy.tick_charge_end,
+                                       now);
+  }
+  dirty = true;
+}
+
+void Engine::Impl::on(const fact::AccountSet& f) {
+  tree.set(f.id, f.spec, f.revision, now, intern(f.spec.quota), intern(f.spec.limit));
+  remember(f.edit, {now, JobId(), f.id, f.revision});
+  dirty = true;
+}
+
+void Engine::Impl::on(const fact::AccountDeleted& f) {
+  if (restoring) return tree.restore_removed(f.id, f.parent, f.spec, f.revision);
+  tree.remove(f.id, now);
+  remember(f.edit, {now, JobId(), f.id, 0});
+  dirty = true;
+}
+
+void Engine::Impl::on(const fact::Charged& f) {
+  ledger.add(f.row);
+  Job* job = find_job(f.row.allocation.job);
+  assert(job != nullptr && f.row.allocation.rank < job->pods.size());
+  job->pods[f.row.allocation.rank].since_ms = f.row.to_ms;
+}
+
+void Engine::Impl::on(const fact::Awaited& f) {
+  clusters.at(f.cluster).awaited = f.job;
+  dirty = true;
+}
+
+void Engine::Impl::on(const fact::NodeBilled& f) {
+  if (restoring) {
+    fleet.restore_books(
+        f.node,
+        {f.installed.get(), f.allocated.get(), f.idle.get(), f.stranded.get(), f.unusable.get()},
+        f.as_of_ms);
+  }
+  billed_until = std::max(billed_until, f.as_of_ms - f.as_of_ms % kDayMs);
+}
+
+void Engine::Impl::remember(const EditStamp& edit, const RememberedRequest& request) {
+  if (edit.request_id.empty()) return;
+  requests[edit.request_id] = request;
+  request_order.emplace_back(request.at_ms, edit.request_id);
+  while (!request_order.empty() &&
+         (request_order.size() > limits::kMaxRequestIds ||
+          request_order.front().first + limits::kRequestIdLifeMs < request.at_ms)) {
+    requests.erase(request_order.front().second);
+    request_order.pop_front();
+  }
+}
+
+}  // namespace subak

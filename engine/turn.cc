@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <cassert>
+
+#include "core/limits.h"
+#include "engine/impl.h"
+
+namespace subak {
+namespace {
+
+// Edits of people and programs: a refusal of one goes to the audit log.
+template <class T>
+constexpr bool is_edit() {
+  return std::is_same_v<T, in::SetCluster> || std::is_same_v<T, in::ImportNodes> ||
+         std::is_same_v<T, in::DrainNode> || std::is_same_v<T, in::SetPolicy> ||
+         std::is_same_v<T, in::SetAccount> || std::is_same_v<T, in::DeleteAccount> ||
+         std::is_same_v<T, in::CancelJob> || std::is_same_v<T, in::HoldJob>;
+}
+
+bool only_validates(const in::Body& body) {
+  return std::visit(
+      [](const auto& b) {
+        if constexpr (requires { b.validate_only; }) return b.validate_only;
+        return false;
+      },
+      body);
+}
+
+}  // namespace
+
+ApplyOutcome Turn::run() {
+  if (answer_repeated()) return std::move(out_);
+  s_.now = std::max(s_.now, input_.time_ms);
+  close_days();
+  std::visit([&](const auto& body) { on(body); }, input_.body);
+  return std::move(out_);
+}
+
+void Turn::emit(fact::Body body) {
+  Fact& fact = out_.facts.emplace_back();
+  fact.seq = ++s_.seq;
+  fact.time_ms = s_.now;
+  fact.body = std::move(body);
+  std::visit([&](const auto& b) { s_.on(b); }, fact.body);
+}
+
+void Turn::refuse(Error error, std::string subject) {
+  const bool edit =
+      std::visit([](const auto& b) { return is_edit<std::decay_t<decltype(b)>>(); }, input_.body);
+  if (edit && !only_validates(input_.body)) {
+    fact::EditRefused f;
+    f.what = std::visit([](const auto& b) { return std::string(b.kName); }, input_.body);
+    f.subject = std::move(subject);
+    f.error = error.message();
+    f.edit = {input_.actor, "", ""};
+    emit(std::move(f));
+  }
+  out_.reply.error = std::move(error);
+}
+
+EditStamp Turn::stamp(const std::string& reason) const {
+  return {input_.actor, reason, input_.request_id};
+}
+
+bool Turn::answer_repeated() {
+  if (input_.request_id.empty()) return false;
+  const auto it = s_.requests.find(input_.request_id);
+  if (it == s_.requests.end()) return false;
+  out_.reply.repeated = true;
+  out_.reply.job = it->second.job;
+  out_.reply.account = it->second.account;
+  out_.reply.revision = it->second.revision;
+  return true;
+}
+
+// Writes the capacity side of the bill for each UTC midnight that has passed, before anything
+// happens.
+void Turn::close_days() {
+  while (!s_.node_ids.empty() && s_.billed_until + kDayMs <= s_.now) {
+    const TimeMs midnight = s_.billed_until + kDayMs;
+    for (const auto& [key, id] : std::map(s_.node_ids)) {
+      const NodeBooks b = s_.fleet.books(id, midnight);
+      emit(fact::NodeBilled{id, midnight, StoredGpuTime::of(b.installed),
+                            StoredGpuTime::of(b.allocated), StoredGpuTime::of(b.idle),
+                            StoredGpuTime::of(b.stranded), StoredGpuTime::of(b.unusable)});
+    }
+  }
+}
+
+void Turn::on(const in::Restarted&) {
+  for (const auto& [id, cluster] : std::map(s_.clusters)) {
+    if (!cluster.owned && cluster.synced) emit(fact::ClusterSynced{id, false, false});
+  }
+  s_.dirty = true;
+}
+
+}  // namespace subak
