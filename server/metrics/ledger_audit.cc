@@ -1,0 +1,131 @@
+#include "server/metrics/ledger_audit.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "core/limits.h"
+#include "server/log/log.h"
+
+namespace subak::metrics {
+namespace {
+
+// A run that took t is followed by a rest of kRest t, at least kLeastRestMs.
+constexpr DurationMs kRest = 50;
+constexpr DurationMs kLeastRestMs = kMinuteMs;
+
+GpuTime::Raw distance(GpuTime a, GpuTime b) {
+  const GpuTime::Raw d = (a - b).raw();
+  return d < 0 ? -d : d;
+}
+
+// The largest difference of two sums under the same key; a missing one counts as zero.
+template <class Key>
+GpuTime::Raw largest(const std::map<Key, GpuTime>& a, const std::map<Key, GpuTime>& b) {
+  GpuTime::Raw most = 0;
+  const auto other = [](const std::map<Key, GpuTime>& sums, const Key& key) {
+    const auto at = sums.find(key);
+    return at == sums.end() ? GpuTime() : at->second;
+  };
+  for (const auto& [key, sum] : a) most = std::max(most, distance(sum, other(b, key)));
+  for (const auto& [key, sum] : b) most = std::max(most, distance(sum, other(a, key)));
+  return most;
+}
+
+}  // namespace
+
+Result<std::optional<std::int64_t>> measure_drift(const Balances& kept, StoreReader& reader,
+                                                  const std::atomic<bool>& stop) {
+  Ledger computed;
+  LedgerQuery page;
+  page.most = limits::kLedgerAuditPageRows;
+  bool more = true;
+  while (more) {
+    if (stop.load(std::memory_order_relaxed)) return std::optional<std::int64_t>();
+    const Result<std::vector<LedgerEntry>> rows = reader.ledger(page);
+    if (!rows) return rows.error();
+    for (const LedgerEntry& entry : *rows) {
+      if (entry.seq <= kept.seq) computed.add(entry.row);
+    }
+    more = rows->size() == page.most && rows->back().seq <= kept.seq;
+    if (more) page.after_seq = rows->back().seq;
+  }
+  const GpuTime::Raw drift = std::max({largest(kept.ledger.sums(), computed.sums()),
+                                       largest(kept.ledger.node_sums(), computed.node_sums()),
+                                       distance(kept.ledger.total(), computed.total())});
+  const GpuTime::Raw up = (drift + GpuTime::kRawPerGpuSecond - 1) / GpuTime::kRawPerGpuSecond;
+  return std::optional<std::int64_t>(static_cast<std::int64_t>(up));
+}
+
+LedgerAudit::LedgerAudit(Follower& follower, Store& store, const Clock& clock)
+    : follower_(follower), store_(store), clock_(clock), thread_([this] { run(); }) {}
+
+LedgerAudit::~LedgerAudit() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+std::optional<std::int64_t> LedgerAudit::drift_gpu_seconds() const {
+  const std::lock_guard lock(mutex_);
+  return drift_;
+}
+
+void LedgerAudit::run() {
+  while (!stop_) {
+    const DurationMs begin = clock_.monotonic_ms();
+    once();
+    const DurationMs rest = std::max(kLeastRestMs, kRest * (clock_.monotonic_ms() - begin));
+    std::unique_lock lock(mutex_);
+    wake_.wait_for(lock, std::chrono::milliseconds(rest), [this] { return stop_.load(); });
+  }
+}
+
+void LedgerAudit::once() {
+  const std::shared_ptr<const Balances> kept = balances();
+  if (!kept) return;
+  Result<std::unique_ptr<StoreReader>> reader = store_.open_reader();
+  if (!reader) {
+    log::warn("ledger audit: no reader", {{"error", reader.error().message()}});
+    return;
+  }
+  const auto drift = measure_drift(*kept, **reader, stop_);
+  if (!drift) {
+    log::warn("ledger audit: cannot read", {{"error", drift.error().message()}});
+    return;
+  }
+  if (!*drift) return;
+  if (**drift != 0) {
+    log::error("ledger audit: balances differ from their rows",
+               {{"drift_gpu_seconds", **drift}, {"seq", kept->seq}});
+  }
+  const std::lock_guard lock(mutex_);
+  drift_ = **drift;
+}
+
+// The follower's balances, or nothing if it refuses or we are told to stop meanwhile.
+std::shared_ptr<const Balances> LedgerAudit::balances() {
+  struct Answer {
+    std::mutex mutex;
+    std::condition_variable there;
+    std::shared_ptr<const Balances> balances;
+  };
+  const auto answer = std::make_shared<Answer>();
+  const bool queued = follower_.read([answer](const Engine& engine) {
+    auto copy = std::make_shared<const Balances>(Balances{engine.seq(), engine.ledger()});
+    const std::lock_guard lock(answer->mutex);
+    answer->balances = std::move(copy);
+    answer->there.notify_all();
+  });
+  if (!queued) return nullptr;
+  std::unique_lock lock(answer->mutex);
+  while (!answer->balances && !stop_) {
+    answer->there.wait_for(lock, std::chrono::milliseconds(100));
+  }
+  return answer->balances;
+}
+
+}  // namespace subak::metrics
