@@ -6,6 +6,11 @@ namespace subak::ready {
 namespace {
 
 constexpr std::size_t kFirstTable = 64;
+constexpr std::uint32_t kSlotBits = 24;
+constexpr std::uint32_t kSlotMask = (1u << kSlotBits) - 1;
+constexpr std::uint32_t kEmpty = 0xffff'ffff;
+constexpr std::uint32_t kErased = 0xffff'fffe;
+constexpr std::uint32_t kMaxSlots = kSlotMask - 1;  // so that no cell looks like one of these
 
 std::uint64_t mix(std::uint64_t x) {  // the finalizer of splitmix64 (Steele et al., OOPSLA 2014)
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -13,26 +18,36 @@ std::uint64_t mix(std::uint64_t x) {  // the finalizer of splitmix64 (Steele et 
   return x ^ (x >> 31);
 }
 
+std::uint32_t cell_bits(std::uint64_t hash) {
+  return static_cast<std::uint32_t>(hash >> 32) & ~kSlotMask;
+}
+
 }  // namespace
 
-std::size_t JobTable::home(JobId id) const {
-  return static_cast<std::size_t>(mix(id.value)) & (table_.size() - 1);
+std::size_t JobTable::place_of(JobId id) const {
+  if (table_.empty()) return 0;
+  const std::uint64_t hash = mix(id.value);
+  const std::size_t mask = table_.size() - 1;
+  for (std::size_t i = hash & mask;; i = (i + 1) & mask) {
+    const std::uint32_t cell = table_[i];
+    if (cell == kEmpty) return table_.size();
+    if (cell == kErased || (cell & ~kSlotMask) != cell_bits(hash)) continue;
+    if (slots_[cell & kSlotMask].id == id) return i;
+  }
 }
 
 std::uint32_t JobTable::find(JobId id) const {
-  if (table_.empty()) return kNoSlot;
-  for (std::size_t i = home(id);; i = (i + 1) & (table_.size() - 1)) {
-    const std::uint32_t slot = table_[i];
-    if (slot == kNoSlot || slots_[slot].id == id) return slot;
-  }
+  const std::size_t place = place_of(id);
+  return place == table_.size() ? kNoSlot : table_[place] & kSlotMask;
 }
 
 std::uint32_t JobTable::insert(const Slot& slot) {
   assert(slot.id && find(slot.id) == kNoSlot);
-  if ((size_ + 1) * 4 > table_.size() * 3) grow();
+  if ((used_ + 1) * 4 > table_.size() * 3) rehash();
   std::uint32_t at = 0;
   if (free_.empty()) {
     at = static_cast<std::uint32_t>(slots_.size());
+    assert(at < kMaxSlots);
     slots_.push_back(slot);
   } else {
     at = free_.back();
@@ -40,37 +55,38 @@ std::uint32_t JobTable::insert(const Slot& slot) {
     slots_[at] = slot;
   }
   slots_[at].live = true;
-  std::size_t i = home(slot.id);
-  while (table_[i] != kNoSlot) i = (i + 1) & (table_.size() - 1);
-  table_[i] = at;
+  put(at);
   ++size_;
   return at;
 }
 
-void JobTable::erase(std::uint32_t slot) {
+void JobTable::put(std::uint32_t slot) {
+  const std::uint64_t hash = mix(slots_[slot].id.value);
   const std::size_t mask = table_.size() - 1;
-  std::size_t hole = home(slots_[slot].id);
-  while (table_[hole] != slot) hole = (hole + 1) & mask;
-  // Close the gap: move back what could not stand at its home because of it.
-  for (std::size_t i = (hole + 1) & mask; table_[i] != kNoSlot; i = (i + 1) & mask) {
-    const std::size_t want = home(slots_[table_[i]].id);
-    if (((i - want) & mask) < ((i - hole) & mask)) continue;
-    table_[hole] = table_[i];
-    hole = i;
-  }
-  table_[hole] = kNoSlot;
+  std::size_t i = hash & mask;
+  while (table_[i] != kEmpty && table_[i] != kErased) i = (i + 1) & mask;
+  if (table_[i] == kEmpty) ++used_;
+  table_[i] = cell_bits(hash) | slot;
+}
+
+void JobTable::erase(std::uint32_t slot) {
+  const std::size_t place = place_of(slots_[slot].id);
+  assert(place != table_.size());
+  const bool last = table_[(place + 1) & (table_.size() - 1)] == kEmpty;
+  table_[place] = last ? kEmpty : kErased;
+  if (last) --used_;
   slots_[slot].live = false;
   --size_;
 }
 
-void JobTable::grow() {
-  std::vector<std::uint32_t> old(table_.empty() ? kFirstTable : table_.size() * 2, kNoSlot);
+void JobTable::rehash() {
+  std::size_t length = table_.empty() ? kFirstTable : table_.size();
+  if ((size_ + 1) * 8 > length * 3) length *= 2;  // else only markers go
+  std::vector<std::uint32_t> old(length, kEmpty);
   old.swap(table_);
-  for (const std::uint32_t slot : old) {
-    if (slot == kNoSlot) continue;
-    std::size_t i = home(slots_[slot].id);
-    while (table_[i] != kNoSlot) i = (i + 1) & (table_.size() - 1);
-    table_[i] = slot;
+  used_ = 0;
+  for (const std::uint32_t cell : old) {
+    if (cell != kEmpty && cell != kErased) put(cell & kSlotMask);
   }
 }
 

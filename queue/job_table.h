@@ -39,11 +39,15 @@ class JobTable {
   std::size_t slots() const { return slots_.size(); }
 
  private:
-  std::size_t home(JobId id) const;
-  void grow();
+  std::size_t place_of(JobId id) const;  // in table_, or its length
+  void put(std::uint32_t slot);
+  void rehash();
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
-  std::vector<std::uint32_t> table_;  // slot or kNoSlot; a power of two long, at most 3/4 full
+  // Cells: 8 bits of the hash above 24 bits of the slot, so that a wrong slot is rarely looked at.
+  // A power of two long, at most 3/4 of it in use.
+  std::vector<std::uint32_t> table_;
+  std::size_t used_ = 0;  // cells that are not empty, markers of erased ones included
   std::size_t size_ = 0;
 };
 

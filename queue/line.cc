@@ -54,11 +54,17 @@ std::uint32_t merge(JobTable& jobs, std::uint32_t a, std::uint32_t b) {
   return root;
 }
 
+void set_head(const JobTable& jobs, Line& line, std::uint32_t slot) {
+  line.head = slot;
+  line.priority = jobs[slot].priority;
+  line.submit_ms = jobs[slot].submit_ms;
+}
+
 void find_head(const JobTable& jobs, Line& line) {
   line.head = line.root;
   if (line.head == kNoSlot) return;
   while (jobs[line.head].left != kNoSlot) line.head = jobs[line.head].left;
-  line.priority = jobs[line.head].priority;
+  set_head(jobs, line, line.head);
 }
 
 }  // namespace
@@ -67,6 +73,12 @@ bool before(const Slot& a, const Slot& b) {
   if (a.priority != b.priority) return a.priority > b.priority;
   if (a.submit_ms != b.submit_ms) return a.submit_ms < b.submit_ms;
   return a.id < b.id;
+}
+
+bool before(const JobTable& jobs, const Line& a, const Line& b) {
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.submit_ms != b.submit_ms) return a.submit_ms < b.submit_ms;
+  return jobs[a.head].id < jobs[b.head].id;
 }
 
 void line_insert(JobTable& jobs, Line& line, std::uint32_t slot) {
@@ -79,10 +91,8 @@ void line_insert(JobTable& jobs, Line& line, std::uint32_t slot) {
   jobs[slot].left = left;
   jobs[slot].right = right;
   *at = slot;
-  ++line.jobs;
   if (line.head == kNoSlot || before(jobs[slot], jobs[line.head])) {
-    line.head = slot;
-    line.priority = jobs[slot].priority;
+    set_head(jobs, line, slot);
   }
 }
 
@@ -94,7 +104,6 @@ void line_erase(JobTable& jobs, Line& line, std::uint32_t slot) {
   }
   *at = merge(jobs, jobs[slot].left, jobs[slot].right);
   jobs[slot].left = jobs[slot].right = kNoSlot;
-  --line.jobs;
   if (line.head == slot) find_head(jobs, line);
 }
 

@@ -10,16 +10,20 @@
 
 namespace subak::ready {
 
+// 24 bytes. The head's place among the heads of other lines is here, so that comparing lines looks
+// at no slot (unless they tie).
 struct Line {
   std::uint32_t kind = 0;
-  std::uint32_t jobs = 0;
-  std::uint32_t root = kNoSlot;
+  std::uint32_t root = kNoSlot;  // none: the line is empty
   std::uint32_t head = kNoSlot;  // the first in line
   std::int32_t priority = 0;     // of the head
+  TimeMs submit_ms = 0;          // of the head
 };
 
 // Is a before b in line?
 bool before(const Slot& a, const Slot& b);
+// Is a's head before b's?
+bool before(const JobTable& jobs, const Line& a, const Line& b);
 
 void line_insert(JobTable& jobs, Line& line, std::uint32_t slot);
 void line_erase(JobTable& jobs, Line& line, std::uint32_t slot);

@@ -32,6 +32,7 @@ std::optional<JobId> ReadyQueue::oldest(ShapeId shape) const { return index_->ol
 std::vector<JobId> ReadyQueue::line(AccountId leaf) const {
   const ready::JobTable& jobs = index_->jobs();
   std::vector<std::uint32_t> slots;
+  if (!index_->knows(leaf)) return {};
   for (const ready::Line& line : index_->node(leaf).lines) line_list(jobs, line, slots);
   std::sort(slots.begin(), slots.end(),
             [&](std::uint32_t a, std::uint32_t b) { return before(jobs[a], jobs[b]); });
@@ -41,8 +42,12 @@ std::vector<JobId> ReadyQueue::line(AccountId leaf) const {
   return ids;
 }
 
-MilliGpu ReadyQueue::queued_milligpu(AccountId node) const { return index_->node(node).milligpu; }
-std::size_t ReadyQueue::queued_jobs(AccountId node) const { return index_->node(node).jobs; }
+MilliGpu ReadyQueue::queued_milligpu(AccountId node) const {
+  return index_->knows(node) ? index_->node(node).milligpu : 0;
+}
+std::size_t ReadyQueue::queued_jobs(AccountId node) const {
+  return index_->knows(node) ? index_->facts(node).jobs : 0;
+}
 
 ReadyQueue::Pass::Pass(const ReadyQueue& queue, const AccountTree& tree, OrderPolicy policy,
                        const TargetShareRule& rule, const UsageTick* tick, TimeMs now)

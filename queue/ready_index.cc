@@ -8,6 +8,10 @@ namespace subak::ready {
 namespace {
 
 auto find_kind(std::vector<KindCount>& counts, std::uint32_t kind) {
+  // Where most kinds wait, a kind's number is its place.
+  if (kind < counts.size() && counts[kind].kind == kind) {
+    return counts.begin() + static_cast<std::ptrdiff_t>(kind);
+  }
   return std::lower_bound(counts.begin(), counts.end(), kind,
                           [](const KindCount& c, std::uint32_t k) { return c.kind < k; });
 }
@@ -38,16 +42,15 @@ constexpr std::size_t kTombstones = 32;
 
 }  // namespace
 
-TreeNode& Index::reach(AccountId id, const AccountTree& tree) {
-  if (id.value >= nodes_.size()) nodes_.resize(tree.next_id().value);
-  TreeNode& node = nodes_[id.value];
-  node.parent = tree.node(id).parent;
-  return node;
-}
-
-const TreeNode& Index::node(AccountId id) const {
-  static const TreeNode kEmpty;
-  return id.value < nodes_.size() ? nodes_[id.value] : kEmpty;
+// Makes room for the tree's nodes, and knows the leaf's ancestors.
+void Index::reach(AccountId leaf, const AccountTree& tree) {
+  if (leaf.value >= nodes_.size()) {
+    nodes_.resize(tree.next_id().value);
+    facts_.resize(tree.next_id().value);
+  }
+  for (AccountId id = leaf; id; id = tree.node(id).parent) {
+    facts_[id.value].parent = tree.node(id).parent;
+  }
 }
 
 bool Index::older(std::uint32_t a, std::uint32_t b) const {
@@ -86,17 +89,17 @@ void Index::add(const ReadyJob& job, const AccountTree& tree) {
                  [this](std::uint32_t a, std::uint32_t b) { return older(b, a); });
   ++heap_version_;
 
-  TreeNode& leaf = reach(job.leaf, tree);
+  reach(job.leaf, tree);
+  TreeNode& leaf = nodes_[job.leaf.value];
   const std::size_t at = find_line(leaf.lines, number);
   if (at == leaf.lines.size()) leaf.lines.push_back({.kind = number});
   line_insert(jobs_, leaf.lines[at], slot);
   if (leaf.lines[at].head == slot) place_line(leaf, at);
-  for (AccountId id = job.leaf; id;) {
-    TreeNode& node = reach(id, tree);
-    ++node.jobs;
-    node.milligpu += job.milligpu;
-    if (id != job.leaf) count_one(node.below, number);
-    id = node.parent;
+  facts_[job.leaf.value].priority = leaf.lines.front().priority;
+  for (AccountId id = job.leaf; id; id = facts_[id.value].parent) {
+    ++facts_[id.value].jobs;
+    nodes_[id.value].milligpu += job.milligpu;
+    if (id != job.leaf) count_one(nodes_[id.value].below, number);
   }
 }
 
@@ -111,16 +114,16 @@ void Index::remove(JobId id) {
   const std::size_t at = find_line(leaf.lines, number);
   const bool was_head = leaf.lines[at].head == slot;
   line_erase(jobs_, leaf.lines[at], slot);
-  if (leaf.lines[at].jobs == 0) {
+  if (leaf.lines[at].root == kNoSlot) {
     leaf.lines.erase(leaf.lines.begin() + static_cast<std::ptrdiff_t>(at));
   } else if (was_head) {
     place_line(leaf, at);
   }
-  for (AccountId up = own; up; up = nodes_[up.value].parent) {
-    TreeNode& node = nodes_[up.value];
-    --node.jobs;
-    node.milligpu -= kind.key.milligpu;
-    if (up != own) uncount_one(node.below, number);
+  if (!leaf.lines.empty()) facts_[own.value].priority = leaf.lines.front().priority;
+  for (AccountId up = own; up; up = facts_[up.value].parent) {
+    --facts_[up.value].jobs;
+    nodes_[up.value].milligpu -= kind.key.milligpu;
+    if (up != own) uncount_one(nodes_[up.value].below, number);
   }
   jobs_.erase(slot);
   --kind.jobs;
@@ -181,9 +184,7 @@ std::optional<JobId> Index::oldest(ShapeId shape) {
 // The line at `at` has a new head: moves it to where it belongs.
 void Index::place_line(TreeNode& node, std::size_t at) {
   auto& lines = node.lines;
-  const auto less = [this](const Line& a, const Line& b) {
-    return before(jobs_[a.head], jobs_[b.head]);
-  };
+  const auto less = [this](const Line& a, const Line& b) { return before(jobs_, a, b); };
   const auto it = lines.begin() + static_cast<std::ptrdiff_t>(at);
   if (it != lines.begin() && less(*it, it[-1])) {
     std::rotate(std::upper_bound(lines.begin(), it, *it, less), it, it + 1);
@@ -196,11 +197,15 @@ void Index::sync(const AccountTree& tree) {
   if (facts_of_ == &tree && facts_version_ == tree.structure_version()) return;
   facts_of_ = &tree;
   facts_version_ = tree.structure_version();
-  facts_.assign(tree.next_id().value, AccountFacts());
+  nodes_.resize(std::max<std::size_t>(nodes_.size(), tree.next_id().value));
+  facts_.resize(nodes_.size());
   const std::vector<AccountId> order = tree.preorder();
   for (const AccountId id : order) {
     const AccountNode& node = tree.node(id);
-    AccountFacts& facts = facts_[id.value];
+    Facts& facts = facts_[id.value];
+    facts.parent = node.parent;
+    facts.held_below = false;
+    facts.any_only = true;
     facts.shares = static_cast<double>(node.spec.shares);
     facts.quota = node.quota_total;
     facts.user = node.spec.user;
@@ -211,50 +216,54 @@ void Index::sync(const AccountTree& tree) {
     }
   }
   for (std::size_t i = order.size(); i-- > 0;) {  // children before parents
-    const AccountFacts& facts = facts_[order[i].value];
-    const AccountId parent = tree.node(order[i]).parent;
-    if (parent && (facts.held || facts.held_below)) facts_[parent.value].held_below = true;
+    const Facts& facts = facts_[order[i].value];
+    if (facts.parent && (facts.held || facts.held_below)) {
+      facts_[facts.parent.value].held_below = true;
+    }
   }
 }
 
-void Index::check_node(const TreeNode& node) const {
+void Index::check_node(AccountId id) const {
+  const TreeNode& node = nodes_[id.value];
+  const Facts& facts = facts_[id.value];
   std::size_t jobs = 0;
   for (std::size_t i = 0; i < node.lines.size(); ++i) {
     const Line& line = node.lines[i];
     std::vector<std::uint32_t> slots;
     line_list(jobs_, line, slots);
-    assert(!slots.empty() && slots.size() == line.jobs && slots.front() == line.head);
+    assert(!slots.empty() && slots.front() == line.head);
     assert(line.priority == jobs_[line.head].priority);
+    assert(line.submit_ms == jobs_[line.head].submit_ms);
     assert(i == 0 || before(jobs_[node.lines[i - 1].head], jobs_[line.head]));
     for (std::size_t j = 0; j < slots.size(); ++j) {
-      assert(jobs_[slots[j]].live && jobs_[slots[j]].kind == line.kind);
-      assert(j == 0 || before(jobs_[slots[j - 1]], jobs_[slots[j]]));
+      const Slot& slot = jobs_[slots[j]];
+      assert(slot.live && slot.kind == line.kind && slot.leaf == id);
+      assert(j == 0 || before(jobs_[slots[j - 1]], slot));
     }
     jobs += slots.size();
   }
+  if (jobs != 0) assert(facts.priority == node.lines.front().priority);
   for (std::size_t i = 0; i < node.below.size(); ++i) {
     assert(node.below[i].jobs > 0);
     assert(i == 0 || node.below[i - 1].kind < node.below[i].kind);
     jobs += node.below[i].jobs;
   }
-  assert(jobs == node.jobs);
+  assert(jobs == facts.jobs);
 }
 
 void Index::check_invariants() const {
-  std::size_t own = 0, by_kind = 0;
-  for (const TreeNode& node : nodes_) {
-    check_node(node);
-    for (const Line& line : node.lines) own += line.jobs;
-  }
+  for (std::uint32_t id = 1; id < nodes_.size(); ++id) check_node(AccountId(id));
+  std::size_t waiting = 0;
   for (const auto& [key, number] : by_key_) {
     const Kind& kind = kinds_[number];
     assert(kind.key == key && kind.jobs > 0);
     std::size_t live = 0;
     for (const std::uint32_t slot : kind.by_age) live += jobs_[slot].live ? 1 : 0;
     assert(live == kind.jobs);
-    by_kind += live;
+    waiting += live;
   }
-  assert(own == jobs_.size() && by_kind == jobs_.size());
+  assert(waiting == jobs_.size());
+  assert(!knows(kRootAccount) || facts_[kRootAccount.value].jobs == waiting);
 }
 
 }  // namespace subak::ready

@@ -43,22 +43,25 @@ struct KindCount {
 
 // One node of the account tree, as the queue sees it.
 struct TreeNode {
-  AccountId parent;
   std::vector<Line> lines;       // own jobs; by the order of their heads
   std::vector<KindCount> below;  // of the nodes below; by kind
-  std::size_t jobs = 0;          // own and below
-  MilliGpu milligpu = 0;
+  MilliGpu milligpu = 0;         // own and below
 };
 
-// What a pass needs to know of an account that only an edit of the tree can change.
-struct AccountFacts {
+// What a walk reads of every sibling that it looks at, in 32 bytes. The first part changes only
+// with an edit of the tree, the second with the jobs.
+struct Facts {
   double shares = 0;
   MilliGpu quota = 0;
-  bool user = false;
-  bool held = false;
-  bool held_below = false;  // some node below is held
-  bool any_only = true;     // the quota names no product
-  bool own_quota = false;   // not the sum of the children's
+  AccountId parent;
+  bool user : 1 = false;
+  bool held : 1 = false;
+  bool held_below : 1 = false;  // some node below is held
+  bool any_only : 1 = true;     // the quota names no product
+  bool own_quota : 1 = false;   // not the sum of the children's
+
+  std::uint32_t jobs = 0;     // own and below
+  std::int32_t priority = 0;  // of the first of its own jobs
 };
 
 class Index {
@@ -68,8 +71,10 @@ class Index {
   // Reads the tree's facts again if it was edited since the last time.
   void sync(const AccountTree& tree);
 
-  const TreeNode& node(AccountId id) const;  // an empty one for accounts that never had a job
-  const AccountFacts& facts(AccountId id) const { return facts_[id.value]; }
+  // Both for ids that the tree had at the last add() or sync().
+  const TreeNode& node(AccountId id) const { return nodes_[id.value]; }
+  const Facts& facts(AccountId id) const { return facts_[id.value]; }
+  bool knows(AccountId id) const { return id.value < nodes_.size(); }
   const Kind& kind(std::uint32_t number) const { return kinds_[number]; }
   const std::map<KindKey, std::uint32_t>& kinds() const { return by_key_; }
   std::size_t kind_numbers() const { return kinds_.size(); }
@@ -83,12 +88,13 @@ class Index {
   void check_invariants() const;
 
  private:
-  TreeNode& reach(AccountId id, const AccountTree& tree);
+  void reach(AccountId leaf, const AccountTree& tree);
+  void lines_changed(AccountId leaf);
   std::uint32_t kind_of(const KindKey& key);
   void release_kind(std::uint32_t number);
   void compact(Kind& kind);
   void place_line(TreeNode& node, std::size_t at);
-  void check_node(const TreeNode& node) const;
+  void check_node(AccountId id) const;
 
   JobTable jobs_;
   std::vector<TreeNode> nodes_;  // index = account id
@@ -97,7 +103,7 @@ class Index {
   std::map<KindKey, std::uint32_t> by_key_;
   std::uint64_t heap_version_ = 0;
 
-  std::vector<AccountFacts> facts_;  // index = account id
+  std::vector<Facts> facts_;  // index = account id
   const AccountTree* facts_of_ = nullptr;
   std::uint64_t facts_version_ = 0;
 };

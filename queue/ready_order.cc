@@ -13,13 +13,9 @@ constexpr std::size_t kFewSiblings = 16;
 }  // namespace
 
 std::uint32_t Walk::best(AccountId id, Scope scope) {
-  if (index_->node(id).below.empty()) {
-    Node& leaf = mark(id);
-    leaf.best_within = index_->facts(id).own_quota;
-    return first_open(id, scope);
-  }
+  if (index_->node(id).below.empty()) return first_open(id, scope);
   refresh(id, scope);
-  Node& node = nodes_[id.value];
+  Node& node = marked_node(id);
   if (node.best_known) return node.best;
   node.best_known = true;
   node.best = kNoSlot;
@@ -33,12 +29,18 @@ std::uint32_t Walk::best(AccountId id, Scope scope) {
     assert(node.best != kNoSlot);
     // A quota speaks for everything below that has none of its own; a sum of quotas does not.
     const bool no_quota = own || index_->facts(winner).quota == 0;
-    node.best_within = no_quota ? index_->facts(id).own_quota
-                                : covers(winner, node.best) && nodes_[winner.value].best_within;
+    node.best_within =
+        no_quota ? index_->facts(id).own_quota : covers(winner, node.best) && best_within(winner);
     if (!node.siblings[at].within_quota || node.best_within) return node.best;
     node.siblings[at].within_quota = false;
     compute_key(node, at);
   }
+}
+
+// Of the node's next job: is it within quota at every level below?
+bool Walk::best_within(AccountId id) const {
+  if (index_->node(id).below.empty()) return index_->facts(id).own_quota;
+  return marked_node(id).best_within;
 }
 
 // Brings the children up to date with blocks and with what was touched.
@@ -59,23 +61,25 @@ void Walk::refresh(AccountId id, Scope scope) {
 }
 
 void Walk::expand(AccountId id, Scope scope) {
-  Node& node = nodes_[id.value];
+  Node& node = marked_node(id);
   node.expanded = node.rebuild = true;
-  const auto add = [&](AccountId child_id, bool by_class) {
-    Child child{.id = child_id, .by_class = by_class};
-    if (!live(child, id, scope)) return;
-    update_class(child, id, scope);
-    node.children.push_back(child);
-  };
-  if (!index_->node(id).lines.empty()) add(id, true);
+  if (!index_->node(id).lines.empty()) add_child(node, id, id, true, scope);
   for (const AccountId child : setup_.tree->node(id).children) {
-    if (index_->node(child).jobs != 0) add(child, index_->facts(child).user);
+    const Facts& facts = index_->facts(child);
+    if (facts.jobs != 0) add_child(node, child, id, facts.user, scope);
   }
   if (node.children.size() > 1) fill_values(id);
 }
 
+void Walk::add_child(Node& node, AccountId child_id, AccountId parent, bool by_class, Scope scope) {
+  Child child{.id = child_id, .by_class = by_class};
+  if (!live(child, parent, scope)) return;
+  update_class(child, parent, scope);
+  node.children.push_back(child);
+}
+
 void Walk::recheck_all(AccountId id, Scope scope) {
-  Node& node = nodes_[id.value];
+  Node& node = marked_node(id);
   for (const AccountId touched : node.touched) {
     for (Child& child : node.children) {
       if (child.id == touched) child.witness = 0;
@@ -93,7 +97,7 @@ void Walk::recheck_all(AccountId id, Scope scope) {
 }
 
 void Walk::recheck_touched(AccountId id, Scope scope) {
-  Node& node = nodes_[id.value];
+  Node& node = marked_node(id);
   for (const AccountId touched : node.touched) {
     const auto it = std::lower_bound(node.children.begin(), node.children.end(), touched,
                                      [](const Child& c, AccountId t) { return c.id < t; });
@@ -117,14 +121,18 @@ void Walk::recheck_touched(AccountId id, Scope scope) {
 // True if the class of its next job is another one now.
 bool Walk::update_class(Child& child, AccountId parent, Scope scope) {
   if (!child.by_class) return false;
-  const Scope inner = child.id == parent ? scope : below(scope, child.id);
   const std::int32_t was = child.priority;
+  if (nothing_blocked()) {
+    child.priority = index_->facts(child.id).priority;
+    return child.priority != was;
+  }
+  const Scope inner = child.id == parent ? scope : below(scope, child.id);
   child.priority = index_->jobs()[first_open(child.id, inner)].priority;
   return child.priority != was;
 }
 
 void Walk::fill_values(AccountId id) {
-  for (Child& child : nodes_[id.value].children) {
+  for (Child& child : marked_node(id).children) {
     child.value = child.id == id ? own_value(id) : value_of(child.id);
   }
 }
@@ -158,7 +166,8 @@ double Walk::own_value(AccountId id) const {
 }
 
 MilliGpu Walk::alloc_of(AccountId id) const {
-  return setup_.tree->node(id).alloc() + (marked(id) ? nodes_[id.value].extra : 0);
+  const MilliGpu alloc = setup_.tree->node(id).alloc();
+  return simulated_ && marked(id) ? alloc + marked_node(id).extra : alloc;
 }
 
 MilliGpu Walk::own_alloc(AccountId id) const {
@@ -173,8 +182,8 @@ bool Walk::may_be_within(const Sibling& sibling, AccountId parent) const {
          sibling.alloc <= sibling.quota;
 }
 
-// Would the account still be within its quota with this job? Of a job that could take several products
-// only the sum is known.
+// Would the account still be within its quota with this job? Of a job that could take several
+// products only the sum is known.
 bool Walk::covers(AccountId id, std::uint32_t slot) const {
   const KindKey& kind = index_->kind(index_->jobs()[slot].kind).key;
   const AccountNode& node = setup_.tree->node(id);
@@ -187,7 +196,7 @@ bool Walk::covers(AccountId id, std::uint32_t slot) const {
 
 // Who takes part, and their keys.
 void Walk::rebuild(AccountId id) {
-  Node& node = nodes_[id.value];
+  Node& node = marked_node(id);
   node.rebuild = node.has_targets = false;
   std::int32_t top = std::numeric_limits<std::int32_t>::min();
   for (const Child& child : node.children) {
@@ -219,7 +228,7 @@ void Walk::rebuild(AccountId id) {
 
 // Its allocation changed, or its next job.
 void Walk::rekey(AccountId id, std::size_t at) {
-  Node& node = nodes_[id.value];
+  Node& node = marked_node(id);
   Sibling& sibling = node.siblings[at];
   sibling.alloc = sibling.id == id ? own_alloc(id) : alloc_of(sibling.id);
   sibling.within_quota = may_be_within(sibling, id);

@@ -12,7 +12,9 @@ void Walk::begin(Index& index, const PassSetup& setup) {
   instant_ = setup.tree->clock().at(setup.now);
   ++pass_;
   version_ = shape_version_ = 0;
-  if (nodes_.size() < setup.tree->next_id().value) nodes_.resize(setup.tree->next_id().value);
+  simulated_ = false;
+  visited_count_ = 0;
+  if (marks_.size() < setup.tree->next_id().value) marks_.resize(setup.tree->next_id().value);
   if (blocked_kinds_.size() < index.kind_numbers()) blocked_kinds_.resize(index.kind_numbers());
   if (setup.policy == OrderPolicy::kFifo) fifo_.begin(index);
 }
@@ -24,7 +26,7 @@ void Walk::end() {
 
 std::uint32_t Walk::next() {
   if (setup_.policy == OrderPolicy::kFifo) return next_fifo();
-  if (index_->node(kRootAccount).jobs == 0 || index_->facts(kRootAccount).held) return kNoSlot;
+  if (index_->facts(kRootAccount).jobs == 0 || index_->facts(kRootAccount).held) return kNoSlot;
   return best(kRootAccount, below({kNoLimit, shape_version_}, kRootAccount));
 }
 
@@ -33,21 +35,21 @@ std::uint32_t Walk::next_fifo() {
     if (!job_open(slot)) return true;
     const Slot& job = index_->jobs()[slot];
     const MilliGpu milligpu = index_->kind(job.kind).key.milligpu;
-    for (AccountId id = job.leaf; id; id = index_->node(id).parent) {
+    for (AccountId id = job.leaf; id; id = index_->facts(id).parent) {
       if (index_->facts(id).held) return true;
-      if (marked(id) && milligpu >= nodes_[id.value].limit) return true;
+      if (marked(id) && milligpu >= marked_node(id).limit) return true;
     }
     return false;
   };
   return fifo_.next(skip, [this](std::uint32_t kind) { return !kind_open(kind, kNoLimit); });
 }
 
-bool Walk::marked(AccountId id) const { return nodes_[id.value].pass == pass_; }
-
 Walk::Node& Walk::mark(AccountId id) {
-  Node& node = nodes_[id.value];
-  if (node.pass == pass_) return node;
-  node.pass = pass_;
+  Mark& mark = marks_[id.value];
+  if (mark.pass == pass_) return *visited_[mark.at];
+  if (visited_count_ == visited_.size()) visited_.push_back(std::make_unique<Node>());
+  mark = {pass_, visited_count_++};
+  Node& node = *visited_[mark.at];
   node.seen = node.limit_version = 0;
   node.limit = kNoLimit;
   node.extra = 0;
@@ -61,7 +63,7 @@ Walk::Node& Walk::mark(AccountId id) {
 
 Walk::Scope Walk::below(Scope scope, AccountId id) const {
   if (!marked(id)) return scope;
-  const Node& node = nodes_[id.value];
+  const Node& node = marked_node(id);
   return {std::min(scope.limit, node.limit), std::max(scope.version, node.limit_version)};
 }
 
@@ -99,14 +101,14 @@ std::uint32_t Walk::line_open(Node& node, const Line& line) {
 }
 
 std::uint32_t Walk::first_open(AccountId id, Scope scope) {
-  const bool by_job = marked(id) && nodes_[id.value].jobs_blocked;
+  const bool by_job = marked(id) && marked_node(id).jobs_blocked;
   const JobTable& jobs = index_->jobs();
   std::uint32_t first = kNoSlot;
   for (const Line& line : index_->node(id).lines) {
     if (!kind_open(line.kind, scope.limit)) continue;
     if (!by_job) return line.head;
     if (first != kNoSlot && !before(jobs[line.head], jobs[first])) break;
-    const std::uint32_t slot = line_open(nodes_[id.value], line);
+    const std::uint32_t slot = line_open(marked_node(id), line);
     if (slot == kNoSlot) continue;
     if (first == kNoSlot || before(jobs[slot], jobs[first])) first = slot;
   }
@@ -116,17 +118,18 @@ std::uint32_t Walk::first_open(AccountId id, Scope scope) {
 // Does the child have a job that could start? `scope` is the parent's.
 bool Walk::live(Child& child, AccountId parent, Scope scope) {
   if (child.id == parent) return first_open(parent, scope) != kNoSlot;
-  const AccountFacts& facts = index_->facts(child.id);
+  const Facts& facts = index_->facts(child.id);
+  if (facts.held || facts.jobs == 0) return false;
+  if (nothing_blocked() && !facts.held_below) return true;
   const TreeNode& node = index_->node(child.id);
-  if (facts.held || node.jobs == 0) return false;
   const Scope inner = below(scope, child.id);
   if (node.below.empty()) {
-    if (marked(child.id) && nodes_[child.id.value].jobs_blocked) {
+    if (marked(child.id) && marked_node(child.id).jobs_blocked) {
       return first_open(child.id, inner) != kNoSlot;
     }
-  } else if (facts.held_below || (marked(child.id) && nodes_[child.id.value].dirty)) {
+  } else if (facts.held_below || (marked(child.id) && marked_node(child.id).dirty)) {
     refresh(child.id, inner);
-    return !nodes_[child.id.value].children.empty();
+    return !marked_node(child.id).children.empty();
   }
   return find_witness(node, child, inner.limit);
 }
@@ -134,9 +137,9 @@ bool Walk::live(Child& child, AccountId parent, Scope scope) {
 // The next job or the allocation of every node from `leaf` up may have changed.
 void Walk::touch_path(AccountId leaf) {
   AccountId child = leaf;  // its own jobs
-  for (AccountId id = leaf; id; id = index_->node(id).parent) {
+  for (AccountId id = leaf; id; id = index_->facts(id).parent) {
     if (marked(id)) {
-      Node& node = nodes_[id.value];
+      Node& node = marked_node(id);
       node.best_known = false;
       if (node.expanded && (node.touched.empty() || node.touched.back() != child)) {
         node.touched.push_back(child);
@@ -160,7 +163,7 @@ void Walk::block_shape(ShapeId shape) {
 }
 
 void Walk::mark_dirty_above(AccountId id) {
-  for (AccountId up = index_->node(id).parent; up; up = index_->node(up).parent) {
+  for (AccountId up = index_->facts(id).parent; up; up = index_->facts(up).parent) {
     mark(up).dirty = true;
   }
 }
@@ -180,7 +183,7 @@ void Walk::block_job(JobId id) {
 }
 
 void Walk::block_account(AccountId id, MilliGpu milligpu) {
-  if (index_->node(id).jobs == 0) return;
+  if (index_->facts(id).jobs == 0) return;
   Node& node = mark(id);
   if (node.limit <= milligpu) return;
   node.limit = milligpu;
@@ -191,9 +194,10 @@ void Walk::block_account(AccountId id, MilliGpu milligpu) {
 }
 
 void Walk::take(std::uint32_t slot) {
+  simulated_ = true;
   const Slot& job = index_->jobs()[slot];
   const MilliGpu milligpu = index_->kind(job.kind).key.milligpu;
-  for (AccountId id = job.leaf; id; id = index_->node(id).parent) mark(id).extra += milligpu;
+  for (AccountId id = job.leaf; id; id = index_->facts(id).parent) mark(id).extra += milligpu;
   block_job(job.id);
 }
 

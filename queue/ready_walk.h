@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "accounting/order.h"
@@ -53,8 +54,8 @@ class Walk {
     std::uint32_t kind = 0;
     std::uint32_t slot = kNoSlot;
   };
+  // What the pass knows of one visited node.
   struct Node {
-    std::uint64_t pass = 0;  // the rest is valid for this pass only
     std::uint64_t seen = 0;  // version of the blocks that `children` reflects
     std::uint64_t limit_version = 0;
     MilliGpu limit = kNoLimit;     // block_account
@@ -75,6 +76,10 @@ class Walk {
     std::vector<AccountId> touched;   // children whose allocation or next job changed
     std::vector<Cursor> cursors;      // by kind
   };
+  struct Mark {
+    std::uint64_t pass = 0;  // visited in this one
+    std::uint32_t at = 0;    // then: its place in visited_
+  };
   // What blocks above a node say about it.
   struct Scope {
     MilliGpu limit = kNoLimit;
@@ -82,8 +87,12 @@ class Walk {
   };
 
   // ready_walk.cc: marks, and which demand is startable
-  bool marked(AccountId id) const;
+  bool marked(AccountId id) const { return marks_[id.value].pass == pass_; }
+  Node& marked_node(AccountId id) { return *visited_[marks_[id.value].at]; }
+  const Node& marked_node(AccountId id) const { return *visited_[marks_[id.value].at]; }
   Node& mark(AccountId id);
+  bool nothing_blocked() const { return version_ == 0 && blocked_list_.empty(); }
+  bool best_within(AccountId id) const;
   Scope below(Scope scope, AccountId id) const;
   bool kind_open(std::uint32_t kind, MilliGpu limit) const;
   bool job_open(std::uint32_t slot) const;
@@ -99,6 +108,7 @@ class Walk {
   std::uint32_t best(AccountId id, Scope scope);
   void refresh(AccountId id, Scope scope);
   void expand(AccountId id, Scope scope);
+  void add_child(Node& node, AccountId child, AccountId parent, bool by_class, Scope scope);
   void recheck_all(AccountId id, Scope scope);
   void recheck_touched(AccountId id, Scope scope);
   bool update_class(Child& child, AccountId parent, Scope scope);
@@ -119,9 +129,13 @@ class Walk {
   PassSetup setup_;
   DecayInstant instant_;
   std::uint64_t pass_ = 0;
-  std::uint64_t version_ = 0;                 // counts blocks of this pass
-  std::uint64_t shape_version_ = 0;           // version of the last block_shape
-  std::vector<Node> nodes_;                   // index = account id
+  std::uint64_t version_ = 0;        // counts blocks of this pass
+  std::uint64_t shape_version_ = 0;  // version of the last block_shape
+  bool simulated_ = false;           // take() was called
+  std::vector<Mark> marks_;          // index = account id
+  // Nodes in order of their first visit, so that a short pass always uses the same memory.
+  std::vector<std::unique_ptr<Node>> visited_;
+  std::uint32_t visited_count_ = 0;
   std::vector<std::uint64_t> blocked_kinds_;  // pass number, by kind
   std::vector<bool> blocked_jobs_;            // by slot
   std::vector<std::uint32_t> blocked_list_;   // to clear them
