@@ -32,20 +32,40 @@ double target_of(const TargetShareRule& rule, const Level& level, const Sibling&
   return std::min(std::max(wanted, rule.lo * s), 1 - rule.lo * (1 - s));
 }
 
-OrderKey target_share_key(const TargetShareRule& rule, const Level& level, const Sibling& s) {
-  const auto alloc = static_cast<double>(s.alloc);
-  if (s.within_quota) {
-    const double part = s.quota > 0 ? alloc / static_cast<double>(s.quota)
-                                    : (s.alloc > 0 ? std::numeric_limits<double>::infinity() : 0);
-    return {0, part, s.shares > 0 ? s.surplus / s.shares : s.surplus, s.id};
-  }
-  if (s.shares <= 0) return {2, alloc, s.surplus, s.id};
-  return {1, alloc / target_of(rule, level, s), s.surplus / s.shares, s.id};
+// The keys are written in place: returned by value, they cost more than their arithmetic.
+void set_key(OrderKey& key, int band, double first, double second, AccountId id) {
+  key.band = band;
+  key.first = first;
+  key.second = second;
+  key.id = id;
 }
 
-OrderKey per_share_key(double amount, const Sibling& s) {
-  if (s.shares <= 0) return {2, amount, 0, s.id};
-  return {1, amount / s.shares, 0, s.id};
+void set_target_share_key(const TargetShareRule& rule, const Level& level, const Sibling& s,
+                          OrderKey& key) {
+  const auto alloc = static_cast<double>(s.alloc);
+  const double second = s.shares > 0 ? s.surplus / s.shares : s.surplus;
+  if (s.within_quota) {
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    const double unset = s.alloc > 0 ? kNever : 0;
+    set_key(key, 0, s.quota > 0 ? alloc / static_cast<double>(s.quota) : unset, second, s.id);
+  } else if (s.shares > 0) {
+    set_key(key, 1, alloc / target_of(rule, level, s), second, s.id);
+  } else {
+    set_key(key, 2, alloc, second, s.id);
+  }
+}
+
+void set_per_share_key(double amount, const Sibling& s, OrderKey& key) {
+  if (s.shares > 0) {
+    set_key(key, 1, amount / s.shares, 0, s.id);
+  } else {
+    set_key(key, 2, amount, 0, s.id);
+  }
+}
+
+template <class SetKey>
+void for_each_key(std::span<const Sibling> siblings, std::span<OrderKey> keys, SetKey set) {
+  for (std::size_t i = 0; i < siblings.size(); ++i) set(siblings[i], keys[i]);
 }
 
 }  // namespace
@@ -53,24 +73,26 @@ OrderKey per_share_key(double amount, const Sibling& s) {
 void order_keys(OrderPolicy policy, const TargetShareRule& rule, std::span<const Sibling> siblings,
                 std::span<OrderKey> keys) {
   assert(keys.size() == siblings.size());
-  const Level level = policy == OrderPolicy::kTargetShare ? sum_of(siblings) : Level{};
-  for (std::size_t i = 0; i < siblings.size(); ++i) {
-    const Sibling& s = siblings[i];
-    switch (policy) {
-      case OrderPolicy::kTargetShare:
-        keys[i] = target_share_key(rule, level, s);
-        break;
-      case OrderPolicy::kExact:
-      case OrderPolicy::kUsageTick:
-        keys[i] = per_share_key(s.usage, s);
-        break;
-      case OrderPolicy::kDrf:
-        keys[i] = per_share_key(static_cast<double>(s.alloc), s);
-        break;
-      case OrderPolicy::kFifo:
-        keys[i] = {1, static_cast<double>(s.submit_ms), 0, s.id};
-        break;
+  switch (policy) {
+    case OrderPolicy::kTargetShare: {
+      const Level level = sum_of(siblings);
+      return for_each_key(siblings, keys, [&](const Sibling& s, OrderKey& key) {
+        set_target_share_key(rule, level, s, key);
+      });
     }
+    case OrderPolicy::kExact:
+    case OrderPolicy::kUsageTick:
+      return for_each_key(siblings, keys, [](const Sibling& s, OrderKey& key) {
+        set_per_share_key(s.usage, s, key);
+      });
+    case OrderPolicy::kDrf:
+      return for_each_key(siblings, keys, [](const Sibling& s, OrderKey& key) {
+        set_per_share_key(static_cast<double>(s.alloc), s, key);
+      });
+    case OrderPolicy::kFifo:
+      return for_each_key(siblings, keys, [](const Sibling& s, OrderKey& key) {
+        set_key(key, 1, static_cast<double>(s.submit_ms), 0, s.id);
+      });
   }
 }
 

@@ -284,6 +284,23 @@ TEST(DecayClock, WeightsAreRelativeToTheLandmark) {
   EXPECT_EQ(clock.shift_for(-1), -1);
 }
 
+TEST(DecayClock, SplitsWholeHalfLivesExactly) {
+  Random random(5);
+  for (const DurationMs half_life :
+       {DurationMs{1}, DurationMs{7}, kSecondMs, kHourMs, 7 * kDayMs}) {
+    const DecayClock clock(half_life);
+    for (int i = 0; i < 20'000; ++i) {
+      const std::int64_t whole = random.below(40 * 365 * kDayMs / half_life);
+      for (const TimeMs t : {whole * half_life, whole * half_life - 1, whole * half_life + 1}) {
+        const DecayInstant at = clock.at(t);
+        ASSERT_EQ(at.half_lives, clock.shift_for(t)) << half_life << " " << t;
+        ASSERT_TRUE(at.part >= 1 && at.part < 2);
+      }
+      ASSERT_EQ(clock.at(whole * half_life).part, 1);
+    }
+  }
+}
+
 TEST(DecayClock, InfiniteHasNoWeights) {
   const DecayClock clock(0);
   EXPECT_TRUE(clock.infinite());
