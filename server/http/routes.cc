@@ -1,0 +1,76 @@
+#include "server/http/routes.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace subak {
+namespace {
+
+constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
+
+HttpReply refused(int status, std::string why) {
+  HttpReply reply;
+  reply.status = status;
+  reply.body = std::move(why) + "\n";
+  return reply;
+}
+
+}  // namespace
+
+void HttpRoutes::handle(std::string_view method, std::string_view target, HttpDone done) const {
+  if (method != "GET" && method != "HEAD") return done(refused(405, "only GET and HEAD"));
+  const std::string_view path = target.substr(0, target.find('?'));
+  if (path == "/metrics") return metrics(std::move(done));
+  if (path == "/healthz") return done(healthz());
+  if (path == "/readyz") return done(readyz());
+  if (path == "/api/summary") return summary(std::move(done));
+  if (path == "/") {
+    return done({200, "text/html; charset=utf-8", console_page(sources_.state().version)});
+  }
+  done(refused(404, "not found; there are /, /metrics, /healthz, /readyz and /api/summary"));
+}
+
+// The engine's half is written by the follower's thread. Where it refuses, the page is short and says
+// so, instead of no page at all: what is wrong is then on it.
+void HttpRoutes::metrics(HttpDone done) const {
+  metrics::Exposition page;
+  metrics::write_shell(page, sources_.state(), *sources_.events);
+  const auto finish = [done = std::move(done)](metrics::Exposition& out, bool whole) {
+    out.gauge("scrape_complete", "0 if the reading side refused, so that its families are missing.");
+    out.sample({}, whole ? 1 : 0);
+    done({200, std::string(kMetricsType), out.take()});
+  };
+  const auto shared = std::make_shared<metrics::Exposition>(std::move(page));
+  const TimeMs wall = sources_.clock->wall_ms();
+  const bool queued =
+      sources_.read([shared, finish, wall, users = sources_.user_metrics](const Engine& engine) {
+        metrics::write_engine(*shared, engine, std::max(wall, engine.now()), users);
+        finish(*shared, true);
+      });
+  if (!queued) finish(*shared, false);
+}
+
+void HttpRoutes::summary(HttpDone done) const {
+  const TimeMs wall = sources_.clock->wall_ms();
+  const std::string version = sources_.state().version;
+  const bool queued = sources_.read([done, wall, version](const Engine& engine) {
+    done({200, "application/json", summary_json(engine, std::max(wall, engine.now()), version)});
+  });
+  if (!queued) done(refused(503, "the reading side is busy or stopping; try again"));
+}
+
+HttpReply HttpRoutes::healthz() const {
+  if (sources_.state().stalled) return refused(503, "the loop has work and makes no progress");
+  return {200, HttpReply().content_type, "ok\n"};
+}
+
+HttpReply HttpRoutes::readyz() const {
+  const metrics::ShellState state = sources_.state();
+  if (!state.view) return refused(503, "recovering");
+  if (state.runtime.failed) return refused(503, "the store failed; the process ends");
+  if (state.stalled) return refused(503, "the loop has work and makes no progress");
+  if (state.follower.failed) return refused(503, "the reading side failed");
+  return {200, HttpReply().content_type, "ok\n"};
+}
+
+}  // namespace subak

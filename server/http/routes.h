@@ -1,0 +1,56 @@
+// What the HTTP port answers: /metrics, /healthz, /readyz, the console page at / and its data at
+// /api/summary. All of it is read-only and without login, so beyond loopback it belongs behind what
+// protects your dashboards. Knows nothing of sockets: the listener calls handle().
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engine/engine.h"
+#include "server/metrics/page.h"
+#include "server/runtime/follower.h"
+#include "server/runtime/ports.h"
+
+namespace subak {
+
+struct HttpReply {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;
+};
+using HttpDone = std::function<void(HttpReply)>;
+
+// What the routes read. Every function may be called by any thread and does not block.
+struct HttpSources {
+  std::function<metrics::ShellState()> state;
+  // Follower::read.
+  std::function<bool(std::function<void(const Engine&)>)> read;
+  const metrics::Events* events = nullptr;
+  const Clock* clock = nullptr;
+  bool user_metrics = false;
+};
+
+class HttpRoutes {
+ public:
+  explicit HttpRoutes(HttpSources sources) : sources_(std::move(sources)) {}
+  // Calls `done` exactly once: at once, or later on the follower's thread. `target` may have a query,
+  // which is ignored. Only GET and HEAD.
+  void handle(std::string_view method, std::string_view target, HttpDone done) const;
+
+ private:
+  void metrics(HttpDone done) const;
+  void summary(HttpDone done) const;
+  HttpReply healthz() const;
+  HttpReply readyz() const;
+
+  HttpSources sources_;
+};
+
+// The console page: static HTML that reads /api/summary.
+std::string console_page(std::string_view version);
+// JSON of what the console shows: totals, clusters, accounts (no users), the head of the queue.
+std::string summary_json(const Engine& engine, TimeMs now, std::string_view version);
+
+}  // namespace subak
