@@ -34,7 +34,7 @@ class EffectStream {
   void stop();  // the service ends
 
  private:
-  void close(State state);
+  void wake();
 
   mutable std::mutex mutex_;
   std::mutex wake_mutex_;  // held while wake runs, so that cancel() can wait for it

@@ -22,6 +22,8 @@ struct FollowerOptions {
   std::uint64_t checkpoint_every = limits::kCheckpointEveryFacts;
   bool checkpoint_on_stop = true;
   std::function<void()> on_digest_mismatch;
+  // Called once when the store can no longer be read. Unset: log and end the process at once.
+  Fatal fatal;
 };
 
 struct FollowerStats {

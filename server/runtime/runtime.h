@@ -22,6 +22,7 @@
 #include "engine/engine.h"
 #include "engine/view.h"
 #include "server/runtime/effect_stream.h"
+#include "server/runtime/fatal.h"
 #include "server/runtime/ports.h"
 
 namespace subak {
@@ -50,13 +51,14 @@ struct RuntimeOptions {
   std::function<void(const Released&)> on_durable;  // in order, before the replies of that batch
   std::function<void(const Input&)> record;         // every input as stamped, in order
   std::function<void(std::int64_t us)> on_pass;     // duration of one Pass
-  // Called once by the store thread when a commit failed. Unset: log and end the process at once.
-  std::function<void(const Error&)> fatal;
+  // Called once by the store thread when a commit failed; must not call stop(). Unset: log and end
+  // the process at once.
+  Fatal fatal;
 };
 
 // Numbers for metrics and health. Counters only rise.
 struct RuntimeStats {
-  std::uint64_t inputs = 0;        // applied, without those of the runtime itself
+  std::uint64_t inputs = 0;        // posted and applied, and the first one (Restarted)
   std::uint64_t refused = 0;       // posts refused: mailbox full, stopping or failed
   std::uint64_t batches = 0;       // released
   std::uint64_t facts = 0;         // released

@@ -1,0 +1,249 @@
+#include "server/runtime/follower.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "core/limits.h"
+#include "server/log/log.h"
+
+namespace subak {
+
+struct Follower::Impl {
+  Impl(FollowerOptions o, Store& s) : options(std::move(o)), store(s) {}
+
+  std::optional<Error> start();
+  void stop();
+  void durable(const Released& batch);
+  bool read(std::function<void(const Engine&)> fn);
+
+  void run();
+  bool recover();
+  bool turn();  // false: the end
+  void evolve(const Released& batch);
+  bool catch_up();
+  void compare(const std::array<std::uint64_t, 2>& digest);
+  bool checkpoint_due() const;
+  void begin_checkpoint();
+  void write_checkpoint(std::uint64_t seq, const std::vector<Fact>& facts);
+  void end_checkpoint();
+  void fail(const Error& error);
+
+  const FollowerOptions options;
+  Store& store;
+
+  // Shared, under `mutex`.
+  mutable std::mutex mutex;
+  std::condition_variable wake;
+  std::deque<Released> batches;
+  std::size_t queued_facts = 0;
+  std::vector<std::function<void(const Engine&)>> reads;
+  FollowerStats stats;
+  bool behind = false;  // the queue overflowed: read the store instead
+  bool running = false;
+  bool stopping = false;
+
+  // The follower thread's own.
+  std::unique_ptr<StoreReader> reader;
+  Engine engine;
+  std::uint64_t checkpoint_seq = 0;   // of the newest, written or being written
+  std::uint64_t checkpoint_size = 0;  // its facts
+  std::thread checkpoint_thread;
+  std::thread thread;
+};
+
+Follower::Follower(FollowerOptions options, Store& store)
+    : impl_(std::make_unique<Impl>(std::move(options), store)) {}
+
+Follower::~Follower() { stop(); }
+
+std::optional<Error> Follower::start() { return impl_->start(); }
+
+void Follower::stop() { impl_->stop(); }
+
+void Follower::durable(const Released& batch) { impl_->durable(batch); }
+
+bool Follower::read(std::function<void(const Engine&)> fn) { return impl_->read(std::move(fn)); }
+
+FollowerStats Follower::stats() const {
+  const std::lock_guard lock(impl_->mutex);
+  FollowerStats stats = impl_->stats;
+  stats.reads_waiting = impl_->reads.size();
+  return stats;
+}
+
+std::optional<Error> Follower::Impl::start() {
+  auto opened = store.open_reader();
+  if (!opened.ok()) return opened.error();
+  reader = std::move(*opened);
+  running = true;
+  thread = std::thread([this] { run(); });
+  return std::nullopt;
+}
+
+void Follower::Impl::stop() {
+  {
+    const std::lock_guard lock(mutex);
+    if (!running) return;
+    running = false;
+    stopping = true;
+  }
+  wake.notify_all();
+  thread.join();
+}
+
+void Follower::Impl::durable(const Released& batch) {
+  {
+    const std::lock_guard lock(mutex);
+    stats.durable_seq = batch.seq;
+    if (stopping || behind) return;
+    queued_facts += batch.facts->size();
+    if (queued_facts > limits::kFollowerFacts) {
+      batches.clear();
+      queued_facts = 0;
+      behind = true;
+      ++stats.caught_up_from_store;
+    } else if (!batch.facts->empty() || batch.digest) {
+      batches.push_back(batch);
+    }
+  }
+  wake.notify_all();
+}
+
+bool Follower::Impl::read(std::function<void(const Engine&)> fn) {
+  {
+    const std::lock_guard lock(mutex);
+    if (!running || stats.failed || reads.size() >= limits::kFollowerMailbox) return false;
+    reads.push_back(std::move(fn));
+  }
+  wake.notify_all();
+  return true;
+}
+
+void Follower::Impl::run() {
+  if (recover()) {
+    while (turn()) {
+    }
+  }
+  end_checkpoint();
+  if (options.checkpoint_on_stop && !stats.failed && engine.seq() > checkpoint_seq) {
+    begin_checkpoint();
+    end_checkpoint();
+  }
+}
+
+bool Follower::Impl::recover() {
+  const Result<Recovered> recovered = recover_engine(*reader, engine);
+  if (!recovered.ok()) {
+    fail(recovered.error());
+    return false;
+  }
+  checkpoint_seq = recovered->checkpoint_seq;
+  checkpoint_size = recovered->checkpoint_facts;
+  const std::lock_guard lock(mutex);
+  stats.seq = engine.seq();
+  stats.checkpoint_seq = checkpoint_seq;
+  return true;
+}
+
+// Reads are taken together with the facts that were released before them, and run after those.
+bool Follower::Impl::turn() {
+  std::deque<Released> released;
+  std::vector<std::function<void(const Engine&)>> asked;
+  bool from_store = false;
+  {
+    std::unique_lock lock(mutex);
+    wake.wait(lock, [&] { return stopping || behind || !batches.empty() || !reads.empty(); });
+    released.swap(batches);
+    queued_facts = 0;
+    asked.swap(reads);
+    from_store = behind;
+    if (stopping && !behind && released.empty() && asked.empty()) return false;
+  }
+  for (const Released& batch : released) evolve(batch);
+  if (from_store && !catch_up()) return false;
+  for (const auto& fn : asked) fn(engine);
+  if (checkpoint_due()) begin_checkpoint();
+  const std::lock_guard lock(mutex);
+  stats.seq = engine.seq();
+  return true;
+}
+
+void Follower::Impl::evolve(const Released& batch) {
+  for (const Fact& fact : *batch.facts) {
+    if (fact.seq > engine.seq()) engine.evolve(fact);  // recovery may have read it already
+  }
+  if (batch.digest && batch.seq == engine.seq()) compare(*batch.digest);
+}
+
+// Until it has everything that is durable; only then are batches queued again.
+bool Follower::Impl::catch_up() {
+  while (true) {
+    const auto facts = reader->facts(engine.seq(), limits::kCheckpointChunkFacts);
+    if (!facts.ok()) {
+      fail(facts.error());
+      return false;
+    }
+    for (const Fact& fact : *facts) engine.evolve(fact);
+    const std::lock_guard lock(mutex);
+    if (stats.durable_seq > engine.seq()) continue;
+    behind = false;
+    return true;
+  }
+}
+
+void Follower::Impl::compare(const std::array<std::uint64_t, 2>& digest) {
+  const bool equal = engine.digest() == digest;
+  {
+    const std::lock_guard lock(mutex);
+    ++(equal ? stats.digests_equal : stats.digests_different);
+  }
+  if (equal) return;
+  log::error("the follower's state differs from the loop's", {{"seq", engine.seq()}});
+  if (options.on_digest_mismatch) options.on_digest_mismatch();
+}
+
+bool Follower::Impl::checkpoint_due() const {
+  if (options.checkpoint_every == 0) return false;
+  return engine.seq() - checkpoint_seq >= std::max(options.checkpoint_every, checkpoint_size / 2);
+}
+
+// The facts are made here, where the engine is; they are written beside the reads.
+void Follower::Impl::begin_checkpoint() {
+  end_checkpoint();
+  std::vector<Fact> facts = engine.checkpoint();
+  checkpoint_seq = engine.seq();
+  checkpoint_size = facts.size();
+  checkpoint_thread = std::thread(
+      [this, seq = checkpoint_seq, kept = std::move(facts)] { write_checkpoint(seq, kept); });
+}
+
+void Follower::Impl::write_checkpoint(std::uint64_t seq, const std::vector<Fact>& facts) {
+  const auto error = store.write_checkpoint(seq, facts);
+  if (error) log::warn("checkpoint not written", {{"seq", seq}, {"error", error->message()}});
+  const std::lock_guard lock(mutex);
+  if (error) {
+    ++stats.checkpoint_failures;
+  } else {
+    ++stats.checkpoints;
+    stats.checkpoint_seq = seq;
+  }
+}
+
+void Follower::Impl::end_checkpoint() {
+  if (checkpoint_thread.joinable()) checkpoint_thread.join();
+}
+
+void Follower::Impl::fail(const Error& error) {
+  {
+    const std::lock_guard lock(mutex);
+    stats.failed = true;
+    reads.clear();
+  }
+  end_process(error, options.fatal);
+}
+
+}  // namespace subak

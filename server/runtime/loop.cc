@@ -1,0 +1,158 @@
+#include "server/runtime/loop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/limits.h"
+
+namespace subak {
+
+void Runtime::Impl::run() {
+  while (wait()) {
+    fill();
+    if (in_flight == nullptr) hand_over();
+    if (durable != nullptr) release(*std::exchange(durable, nullptr));
+  }
+}
+
+// Takes what came. The store's answer makes room for the next batch to be handed over before the
+// old one is released, so that the store never waits for replies to be sent.
+bool Runtime::Impl::wait() {
+  std::unique_lock lock(mutex);
+  stats.has_work = has_work();
+  const auto ready = [&] {
+    return stats.failed || nudged || store_done.has_value() ||
+           (can_fill() && !(mailbox.empty() && mails.empty())) ||
+           (in_flight == nullptr && (stopping || wants_pass()));
+  };
+  wake.wait_for(lock, std::chrono::milliseconds(patience()), ready);
+  nudged = false;
+  if (stats.failed) return false;
+  if (store_done) {
+    durable = std::move(in_flight);
+    durable->released.commit_us = store_done->commit_us;
+    store_done.reset();
+  }
+  mailbox.take(mails);
+  return !stopping || has_work();
+}
+
+bool Runtime::Impl::has_work() const {
+  return !mailbox.empty() || !mails.empty() || !filling->empty() || in_flight != nullptr ||
+         durable != nullptr;
+}
+
+// The time until the engine wants a Tick, in bounds: the wall clock may be set while we wait.
+DurationMs Runtime::Impl::patience() const {
+  const auto deadline = engine.next_deadline();
+  if (!deadline || !can_fill()) return limits::kLoopMaxWaitMs;
+  const TimeMs now = std::max(last_stamp, clock.wall_ms());
+  return std::clamp<DurationMs>(*deadline - now, 0, limits::kLoopMaxWaitMs);
+}
+
+bool Runtime::Impl::can_fill() const { return filling->released.inputs < limits::kMaxBatchInputs; }
+
+bool Runtime::Impl::wants_pass() const { return options.auto_pass && engine.pass_due(); }
+
+void Runtime::Impl::fill() {
+  stamp();
+  const auto deadline = engine.next_deadline();
+  if (can_fill() && deadline && *deadline <= last_stamp) apply(Input{0, "", "", in::Tick{}});
+  const std::size_t before = filling->released.inputs;
+  for (; can_fill() && !mails.empty(); mails.pop_front()) take_mail(mails.front());
+  const std::lock_guard lock(mutex);
+  mailbox.applied(filling->released.inputs - before);
+  stats.inputs += filling->released.inputs - before;
+}
+
+void Runtime::Impl::take_mail(Mail& mail) {
+  if (mail.stream != nullptr) return subscribe(mail);
+  Batch::Completion& completion = filling->completions.emplace_back();
+  completion.one = std::move(mail.done);
+  completion.all = std::move(mail.done_all);
+  for (Input& input : mail.inputs) completion.replies.push_back(apply(std::move(input)));
+  filling->released.inputs += mail.inputs.size();
+}
+
+Reply Runtime::Impl::apply(Input input) {
+  input.time_ms = last_stamp;
+  if (options.record) options.record(input);
+  ApplyOutcome outcome = engine.apply(input);
+  std::move(outcome.facts.begin(), outcome.facts.end(), std::back_inserter(*filling->facts));
+  for (const Effect& effect : outcome.effects) {
+    for (const auto& [cluster, stream] : streams) {
+      if (cluster == effect.cluster) delivery(stream).push_back(effect);
+    }
+  }
+  return std::move(outcome.reply);
+}
+
+// What is outstanding now rests on facts of this batch at most, and is delivered with it.
+void Runtime::Impl::subscribe(Mail& mail) {
+  delivery(mail.stream) = engine.outstanding(mail.cluster);
+  streams.emplace_back(mail.cluster, std::move(mail.stream));
+}
+
+std::vector<Effect>& Runtime::Impl::delivery(const std::shared_ptr<EffectStream>& stream) {
+  for (auto& [known, effects] : filling->deliveries) {
+    if (known == stream) return effects;
+  }
+  return filling->deliveries.emplace_back(stream, std::vector<Effect>()).second;
+}
+
+void Runtime::Impl::pass_if_due() {
+  if (!wants_pass()) return;
+  const std::int64_t begin = clock.monotonic_us();
+  apply(Input{0, "", "", in::Pass{}});
+  if (options.on_pass) options.on_pass(clock.monotonic_us() - begin);
+}
+
+void Runtime::Impl::hand_over() {
+  pass_if_due();
+  if (filling->empty()) return;
+  Batch& batch = *filling;
+  batch.view = engine.view();
+  batch.released.seq = engine.seq();
+  batch.released.time_ms = last_stamp;
+  batch.released.facts = batch.facts;
+  ++handed_over;
+  if (options.digest_every != 0 && handed_over % options.digest_every == 0) {
+    batch.released.digest = engine.digest();
+  }
+  in_flight = std::exchange(filling, std::make_unique<Batch>());
+  store_thread->commit(in_flight->facts);
+}
+
+void Runtime::Impl::release(Batch& batch) {
+  if (options.on_durable) options.on_durable(batch.released);
+  {
+    const std::lock_guard lock(mutex);
+    view = batch.view;
+  }
+  for (auto& [stream, effects] : batch.deliveries) {
+    if (stream->push(effects)) continue;
+    std::erase_if(streams, [&](const auto& entry) { return entry.second == stream; });
+  }
+  for (Batch::Completion& completion : batch.completions) {
+    if (completion.one) completion.one(completion.replies.front());
+    if (completion.all) completion.all(completion.replies);
+  }
+  {
+    const std::lock_guard lock(mutex);
+    ++stats.batches;
+    stats.facts += batch.facts->size();
+  }
+  started.notify_all();
+}
+
+// Once per turn: all of its inputs have one time. A wall clock that was set back stops ours until
+// it has caught up.
+void Runtime::Impl::stamp() {
+  const TimeMs wall = clock.wall_ms();
+  last_stamp = std::max(last_stamp, wall);
+  const std::lock_guard lock(mutex);
+  stats.clock_behind_ms = last_stamp - wall;
+}
+
+}  // namespace subak

@@ -1,0 +1,90 @@
+// The loop of the runtime (runtime.h has the picture). Everything below the first group of members
+// is touched by the loop's thread alone.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "server/runtime/mailbox.h"
+#include "server/runtime/runtime.h"
+#include "server/runtime/store_thread.h"
+
+namespace subak {
+
+// What waits for its facts to be durable.
+struct Batch {
+  std::shared_ptr<std::vector<Fact>> facts = std::make_shared<std::vector<Fact>>();
+  struct Completion {
+    ReplyFn one;
+    RepliesFn all;
+    std::vector<Reply> replies;
+  };
+  std::vector<Completion> completions;
+  std::vector<std::pair<std::shared_ptr<EffectStream>, std::vector<Effect>>> deliveries;
+  std::shared_ptr<const View> view;
+  Released released;
+  bool empty() const { return facts->empty() && completions.empty() && deliveries.empty(); }
+};
+
+struct Runtime::Impl {
+  Impl(RuntimeOptions o, Store& s, const Clock& c) : options(std::move(o)), store(s), clock(c) {}
+
+  Result<Recovered> start();
+  void stop();
+  bool post(Mail mail);
+
+  // The loop.
+  void run();
+  bool wait();  // false: the end
+  void fill();
+  void take_mail(Mail& mail);
+  Reply apply(Input input);
+  void subscribe(Mail& mail);
+  std::vector<Effect>& delivery(const std::shared_ptr<EffectStream>& stream);
+  void pass_if_due();
+  void hand_over();
+  void release(Batch& batch);
+  void committed(StoreThread::Done done);  // store thread
+  void stamp();
+  DurationMs patience() const;  // how long to wait at most
+  bool can_fill() const;
+  bool wants_pass() const;
+  bool has_work() const;  // under `mutex`
+
+  const RuntimeOptions options;
+  Store& store;
+  const Clock& clock;
+
+  // Shared, under `mutex`.
+  mutable std::mutex mutex;
+  std::condition_variable wake;     // for the loop
+  std::condition_variable started;  // for start()
+  Mailbox mailbox;
+  RuntimeStats stats;
+  std::shared_ptr<const View> view;
+  std::optional<StoreThread::Done> store_done;
+  bool accepting = false;
+  bool stopping = false;
+  bool nudged = false;
+  bool running = false;  // the threads exist
+
+  // The loop's own.
+  Engine engine;
+  TimeMs last_stamp = 0;
+  std::deque<Mail> mails;  // taken, not yet applied
+  std::unique_ptr<Batch> filling = std::make_unique<Batch>();
+  std::unique_ptr<Batch> in_flight;
+  std::unique_ptr<Batch> durable;  // came back, not yet released
+  std::vector<std::pair<ClusterId, std::shared_ptr<EffectStream>>> streams;
+  std::uint64_t handed_over = 0;
+  std::unique_ptr<StoreThread> store_thread;
+  std::thread thread;
+};
+
+}  // namespace subak

@@ -1,0 +1,41 @@
+// The bounded mailbox between all threads and the loop.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/input.h"
+#include "server/runtime/runtime.h"
+
+namespace subak {
+
+// One post: an input, a group of inputs with one completion, or a new effect stream.
+struct Mail {
+  std::vector<Input> inputs;
+  ReplyFn done;        // of a single input
+  RepliesFn done_all;  // of a group
+  std::shared_ptr<EffectStream> stream;
+  ClusterId cluster;  // of the stream
+};
+
+// Holds at most limits::kLoopMailbox inputs, counting those that the loop has taken and not
+// applied. Threads: put() any; the rest the loop's. The caller's mutex guards it.
+class Mailbox {
+ public:
+  // False: no room.
+  bool put(Mail mail);
+  bool empty() const { return mails_.empty(); }
+  std::size_t waiting() const { return waiting_; }
+  // Appends everything to `out`.
+  void take(std::deque<Mail>& out);
+  void applied(std::size_t inputs) { waiting_ -= inputs; }
+
+ private:
+  std::vector<Mail> mails_;
+  std::size_t waiting_ = 0;
+};
+
+}  // namespace subak

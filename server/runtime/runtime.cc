@@ -1,0 +1,126 @@
+#include "server/runtime/runtime.h"
+
+#include <utility>
+
+#include "server/runtime/fatal.h"
+#include "server/runtime/loop.h"
+
+namespace subak {
+
+Runtime::Runtime(RuntimeOptions options, Store& store, const Clock& clock)
+    : impl_(std::make_unique<Impl>(std::move(options), store, clock)) {}
+
+Runtime::~Runtime() { stop(); }
+
+Result<Recovered> Runtime::start() { return impl_->start(); }
+
+void Runtime::stop() { impl_->stop(); }
+
+bool Runtime::post(Input input, ReplyFn done) {
+  Mail mail;
+  mail.inputs.push_back(std::move(input));
+  mail.done = std::move(done);
+  return impl_->post(std::move(mail));
+}
+
+bool Runtime::post_many(std::vector<Input> inputs, RepliesFn done) {
+  Mail mail;
+  mail.inputs = std::move(inputs);
+  mail.done_all = std::move(done);
+  return impl_->post(std::move(mail));
+}
+
+std::shared_ptr<EffectStream> Runtime::subscribe(ClusterId cluster, std::function<void()> wake) {
+  Mail mail;
+  mail.stream = std::make_shared<EffectStream>(std::move(wake));
+  mail.cluster = cluster;
+  auto stream = mail.stream;
+  return impl_->post(std::move(mail)) ? stream : nullptr;
+}
+
+std::shared_ptr<const View> Runtime::view() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->view;
+}
+
+RuntimeStats Runtime::stats() const {
+  const std::lock_guard lock(impl_->mutex);
+  RuntimeStats stats = impl_->stats;
+  stats.mailbox = impl_->mailbox.waiting();
+  return stats;
+}
+
+void Runtime::nudge() {
+  {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->nudged = true;
+  }
+  impl_->wake.notify_all();
+}
+
+Result<Recovered> Runtime::Impl::start() {
+  auto reader = store.open_reader();
+  if (!reader.ok()) return reader.error();
+  const Result<Recovered> recovered = recover_engine(**reader, engine);
+  if (!recovered.ok()) return recovered;
+  last_stamp = engine.now();
+  Mail restarted;
+  restarted.inputs.push_back(Input{0, "", "", in::Restarted{}});
+  std::unique_lock lock(mutex);
+  accepting = running = true;
+  mailbox.put(std::move(restarted));
+  stats.has_work = true;
+  store_thread = std::make_unique<StoreThread>(
+      store, clock, [this](StoreThread::Done done) { committed(std::move(done)); });
+  thread = std::thread([this] { run(); });
+  started.wait(lock, [&] { return stats.batches > 0 || stats.failed; });
+  if (!stats.failed) return recovered;
+  return Error{ErrorCode::kPrecondition, "store", "the first batch could not be written",
+               "a store that can be written"};
+}
+
+void Runtime::Impl::stop() {
+  {
+    const std::lock_guard lock(mutex);
+    if (!running) return;
+    running = false;
+    accepting = false;
+    stopping = true;
+  }
+  wake.notify_all();
+  thread.join();
+  store_thread.reset();
+  for (const auto& [cluster, stream] : streams) stream->stop();
+  streams.clear();
+}
+
+bool Runtime::Impl::post(Mail mail) {
+  {
+    const std::lock_guard lock(mutex);
+    if (!accepting || !mailbox.put(std::move(mail))) {
+      ++stats.refused;
+      return false;
+    }
+    stats.has_work = true;
+  }
+  wake.notify_all();
+  return true;
+}
+
+// On the store thread. After a failure the loop ends without releasing anything more.
+void Runtime::Impl::committed(StoreThread::Done done) {
+  const std::optional<Error> error = done.error;
+  {
+    const std::lock_guard lock(mutex);
+    store_done = std::move(done);
+    if (error) {
+      stats.failed = true;
+      accepting = false;
+    }
+  }
+  wake.notify_all();
+  started.notify_all();
+  if (error) end_process(*error, options.fatal);
+}
+
+}  // namespace subak

@@ -1,0 +1,52 @@
+#include "server/runtime/store_thread.h"
+
+#include <cassert>
+#include <utility>
+
+namespace subak {
+
+StoreThread::StoreThread(Store& store, const Clock& clock, std::function<void(Done)> done)
+    : store_(store), clock_(clock), done_(std::move(done)), thread_([this] { run(); }) {}
+
+StoreThread::~StoreThread() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void StoreThread::commit(std::shared_ptr<const std::vector<Fact>> facts) {
+  {
+    const std::lock_guard lock(mutex_);
+    assert(batch_ == nullptr);
+    batch_ = std::move(facts);
+  }
+  wake_.notify_all();
+}
+
+void StoreThread::run() {
+  while (true) {
+    std::shared_ptr<const std::vector<Fact>> batch;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return batch_ != nullptr || stopping_; });
+      if (batch_ == nullptr) return;
+      batch = std::exchange(batch_, nullptr);
+    }
+    Done done = commit_now(*batch);
+    batch = nullptr;
+    done_(std::move(done));
+  }
+}
+
+StoreThread::Done StoreThread::commit_now(const std::vector<Fact>& facts) {
+  if (facts.empty()) return {};
+  const std::int64_t begin = clock_.monotonic_us();
+  Done done{store_.commit(facts)};
+  done.commit_us = clock_.monotonic_us() - begin;
+  return done;
+}
+
+}  // namespace subak

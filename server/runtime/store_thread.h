@@ -1,0 +1,47 @@
+// The store thread: makes one batch at a time durable, while the loop fills the next.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "server/runtime/ports.h"
+
+namespace subak {
+
+class StoreThread {
+ public:
+  // What became of a batch.
+  struct Done {
+    std::optional<Error> error;
+    std::int64_t commit_us = 0;
+  };
+  // `done` runs on the store thread after each batch.
+  StoreThread(Store& store, const Clock& clock, std::function<void(Done)> done);
+  ~StoreThread();  // finishes the batch in flight
+  StoreThread(const StoreThread&) = delete;
+  StoreThread& operator=(const StoreThread&) = delete;
+
+  // At most one batch may be with the store. Without facts it is durable as soon as it is its turn.
+  void commit(std::shared_ptr<const std::vector<Fact>> facts);
+
+ private:
+  void run();
+  Done commit_now(const std::vector<Fact>& facts);
+
+  Store& store_;
+  const Clock& clock_;
+  std::function<void(Done)> done_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::shared_ptr<const std::vector<Fact>> batch_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace subak

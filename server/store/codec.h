@@ -1,0 +1,33 @@
+// The durable form of facts: protobuf wire format by the `fields(v)` lists that every record has,
+// so the field numbers are written once. proto/subak/fact/v1/fact.proto describes the same bytes to
+// everybody else; a test holds the two together.
+//
+// Mapping: bool, uint32, uint64, int32, int64, double and string as in proto3; ids are uint32
+// (JobId uint64); enums are their value; records are messages. Fields at their default, and single
+// records that are empty, are left out. Elements of lists never are. Threads: pure functions, no
+// shared state.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+#include "engine/fact.h"
+
+namespace subak::codec {
+
+// The durable number of a fact's kind: its place in fact::Body plus 1.
+std::uint32_t kind_of(const fact::Body& body);
+inline constexpr std::uint32_t kKinds = std::variant_size_v<fact::Body>;
+
+// Appends the body's bytes to `out`.
+void encode(const fact::Body& body, std::string& out);
+
+// Reads one body. Unknown fields inside a known kind are skipped. Errors, never undefined
+// behaviour: an unknown kind or enum value (a newer program wrote it), a value out of range,
+// truncated or malformed bytes, records nested deeper than limits::kMaxFactDepth.
+Result<fact::Body> decode(std::uint32_t kind, std::string_view bytes);
+
+}  // namespace subak::codec

@@ -1,0 +1,99 @@
+#include "server/store/ledger_rows.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace subak {
+namespace {
+
+constexpr std::string_view kInsert =
+    "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+
+std::int64_t day_of(TimeMs t) { return t / kDayMs - (t % kDayMs < 0 ? 1 : 0); }
+
+template <class T>
+T narrow(std::int64_t value) {
+  return static_cast<T>(value);
+}
+
+}  // namespace
+
+bool LedgerWriter::prepare(Connection& db) { return insert_.prepare(db, kInsert); }
+
+bool LedgerWriter::insert(std::uint64_t seq, const LedgerRow& row) {
+  insert_.bind(1, seq);
+  insert_.bind(2, row.allocation.job.value);
+  insert_.bind(3, std::uint64_t{row.allocation.rank});
+  insert_.bind(4, std::uint64_t{row.allocation.attempt});
+  insert_.bind(5, row.from_ms);
+  insert_.bind(6, row.to_ms);
+  insert_.bind(7, std::uint64_t{row.holder.value});
+  insert_.bind(8, std::uint64_t{row.payer.value});
+  insert_.bind(9, static_cast<std::uint64_t>(row.state));
+  insert_.bind(10, std::uint64_t{row.node.value});
+  insert_.bind(11, std::string_view(row.product));
+  insert_.bind(12, row.milligpu);
+  insert_.bind(13, row.corrects);
+  return insert_.run();
+}
+
+LedgerRow ledger_row(const Statement& query) {
+  LedgerRow row;
+  row.allocation.job = JobId(query.unsigned_number(1));
+  row.allocation.rank = narrow<std::uint32_t>(query.number(2));
+  row.allocation.attempt = narrow<std::uint32_t>(query.number(3));
+  row.from_ms = query.number(4);
+  row.to_ms = query.number(5);
+  row.holder = AccountId(narrow<std::uint32_t>(query.number(6)));
+  row.payer = AccountId(narrow<std::uint32_t>(query.number(7)));
+  row.state = narrow<UsageState>(query.number(8));
+  row.node = NodeId(narrow<std::uint32_t>(query.number(9)));
+  row.product = query.text(10);
+  row.milligpu = query.number(11);
+  row.corrects = query.unsigned_number(12);
+  return row;
+}
+
+LedgerFilter::LedgerFilter(const LedgerQuery& query)
+    : from_ms_(query.from_ms),
+      to_ms_(query.to_ms),
+      holders_(query.holders),
+      payers_(query.payers),
+      job_(query.job) {
+  std::sort(holders_.begin(), holders_.end());
+  std::sort(payers_.begin(), payers_.end());
+}
+
+bool LedgerFilter::wants(const LedgerRow& row) const {
+  const auto has = [](const std::vector<AccountId>& ids, AccountId id) {
+    return ids.empty() || std::binary_search(ids.begin(), ids.end(), id);
+  };
+  return row.to_ms > from_ms_ && row.from_ms < to_ms_ && has(holders_, row.holder) &&
+         has(payers_, row.payer) && (!job_ || row.allocation.job == *job_);
+}
+
+void DailySums::add(const LedgerRow& row) {
+  TimeMs from = std::max(row.from_ms, from_ms_);
+  const TimeMs end = std::min(row.to_ms, to_ms_);
+  while (from < end) {
+    const std::int64_t day = day_of(from);
+    const TimeMs to = std::min(end, (day + 1) * kDayMs);
+    Sum& sum = sums_[Key(day, row.payer, row.holder, row.state, row.product)];
+    sum.amount += GpuTime::of(row.milligpu, to - from);
+    ++sum.rows;
+    from = to;
+  }
+}
+
+std::vector<DailyUsage> DailySums::take() {
+  std::vector<DailyUsage> out;
+  out.reserve(sums_.size());
+  for (auto& [key, sum] : sums_) {
+    const auto& [day, payer, holder, state, product] = key;
+    out.push_back({day, payer, holder, state, product, sum.amount, sum.rows});
+  }
+  sums_.clear();
+  return out;
+}
+
+}  // namespace subak

@@ -1,0 +1,52 @@
+// The write side of the SQLite store. open_sqlite_store() (sqlite_store.h) is what others use.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "server/runtime/ports.h"
+#include "server/store/audit_rows.h"
+#include "server/store/connection.h"
+#include "server/store/ledger_rows.h"
+#include "server/store/lock_file.h"
+#include "server/store/wal_copier.h"
+#include "server/store/write_gate.h"
+
+namespace subak {
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(std::string path, LockFile lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  // Checks, migrates and prepares; nothing else works before.
+  std::optional<Error> open(bool check);
+
+  std::optional<Error> commit(std::span<const Fact> facts) override;
+  std::optional<Error> write_checkpoint(std::uint64_t seq, std::span<const Fact> facts) override;
+  Result<std::unique_ptr<StoreReader>> open_reader() override;
+  std::string describe() const override { return "sqlite " + path_; }
+
+ private:
+  std::optional<Error> check_owner();
+  std::optional<Error> check_whole();
+  std::optional<Error> check_version();
+  std::optional<Error> prepare();
+  bool insert(const Fact& fact);
+  bool insert_kept(std::uint64_t seq, std::size_t ord, const Fact& fact);
+  bool write_chunk(std::uint64_t seq, std::span<const Fact> facts, std::size_t begin);
+  bool use_checkpoint(std::uint64_t seq, std::size_t facts);
+  bool drop_checkpoints_except(std::uint64_t seq);
+
+  const std::string path_;
+  LockFile lock_;
+  WriteGate gate_;  // whoever is in it may use db_ and the statements
+  Connection db_;
+  Statement begin_, commit_, rollback_, insert_fact_, insert_kept_, drop_kept_;
+  LedgerWriter ledger_;
+  AuditWriter audit_;
+  std::string body_;  // of the row that is being written
+  std::uint64_t last_seq_ = 0;
+  std::uint64_t checkpoint_seq_ = 0;
+  WalCopier copier_{gate_};
+};
+
+}  // namespace subak

@@ -1,0 +1,112 @@
+#include "server/store/sqlite_store.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "core/limits.h"
+#include "server/store/codec.h"
+#include "server/store/sqlite_impl.h"
+#include "server/store/sqlite_reader.h"
+
+namespace subak {
+
+using Turn = WriteGate::Turn;
+
+std::optional<Error> SqliteStore::commit(std::span<const Fact> facts) {
+  assert(!facts.empty() && facts.front().seq == last_seq_ + 1);
+  const Turn turn(gate_, WriteGate::Who::kCommit);
+  bool ok = begin_.run();
+  for (const Fact& fact : facts) ok = ok && insert(fact);
+  if (ok && commit_.run()) {
+    last_seq_ = facts.back().seq;
+    return std::nullopt;
+  }
+  const Error error = db_.error("store.commit");
+  rollback_.run();
+  return error;
+}
+
+bool SqliteStore::insert(const Fact& fact) {
+  body_.clear();
+  codec::encode(fact.body, body_);
+  insert_fact_.bind(1, fact.seq);
+  insert_fact_.bind(2, fact.time_ms);
+  insert_fact_.bind(3, std::uint64_t{codec::kind_of(fact.body)});
+  insert_fact_.bind_blob(4, body_);
+  if (!insert_fact_.run()) return false;
+  if (const auto* charged = std::get_if<fact::Charged>(&fact.body)) {
+    return ledger_.insert(fact.seq, charged->row);
+  }
+  auto row = audit_row(fact.body);
+  return !row || audit_.insert(fact, std::move(*row));
+}
+
+// In chunks, so that commits get in between. Rows of a checkpoint that is not the one in use are
+// never read, so a crash on the way only leaves rows that the next checkpoint drops.
+std::optional<Error> SqliteStore::write_checkpoint(std::uint64_t seq, std::span<const Fact> facts) {
+  if (seq == checkpoint_seq_) return std::nullopt;
+  bool ok = drop_checkpoints_except(checkpoint_seq_);
+  for (std::size_t i = 0; ok && i < facts.size(); i += limits::kCheckpointChunkFacts) {
+    ok = write_chunk(seq, facts, i);
+  }
+  ok = ok && use_checkpoint(seq, facts.size()) && drop_checkpoints_except(seq);
+  if (ok) return std::nullopt;
+  const Turn turn(gate_, WriteGate::Who::kBackground);
+  return db_.error("store.checkpoint");
+}
+
+bool SqliteStore::write_chunk(std::uint64_t seq, std::span<const Fact> facts, std::size_t begin) {
+  const Turn turn(gate_, WriteGate::Who::kBackground);
+  const std::size_t end = std::min(facts.size(), begin + limits::kCheckpointChunkFacts);
+  bool ok = begin_.run();
+  for (std::size_t i = begin; i < end; ++i) ok = ok && insert_kept(seq, i, facts[i]);
+  if (ok && commit_.run()) return true;
+  rollback_.run();
+  return false;
+}
+
+bool SqliteStore::insert_kept(std::uint64_t seq, std::size_t ord, const Fact& fact) {
+  body_.clear();
+  codec::encode(fact.body, body_);
+  insert_kept_.bind(1, seq);
+  insert_kept_.bind(2, static_cast<std::uint64_t>(ord));
+  insert_kept_.bind(3, fact.time_ms);
+  insert_kept_.bind(4, std::uint64_t{codec::kind_of(fact.body)});
+  insert_kept_.bind_blob(5, body_);
+  return insert_kept_.run();
+}
+
+bool SqliteStore::use_checkpoint(std::uint64_t seq, std::size_t facts) {
+  const Turn turn(gate_, WriteGate::Who::kBackground);
+  assert(seq <= last_seq_);
+  const std::string sql = "INSERT OR REPLACE INTO meta VALUES ('checkpoint_seq', '" +
+                          std::to_string(seq) + "'), ('checkpoint_facts', '" +
+                          std::to_string(facts) + "')";
+  if (!db_.exec(sql.c_str())) return false;
+  checkpoint_seq_ = seq;
+  return true;
+}
+
+bool SqliteStore::drop_checkpoints_except(std::uint64_t seq) {
+  const std::string keep = std::to_string(seq);
+  const std::string first = "SELECT seq, ord FROM checkpoint WHERE seq < " + keep +
+                            " UNION ALL SELECT seq, ord FROM checkpoint WHERE seq > " + keep +
+                            " LIMIT 1";
+  while (true) {
+    const Turn turn(gate_, WriteGate::Who::kBackground);
+    Statement find;
+    if (!find.prepare(db_, first)) return false;
+    if (!find.step()) return !find.failed();
+    drop_kept_.bind(1, find.number(0));
+    drop_kept_.bind(2, find.number(1) + static_cast<std::int64_t>(limits::kCheckpointChunkFacts));
+    find.reset();
+    if (!drop_kept_.run()) return false;
+  }
+}
+
+Result<std::unique_ptr<StoreReader>> SqliteStore::open_reader() {
+  return SqliteReader::open(path_);
+}
+
+}  // namespace subak

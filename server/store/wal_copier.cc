@@ -1,0 +1,67 @@
+#include "server/store/wal_copier.h"
+
+#include <sqlite3.h>
+
+#include "core/limits.h"
+
+namespace subak {
+
+WalCopier::~WalCopier() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::optional<Error> WalCopier::start(const std::string& path, Connection& writer) {
+  if (!db_.open(path, OpenMode::kReadWrite) || !db_.exec("PRAGMA synchronous=FULL")) {
+    return db_.error("store.open");
+  }
+  sqlite3_wal_hook(writer.get(), &WalCopier::hook, this);
+  thread_ = std::thread([this] { run(); });
+  return std::nullopt;
+}
+
+std::uint64_t WalCopier::copies() const {
+  const std::lock_guard lock(mutex_);
+  return copies_;
+}
+
+int WalCopier::hook(void* self, sqlite3*, const char*, int pages) {
+  static_cast<WalCopier*>(self)->written(pages);
+  return SQLITE_OK;
+}
+
+void WalCopier::written(int pages) {
+  if (pages < limits::kWalPages) return;
+  {
+    const std::lock_guard lock(mutex_);
+    due_ = true;
+  }
+  wake_.notify_all();
+}
+
+void WalCopier::run() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [&] { return due_ || stopping_; });
+    if (stopping_) return;
+    due_ = false;
+    lock.unlock();
+    copy();
+    lock.lock();
+    ++copies_;
+  }
+}
+
+// The bulk beside the commits; then what came meanwhile without them, since the log starts over
+// only when all of it has been copied.
+void WalCopier::copy() {
+  sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  const WriteGate::Turn turn(gate_, WriteGate::Who::kBackground);
+  sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+}
+
+}  // namespace subak

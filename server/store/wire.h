@@ -1,0 +1,249 @@
+// The field visitors behind server/store/codec.h, and the same for any other record with fields(v).
+#pragma once
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/limits.h"
+#include "core/text.h"
+
+namespace subak::codec {
+
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+using google::protobuf::io::CodedOutputStream;
+
+template <class T>
+concept IsId = IsSmallId<T> || std::same_as<T, JobId>;
+template <class T>
+concept IsScalar = std::integral<T> || std::is_enum_v<T> || IsId<T>;
+
+inline void put_varint(std::string& out, std::uint64_t value) {
+  std::uint8_t buffer[10];
+  const std::uint8_t* end = CodedOutputStream::WriteVarint64ToArray(value, buffer);
+  out.append(reinterpret_cast<const char*>(buffer), static_cast<std::size_t>(end - buffer));
+}
+
+inline void put_tag(std::string& out, int number, WireFormatLite::WireType type) {
+  put_varint(out, WireFormatLite::MakeTag(number, type));
+}
+
+// What a scalar is on the wire: negative numbers as 64 bits of two's complement.
+template <IsScalar T>
+std::uint64_t to_varint(const T& value) {
+  if constexpr (IsId<T>) {
+    return value.value;
+  } else if constexpr (std::signed_integral<T>) {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+  } else {
+    return static_cast<std::uint64_t>(value);
+  }
+}
+
+// False: out of range for T.
+template <IsScalar T>
+bool from_varint(std::uint64_t raw, T& value) {
+  if constexpr (IsId<T>) {
+    using Rep = decltype(value.value);
+    if (raw > std::numeric_limits<Rep>::max()) return false;
+    value = T(static_cast<Rep>(raw));
+  } else if constexpr (std::is_enum_v<T>) {
+    if (raw >= EnumText<T>::names.size()) return false;
+    value = static_cast<T>(raw);
+  } else if constexpr (std::signed_integral<T>) {
+    const auto wide = static_cast<std::int64_t>(raw);
+    value = static_cast<T>(wide);
+    return static_cast<std::int64_t>(value) == wide;
+  } else {
+    value = static_cast<T>(raw);
+    return static_cast<std::uint64_t>(value) == raw;
+  }
+  return true;
+}
+
+// Writes fields in one pass: a nested record is written behind a length of one byte, which grows if
+// that was too small.
+struct WireWriter {
+  std::string& out;
+
+  template <class T>
+  void operator()(int number, std::string_view, const T& value) {
+    if constexpr (std::same_as<T, std::string>) {
+      if (!value.empty()) put_string(number, value);
+    } else if constexpr (IsVector<T>) {
+      for (const auto& item : value) put_item(number, item);
+    } else if constexpr (std::same_as<T, double>) {
+      put_double(number, value);
+    } else if constexpr (IsScalar<T>) {
+      put_scalar(number, to_varint(value));
+    } else {
+      const std::size_t start = out.size();
+      if (put_record(number, value) == 0) out.resize(start);
+    }
+  }
+
+ private:
+  void put_scalar(int number, std::uint64_t raw) {
+    if (raw == 0) return;
+    put_tag(out, number, WireFormatLite::WIRETYPE_VARINT);
+    put_varint(out, raw);
+  }
+
+  void put_double(int number, double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    if (bits == 0) return;
+    put_tag(out, number, WireFormatLite::WIRETYPE_FIXED64);
+    std::uint8_t buffer[8];
+    CodedOutputStream::WriteLittleEndian64ToArray(bits, buffer);
+    out.append(reinterpret_cast<const char*>(buffer), sizeof buffer);
+  }
+
+  void put_string(int number, const std::string& value) {
+    put_tag(out, number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+    put_varint(out, value.size());
+    out += value;
+  }
+
+  template <class T>
+  void put_item(int number, const T& item) {
+    static_assert(!IsScalar<T> && !std::floating_point<T>, "lists of numbers would be packed");
+    if constexpr (std::same_as<T, std::string>) {
+      put_string(number, item);
+    } else {
+      put_record(number, item);
+    }
+  }
+
+  template <class T>
+  std::size_t put_record(int number, const T& value) {
+    put_tag(out, number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+    const std::size_t start = out.size();
+    out += '\0';
+    const_cast<T&>(value).fields(*this);  // fields() is written once, for readers and writers
+    const std::size_t size = out.size() - start - 1;
+    std::uint8_t buffer[10];
+    const std::uint8_t* end = CodedOutputStream::WriteVarint64ToArray(size, buffer);
+    const auto length = static_cast<std::size_t>(end - buffer);
+    out.replace(start, 1, reinterpret_cast<const char*>(buffer), length);
+    return size;
+  }
+};
+
+// Sets every number to zero: that is what an absent field means on the wire, whatever default the
+// record gives it (an account's shares are 1 until said otherwise, and 0 shares are not written).
+struct WireZero {
+  template <class T>
+  void operator()(int, std::string_view, T& value) {
+    if constexpr (IsScalar<T> || std::floating_point<T>) {
+      value = T{};
+    } else if constexpr (!std::same_as<T, std::string> && !IsVector<T>) {
+      value.fields(*this);
+    }
+  }
+};
+
+template <class T>
+void zero(T& record) {
+  WireZero visitor;
+  record.fields(visitor);
+}
+
+// Fills the one field whose tag was just read. After a failure `error` says why.
+struct WireReader {
+  CodedInputStream& in;
+  std::uint32_t tag = 0;
+  int depth = 0;
+  bool found = false;
+  const char* error = nullptr;
+  std::string_view field = {};  // that failed
+
+  template <class T>
+  void operator()(int number, std::string_view name, T& value) {
+    if (found || WireFormatLite::GetTagFieldNumber(tag) != number) return;
+    found = true;
+    if (!read(value)) {
+      if (error == nullptr) error = "is malformed";
+      if (field.empty()) field = name;
+    }
+  }
+
+  // Reads fields up to the limit that is set. The record must be zero() before.
+  template <class T>
+  bool read_record(T& record) {
+    while ((tag = in.ReadTag()) != 0) {
+      found = false;
+      record.fields(*this);
+      if (error != nullptr) return false;
+      if (!found && !WireFormatLite::SkipField(&in, tag)) return false;
+    }
+    return in.ConsumedEntireMessage();
+  }
+
+ private:
+  bool is(WireFormatLite::WireType type) {
+    if (WireFormatLite::GetTagWireType(tag) == type) return true;
+    error = "has another wire type";
+    return false;
+  }
+
+  template <class T>
+  bool read(T& value) {
+    if constexpr (std::same_as<T, std::string>) {
+      return is(WireFormatLite::WIRETYPE_LENGTH_DELIMITED) && read_string(value);
+    } else if constexpr (IsVector<T>) {
+      auto& item = value.emplace_back();
+      if constexpr (!std::same_as<typename T::value_type, std::string>) zero(item);
+      return read(item);
+    } else if constexpr (std::same_as<T, double>) {
+      std::uint64_t bits = 0;
+      if (!is(WireFormatLite::WIRETYPE_FIXED64) || !in.ReadLittleEndian64(&bits)) return false;
+      value = std::bit_cast<double>(bits);
+      return true;
+    } else if constexpr (IsScalar<T>) {
+      std::uint64_t raw = 0;
+      if (!is(WireFormatLite::WIRETYPE_VARINT) || !in.ReadVarint64(&raw)) return false;
+      if (from_varint(raw, value)) return true;
+      error = "is out of range";
+      return false;
+    } else {
+      return is(WireFormatLite::WIRETYPE_LENGTH_DELIMITED) && read_nested(value);
+    }
+  }
+
+  bool read_length(int& length) {
+    return in.ReadVarintSizeAsInt(&length) && length <= in.BytesUntilLimit();
+  }
+
+  bool read_string(std::string& value) {
+    int length = 0;
+    return read_length(length) && in.ReadString(&value, length);
+  }
+
+  template <class T>
+  bool read_nested(T& value) {
+    int length = 0;
+    if (!read_length(length)) return false;
+    if (depth == limits::kMaxFactDepth) {
+      error = "is nested too deep";
+      return false;
+    }
+    ++depth;
+    const auto outer = in.PushLimit(length);
+    const bool ok = read_record(value);
+    in.PopLimit(outer);
+    --depth;
+    found = true;  // of the outer record again
+    return ok;
+  }
+};
+
+}  // namespace subak::codec

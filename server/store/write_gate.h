@@ -1,0 +1,51 @@
+// Lets one writer in at a time, commits before background work.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+namespace subak {
+
+class WriteGate {
+ public:
+  enum class Who { kCommit, kBackground };
+
+  // Holds the gate while it lives.
+  class Turn {
+   public:
+    Turn(WriteGate& gate, Who who) : gate_(gate) { gate_.enter(who); }
+    ~Turn() { gate_.leave(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    WriteGate& gate_;
+  };
+
+ private:
+  void enter(Who who) {
+    std::unique_lock lock(mutex_);
+    if (who == Who::kCommit) {
+      ++commits_waiting_;
+      free_.wait(lock, [&] { return !taken_; });
+      --commits_waiting_;
+    } else {
+      free_.wait(lock, [&] { return !taken_ && commits_waiting_ == 0; });
+    }
+    taken_ = true;
+  }
+  void leave() {
+    {
+      const std::lock_guard lock(mutex_);
+      taken_ = false;
+    }
+    free_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable free_;
+  int commits_waiting_ = 0;
+  bool taken_ = false;
+};
+
+}  // namespace subak
