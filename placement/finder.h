@@ -59,6 +59,11 @@ class Finder {
     std::int64_t pods = 0;
     std::int64_t weight = 0;
   };
+  struct Exclusive {  // an unused domain that an exclusive gang could have for itself
+    FitKey key{};
+    NodeIndex node = 0;
+    GpuMask mask = 0;  // 0: the node's whole clique
+  };
   struct CapDomain {
     FitKey key{};
     std::int64_t pods = 0;
@@ -81,14 +86,17 @@ class Finder {
   bool place_all(const Runs& runs, NodeIndex i, GpuMask allowed);
   void undo_to(std::size_t mark);
   bool enough(const Runs& runs) const;
+  // Calls fn(node) over the area, or the whole cluster, until it returns true.
   template <class F>
   void each_node(Area area, F&& fn) {
     if (area != nullptr) {
-      for (const NodeIndex i : *area) fn(i);
-    } else {
-      for (NodeIndex i = 0; i < impl_.nodes.size(); ++i) {
-        if (impl_.nodes[i]) fn(i);
+      for (const NodeIndex i : *area) {
+        if (fn(i)) return;
       }
+      return;
+    }
+    for (NodeIndex i = 0; i < impl_.nodes.size(); ++i) {
+      if (impl_.nodes[i] && fn(i)) return;
     }
   }
 
@@ -103,6 +111,7 @@ class Finder {
   bool in_rack(const Runs& runs);
   bool exclusively(const Runs& runs);
   bool unused(NodeIndex i, GpuMask gpus) const;
+  void exclusive_candidates(const Run& run, NodeIndex i, std::vector<Exclusive>& out) const;
   bool inside(Area area, const Runs& runs);
 
   // finder_spread.cc: one run over as few domains and nodes as possible.

@@ -116,22 +116,25 @@ bool Finder::on_one_node(const Runs& runs, Area area) {
   NodeIndex best = 0;
   FitKey best_key{};
   each_node(area, [&](NodeIndex i) {
-    if (!eligible(*runs[0].pods, i)) return;
-    if (!fits_all(runs, i, kAllGpus)) return;
+    if (!eligible(*runs[0].pods, i) || !fits_all(runs, i, kAllGpus)) return false;
     const FitKey key = node_key(*runs[0].pods, i);
     if (best == 0 || key < best_key) best = i, best_key = key;
+    return world_ == World::kEmpty;  // any will do
   });
   return best != 0 && place_all(runs, best, kAllGpus);
 }
 
 bool Finder::in_inner_domain(const Runs& runs) {
-  if (impl_.split_nodes == 0) return false;
+  const bool whole = std::all_of(runs.begin(), runs.end(), [](const Run& r) {
+    return r.pods->shape->kind == GpuKind::kWhole;
+  });
+  if (impl_.split_nodes == 0 || !whole) return false;
   NodeIndex best = 0;
   GpuMask best_mask = 0;
   FitKey best_key{};
   each_node(nullptr, [&](NodeIndex i) {
     const NodeSpec& spec = node(i).spec;
-    if (inner_domains(spec) <= 1 || !eligible(*runs[0].pods, i)) return;
+    if (inner_domains(spec) <= 1 || !eligible(*runs[0].pods, i)) return false;
     for (std::int64_t d = 0; d < inner_domains(spec); ++d) {
       const GpuMask mask = inner_domain_mask(spec, d);
       const std::int64_t free = std::popcount(room(i).whole & mask);
@@ -139,6 +142,7 @@ bool Finder::in_inner_domain(const Runs& runs) {
       if (best != 0 && best_key <= key) continue;
       if (fits_all(runs, i, mask)) best = i, best_mask = mask, best_key = key;
     }
+    return best != 0 && world_ == World::kEmpty;
   });
   return best != 0 && place_all(runs, best, best_mask);
 }
@@ -209,45 +213,44 @@ bool Finder::unused(NodeIndex i, GpuMask gpus) const {
   return impl_.domains[n.domain]->kept == 0;
 }
 
-bool Finder::exclusively(const Runs& runs) {
-  struct Candidate {
-    FitKey key;
-    NodeIndex node;
-    GpuMask mask;  // 0: the whole clique
-  };
-  std::vector<Candidate> order;
-  each_node(nullptr, [&](NodeIndex i) {
-    if (!eligible(*runs[0].pods, i)) return;
-    const NodeState& n = node(i);
-    const auto& members = impl_.domains[n.domain]->members;
-    switch (impl_.exclusive_level(shape_, runs[0].rank, n)) {
-      case Fleet::Impl::Level::kInner:
-        for (std::int64_t d = 0; d < inner_domains(n.spec); ++d) {
-          const GpuMask mask = inner_domain_mask(n.spec, d);
-          if (unused(i, mask)) order.push_back({{std::popcount(mask), i, d, 0, 0}, i, mask});
-        }
-        break;
-      case Fleet::Impl::Level::kNode:
-        if (unused(i, kAllGpus)) order.push_back({{n.spec.gpus, i, 0, 0, 0}, i, kAllGpus});
-        break;
-      case Fleet::Impl::Level::kClique:
-        if (i == members.front() ||
-            !eligible(*runs[0].pods, members.front())) {  // once per clique, mostly
-          std::int64_t gpus = 0;
-          for (const NodeIndex m : members) gpus += node(m).spec.gpus;
-          order.push_back({{gpus, members.front(), n.domain, 0, 0}, i, 0});
-        }
-        break;
+void Finder::exclusive_candidates(const Run& run, NodeIndex i, std::vector<Exclusive>& out) const {
+  const NodeState& n = node(i);
+  switch (impl_.exclusive_level(shape_, run.rank, n)) {
+    case Fleet::Impl::Level::kInner:
+      for (std::int64_t d = 0; d < inner_domains(n.spec); ++d) {
+        const GpuMask mask = inner_domain_mask(n.spec, d);
+        if (unused(i, mask)) out.push_back({{std::popcount(mask), i, d, 0, 0}, i, mask});
+      }
+      break;
+    case Fleet::Impl::Level::kNode:
+      if (unused(i, kAllGpus)) out.push_back({{n.spec.gpus, i, 0, 0, 0}, i, kAllGpus});
+      break;
+    case Fleet::Impl::Level::kClique: {
+      const auto& members = impl_.domains[n.domain]->members;
+      std::int64_t gpus = 0;
+      for (const NodeIndex m : members) {
+        if (!unused(m, kAllGpus)) return;
+        gpus += node(m).spec.gpus;
+      }
+      out.push_back({{gpus, members.front(), n.domain, 0, 0}, i, 0});
     }
+  }
+}
+
+bool Finder::exclusively(const Runs& runs) {
+  std::vector<Exclusive> order;
+  each_node(nullptr, [&](NodeIndex i) {
+    if (!eligible(*runs[0].pods, i)) return false;
+    const bool clique_seen = !order.empty() && order.back().mask == 0 &&
+                             node(order.back().node).domain == node(i).domain;
+    if (!clique_seen) exclusive_candidates(runs[0], i, order);
+    return false;
   });
   std::sort(order.begin(), order.end(),
-            [](const Candidate& a, const Candidate& b) { return a.key < b.key; });
-  return std::any_of(order.begin(), order.end(), [&](const Candidate& c) {
+            [](const Exclusive& a, const Exclusive& b) { return a.key < b.key; });
+  return std::any_of(order.begin(), order.end(), [&](const Exclusive& c) {
     if (c.mask != 0) return fits_all(runs, c.node, c.mask) && place_all(runs, c.node, c.mask);
-    const auto& members = impl_.domains[node(c.node).domain]->members;
-    return std::all_of(members.begin(), members.end(),
-                       [&](NodeIndex m) { return unused(m, kAllGpus); }) &&
-           inside(&members, runs);
+    return inside(&impl_.domains[node(c.node).domain]->members, runs);
   });
 }
 

@@ -12,9 +12,10 @@ bool Finder::spread(const Run& run, Area area) {
   std::int64_t sum = 0;
   const auto consider = [&](NodeIndex i) {
     const std::int64_t c = cap(run, i, kAllGpus, run.count);
-    if (c <= 0) return;
+    if (c <= 0) return false;
     sum += c;
     caps.push_back({i, node(i).domain, c, weight(*run.pods, i)});
+    return world_ == World::kEmpty && sum >= run.count;
   };
   if (indexed(run, area)) {
     const Filter& f = *run.pods->filter;

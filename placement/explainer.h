@@ -1,0 +1,77 @@
+// Collects every reason why a gang has no place, as data. It walks the nodes several times: slow
+// beside a search, so callers ask it for a shape, not for each job. Private to placement.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/reason.h"
+#include "placement/finder.h"
+
+namespace subak {
+
+class Explainer {
+ public:
+  // Filters of the shape are up to date, and find() has just failed.
+  Explainer(Fleet::Impl& impl, const Shape& shape, JobId owner, bool fits_empty_fleet);
+  std::vector<Reason> run();
+
+ private:
+  struct Demand {
+    const Pods* pods = nullptr;
+    MilliGpu need = 0;  // of all these pods, at the cheapest matching node
+    MilliGpu free = 0;  // on open nodes that are not kept for others
+  };
+
+  // explain.cc: structural reasons.
+  void no_matching(const Pods& p);
+  void no_slices(const Pods& p);
+  void exceeds_fleet();
+  void conditions(const Pods& p);
+  void reserved();
+  Reason& add(ReasonToken token, std::string subject, std::int64_t need, std::int64_t have,
+              std::string detail);
+
+  // explain_capacity.cc: what is free, and what is in the way.
+  void measure(Demand& d) const;
+  void wrong_slices(const Demand& d);
+  void capacity(const Demand& d);
+  bool enough_gpus() const;
+  void together();
+  void node_resources();
+  void lacking(const std::string& resource);
+  bool works(Ignore ignore) const;
+  bool works_anywhere() const;
+  std::vector<std::string> holders(const Pods& p) const;
+
+  template <class F>
+  void each(F&& fn) const {
+    for (NodeIndex i = 0; i < impl_.nodes.size(); ++i) {
+      const auto& n = impl_.nodes[i];
+      if (n && n->present && n->cluster == shape_.cluster) fn(i, *n);
+    }
+  }
+  static bool matches(const Pods& p, NodeIndex i) { return p.filter->matches[i]; }
+  static bool open(const Pods& p, NodeIndex i) { return p.filter->free[i] >= 0; }
+  bool kept_for_other(const NodeState& n) const { return n.earmark && n.earmark != owner_; }
+
+  Fleet::Impl& impl_;
+  const Shape& shape_;
+  JobId owner_;
+  bool fits_empty_;
+  std::vector<Demand> demands_;
+  std::vector<Reason> reasons_;
+};
+
+inline constexpr std::size_t kMaxBlockers = 8;
+inline constexpr Ignore kOnlyGpus{true, true, true, true, true};
+
+// "2", "0.125": milli-GPU for a person.
+std::string gpus_text(MilliGpu milli);
+// The product, or the profile, that the pod asks for.
+std::string kind_text(const PodShape& pod);
+// What the node has free for such pods, whatever else it lacks.
+MilliGpu free_for(const PodShape& pod, const NodeState& node);
+
+}  // namespace subak
