@@ -170,6 +170,10 @@ class AccountTree {
                       const DecayedMeter::State& surplus, const DecayedMeter::State& adjustment,
                       GpuTime usage_total, TimeMs usage_as_of);
 
+  // Another half-life: every decayed meter and adjustment starts anew from zero at `now`, at its
+  // present rate (restore_meters() may then give it what a reader computed). Undecayed usage stays.
+  void restart_meters(DurationMs half_life_ms, TimeMs now);
+
   // Bumped by every structural edit (shares, quota, limit, hold, children).
   std::uint64_t structure_version() const { return structure_version_; }
   void check_invariants() const;

@@ -159,6 +159,18 @@ void AccountTree::restore_meters(AccountId id, const DecayedMeter::State& usage,
   node.usage_as_of = usage_as_of;
 }
 
+void AccountTree::restart_meters(DurationMs half_life_ms, TimeMs now) {
+  clock_ = DecayClock(half_life_ms);
+  const DecayInstant instant = clock_.at(now);
+  for (AccountNode& node : nodes_) {
+    node.usage = node.surplus = node.adjustment = DecayedMeter();
+    if (!node.id || node.removed) continue;
+    node.usage.change_rate(clock_, node.alloc(), instant);
+    refresh_surplus(node, instant);
+  }
+  ++structure_version_;
+}
+
 void AccountTree::check_invariants() const {
   std::size_t live = 0;
   for (const AccountNode& node : nodes_) {

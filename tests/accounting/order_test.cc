@@ -89,6 +89,16 @@ TEST(Targets, AnOnlyChildHasEverything) {
   EXPECT_EQ(with_nobody[1], 0);
 }
 
+TEST(Targets, ThoseWithoutSharesDoNotCount) {
+  const std::vector two{sibling(2, 1, 0, 50.5), sibling(3, 1, 0, 49.5)};
+  auto three = two;
+  three.push_back(sibling(4, 0, 0, 1000));
+  const auto want = targets({}, two), got = targets({}, three);
+  EXPECT_EQ(got[0], want[0]);
+  EXPECT_EQ(got[1], want[1]);
+  EXPECT_EQ(got[2], 0);
+}
+
 TEST(TargetShare, LeastAllocationPerTargetComesFirst) {
   // Targets 0.25 and 0.75 (clamped as above): 100/0.25 = 400 against 250/0.75 = 333.
   const std::vector siblings{sibling(2, 1, 100, 51), sibling(3, 1, 250, 49)};

@@ -177,6 +177,24 @@ TEST_F(TreeAllocTest, MetersRestoreOverReplayedHolds) {
   }
 }
 
+TEST_F(TreeAllocTest, AnotherHalfLifeStartsTheMetersAnew) {
+  set_quota(a, {{any, 3000}});
+  tree.hold(ana, h100, 8000, now);
+  tree.hold(b, h100, 1000, now);
+  now += kDayMs;
+  tree.release(b, h100, 1000, false, now);
+  const auto version = tree.structure_version();
+  tree.restart_meters(kHourMs, now);
+  EXPECT_GT(tree.structure_version(), version);
+  tree.check_invariants();
+  EXPECT_EQ(tree.usage(b, now + kHourMs), 0);
+  EXPECT_EQ(tree.usage(a, now), 0);
+  const double full = 8000 * tree.clock().mean_life_ms();
+  EXPECT_NEAR(tree.usage(ml, now + kHourMs) / full, 0.5, 1e-14);
+  EXPECT_NEAR(tree.surplus(a, now + kHourMs) / full, 5.0 / 16, 1e-14);
+  EXPECT_EQ(tree.usage_undecayed(ml, now + 5), GpuTime::of(9000, kDayMs) + GpuTime::of(8000, 5));
+}
+
 using TreeAllocDeathTest = TreeAllocTest;
 TEST_F(TreeAllocDeathTest, MoreReleasedThanHeld) {
   tree.hold(ana, h100, 1000, now);
