@@ -61,8 +61,11 @@ inline constexpr std::size_t kLedgerAuditPageRows = 10'000;
 // Webhook.
 inline constexpr std::size_t kMaxReviewBytes = 3u << 20;  // kube-apiserver's own body limit
 inline constexpr std::size_t kMaxHttpHeaderBytes = 32u << 10;
+inline constexpr std::size_t kMaxHttpDrainBytes = 64u << 20;  // a longer body closes the connection
 inline constexpr DurationMs kHttpIdleMs = 90'000;
 inline constexpr DurationMs kHttpReadMs = 10'000;
+inline constexpr DurationMs kHttpAnswerMs = 5'000;     // of the metrics port: then 503
+inline constexpr DurationMs kStopMs = 20'000;          // a stop that takes longer ends the process
 inline constexpr std::size_t kMaxHttpConnections = 4096;
 
 // Idempotency: a request id is remembered for this long, and at most this many of them.

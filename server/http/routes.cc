@@ -1,6 +1,8 @@
 #include "server/http/routes.h"
 
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <utility>
 
 namespace subak {
@@ -8,17 +10,14 @@ namespace {
 
 constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 
-HttpReply refused(int status, std::string why) {
-  HttpReply reply;
-  reply.status = status;
-  reply.body = std::move(why) + "\n";
-  return reply;
+HttpResponse plain(int status, std::string_view text) {
+  return {status, "text/plain; charset=utf-8", std::string(text) + "\n"};
 }
 
 }  // namespace
 
 void HttpRoutes::handle(std::string_view method, std::string_view target, HttpDone done) const {
-  if (method != "GET" && method != "HEAD") return done(refused(405, "only GET and HEAD"));
+  if (method != "GET" && method != "HEAD") return done(plain(405, "only GET and HEAD"));
   const std::string_view path = target.substr(0, target.find('?'));
   if (path == "/metrics") return metrics(std::move(done));
   if (path == "/healthz") return done(healthz());
@@ -27,16 +26,17 @@ void HttpRoutes::handle(std::string_view method, std::string_view target, HttpDo
   if (path == "/") {
     return done({200, "text/html; charset=utf-8", console_page(sources_.state().version)});
   }
-  done(refused(404, "not found; there are /, /metrics, /healthz, /readyz and /api/summary"));
+  done(plain(404, "not found; there are /, /metrics, /healthz, /readyz and /api/summary"));
 }
 
-// The engine's half is written by the follower's thread. Where it refuses, the page is short and says
-// so, instead of no page at all: what is wrong is then on it.
+// The engine's half is written by the follower's thread. Where it refuses, the page is short and
+// says so, instead of no page at all: what is wrong is then on it.
 void HttpRoutes::metrics(HttpDone done) const {
   metrics::Exposition page;
   metrics::write_shell(page, sources_.state(), *sources_.events);
   const auto finish = [done = std::move(done)](metrics::Exposition& out, bool whole) {
-    out.gauge("scrape_complete", "0 if the reading side refused, so that its families are missing.");
+    out.gauge("scrape_complete",
+              "0 if the reading side refused, so that its families are missing.");
     out.sample({}, whole ? 1 : 0);
     done({200, std::string(kMetricsType), out.take()});
   };
@@ -56,21 +56,35 @@ void HttpRoutes::summary(HttpDone done) const {
   const bool queued = sources_.read([done, wall, version](const Engine& engine) {
     done({200, "application/json", summary_json(engine, std::max(wall, engine.now()), version)});
   });
-  if (!queued) done(refused(503, "the reading side is busy or stopping; try again"));
+  if (!queued) done(plain(503, "the reading side is busy or stopping; try again"));
 }
 
-HttpReply HttpRoutes::healthz() const {
-  if (sources_.state().stalled) return refused(503, "the loop has work and makes no progress");
-  return {200, HttpReply().content_type, "ok\n"};
+HttpResponse HttpRoutes::healthz() const {
+  if (sources_.state().stalled) return plain(503, "the loop has work and makes no progress");
+  return plain(200, "ok");
 }
 
-HttpReply HttpRoutes::readyz() const {
+HttpResponse HttpRoutes::readyz() const {
   const metrics::ShellState state = sources_.state();
-  if (!state.view) return refused(503, "recovering");
-  if (state.runtime.failed) return refused(503, "the store failed; the process ends");
-  if (state.stalled) return refused(503, "the loop has work and makes no progress");
-  if (state.follower.failed) return refused(503, "the reading side failed");
-  return {200, HttpReply().content_type, "ok\n"};
+  if (!state.view) return plain(503, "recovering");
+  if (state.runtime.failed) return plain(503, "the store failed; the process ends");
+  if (state.stalled) return plain(503, "the loop has work and makes no progress");
+  if (state.follower.failed) return plain(503, "the reading side failed");
+  return plain(200, "ok");
+}
+
+HttpHandler http_handler(const HttpRoutes& routes) {
+  return [&routes](const HttpRequest& request) {
+    const auto answer = std::make_shared<std::promise<HttpResponse>>();
+    std::future<HttpResponse> future = answer->get_future();
+    routes.handle(request.method, request.target,
+                  [answer](HttpResponse response) { answer->set_value(std::move(response)); });
+    if (future.wait_for(std::chrono::milliseconds(limits::kHttpAnswerMs)) !=
+        std::future_status::ready) {
+      return plain(503, "the reading side is busy; try again");
+    }
+    return future.get();
+  };
 }
 
 }  // namespace subak

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "admission/listener.h"
 #include "engine/engine.h"
 #include "server/metrics/page.h"
 #include "server/runtime/follower.h"
@@ -15,12 +16,7 @@
 
 namespace subak {
 
-struct HttpReply {
-  int status = 200;
-  std::string content_type = "text/plain; charset=utf-8";
-  std::string body;
-};
-using HttpDone = std::function<void(HttpReply)>;
+using HttpDone = std::function<void(HttpResponse)>;
 
 // What the routes read. Every function may be called by any thread and does not block.
 struct HttpSources {
@@ -35,18 +31,22 @@ struct HttpSources {
 class HttpRoutes {
  public:
   explicit HttpRoutes(HttpSources sources) : sources_(std::move(sources)) {}
-  // Calls `done` exactly once: at once, or later on the follower's thread. `target` may have a query,
-  // which is ignored. Only GET and HEAD.
+  // Calls `done` exactly once: at once, or later on the follower's thread. `target` may have a
+  // query, which is ignored. Only GET and HEAD.
   void handle(std::string_view method, std::string_view target, HttpDone done) const;
 
  private:
   void metrics(HttpDone done) const;
   void summary(HttpDone done) const;
-  HttpReply healthz() const;
-  HttpReply readyz() const;
+  HttpResponse healthz() const;
+  HttpResponse readyz() const;
 
   HttpSources sources_;
 };
+
+// For a listener of its own: a call waits for the follower, at most limits::kHttpAnswerMs, then
+// 503.
+HttpHandler http_handler(const HttpRoutes& routes);
 
 // The console page: static HTML that reads /api/summary.
 std::string console_page(std::string_view version);

@@ -22,7 +22,8 @@ double gpu_seconds(GpuTime time) {
 }
 
 void write_limits(Exposition& out, const std::vector<AccountRow>& rows, bool users) {
-  out.gauge("account_limit_milligpu", "Most at once, of a product or of any (gpu); none if unlimited.");
+  out.gauge("account_limit_milligpu",
+            "Most at once, of a product or of any (gpu); none if unlimited.");
   for (const AccountRow& row : rows) {
     if (!shown(row, users)) continue;
     for (const ProductAmount& limit : row.spec.limit) {

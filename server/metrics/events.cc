@@ -39,13 +39,16 @@ JobsToLookUp Events::durable(const Released& batch) {
   return jobs;
 }
 
-void Events::look_up(const JobsToLookUp& jobs, const Engine& engine) {
+void Events::look_up(const JobsToLookUp& jobs, const Engine* engine) {
+  const auto find = [engine](JobId id) {
+    return engine ? engine->job(id, false) : std::optional<JobRow>();
+  };
   for (const JobId id : jobs.reserved) {
-    const std::optional<JobRow> row = engine.job(id, false);
+    const std::optional<JobRow> row = find(id);
     placements.add(row ? enum_name(row->request.topology) : "unknown");
   }
   for (const JobId id : jobs.started) {
-    const std::optional<JobRow> row = engine.job(id, false);
+    const std::optional<JobRow> row = find(id);
     if (!row || row->started_ms < row->submit_ms) continue;
     wait_ms[class_of(row->priority)].observe(row->started_ms - row->submit_ms);
   }

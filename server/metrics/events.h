@@ -1,6 +1,6 @@
-// What happened since the start: counters and histograms that no state holds. The edges and the runtime
-// report, /metrics reads.
-// Threads: every function may be called by any thread and never blocks for long.
+// What happened since the start: counters and histograms that no state holds. The edges and the
+// runtime report, /metrics reads. Threads: every function may be called by any thread and never
+// blocks for long.
 #pragma once
 
 #include <array>
@@ -46,10 +46,11 @@ struct JobsToLookUp {
 
 struct Events {
   // --- reported by the runtime -------------------------------------------------------------------
-  // On the loop's thread. What it returns goes to look_up() on a thread that may read an engine which
-  // has seen the batch.
+  // On the loop's thread. What it returns goes to look_up() on a thread that may read an engine
+  // which has seen the batch.
   JobsToLookUp durable(const Released& batch);
-  void look_up(const JobsToLookUp& jobs, const Engine& engine);
+  // No engine: nobody could be asked; the placements still count.
+  void look_up(const JobsToLookUp& jobs, const Engine* engine);
   void input(const Input& input);
   void pass(std::int64_t us) { pass_us.observe(us); }
   // --- reported by the webhook -------------------------------------------------------------------
@@ -59,8 +60,8 @@ struct Events {
   Histogram admission_us{{10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10'000, 100'000}, 1'000'000};
   Histogram pass_us{{10, 50, 100, 500, 1000, 5000, 10'000, 50'000, 100'000, 500'000, 1'000'000},
                     1'000'000};
-  Histogram commit_us{
-      {100, 200, 500, 1000, 2000, 5000, 10'000, 20'000, 50'000, 100'000, 1'000'000}, 1'000'000};
+  Histogram commit_us{{100, 200, 500, 1000, 2000, 5000, 10'000, 20'000, 50'000, 100'000, 1'000'000},
+                      1'000'000};
   Histogram batch_facts{{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000}, 1};
   std::array<Histogram, kClasses.size()> wait_ms{wait_histogram(), wait_histogram(),
                                                  wait_histogram()};

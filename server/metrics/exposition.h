@@ -1,6 +1,6 @@
-// Writes the Prometheus text format, version 0.0.4. Hand-written because a page has several series per
-// account: rendering 100,000 series this way takes a tenth of the time of a registry of objects.
-// Threads: none; one per page.
+// Writes the Prometheus text format, version 0.0.4. Hand-written because a page has several series
+// per account: rendering 100,000 series this way takes a tenth of the time of a registry of
+// objects. Threads: none; one per page.
 #pragma once
 
 #include <concepts>
@@ -21,8 +21,8 @@ using MetricLabels = std::initializer_list<MetricLabel>;
 
 class Exposition {
  public:
-  // Begins a family; its samples follow until the next one. `name` without the prefix subak_. `help` in
-  // one line.
+  // Begins a family; its samples follow until the next one. `name` without the prefix subak_.
+  // `help` in one line.
   void counter(std::string_view name, std::string_view help) { family(name, "counter", help); }
   void gauge(std::string_view name, std::string_view help) { family(name, "gauge", help); }
   void histogram(std::string_view name, std::string_view help) { family(name, "histogram", help); }

@@ -51,7 +51,8 @@ void write_fleet(Exposition& out, const Engine& engine, TimeMs now) {
   out.gauge("bill_residual_gpu_seconds",
             "GPU time of all nodes that no payer explains, summed without sign; must be 0.");
   const GpuTime residual = engine.residual(now);
-  out.sample({}, static_cast<double>(residual.raw()) / static_cast<double>(GpuTime::kRawPerGpuSecond));
+  out.sample({},
+             static_cast<double>(residual.raw()) / static_cast<double>(GpuTime::kRawPerGpuSecond));
 }
 
 }  // namespace subak::metrics

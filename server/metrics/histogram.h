@@ -1,5 +1,6 @@
 // A histogram with fixed bounds. Integers inside, so that observing is a few nanoseconds and exact.
-// Threads: any; a snapshot may be one observation torn (count and sum are read one after the other).
+// Threads: any; a snapshot may be one observation torn (count and sum are read one after the
+// other).
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Recomputes the balances from the ledger's rows, again and again: the difference, the drift, must be
-// zero. A reader of its own and the follower's copy of the balances: the loop notices nothing.
+// Recomputes the balances from the ledger's rows, again and again: the difference, the drift, must
+// be zero. A reader of its own and the follower's copy of the balances: the loop notices nothing.
 #pragma once
 
 #include <atomic>
@@ -28,8 +28,8 @@ struct Balances {
 Result<std::optional<std::int64_t>> measure_drift(const Balances& kept, StoreReader& reader,
                                                   const std::atomic<bool>& stop);
 
-// The thread that does it: at the start, and then so rarely that it takes at most a fiftieth of a core.
-// Logs a drift that is not zero as an error.
+// The thread that does it: at the start, and then so rarely that it takes at most a fiftieth of a
+// core. Logs a drift that is not zero as an error.
 class LedgerAudit {
  public:
   // All three outlive the audit.

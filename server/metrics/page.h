@@ -1,9 +1,8 @@
-// The page at /metrics. Two halves: what the View and the counters say, on the caller's thread, and what
-// only an engine knows (a row per account, domains, slices, the bill), on the follower's. The names are
-// the contract of the dashboards; docs/operations.md lists them.
-// Label sets are bounded: accounts, clusters, products and profiles as configured, the rest from closed
-// vocabularies. Users have series of their own only if asked for.
-// Threads: pure functions.
+// The page at /metrics. Two halves: what the View and the counters say, on the caller's thread, and
+// what only an engine knows (a row per account, domains, slices, the bill), on the follower's. The
+// names are the contract of the dashboards; docs/operations.md lists them. Label sets are bounded:
+// accounts, clusters, products and profiles as configured, the rest from closed vocabularies. Users
+// have series of their own only if asked for. Threads: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +35,8 @@ void write_shell(Exposition& out, const ShellState& state, const Events& events)
 void write_engine(Exposition& out, const Engine& engine, TimeMs now, bool users);
 
 // Parts of the above.
-void write_state(Exposition& out, const ShellState& state);            // jobs, clusters, GPUs, health
-void write_events(Exposition& out, const Events& events);              // counters and histograms
+void write_state(Exposition& out, const ShellState& state);  // jobs, clusters, GPUs, health
+void write_events(Exposition& out, const Events& events);    // counters and histograms
 void write_accounts(Exposition& out, const Engine& engine, TimeMs now, bool users);
 void write_fleet(Exposition& out, const Engine& engine, TimeMs now);
 

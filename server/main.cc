@@ -1,0 +1,83 @@
+// subakd: reads what it is told, starts the service, waits for a signal.
+// Exit codes: 0 stopped as asked, 1 the start was refused, 3 a commit failed or a stop took too
+// long.
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "core/limits.h"
+#include "server/config/config.h"
+#include "server/log/log.h"
+#include "server/service/service.h"
+
+namespace {
+
+constexpr int kRefused = 1;
+constexpr int kFailed = 3;
+
+// Every thread inherits the mask, so signals come to wait_for_end() only.
+sigset_t block_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, signal);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return set;
+}
+
+int wait_for_end(const sigset_t& set, subak::Service& service) {
+  for (;;) {
+    int signal = 0;
+    if (sigwait(&set, &signal) != 0) continue;
+    if (signal != SIGHUP) return signal;
+    if (const auto error = service.reload()) {
+      subak::log::error("tokens not read again", {{"error", error->message()}});
+    } else {
+      subak::log::info("tokens read again");
+    }
+  }
+}
+
+// After a failed commit nothing may be shown any more: no destructors, no answers.
+void end_now(const subak::Error&) { std::_Exit(kFailed); }
+
+void end_slow_stop(int) { _exit(kFailed); }
+
+int refuse(const std::string& why) {
+  std::cerr << "subakd: " << why << '\n';
+  return kRefused;
+}
+
+int serve(const subak::Config& config) {
+  const sigset_t signals = block_signals();
+  subak::Service service(config, end_now);
+  if (const auto error = service.start()) return refuse(error->message());
+  std::cout << service.ports().text() << std::endl;
+  const int signal = wait_for_end(signals, service);
+  subak::log::info("stopping", {{"signal", signal}});
+  std::signal(SIGALRM, end_slow_stop);
+  alarm(static_cast<unsigned>(subak::limits::kStopMs / subak::kSecondMs));
+  service.stop();
+  subak::log::info("stopped");
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  auto asked = subak::read_start(argc, argv, std::cout);
+  if (const auto* error = std::get_if<subak::StartError>(&asked)) return refuse(error->text);
+  const auto& start = std::get<subak::StartRequest>(asked);
+  if (start.done) return EXIT_SUCCESS;
+  if (start.check_only) {
+    std::cout << "subakd: the configuration is good\n";
+    return EXIT_SUCCESS;
+  }
+  subak::log::set_level(start.config.log_level);
+  return serve(start.config);
+}

@@ -1,0 +1,35 @@
+#include "server/service/files.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace subak {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<Error> make_private(const fs::path& folder) {
+  std::error_code ignored;
+  if (folder.empty() || fs::is_directory(folder, ignored)) return std::nullopt;
+  if (auto error = make_private(folder.parent_path())) return error;
+  if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return std::nullopt;
+  return Error{ErrorCode::kPrecondition, "state", folder.string(),
+               std::string("cannot make this folder: ") + std::strerror(errno)};
+}
+
+}  // namespace
+
+std::optional<Error> make_state_folder(const std::string& state) {
+  return make_private(fs::path(state).parent_path());
+}
+
+std::string certificate_folder(const std::string& state) {
+  return (fs::path(state).parent_path() / "tls").string();
+}
+
+std::string input_trace_file(const std::string& state) { return state + ".inputs"; }
+
+}  // namespace subak

@@ -1,0 +1,17 @@
+// The files beside the store. Private to server/service.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/error.h"
+
+namespace subak {
+
+// Makes the folder of `state` (and those above it) with mode 0700 if it is missing.
+std::optional<Error> make_state_folder(const std::string& state);
+// The folder of the self-signed certificates and the first file of the input trace.
+std::string certificate_folder(const std::string& state);
+std::string input_trace_file(const std::string& state);
+
+}  // namespace subak

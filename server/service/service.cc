@@ -1,0 +1,242 @@
+#include "server/service/service.h"
+
+#include <atomic>
+#include <utility>
+
+#include "admission/certificates.h"
+#include "admission/listener.h"
+#include "admission/webhook.h"
+#include "core/limits.h"
+#include "server/api/api.h"
+#include "server/http/routes.h"
+#include "server/log/log.h"
+#include "server/metrics/events.h"
+#include "server/metrics/ledger_audit.h"
+#include "server/runtime/clock.h"
+#include "server/runtime/follower.h"
+#include "server/runtime/input_trace.h"
+#include "server/runtime/watchdog.h"
+#include "server/service/configure.h"
+#include "server/service/files.h"
+#include "server/store/sqlite_store.h"
+
+namespace subak {
+namespace {
+
+constexpr DurationMs kCallGraceMs = 2 * kSecondMs;  // of unary gRPC calls under way at a stop
+
+}  // namespace
+
+std::string ServicePorts::text() const {
+  return "subakd ready webhook=" + webhook.text() + " grpc=" + grpc.text() + " http=" + http.text();
+}
+
+// Members in the order in which they are made; destroyed the other way round.
+struct Service::Impl {
+  Impl(Config c, std::function<void(const Error&)> f) : config(std::move(c)), fatal(std::move(f)) {}
+
+  std::optional<Error> start();
+  std::optional<Error> start_http();
+  std::optional<Error> open_state();
+  void make_runtime();
+  std::optional<Error> start_webhook();
+  Result<std::shared_ptr<CertificateStore>> open_certificates();
+  void stop();
+  // On the loop's thread, for each durable batch.
+  void released(const Released& batch);
+  metrics::ShellState shell_state() const;
+
+  Config config;
+  std::function<void(const Error&)> fatal;
+  SystemClock clock;
+  metrics::Events events;
+  std::unique_ptr<Store> store;
+  std::unique_ptr<InputTrace> trace;
+  std::unique_ptr<Follower> follower;
+  std::unique_ptr<Runtime> runtime;
+  std::unique_ptr<ApiServer> api;
+  std::unique_ptr<Watchdog> watchdog;
+  std::unique_ptr<metrics::LedgerAudit> audit;
+  std::unique_ptr<Webhook> hook;
+  std::unique_ptr<Listener> webhook;
+  std::unique_ptr<HttpRoutes> routes;
+  std::unique_ptr<Listener> http;
+  std::atomic<bool> recovered{false};  // the parts above may be asked
+};
+
+std::optional<Error> Service::Impl::start_http() {
+  HttpSources sources;
+  sources.state = [this] { return shell_state(); };
+  sources.read = [this](std::function<void(const Engine&)> fn) {
+    return recovered && follower->read(std::move(fn));
+  };
+  sources.events = &events;
+  sources.clock = &clock;
+  sources.user_metrics = config.user_metrics;
+  routes = std::make_unique<HttpRoutes>(std::move(sources));
+  ListenerOptions options;
+  options.host = config.listen_http.host;
+  options.port = config.listen_http.port;
+  options.threads = 2;  // health answers while a scrape waits
+  http = std::make_unique<Listener>(options, http_handler(*routes));
+  return http->start();
+}
+
+std::optional<Error> Service::Impl::open_state() {
+  if (auto error = make_state_folder(config.state)) return error;
+  Result<std::unique_ptr<Store>> opened = open_sqlite_store({config.state, true});
+  if (!opened) return opened.error();
+  store = std::move(opened).value();
+  trace = std::make_unique<InputTrace>(input_trace_file(config.state));
+  return std::nullopt;
+}
+
+void Service::Impl::make_runtime() {
+  follower = std::make_unique<Follower>(FollowerOptions{}, *store);
+  RuntimeOptions options;
+  options.on_durable = [this](const Released& batch) { released(batch); };
+  options.record = [this](const Input& input) {
+    trace->append(input);
+    events.input(input);
+  };
+  options.on_pass = [this](std::int64_t us) {
+    events.pass(us);
+    api->on_pass(us);
+  };
+  options.fatal = fatal;
+  runtime = std::make_unique<Runtime>(std::move(options), *store, clock);
+  ApiOptions api_options;
+  api_options.address = config.listen_grpc.text();
+  api_options.tls_cert = config.tls_cert;
+  api_options.tls_key = config.tls_key;
+  api_options.token_file = config.tokens;
+  api_options.version = kVersion;
+  api_options.default_mode = config.mode.value_or(Mode::kObserve);
+  api_options.on_denied = [](const ApiDenial& denial) {
+    log::warn("call denied", {{"actor", denial.actor},
+                              {"peer", denial.peer},
+                              {"method", denial.method},
+                              {"subject", denial.subject}});
+  };
+  api = std::make_unique<ApiServer>(std::move(api_options),
+                                    ApiDeps{*runtime, *follower, *store, clock});
+}
+
+Result<std::shared_ptr<CertificateStore>> Service::Impl::open_certificates() {
+  CertificateFiles files{config.tls_cert, config.tls_key, ""};
+  if (files.cert.empty()) {
+    Result<CertificateFiles> made = ensure_self_signed(
+        certificate_folder(config.state), {config.listen_webhook.host}, clock.wall_ms());
+    if (!made) return made.error();
+    files = std::move(made).value();
+  }
+  return CertificateStore::open(std::move(files), [](const Error& error) {
+    log::error("new certificate not taken over", {{"error", error.message()}});
+  });
+}
+
+std::optional<Error> Service::Impl::start_webhook() {
+  WebhookOptions hook_options;
+  AdmissionConfig& policy = hook_options.policy;
+  policy.exempt_namespaces.insert(policy.exempt_namespaces.end(), config.system_namespaces.begin(),
+                                  config.system_namespaces.end());
+  policy.extra_gpu_resources = config.gpu_kinds;
+  policy.break_glass_group = config.break_glass_group;
+  hook_options.view = [this] { return runtime->view(); };
+  hook_options.now_ns = [this] { return clock.monotonic_us() * 1000; };
+  hook_options.on_decision = [this](std::string_view decision, std::string_view reason,
+                                    std::int64_t us) { events.admission(decision, reason, us); };
+  hook_options.on_bypass = [this](std::string_view) { events.bypass(); };
+  hook = std::make_unique<Webhook>(std::move(hook_options));
+  Result<std::shared_ptr<CertificateStore>> certificates = open_certificates();
+  if (!certificates) return certificates.error();
+  ListenerOptions options;
+  options.host = config.listen_webhook.host;
+  options.port = config.listen_webhook.port;
+  options.tls = std::move(certificates).value();
+  webhook = std::make_unique<Listener>(
+      options, [this](const HttpRequest& request) { return hook->handle(request); });
+  return webhook->start();
+}
+
+void Service::Impl::released(const Released& batch) {
+  follower->durable(batch);
+  metrics::JobsToLookUp jobs = events.durable(batch);
+  if (!jobs.empty()) {
+    const auto shared = std::make_shared<const metrics::JobsToLookUp>(std::move(jobs));
+    const bool queued =
+        follower->read([this, shared](const Engine& engine) { events.look_up(*shared, &engine); });
+    if (!queued) events.look_up(*shared, nullptr);
+  }
+  api->on_durable(batch);
+}
+
+std::optional<Error> Service::Impl::start() {
+  if (auto error = start_http()) return error;
+  if (auto error = open_state()) return error;
+  make_runtime();
+  if (auto error = follower->start()) return error;
+  const Result<Recovered> state = runtime->start();
+  if (!state) return state.error();
+  log::info("recovered", {{"store", store->describe()},
+                          {"seq", state->seq},
+                          {"checkpoint", state->checkpoint_seq},
+                          {"tail_facts", state->tail_facts}});
+  if (auto error = configure(config, *runtime, *store)) return error;
+  watchdog = std::make_unique<Watchdog>([this] { return runtime->stats(); }, clock);
+  audit = std::make_unique<metrics::LedgerAudit>(*follower, *store, clock);
+  if (auto error = start_webhook()) return error;
+  if (auto error = api->start()) return error;
+  recovered = true;
+  return std::nullopt;
+}
+
+// What was never started is stopped harmlessly; each part takes nothing new before what it feeds
+// stops.
+void Service::Impl::stop() {
+  if (api) api->set_serving(false);
+  if (webhook) webhook->stop();
+  if (api) api->shutdown(kCallGraceMs);
+  recovered = false;
+  if (http) http->stop();
+  audit.reset();
+  watchdog.reset();
+  if (runtime) runtime->stop();
+  if (follower) follower->stop();
+}
+
+metrics::ShellState Service::Impl::shell_state() const {
+  metrics::ShellState state;
+  state.version = kVersion;
+  if (!recovered) return state;
+  state.view = runtime->view();
+  state.runtime = runtime->stats();
+  state.follower = follower->stats();
+  state.stalled = watchdog->stalled();
+  state.drift_gpu_seconds = audit->drift_gpu_seconds();
+  return state;
+}
+
+Service::Service(Config config, std::function<void(const Error&)> fatal)
+    : impl_(std::make_unique<Impl>(std::move(config), std::move(fatal))) {}
+
+Service::~Service() { stop(); }
+
+std::optional<Error> Service::start() {
+  std::optional<Error> error = impl_->start();
+  if (error) stop();
+  return error;
+}
+
+ServicePorts Service::ports() const {
+  const Config& c = impl_->config;
+  return {{c.listen_webhook.host, impl_->webhook->port()},
+          {c.listen_grpc.host, static_cast<std::uint16_t>(impl_->api->port())},
+          {c.listen_http.host, impl_->http->port()}};
+}
+
+std::optional<Error> Service::reload() { return impl_->api->reload_tokens(); }
+
+void Service::stop() { impl_->stop(); }
+
+}  // namespace subak
