@@ -96,6 +96,7 @@ void Index::add(const ReadyJob& job, const AccountTree& tree) {
   line_insert(jobs_, leaf.lines[at], slot);
   if (leaf.lines[at].head == slot) place_line(leaf, at);
   facts_[job.leaf.value].priority = leaf.lines.front().priority;
+  ++facts_[job.leaf.value].own_jobs;
   for (AccountId id = job.leaf; id; id = facts_[id.value].parent) {
     ++facts_[id.value].jobs;
     nodes_[id.value].milligpu += job.milligpu;
@@ -119,6 +120,7 @@ void Index::remove(JobId id) {
   } else if (was_head) {
     place_line(leaf, at);
   }
+  --facts_[own.value].own_jobs;
   if (!leaf.lines.empty()) facts_[own.value].priority = leaf.lines.front().priority;
   for (AccountId up = own; up; up = facts_[up.value].parent) {
     --facts_[up.value].jobs;
@@ -199,28 +201,31 @@ void Index::sync(const AccountTree& tree) {
   facts_version_ = tree.structure_version();
   nodes_.resize(std::max<std::size_t>(nodes_.size(), tree.next_id().value));
   facts_.resize(nodes_.size());
+  children_.clear();
   const std::vector<AccountId> order = tree.preorder();
-  for (const AccountId id : order) {
-    const AccountNode& node = tree.node(id);
-    Facts& facts = facts_[id.value];
-    facts.parent = node.parent;
-    facts.held_below = false;
-    facts.any_only = true;
-    facts.shares = static_cast<double>(node.spec.shares);
-    facts.quota = node.quota_total;
-    facts.user = node.spec.user;
-    facts.held = node.spec.held;
-    facts.own_quota = !node.spec.quota.empty();
-    for (const auto& [product, amount] : node.quota) {
-      if (product) facts.any_only = false;
-    }
-  }
+  for (const AccountId id : order) read_facts(tree.node(id));
   for (std::size_t i = order.size(); i-- > 0;) {  // children before parents
     const Facts& facts = facts_[order[i].value];
     if (facts.parent && (facts.held || facts.held_below)) {
       facts_[facts.parent.value].held_below = true;
     }
   }
+}
+
+void Index::read_facts(const AccountNode& node) {
+  Facts& facts = facts_[node.id.value];
+  facts.shares = static_cast<double>(node.spec.shares);
+  facts.quota = node.quota_total;
+  facts.parent = node.parent;
+  facts.first_child = static_cast<std::uint32_t>(children_.size());
+  facts.child_count = static_cast<std::uint32_t>(node.children.size());
+  children_.insert(children_.end(), node.children.begin(), node.children.end());
+  facts.user = node.spec.user;
+  facts.held = node.spec.held;
+  facts.held_below = false;
+  facts.any_only = std::none_of(node.quota.begin(), node.quota.end(),
+                                [](const auto& q) { return q.first != ProductId(); });
+  facts.own_quota = !node.spec.quota.empty();
 }
 
 void Index::check_node(AccountId id) const {
@@ -242,6 +247,7 @@ void Index::check_node(AccountId id) const {
     }
     jobs += slots.size();
   }
+  assert(jobs == facts.own_jobs);
   if (jobs != 0) assert(facts.priority == node.lines.front().priority);
   for (std::size_t i = 0; i < node.below.size(); ++i) {
     assert(node.below[i].jobs > 0);

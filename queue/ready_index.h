@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "accounting/tree.h"
@@ -48,19 +49,22 @@ struct TreeNode {
   MilliGpu milligpu = 0;         // own and below
 };
 
-// What a walk reads of every sibling that it looks at, in 32 bytes. The first part changes only
+// What a walk reads of every sibling that it looks at, close together. The first part changes only
 // with an edit of the tree, the second with the jobs.
 struct Facts {
   double shares = 0;
   MilliGpu quota = 0;
   AccountId parent;
+  std::uint32_t first_child = 0;  // in Index::children_
+  std::uint32_t child_count = 0;
   bool user : 1 = false;
   bool held : 1 = false;
   bool held_below : 1 = false;  // some node below is held
   bool any_only : 1 = true;     // the quota names no product
   bool own_quota : 1 = false;   // not the sum of the children's
 
-  std::uint32_t jobs = 0;     // own and below
+  std::uint32_t jobs = 0;  // own and below
+  std::uint32_t own_jobs = 0;
   std::int32_t priority = 0;  // of the first of its own jobs
 };
 
@@ -74,6 +78,13 @@ class Index {
   // Both for ids that the tree had at the last add() or sync().
   const TreeNode& node(AccountId id) const { return nodes_[id.value]; }
   const Facts& facts(AccountId id) const { return facts_[id.value]; }
+  // By id, as of the last sync().
+  std::span<const AccountId> children(AccountId id) const {
+    const Facts& facts = facts_[id.value];
+    return {children_.data() + facts.first_child, facts.child_count};
+  }
+  // Nothing waits below it.
+  bool is_leaf(AccountId id) const { return facts(id).jobs == facts(id).own_jobs; }
   bool knows(AccountId id) const { return id.value < nodes_.size(); }
   const Kind& kind(std::uint32_t number) const { return kinds_[number]; }
   const std::map<KindKey, std::uint32_t>& kinds() const { return by_key_; }
@@ -93,6 +104,7 @@ class Index {
   std::uint32_t kind_of(const KindKey& key);
   void release_kind(std::uint32_t number);
   void compact(Kind& kind);
+  void read_facts(const AccountNode& node);
   void place_line(TreeNode& node, std::size_t at);
   void check_node(AccountId id) const;
 
@@ -104,6 +116,7 @@ class Index {
   std::uint64_t heap_version_ = 0;
 
   std::vector<Facts> facts_;  // index = account id
+  std::vector<AccountId> children_;
   const AccountTree* facts_of_ = nullptr;
   std::uint64_t facts_version_ = 0;
 };

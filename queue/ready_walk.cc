@@ -12,6 +12,7 @@ void Walk::begin(Index& index, const PassSetup& setup) {
   instant_ = setup.tree->clock().at(setup.now);
   ++pass_;
   version_ = shape_version_ = 0;
+  first_account_ = reinterpret_cast<const char*>(&setup.tree->node(kRootAccount));
   simulated_ = false;
   visited_count_ = 0;
   if (marks_.size() < setup.tree->next_id().value) marks_.resize(setup.tree->next_id().value);
@@ -123,7 +124,7 @@ bool Walk::live(Child& child, AccountId parent, Scope scope) {
   if (nothing_blocked() && !facts.held_below) return true;
   const TreeNode& node = index_->node(child.id);
   const Scope inner = below(scope, child.id);
-  if (node.below.empty()) {
+  if (index_->is_leaf(child.id)) {
     if (marked(child.id) && marked_node(child.id).jobs_blocked) {
       return first_open(child.id, inner) != kNoSlot;
     }

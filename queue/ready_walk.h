@@ -108,6 +108,7 @@ class Walk {
   std::uint32_t best(AccountId id, Scope scope);
   void refresh(AccountId id, Scope scope);
   void expand(AccountId id, Scope scope);
+  void prefetch_children(AccountId id) const;
   void add_child(Node& node, AccountId child, AccountId parent, bool by_class, Scope scope);
   void recheck_all(AccountId id, Scope scope);
   void recheck_touched(AccountId id, Scope scope);
@@ -128,6 +129,7 @@ class Walk {
   Index* index_ = nullptr;
   PassSetup setup_;
   DecayInstant instant_;
+  const char* first_account_ = nullptr;  // the root's record: ids index a dense vector
   std::uint64_t pass_ = 0;
   std::uint64_t version_ = 0;        // counts blocks of this pass
   std::uint64_t shape_version_ = 0;  // version of the last block_shape
