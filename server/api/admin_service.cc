@@ -1,0 +1,147 @@
+#include "server/api/admin_service.h"
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "core/limits.h"
+#include "server/api/convert.h"
+#include "server/api/paging.h"
+
+namespace subak::api {
+namespace {
+
+grpc::ServerUnaryReactor* not_yet(grpc::CallbackServerContext* context) {
+  auto* reactor = context->DefaultReactor();
+  reactor->Finish(not_in_this_version());
+  return reactor;
+}
+
+void put_us(std::int64_t us, google::protobuf::Duration* out) {
+  out->set_seconds(us / 1'000'000);
+  out->set_nanos(static_cast<std::int32_t>(us % 1'000'000) * 1000);
+}
+
+void put_process(Shared& shared, v1::Status* out) {
+  const RuntimeStats stats = shared.runtime.stats();
+  const FollowerStats follower = shared.follower.stats();
+  out->set_version(shared.options.version);
+  out->set_fact_version(static_cast<std::int32_t>(kFactVersion));
+  out->set_leader(!stats.failed);
+  out->set_state(stats.failed ? "failed" : shared.serving ? "serving" : "not serving");
+  put(shared.start_ms, out->mutable_start_time());
+  out->set_store(shared.store.describe());
+  out->set_durable_sequence(follower.durable_seq);
+  out->set_follower_sequence(follower.seq);
+  out->set_mailbox_depth(static_cast<std::int64_t>(stats.mailbox));
+  put_us(shared.last_pass_us, out->mutable_last_pass());
+  put_us(shared.last_commit_us, out->mutable_last_commit());
+  const std::scoped_lock lock(shared.verified_mutex);
+  if (shared.verified_drift) put(*shared.verified_drift, out->mutable_ledger_drift());
+}
+
+void put_state(const Engine& engine, TimeMs now, v1::Status* out) {
+  const std::shared_ptr<const View> view = engine.view();
+  for (const ClusterView& cluster : *view->clusters) put(cluster, out->add_clusters());
+  out->set_jobs_queued(static_cast<std::int64_t>(view->jobs_queued));
+  out->set_jobs_held(static_cast<std::int64_t>(view->jobs_held));
+  out->set_jobs_reserved(static_cast<std::int64_t>(view->jobs_reserved));
+  out->set_jobs_running(static_cast<std::int64_t>(view->jobs_running));
+  out->set_ledger_rows(view->ledger_rows);
+  put(engine.residual(now), out->mutable_bill_residual());
+  put_duration(view->policy.half_life_ms, out->mutable_half_life());
+  out->set_order(std::string(enum_name(view->policy.order)));
+}
+
+struct AuditPage {
+  Call call;
+  v1::ListAuditResponse* out;
+  AuditQuery query;
+  Page page;
+};
+
+void read_audit(const AuditPage& a, StoreReader& store) {
+  const auto rows = store.audit(a.query);
+  if (!rows) {
+    a.call.fail(rows.error());
+    return;
+  }
+  PageMeter meter(a.page);
+  for (const AuditEntry& entry : *rows) {
+    v1::AuditEntry* row = a.out->add_entries();
+    put(entry, row);
+    if (meter.add(row->ByteSizeLong())) continue;
+    a.out->set_next_page_token(std::to_string(entry.seq));
+    break;
+  }
+  a.call.done();
+}
+
+}  // namespace
+
+AdminService::Reactor* AdminService::GetStatus(Context* context, const v1::GetStatusRequest*,
+                                               v1::Status* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kViewer)) return call.reactor();
+  return call.read([out, &shared = shared_](const Engine& engine) -> std::optional<Error> {
+    put_process(shared, out);
+    put_state(engine, shared.now(engine), out);
+    return std::nullopt;
+  });
+}
+
+AdminService::Reactor* AdminService::ListAudit(Context* context, const v1::ListAuditRequest* in,
+                                               v1::ListAuditResponse* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kAdmin)) return call.reactor();
+  Check check;
+  AuditQuery query;
+  const Page page = read_page(check, in->page_size(), in->page_token());
+  query.subject = check.name("subject", in->subject(), false);
+  query.before_seq = page.after == 0 ? INT64_MAX : page.after;
+  query.most = page.size;
+  if (!check.ok()) return call.fail(check.error());
+  return call.store_then([a = AuditPage{call, out, std::move(query), page}](StoreReader& store) {
+    read_audit(a, store);
+  });
+}
+
+AdminService::Reactor* AdminService::Backup(Context* context, const v1::BackupRequest*,
+                                            v1::BackupResponse*) {
+  return not_yet(context);
+}
+AdminService::Reactor* AdminService::Restore(Context* context, const v1::RestoreRequest*,
+                                             v1::RestoreResponse*) {
+  return not_yet(context);
+}
+AdminService::Reactor* AdminService::Finalize(Context* context, const v1::FinalizeRequest*,
+                                              v1::FinalizeResponse*) {
+  return not_yet(context);
+}
+
+PolicyService::Reactor* PolicyService::WhatIf(Context* context, const v1::WhatIfRequest*,
+                                              v1::WhatIfResponse*) {
+  return not_yet(context);
+}
+PolicyService::Reactor* PolicyService::Simulate(Context* context, const v1::SimulateRequest*,
+                                                v1::SimulateResponse*) {
+  return not_yet(context);
+}
+LeaseService::Reactor* LeaseService::Quote(Context* context, const v1::QuoteRequest*,
+                                           v1::QuoteResponse*) {
+  return not_yet(context);
+}
+LeaseService::Reactor* LeaseService::CreateLease(Context* context, const v1::CreateLeaseRequest*,
+                                                 v1::Lease*) {
+  return not_yet(context);
+}
+LeaseService::Reactor* LeaseService::ExtendLease(Context* context, const v1::ExtendLeaseRequest*,
+                                                 v1::Lease*) {
+  return not_yet(context);
+}
+LeaseService::Reactor* LeaseService::ReturnLease(Context* context, const v1::ReturnLeaseRequest*,
+                                                 v1::Lease*) {
+  return not_yet(context);
+}
+
+}  // namespace subak::api

@@ -1,0 +1,81 @@
+// The gRPC API (proto/subak/v1) of one process: services, health (grpc.health.v1), server
+// reflection. Callback API throughout: no call ever blocks a gRPC thread. Mutations are posted to
+// the runtime and answered when they are durable; lists and explanations are read from the
+// follower; ledger and audit rows from the store on a thread of their own. Full queues answer
+// RESOURCE_EXHAUSTED with a RetryInfo.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/error.h"
+#include "core/quantity.h"
+#include "engine/input.h"
+#include "server/runtime/follower.h"
+#include "server/runtime/ports.h"
+#include "server/runtime/runtime.h"
+
+namespace subak {
+
+// A call that was turned away because of who called. Refusals by state are facts and so in the
+// audit log by themselves; these never reach the engine.
+struct ApiDenial {
+  std::string actor;    // "token:ci"; empty: unauthenticated
+  std::string peer;     // "ipv4:10.0.0.7:4711"
+  std::string subject;  // account path or job, where it is known
+  std::string message;  // what the caller was told
+};
+
+struct ApiOptions {
+  std::string address = "127.0.0.1:0";  // IP address and port; port 0: the system chooses
+  std::string tls_cert, tls_key;        // PEM files; both or none
+  // See server/api/auth.h. Empty: plaintext, loopback only, every caller is the admin "loopback".
+  // Set: every call needs a token; TLS if tls_cert is set, which an address beyond loopback
+  // requires.
+  std::string token_file;
+  std::string version;                              // for AdminService.GetStatus
+  Mode default_mode = Mode::kObserve;               // of clusters that an import makes
+  std::function<void(const ApiDenial&)> on_denied;  // any thread, must not block; may be null
+};
+
+// Everything that the server uses outlives it.
+struct ApiDeps {
+  Runtime& runtime;
+  Follower& follower;
+  Store& store;
+  const Clock& clock;
+};
+
+class ApiServer {
+ public:
+  ApiServer(ApiOptions options, ApiDeps deps);
+  ~ApiServer();  // shutdown(0)
+  ApiServer(const ApiServer&) = delete;
+  ApiServer& operator=(const ApiServer&) = delete;
+
+  // Listens. Call after Runtime::start(). An error names an option ("tokens:3", "listenGrpc",
+  // "tlsCert"); nothing listens then.
+  std::optional<Error> start();
+  int port() const;  // the one chosen; 0 before start()
+  // Health: SERVING after start() until this says otherwise. Calls are answered either way.
+  void set_serving(bool serving);
+  // Reads the token file again (on SIGHUP). On an error the tokens stay as they were.
+  std::optional<Error> reload_tokens();
+  // Ends streams with UNAVAILABLE, takes no new calls, lets unary calls finish until the deadline.
+  // Call before Runtime::stop(). Idempotent.
+  void shutdown(DurationMs deadline);
+
+  // For RuntimeOptions: on_durable after Follower::durable of the same batch, so that what it asks
+  // the follower sees the batch. Both run on the loop's thread and never block.
+  void on_durable(const Released& batch);
+  void on_pass(std::int64_t us);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace subak

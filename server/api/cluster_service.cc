@@ -1,0 +1,158 @@
+// Reads of clusters and nodes, and the three streams.
+#include "server/api/cluster_service.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "server/api/convert.h"
+#include "server/api/effects.h"
+#include "server/api/observe.h"
+#include "server/api/paging.h"
+
+namespace subak::api {
+namespace {
+
+Error no_cluster(const std::string& name) {
+  if (name.empty()) {
+    return {ErrorCode::kInvalid, "cluster", "", "want a cluster name: there is not exactly one"};
+  }
+  return {ErrorCode::kNotFound, "cluster", name, "there is no such cluster"};
+}
+
+std::string node_name(const Engine& engine, NodeId id) {
+  const NodeSpec* node = engine.fleet().node(id);
+  return node == nullptr ? std::to_string(id.value) : node->name;
+}
+
+void put_domain(const Engine& engine, const DomainRow& row, v1::Domain* out) {
+  out->set_kind(row.kind);
+  out->set_name(row.name);
+  for (NodeId id : row.nodes) out->add_nodes(node_name(engine, id));
+  out->set_installed_milligpu(row.installed);
+  out->set_free_milligpu(row.free);
+}
+
+// One list of a cluster, cut by offset: `rows` of the engine, each put by `put_row`.
+template <class Request, class Response, class Rows, class PutRow>
+Call::Reactor* list_of_cluster(Shared& shared, grpc::CallbackServerContext* context,
+                               const Request* in, Response* out, Rows rows, PutRow put_row) {
+  Call call(shared, context);
+  if (!call.allow(Role::kViewer)) return call.reactor();
+  Check check;
+  const Page page = read_page(check, in->page_size(), in->page_token());
+  check.name("cluster", in->cluster(), false);
+  if (!check.ok()) return call.fail(check.error());
+  return call.read([in, out, page, rows, put_row](const Engine& engine) -> std::optional<Error> {
+    const ClusterId id = engine.find_cluster(in->cluster());
+    if (!id) return no_cluster(in->cluster());
+    const auto all = rows(engine, id);
+    PageMeter meter(page);
+    for (std::uint64_t i = page.after; i < all.size(); ++i) {
+      if (meter.add(put_row(engine, all[i]))) continue;
+      if (i + 1 < all.size()) out->set_next_page_token(std::to_string(i + 1));
+      break;
+    }
+    return std::nullopt;
+  });
+}
+
+}  // namespace
+
+ClusterService::Reactor* ClusterService::ListClusters(Context* context,
+                                                      const v1::ListClustersRequest*,
+                                                      v1::ListClustersResponse* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kViewer)) return call.reactor();
+  return call.read([out](const Engine& engine) -> std::optional<Error> {
+    const std::shared_ptr<const View> view = engine.view();
+    for (const ClusterView& cluster : *view->clusters) put(cluster, out->add_clusters());
+    return std::nullopt;
+  });
+}
+
+ClusterService::Reactor* ClusterService::ListNodes(Context* context, const v1::ListNodesRequest* in,
+                                                   v1::ListNodesResponse* out) {
+  return list_of_cluster(
+      shared_, context, in, out,
+      [](const Engine& engine, ClusterId id) { return engine.nodes(id); },
+      [out](const Engine& engine, NodeId id) {
+        v1::Node* node = out->add_nodes();
+        put_node(engine, id, node);
+        return node->ByteSizeLong();
+      });
+}
+
+ClusterService::Reactor* ClusterService::ListDomains(Context* context,
+                                                     const v1::ListDomainsRequest* in,
+                                                     v1::ListDomainsResponse* out) {
+  return list_of_cluster(
+      shared_, context, in, out,
+      [](const Engine& engine, ClusterId id) { return engine.fleet().domains(id); },
+      [out](const Engine& engine, const DomainRow& row) {
+        v1::Domain* domain = out->add_domains();
+        put_domain(engine, row, domain);
+        return domain->ByteSizeLong();
+      });
+}
+
+ClusterService::Reactor* ClusterService::ListMigSlices(Context* context,
+                                                       const v1::ListMigSlicesRequest* in,
+                                                       v1::ListMigSlicesResponse* out) {
+  return list_of_cluster(
+      shared_, context, in, out,
+      [](const Engine& engine, ClusterId id) { return engine.fleet().mig(id); },
+      [out](const Engine& engine, const MigRow& row) {
+        v1::MigRow* slices = out->add_rows();
+        slices->set_node(node_name(engine, row.node));
+        slices->set_profile(row.profile);
+        slices->set_configured(row.configured);
+        slices->set_used(row.used);
+        return slices->ByteSizeLong();
+      });
+}
+
+grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>* ClusterService::Observe(
+    Context* context) {
+  const Admission admission = admit(shared_, *context, Role::kAdmin);
+  auto stream = std::make_shared<ObserveStream>(shared_.streams, shared_.runtime,
+                                                admission.caller ? admission.caller->actor : "");
+  stream->begin(admission.caller ? grpc::Status::OK : admission.refusal);
+  return stream.get();
+}
+
+grpc::ServerWriteReactor<v1::EffectsResponse>* ClusterService::Effects(
+    Context* context, const v1::EffectsRequest* in) {
+  const Admission admission = admit(shared_, *context, Role::kAdmin);
+  const ClusterView* cluster = nullptr;
+  const std::shared_ptr<const View> view = shared_.runtime.view();
+  if (admission.caller) cluster = view->cluster(in->cluster());
+  auto stream = std::make_shared<EffectsWriter>(shared_.streams,
+                                                cluster != nullptr ? cluster->name : std::string());
+  stream->begin();
+  if (!admission.caller) {
+    stream->close(admission.refusal);
+  } else if (cluster == nullptr) {
+    stream->close(to_status(no_cluster(in->cluster())));
+  } else {
+    stream->start(shared_.runtime, cluster->id);
+  }
+  return stream.get();
+}
+
+grpc::ServerWriteReactor<v1::StaticResponse>* ClusterService::Static(Context* context,
+                                                                     const v1::StaticRequest*) {
+  const Admission admission = admit(shared_, *context, Role::kViewer);
+  auto stream = std::make_shared<StaticStream>(shared_.streams, shared_.statics);
+  stream->begin();
+  if (!admission.caller) {
+    stream->close(admission.refusal);
+  } else {
+    shared_.statics.add(stream);
+    if (!shared_.statics.ask()) stream->close(shared_.why_refused("the queue of reads"));
+  }
+  return stream.get();
+}
+
+}  // namespace subak::api

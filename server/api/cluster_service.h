@@ -1,0 +1,41 @@
+#pragma once
+
+#include "server/api/shared.h"
+#include "subak/v1/cluster_service.grpc.pb.h"
+
+namespace subak::api {
+
+class ClusterService final : public v1::ClusterService::CallbackService {
+ public:
+  explicit ClusterService(Shared& shared) : shared_(shared) {}
+
+ private:
+  using Context = grpc::CallbackServerContext;
+  using Reactor = grpc::ServerUnaryReactor;
+  Reactor* ListClusters(Context* context, const v1::ListClustersRequest* in,
+                        v1::ListClustersResponse* out) override;
+  Reactor* UpdateCluster(Context* context, const v1::UpdateClusterRequest* in,
+                         v1::UpdateClusterResponse* out) override;
+  Reactor* ImportNodes(Context* context, const v1::ImportNodesRequest* in,
+                       v1::ImportNodesResponse* out) override;
+  Reactor* ListNodes(Context* context, const v1::ListNodesRequest* in,
+                     v1::ListNodesResponse* out) override;
+  Reactor* ListDomains(Context* context, const v1::ListDomainsRequest* in,
+                       v1::ListDomainsResponse* out) override;
+  Reactor* ListMigSlices(Context* context, const v1::ListMigSlicesRequest* in,
+                         v1::ListMigSlicesResponse* out) override;
+  Reactor* DrainNode(Context* context, const v1::DrainNodeRequest* in,
+                     v1::DrainNodeResponse* out) override;
+  Reactor* UndrainNode(Context* context, const v1::UndrainNodeRequest* in,
+                       v1::DrainNodeResponse* out) override;
+  grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>* Observe(
+      Context* context) override;
+  grpc::ServerWriteReactor<v1::EffectsResponse>* Effects(Context* context,
+                                                         const v1::EffectsRequest* in) override;
+  grpc::ServerWriteReactor<v1::StaticResponse>* Static(Context* context,
+                                                       const v1::StaticRequest* in) override;
+
+  Shared& shared_;
+};
+
+}  // namespace subak::api

@@ -1,0 +1,167 @@
+#include <algorithm>
+
+#include "core/limits.h"
+#include "server/api/convert.h"
+
+namespace subak::api {
+namespace {
+
+constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;
+constexpr std::int64_t kMaxListed = 1024;  // labels, taints, resources, profiles of one node
+
+void get_lists(Check& check, const v1::NodeSpec& in, NodeSpec* out) {
+  check.number("mig", in.mig_size(), 0, kMaxListed);
+  check.number("extended", in.extended_size(), 0, kMaxListed);
+  check.number("labels", in.labels_size(), 0, kMaxListed);
+  check.number("taints", in.taints_size(), 0, kMaxListed);
+  if (!check.ok()) return;
+  for (int i = 0; i < in.mig_size(); ++i) {
+    const auto scope = check.in("mig", i);
+    out->mig.push_back({check.name("profile", in.mig(i).profile(), true),
+                        check.number("count", in.mig(i).count(), 0, kMaxCount)});
+  }
+  for (int i = 0; i < in.extended_size(); ++i) {
+    const auto scope = check.in("extended", i);
+    out->extended.push_back({check.name("name", in.extended(i).name(), true),
+                             check.number("count", in.extended(i).count(), 0, kMaxCount)});
+  }
+  for (int i = 0; i < in.labels_size(); ++i) {
+    const auto scope = check.in("labels", i);
+    out->labels.push_back({check.name("key", in.labels(i).key(), true),
+                           check.name("value", in.labels(i).value(), false)});
+  }
+  std::sort(out->labels.begin(), out->labels.end());
+  for (int i = 0; i < in.taints_size(); ++i) {
+    const auto scope = check.in("taints", i);
+    out->taints.push_back({check.name("key", in.taints(i).key(), true),
+                           check.name("value", in.taints(i).value(), false),
+                           check.name("effect", in.taints(i).effect(), true)});
+  }
+}
+
+}  // namespace
+
+NodeSpec get(Check& check, const v1::NodeSpec& in) {
+  NodeSpec out;
+  const auto max_gpus = static_cast<std::int64_t>(limits::kMaxGpusPerNode);
+  out.name = check.name("name", in.name(), true);
+  out.gpus = check.number("gpus", in.gpus(), 0, max_gpus);
+  out.product = check.name("product", in.product(), out.gpus > 0);
+  out.unhealthy_gpus = check.number("unhealthy_gpus", in.unhealthy_gpus(), 0, out.gpus);
+  out.replicas = check.number("replicas", in.replicas(), 0, kMilliPerGpu);
+  out.mig_gpus = check.number("mig_gpus", in.mig_gpus(), 0, out.gpus);
+  out.clique = check.name("clique", in.clique(), false);
+  out.rack = check.name("rack", in.rack(), false);
+  out.gpus_per_domain = check.number("gpus_per_domain", in.gpus_per_domain(), 0, max_gpus);
+  out.cpu_milli = check.number("cpu_milli", in.cpu_milli(), 0, kMaxCount);
+  out.memory_bytes = check.number("memory_bytes", in.memory_bytes(), 0, kMaxCount);
+  out.pod_slots = check.number("pod_slots", in.pod_slots(), 0, kMaxCount);
+  out.ready = !in.not_ready();
+  out.unschedulable = in.unschedulable();
+  if (in.has_not_ready_since()) {
+    out.not_ready_since_ms = check.time("not_ready_since", in.not_ready_since());
+  }
+  get_lists(check, in, &out);
+  return out;
+}
+
+void put(const NodeSpec& spec, v1::NodeSpec* out) {
+  out->set_name(spec.name);
+  out->set_product(spec.product);
+  out->set_gpus(spec.gpus);
+  out->set_unhealthy_gpus(spec.unhealthy_gpus);
+  out->set_replicas(spec.replicas);
+  out->set_mig_gpus(spec.mig_gpus);
+  for (const MigSlices& slices : spec.mig) {
+    auto* row = out->add_mig();
+    row->set_profile(slices.profile);
+    row->set_count(slices.count);
+  }
+  out->set_clique(spec.clique);
+  out->set_rack(spec.rack);
+  out->set_gpus_per_domain(spec.gpus_per_domain);
+  out->set_cpu_milli(spec.cpu_milli);
+  out->set_memory_bytes(spec.memory_bytes);
+  out->set_pod_slots(spec.pod_slots);
+  for (const ResourceCount& r : spec.extended) {
+    auto* row = out->add_extended();
+    row->set_name(r.name);
+    row->set_count(r.count);
+  }
+  for (const Label& l : spec.labels) {
+    auto* row = out->add_labels();
+    row->set_key(l.key);
+    row->set_value(l.value);
+  }
+  for (const Taint& t : spec.taints) {
+    auto* row = out->add_taints();
+    row->set_key(t.key);
+    row->set_value(t.value);
+    row->set_effect(t.effect);
+  }
+  out->set_not_ready(!spec.ready);
+  out->set_unschedulable(spec.unschedulable);
+  if (spec.not_ready_since_ms != 0) put(spec.not_ready_since_ms, out->mutable_not_ready_since());
+}
+
+v1::Mode to_proto(Mode mode) { return static_cast<v1::Mode>(static_cast<int>(mode) + 1); }
+
+void put(const ClusterView& cluster, v1::Cluster* out) {
+  out->set_name(cluster.name);
+  out->set_id(cluster.id.value);
+  out->set_mode(to_proto(cluster.mode));
+  for (const NamespaceMode& ns : cluster.namespaces) {
+    auto* row = out->add_namespaces();
+    row->set_namespace_(ns.ns);
+    row->set_mode(to_proto(ns.mode));
+  }
+  out->set_synced(cluster.synced);
+  out->set_owned(cluster.owned);
+  for (const ProductTotals& totals : cluster.products) {
+    auto* row = out->add_products();
+    row->set_product(totals.product);
+    row->set_nodes(totals.nodes);
+    row->set_installed_milligpu(totals.milligpu.installed);
+    row->set_allocated_milligpu(totals.milligpu.allocated);
+    row->set_idle_milligpu(totals.milligpu.idle);
+    row->set_stranded_milligpu(totals.milligpu.stranded);
+    row->set_unusable_milligpu(totals.milligpu.unusable);
+  }
+}
+
+void put_node(const Engine& engine, NodeId id, v1::Node* out) {
+  const Fleet& fleet = engine.fleet();
+  if (const NodeSpec* spec = fleet.node(id)) put(*spec, out->mutable_spec());
+  out->set_cluster(engine.cluster_name(fleet.cluster_of(id)));
+  out->set_id(id.value);
+  out->set_drained(fleet.drained(id));
+  const NodeLevels levels = fleet.levels(id);
+  out->set_installed_milligpu(levels.installed);
+  out->set_allocated_milligpu(levels.allocated);
+  out->set_idle_milligpu(levels.idle);
+  out->set_stranded_milligpu(levels.stranded);
+  out->set_unusable_milligpu(levels.unusable);
+}
+
+void put(const Effect& effect, const std::string& cluster, v1::Effect* out) {
+  out->set_kind(static_cast<v1::EffectKind>(static_cast<int>(effect.kind) + 1));
+  out->set_cluster(cluster);
+  out->set_job_id(text_of(effect.job));
+  out->set_attempt(static_cast<std::int32_t>(effect.attempt));
+  if (effect.until_ms != 0) put(effect.until_ms, out->mutable_until());
+  out->set_reason(effect.reason);
+  for (const EffectPod& pod : effect.pods) {
+    auto* row = out->add_pods();
+    row->set_rank(static_cast<std::int32_t>(pod.rank));
+    row->set_uid(pod.uid);
+    row->set_name(pod.name);
+    row->set_node(pod.node);
+    row->set_kind(static_cast<v1::GpuKind>(pod.kind));
+    row->set_gpus(pod.gpus);
+    row->set_mig_profile(pod.profile);
+    row->set_gpu_mask(pod.gpu_mask);
+    row->set_milligpu(pod.milligpu);
+  }
+}
+
+}  // namespace subak::api

@@ -1,0 +1,100 @@
+#include "core/limits.h"
+#include "server/api/convert.h"
+
+namespace subak::api {
+namespace {
+
+void put_pod(const PodRow& row, const Engine& engine, v1::JobPod* out) {
+  out->set_rank(static_cast<std::int32_t>(row.rank));
+  out->set_uid(row.uid);
+  out->set_name(row.name);
+  out->set_state(static_cast<v1::PodState>(static_cast<int>(row.state) + 1));
+  if (const NodeSpec* node = engine.fleet().node(row.slot.node)) out->set_node(node->name);
+  out->set_gpu_mask(row.slot.gpu_mask);
+  out->set_milligpu(row.slot.milligpu);
+  if (row.since_ms != 0) put(row.since_ms, out->mutable_since());
+}
+
+void put_step(const RankStep& step, v1::RankStep* out) {
+  out->set_parent(step.node);
+  for (const RankStep::Entry& entry : step.entries) {
+    auto* row = out->add_entries();
+    row->set_path(entry.path);
+    row->set_shares(entry.shares);
+    row->set_target(entry.target);
+    row->set_usage_gpu_seconds(entry.usage_gpu_seconds);
+    row->set_surplus_gpu_seconds(entry.surplus_gpu_seconds);
+    row->set_allocated_milligpu(entry.alloc);
+    row->set_quota_milligpu(entry.quota);
+    row->set_on_path(entry.on_path);
+  }
+}
+
+}  // namespace
+
+in::SubmitJob get(Check& check, const v1::JobSpec& in) {
+  in::SubmitJob out;
+  out.cluster = check.name("cluster", in.cluster(), false);
+  out.account = check.name("account", in.account(), true);
+  if (out.account.find('/') != std::string::npos) {
+    check.fail("account", out.account, "want an account path; the user goes into `user`");
+  }
+  out.user = check.name("user", in.user(), false);
+  out.name = check.text("name", in.name(), limits::kMaxNameBytes);
+  {
+    const auto scope = check.in("request");
+    out.request = get(check, in.request());
+  }
+  out.priority = in.priority();
+  if (in.has_time_limit()) {
+    out.time_limit_ms = check.duration("time_limit", in.time_limit(), limits::kMaxTimeLimitMs);
+  }
+  out.held = in.held();
+  return out;
+}
+
+v1::JobState to_proto(JobState state) {
+  return static_cast<v1::JobState>(static_cast<int>(state) + 1);
+}
+
+void put(const JobRow& row, const Engine& engine, v1::Job* out) {
+  out->set_id(text_of(row.id));
+  v1::JobSpec* spec = out->mutable_spec();
+  spec->set_cluster(row.cluster);
+  spec->set_account(row.account);
+  spec->set_user(row.user);
+  spec->set_name(row.name);
+  put(row.request, spec->mutable_request());
+  spec->set_priority(row.priority);
+  if (row.time_limit_ms != 0) put_duration(row.time_limit_ms, spec->mutable_time_limit());
+  spec->set_held(row.state == JobState::kHeld);
+  out->set_state(to_proto(row.state));
+  out->set_origin(static_cast<v1::JobOrigin>(static_cast<int>(row.origin) + 1));
+  out->set_outcome(static_cast<v1::Outcome>(row.outcome));
+  out->set_gang_size(static_cast<std::int32_t>(row.gang_size));
+  out->set_milligpu(row.milligpu);
+  put(row.submit_ms, out->mutable_submit_time());
+  if (row.started_ms != 0) put(row.started_ms, out->mutable_start_time());
+  if (row.ended_ms != 0) put(row.ended_ms, out->mutable_end_time());
+  out->set_attempt(static_cast<std::int32_t>(row.attempt));
+  out->set_cancelling(row.cancelling);
+  for (const PodRow& pod : row.pods) put_pod(pod, engine, out->add_pods());
+}
+
+void put(const Reason& reason, v1::WaitReason* out) {
+  out->set_token(std::string(enum_name(reason.token)));
+  out->set_subject(reason.subject);
+  out->set_need(reason.need);
+  out->set_have(reason.have);
+  out->set_detail(reason.detail);
+  for (const std::string& blocker : reason.blockers) out->add_blockers(blocker);
+}
+
+void put(const Explanation& why, const Engine& engine, v1::Explanation* out) {
+  put(why.job, engine, out->mutable_job());
+  out->set_position(static_cast<std::int64_t>(why.position));
+  for (const Reason& reason : why.reasons) put(reason, out->add_reasons());
+  for (const RankStep& step : why.ranking) put_step(step, out->add_ranking());
+}
+
+}  // namespace subak::api

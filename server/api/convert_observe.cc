@@ -1,0 +1,119 @@
+#include "core/limits.h"
+#include "server/api/convert.h"
+
+namespace subak::api {
+namespace {
+
+PodRef get_ref(Check& check, const v1::PodRef& in) {
+  PodRef out;
+  const auto scope = check.in("pod");
+  if (in.uid().empty() == in.job_id().empty()) {
+    check.fail("uid", in.uid(), "want either uid, or job_id and rank");
+    return out;
+  }
+  out.uid = check.name("uid", in.uid(), false);
+  if (!in.job_id().empty()) out.job = get_job_id(check, "job_id", in.job_id());
+  out.rank = static_cast<std::uint32_t>(
+      check.number("rank", in.rank(), 0, std::int64_t{limits::kMaxPodsPerJob} - 1));
+  return out;
+}
+
+void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
+  out->topology = get_topology(check, in.topology());
+  out->prefer = in.prefer();
+  out->segment =
+      static_cast<std::uint32_t>(check.number("segment", in.segment(), 0, limits::kMaxPodsPerJob));
+  out->priority = in.priority();
+  out->time_limit_ms =
+      check.number("time_limit_ms", in.time_limit_ms(), 0, limits::kMaxTimeLimitMs);
+  out->gated = in.gated();
+  out->controlled = in.controlled();
+  out->other_manager = in.other_manager();
+  out->node = check.name("node", in.node(), false);
+  out->running = in.running();
+  if (in.has_bound_at()) out->bound_at_ms = check.time("bound_at", in.bound_at());
+  const auto scope = check.in("shape");
+  out->shape = get(check, in.shape());
+}
+
+PodRecord get_pod(Check& check, const v1::PodRecord& in) {
+  PodRecord out;
+  const auto scope = check.in("pod");
+  out.uid = check.name("uid", in.uid(), true);
+  out.ns = check.name("namespace", in.namespace_(), true);
+  out.name = check.name("name", in.name(), true);
+  out.account = check.name("account", in.account(), false);
+  out.user = check.name("user", in.user(), false);
+  out.gang = check.name("gang", in.gang(), false);
+  const std::int64_t size = check.number("gang_size", in.gang_size(), 0, limits::kMaxPodsPerJob);
+  out.gang_size = size == 0 ? 1 : static_cast<std::uint32_t>(size);
+  if (in.has_rank()) {
+    out.rank = static_cast<std::int32_t>(
+        check.number("rank", in.rank(), 0, std::int64_t{limits::kMaxPodsPerJob} - 1));
+  }
+  get_place(check, in, &out);
+  return out;
+}
+
+in::PodBound get_bound(Check& check, const v1::PodBound& in, const std::string& cluster) {
+  in::PodBound out{cluster, get_ref(check, in.pod()), check.name("node", in.node(), true), 0};
+  if (in.has_bound_at()) out.at_ms = check.time("bound_at", in.bound_at());
+  return out;
+}
+
+in::PodRunning get_running(Check& check, const v1::PodRunning& in, const std::string& cluster) {
+  in::PodRunning out{cluster, get_ref(check, in.pod()), 0};
+  if (in.has_running_at()) out.at_ms = check.time("running_at", in.running_at());
+  return out;
+}
+
+in::PodGone get_gone(Check& check, const v1::PodGone& in, const std::string& cluster) {
+  in::PodGone out{cluster, get_ref(check, in.pod()), 0, Outcome::kNone};
+  if (in.has_ended_at()) out.ended_at_ms = check.time("ended_at", in.ended_at());
+  out.outcome =
+      static_cast<Outcome>(check.enum_value("outcome", in.outcome(), v1::OUTCOME_REJECTED));
+  return out;
+}
+
+}  // namespace
+
+in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string& cluster) {
+  using Event = v1::ObserveRequest;
+  switch (in.event_case()) {
+    case Event::kListBegin:
+      return in::ListBegin{cluster};
+    case Event::kListComplete:
+      return in::ListComplete{cluster};
+    case Event::kNodeSeen: {
+      const auto scope = check.in("node_seen");
+      const auto node = check.in("node");
+      return in::NodeSeen{cluster, get(check, in.node_seen().node())};
+    }
+    case Event::kNodeGone: {
+      const auto scope = check.in("node_gone");
+      return in::NodeGone{cluster, check.name("node", in.node_gone().node(), true)};
+    }
+    case Event::kPodSeen: {
+      const auto scope = check.in("pod_seen");
+      return in::PodSeen{cluster, get_pod(check, in.pod_seen().pod())};
+    }
+    case Event::kPodBound: {
+      const auto scope = check.in("pod_bound");
+      return get_bound(check, in.pod_bound(), cluster);
+    }
+    case Event::kPodRunning: {
+      const auto scope = check.in("pod_running");
+      return get_running(check, in.pod_running(), cluster);
+    }
+    case Event::kPodGone: {
+      const auto scope = check.in("pod_gone");
+      return get_gone(check, in.pod_gone(), cluster);
+    }
+    case Event::EVENT_NOT_SET:
+      break;
+  }
+  check.fail("event", "", "want one event");
+  return in::ListBegin{cluster};
+}
+
+}  // namespace subak::api

@@ -1,0 +1,31 @@
+// Effects: one cluster's effects from the runtime to a launcher.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "server/api/streams.h"
+#include "server/runtime/runtime.h"
+#include "subak/v1/cluster_service.grpc.pb.h"
+
+namespace subak::api {
+
+class EffectsWriter final : public QueueWriter<v1::EffectsResponse> {
+ public:
+  EffectsWriter(StreamSet& set, std::string cluster);
+  // Call after begin(). The stream ends with UNAVAILABLE if the runtime does not run.
+  void start(Runtime& runtime, ClusterId cluster);
+
+ private:
+  void drained() override { move_some(); }
+  void ended() override;
+  void wake();       // any thread: something waits, or the source closed
+  void move_some();  // from the source to the queue, if the queue is empty
+
+  std::string cluster_;
+  std::mutex source_mutex_;
+  std::shared_ptr<EffectStream> source_;
+};
+
+}  // namespace subak::api

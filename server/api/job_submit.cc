@@ -1,0 +1,107 @@
+// CreateJob and BatchCreateJobs.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/limits.h"
+#include "server/api/convert.h"
+#include "server/api/job_service.h"
+
+namespace subak::api {
+namespace {
+
+in::SubmitJob get_submit(Check& check, const v1::CreateJobRequest& in) {
+  in::SubmitJob body;
+  {
+    const auto scope = check.in("job");
+    body = get(check, in.job());
+  }
+  check.name("request_id", in.request_id(), false);
+  body.validate_only = in.validate_only();
+  return body;
+}
+
+Error not_yours(const Caller& caller, const std::string& account) {
+  return {ErrorCode::kDenied, "job.account", account, "want an account of " + caller.subtree};
+}
+
+void put_reply(const Reply& reply, v1::CreateJobResponse* out) {
+  out->set_job_id(text_of(reply.job));
+  out->set_repeated_request(reply.repeated);
+  for (const std::string& warning : reply.warnings) out->add_warnings(warning);
+}
+
+// Reads all requests: results of those refused here, inputs of the others.
+struct Batch {
+  std::vector<Input> inputs;
+  std::vector<int> index;  // of each input in the results
+};
+
+Batch read_batch(const Call& call, const v1::BatchCreateJobsRequest& in,
+                 v1::BatchCreateJobsResponse* out) {
+  Batch batch;
+  for (int i = 0; i < in.requests_size(); ++i) {
+    v1::BatchCreateJobsResult* result = out->add_results();
+    Check check;
+    in::SubmitJob body;
+    {
+      const auto scope = check.in("requests", i);
+      body = get_submit(check, in.requests(i));
+    }
+    if (!check.ok()) {
+      *result->mutable_error() = to_rpc(check.error());
+    } else if (!call.caller().may_run_as(body.account)) {
+      *result->mutable_error() = to_rpc(not_yours(call.caller(), body.account));
+    } else {
+      batch.inputs.push_back(
+          {0, in.requests(i).request_id(), call.caller().actor, std::move(body)});
+      batch.index.push_back(i);
+    }
+  }
+  return batch;
+}
+
+}  // namespace
+
+JobService::Reactor* JobService::CreateJob(Context* context, const v1::CreateJobRequest* in,
+                                           v1::CreateJobResponse* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kTeamAdmin)) return call.reactor();
+  Check check;
+  in::SubmitJob body = get_submit(check, *in);
+  if (!check.ok()) return call.fail(check.error());
+  if (!call.caller().may_run_as(body.account)) {
+    return call.deny(body.account, "want an account of " + call.caller().subtree);
+  }
+  return call.post(std::move(body), in->request_id(),
+                   [out](const Reply& reply) { put_reply(reply, out); });
+}
+
+JobService::Reactor* JobService::BatchCreateJobs(Context* context,
+                                                 const v1::BatchCreateJobsRequest* in,
+                                                 v1::BatchCreateJobsResponse* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kTeamAdmin)) return call.reactor();
+  Check check;
+  check.number("requests", in->requests_size(), 1, limits::kMaxBatchJobs);
+  if (!check.ok()) return call.fail(check.error());
+  Batch batch = read_batch(call, *in, out);
+  if (batch.inputs.empty()) return call.done();
+  const bool posted = shared_.runtime.post_many(
+      std::move(batch.inputs),
+      [call, out, index = std::move(batch.index)](const std::vector<Reply>& replies) {
+        for (std::size_t i = 0; i < replies.size(); ++i) {
+          v1::BatchCreateJobsResult* result = out->mutable_results(index[i]);
+          if (replies[i].error) {
+            *result->mutable_error() = to_rpc(*replies[i].error);
+          } else {
+            put_reply(replies[i], result->mutable_job());
+          }
+        }
+        call.done();
+      });
+  if (!posted) return call.finish(shared_.why_refused("the mailbox"));
+  return call.reactor();
+}
+
+}  // namespace subak::api

@@ -1,0 +1,180 @@
+#include "server/api/observe.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/limits.h"
+#include "server/api/convert.h"
+#include "server/api/later.h"
+
+namespace subak::api {
+namespace {
+constexpr auto kMailboxRetry = std::chrono::milliseconds(5);
+}
+
+ObserveStream::ObserveStream(StreamSet& set, Runtime& runtime, std::string actor)
+    : set_(set), runtime_(runtime), actor_(std::move(actor)) {}
+
+void ObserveStream::begin(const grpc::Status& refusal) {
+  self_ = shared_from_this();
+  if (!refusal.ok()) return close(refusal);
+  if (!set_.add(self_)) return close(shutting_down());
+  read_more();
+}
+
+void ObserveStream::close(const grpc::Status& status) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (closing_) return;
+    closing_ = true;
+    status_ = status;
+    if (writing_) return;  // OnWriteDone finishes
+    finished_ = true;
+  }
+  Finish(status_);
+}
+
+void ObserveStream::OnDone() {
+  set_.remove(self_);
+  const auto last = std::move(self_);  // may destroy this on return
+}
+
+void ObserveStream::read_more() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (closing_ || no_more_ || reading_ || pending_.size() >= limits::kMaxObserveInFlight) return;
+    reading_ = true;
+  }
+  StartRead(&request_);
+}
+
+void ObserveStream::OnReadDone(bool ok) {
+  if (ok) return take_event();
+  {
+    const std::scoped_lock lock(mutex_);
+    reading_ = false;
+    no_more_ = true;
+  }
+  advance();
+}
+
+std::optional<grpc::Status> ObserveStream::check_order() {
+  Check check;
+  if (request_.sequence() <= last_sequence_) {
+    check.fail("sequence", std::to_string(request_.sequence()),
+               "want more than " + std::to_string(last_sequence_));
+  }
+  const std::string cluster = check.name("cluster", request_.cluster(), false);
+  if (last_sequence_ == 0) {
+    cluster_ = cluster;
+  } else if (!cluster.empty() && cluster != cluster_) {
+    check.fail("cluster", cluster, "want one stream for each cluster");
+  }
+  if (!check.ok()) return to_status(check.error());
+  last_sequence_ = request_.sequence();
+  return std::nullopt;
+}
+
+void ObserveStream::take_event() {
+  if (const auto broken = check_order()) return close(*broken);
+  const std::uint64_t sequence = request_.sequence();
+  {
+    const std::scoped_lock lock(mutex_);
+    pending_.push_back({sequence, false, std::nullopt});
+  }
+  Check check;
+  in::Body body = get_event(check, request_, cluster_);
+  if (!check.ok()) {
+    {
+      const std::scoped_lock lock(mutex_);
+      reading_ = false;
+    }
+    return settle(sequence, check.error());
+  }
+  input_ = Input{0, "", actor_, std::move(body)};
+  submit();
+}
+
+void ObserveStream::submit() {
+  const auto self = shared_from_this();
+  const std::uint64_t sequence = last_sequence_;
+  // post() takes the input even when it refuses, so it gets a copy.
+  if (runtime_.post(*input_,
+                    [self, sequence](const Reply& r) { self->settle(sequence, r.error); })) {
+    input_.reset();
+    {
+      const std::scoped_lock lock(mutex_);
+      reading_ = false;
+    }
+    return read_more();
+  }
+  if (runtime_.stats().failed) return close(shutting_down());
+  {
+    const std::scoped_lock lock(mutex_);
+    if (closing_) return;
+  }
+  run_later(kMailboxRetry, [self] { self->submit(); });
+}
+
+// Replies come in the order of the posts; an event refused at the edge may be settled before older
+// ones.
+void ObserveStream::settle(std::uint64_t sequence, std::optional<Error> error) {
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto it =
+        std::lower_bound(pending_.begin(), pending_.end(), sequence,
+                         [](const Pending& p, std::uint64_t s) { return p.sequence < s; });
+    it->done = true;
+    it->error = std::move(error);
+  }
+  advance();
+  read_more();
+}
+
+void ObserveStream::collect_locked(v1::ObserveResponse* ack) {
+  ack->Clear();
+  while (!pending_.empty() && pending_.front().done) {
+    ack->set_acknowledged_sequence(pending_.front().sequence);
+    if (pending_.front().error) {
+      auto* error = ack->add_errors();
+      error->set_sequence(pending_.front().sequence);
+      *error->mutable_status() = to_rpc(*pending_.front().error);
+    }
+    pending_.pop_front();
+  }
+}
+
+void ObserveStream::advance() {
+  bool finish = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (writing_ || closing_) return;
+    if (!pending_.empty() && pending_.front().done) {
+      collect_locked(&ack_);
+      writing_ = true;
+      StartWrite(&ack_);
+    } else if (no_more_ && pending_.empty()) {
+      finish = closing_ = finished_ = true;
+    }
+  }
+  if (finish) Finish(grpc::Status::OK);
+}
+
+void ObserveStream::OnWriteDone(bool ok) {
+  bool finish = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    writing_ = false;
+    if (!ok && !closing_) {
+      closing_ = true;
+      status_ = grpc::Status(grpc::StatusCode::CANCELLED, "the sender is gone");
+    }
+    if (closing_ && !finished_) finish = finished_ = true;
+  }
+  if (finish) return Finish(status_);
+  advance();
+  read_more();
+}
+
+}  // namespace subak::api

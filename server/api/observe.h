@@ -1,0 +1,69 @@
+// Observe: events in, acknowledgements out. Reading stops while too much is not durable yet or the
+// runtime's mailbox is full; the transport then holds the sender back.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "server/api/streams.h"
+#include "server/runtime/runtime.h"
+#include "subak/v1/cluster_service.grpc.pb.h"
+
+namespace subak::api {
+
+class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>,
+                            public Closable,
+                            public std::enable_shared_from_this<ObserveStream> {
+ public:
+  ObserveStream(StreamSet& set, Runtime& runtime, std::string actor);
+  // Call once. A refusal ends the stream before anything is read.
+  void begin(const grpc::Status& refusal);
+  void close(const grpc::Status& status) override;
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override { close(grpc::Status::CANCELLED); }
+  void OnDone() override;
+
+ private:
+  struct Pending {
+    std::uint64_t sequence = 0;
+    bool done = false;
+    std::optional<Error> error;
+  };
+
+  void take_event();                          // the event just read
+  std::optional<grpc::Status> check_order();  // breaks of protocol end the stream
+  void submit();                              // posts input_, or tries again soon
+  void settle(std::uint64_t sequence, std::optional<Error> error);
+  void read_more();
+  void advance();  // acknowledges, finishes when all is said
+  void collect_locked(v1::ObserveResponse* ack);
+
+  StreamSet& set_;
+  Runtime& runtime_;
+  std::string actor_;
+  v1::ObserveRequest request_;  // touched by the one read at a time
+  std::string cluster_;
+  std::uint64_t last_sequence_ = 0;
+  std::optional<Input> input_;  // read and not yet posted
+
+  std::mutex mutex_;
+  std::deque<Pending> pending_;  // by sequence
+  bool reading_ = false;         // a read, or an event that waits for the mailbox
+  bool no_more_ = false;         // the sender has half-closed
+  bool writing_ = false;
+  bool closing_ = false;
+  bool finished_ = false;
+  grpc::Status status_;
+  v1::ObserveResponse ack_;
+  std::shared_ptr<ObserveStream> self_;
+};
+
+}  // namespace subak::api

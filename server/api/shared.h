@@ -1,0 +1,99 @@
+// What the services of one server share, and one unary call until it is finished. Private to
+// server/api.
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "server/api/api.h"
+#include "server/api/auth.h"
+#include "server/api/job_watch.h"
+#include "server/api/static_stream.h"
+#include "server/api/status.h"
+#include "server/api/store_reads.h"
+#include "server/api/streams.h"
+
+namespace subak::api {
+
+struct Shared {
+  Shared(ApiOptions given, const ApiDeps& deps);
+
+  ApiOptions options;
+  Runtime& runtime;
+  Follower& follower;
+  Store& store;
+  const Clock& clock;
+  Authenticator auth;
+  StoreReads reads;
+  StreamSet streams;
+  WatchHub watch;
+  StaticHub statics;
+
+  TimeMs start_ms = 0;
+  std::atomic<bool> serving{false};
+  std::atomic<std::int64_t> last_pass_us{0};
+  std::atomic<std::int64_t> last_commit_us{0};
+  std::mutex verified_mutex;
+  std::optional<GpuTime> verified_drift;  // of the last VerifyUsage
+
+  // The instant for which decayed figures are computed.
+  TimeMs now(const Engine& engine) const;
+  // Reports a refusal by role and hands it back.
+  grpc::Status denied(const grpc::CallbackServerContext& context, const std::string& actor,
+                      const std::string& subject, const grpc::Status& status) const;
+  // Why post() or read() said no.
+  grpc::Status why_refused(std::string_view what) const;
+};
+
+// Who calls, or the status that turns them away (reported as denied).
+struct Admission {
+  std::optional<Caller> caller;
+  grpc::Status refusal;
+};
+Admission admit(const Shared& shared, const grpc::CallbackServerContext& context, Role least);
+
+// A value: copy it into whatever finishes the call. The request and the response outlive the call.
+class Call {
+ public:
+  using Reactor = grpc::ServerUnaryReactor;
+  Call(Shared& shared, grpc::CallbackServerContext* context);
+
+  // False: the call is finished with the refusal.
+  bool allow(Role least);
+  const Caller& caller() const { return *caller_; }
+  Shared& shared() const { return *shared_; }
+  Reactor* reactor() const { return reactor_; }
+
+  // These finish the call.
+  Reactor* done() const;
+  Reactor* fail(const Error& error) const;
+  Reactor* finish(const grpc::Status& status) const;
+  Reactor* deny(const std::string& subject, const std::string& want) const;
+
+  // Runs `fill` on the follower's thread and finishes with its error, if any.
+  Reactor* read(std::function<std::optional<Error>(const Engine&)> fill) const;
+  // Runs `next` there; it has to see to the end of the call.
+  Reactor* read_then(std::function<void(const Engine&)> next) const;
+  // Stamps actor and request id, posts, and finishes when durable; `fill` sees replies without
+  // error.
+  Reactor* post(in::Body body, const std::string& request_id,
+                std::function<void(const Reply&)> fill) const;
+  // `next` sees every reply and has to see to the end of the call. It runs on the loop's thread.
+  Reactor* post_then(in::Body body, const std::string& request_id, ReplyFn next) const;
+  // Runs `next` on the thread that reads the store; it has to see to the end of the call.
+  Reactor* store_then(StoreReads::Task next) const;
+
+ private:
+  Shared* shared_;
+  grpc::CallbackServerContext* context_;
+  Reactor* reactor_;
+  std::shared_ptr<const Caller> caller_;
+};
+
+}  // namespace subak::api
