@@ -7,6 +7,7 @@
 // tests, so the three cannot disagree.
 //
 // Grammar:  record  := name=value (" " name=value)*      fields at their default are left out
+//                     (a number or enum at 0, an empty string or list, a record equal to a fresh one)
 //           value   := atom | "quoted\n" | [value,value] | {record}
 // The writer emits fields in declaration order and one canonical spelling, so equal records have equal
 // bytes. The reader accepts fields in any order and refuses unknown names.
@@ -100,6 +101,15 @@ struct FieldWriter {
   }
 };
 
+// Field visitor that sets every number to 0: a number that is left out is 0, whatever default its record
+// has. (A nested record that is left out is at its default.)
+struct NumberZeroer {
+  template <class T>
+  void operator()(int, std::string_view, T& value) {
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) value = T{};
+  }
+};
+
 // Field visitor that fills the one field whose name was read.
 struct FieldReader {
   Reader& in;
@@ -115,6 +125,8 @@ struct FieldReader {
 
 template <class T>
 void read_fields(Reader& in, T& record, char close) {
+  NumberZeroer zeroer;
+  record.fields(zeroer);
   while (in.ok() && !(close == 0 ? in.at_end() : in.accept(close))) {
     const std::string_view name = in.read_name();
     if (!in.ok()) return;

@@ -28,6 +28,18 @@ bool read_marked(std::string_view word, char mark, T& value) {
   return r.ec == std::errc() && r.ptr == end;
 }
 
+// The fields that every input has, and those of its kind, in one line.
+template <class Head, class Record>
+struct HeadAnd {
+  Head& head;
+  Record& record;
+  template <class V>
+  void fields(V& v) {
+    head.fields(v);
+    record.fields(v);
+  }
+};
+
 // Reads `rest` as the alternative of `Body` whose kName is `kind`, with `head`'s fields accepted
 // too.
 template <class Head, class Body, std::size_t I = 0>
@@ -38,16 +50,8 @@ std::optional<Error> read_body(std::string_view kind, std::string_view rest, Hea
   } else {
     using T = std::variant_alternative_t<I, Body>;
     if (kind != T::kName) return read_body<Head, Body, I + 1>(kind, rest, head, body);
-    struct Both {
-      Head& head;
-      T& record;
-      void fields(text::FieldReader& v) {
-        head.fields(v);
-        record.fields(v);
-      }
-    };
     text::Reader in(rest);
-    Both both{head, body.template emplace<I>()};
+    HeadAnd<Head, T> both{head, body.template emplace<I>()};
     text::read_fields(in, both, 0);
     return in.error();
   }
