@@ -1,0 +1,131 @@
+// What scenario files cannot say: promises over whole runs.
+#include "engine/engine.h"
+
+#include <gtest/gtest.h>
+
+namespace subak {
+namespace {
+
+Input at(TimeMs t, in::Body body, std::string request_id = "") {
+  Input input;
+  input.time_ms = t;
+  input.actor = "test";
+  input.request_id = std::move(request_id);
+  input.body = std::move(body);
+  return input;
+}
+
+NodeSpec node(const std::string& name, std::int64_t gpus) {
+  NodeSpec spec;
+  spec.name = name;
+  spec.product = "H100";
+  spec.gpus = gpus;
+  return spec;
+}
+
+GangRequest whole(std::uint32_t pods, std::int64_t gpus) {
+  GangRequest r;
+  PodShape shape;
+  shape.kind = GpuKind::kWhole;
+  shape.gpus = gpus;
+  r.groups.push_back({pods, shape});
+  return r;
+}
+
+in::SubmitJob submit(const std::string& account, const GangRequest& request) {
+  in::SubmitJob job;
+  job.cluster = "main";
+  job.account = account;
+  job.request = request;
+  return job;
+}
+
+in::SetAccount account(const std::string& path) {
+  in::SetAccount a;
+  a.spec.path = path;
+  return a;
+}
+
+void set_up(Engine& engine, int nodes) {
+  engine.apply(at(0, in::SetCluster{"main", Mode::kEnforce, {}, "", false}));
+  in::ImportNodes import;
+  import.cluster = "main";
+  for (int i = 0; i < nodes; ++i) import.nodes.push_back(node("n" + std::to_string(i), 8));
+  engine.apply(at(0, import));
+  engine.apply(at(0, account("a")));
+  engine.apply(at(0, account("b")));
+}
+
+TEST(Engine, ARequestIdIsAnsweredOnce) {
+  Engine engine;
+  set_up(engine, 1);
+  const auto first = engine.apply(at(1, submit("a", whole(1, 8)), "r1"));
+  EXPECT_EQ(first.facts.size(), 1u);
+  const auto again = engine.apply(at(2, submit("a", whole(1, 8)), "r1"));
+  EXPECT_TRUE(again.facts.empty());
+  EXPECT_TRUE(again.reply.repeated);
+  EXPECT_EQ(again.reply.job, first.reply.job);
+  EXPECT_EQ(engine.count(JobState::kQueued), 1u);
+}
+
+TEST(Engine, AllOrNothingAndOthersPassABlockedGang) {
+  Engine engine;
+  set_up(engine, 2);
+  engine.apply(at(1, submit("a", whole(3, 8))));  // three nodes: never fits two
+  engine.apply(at(1, submit("a", whole(1, 8))));
+  const auto pass = engine.apply(at(1, in::Pass{}));
+  ASSERT_EQ(pass.facts.size(), 1u);
+  EXPECT_EQ(std::get<fact::JobReserved>(pass.facts[0].body).id, JobId(ClusterId(1), 2));
+  EXPECT_FALSE(engine.pass_due());
+  const auto why = engine.explain(JobId(ClusterId(1), 1), 1);
+  ASSERT_TRUE(why.has_value());
+  ASSERT_FALSE(why->reasons.empty());
+  EXPECT_EQ(why->reasons[0].token, ReasonToken::kExceedsFleet);
+}
+
+TEST(Engine, PatienceKeepsNodesForTheNeediestThatDoesNotFit) {
+  Engine engine;
+  set_up(engine, 2);
+  Policy policy;
+  policy.patience_ms = kHourMs;
+  policy.hold_ms = kDayMs;
+  engine.apply(at(0, in::SetPolicy{policy}));
+  engine.apply(at(0, submit("b", whole(1, 4))));
+  engine.apply(at(0, submit("b", whole(1, 4))));
+  engine.apply(at(0, submit("b", whole(1, 8))));
+  engine.apply(at(0, in::Pass{}));  // both nodes are full
+  engine.apply(at(1, submit("a", whole(2, 8))));
+  // Small jobs of the other team keep coming and would take whatever is freed.
+  for (int i = 0; i < 4; ++i) engine.apply(at(2, submit("b", whole(1, 8))));
+  engine.apply(at(kHourMs + 1, in::Pass{}));
+  auto free_job = [&](std::uint64_t sequence, std::uint32_t ranks, TimeMs t) {
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+      engine.apply(at(t, in::PodGone{"main", {"", JobId(ClusterId(1), sequence), r}, 0,
+                                     Outcome::kSucceeded}));
+    }
+    engine.apply(at(t, in::Pass{}));
+    engine.check_invariants();
+  };
+  free_job(1, 1, 2 * kHourMs);
+  free_job(2, 1, 2 * kHourMs + 1);
+  EXPECT_EQ(engine.job(JobId(ClusterId(1), 5), false)->state, JobState::kQueued)
+      << "a small job took a node that is kept free";
+  free_job(3, 1, 2 * kHourMs + 2);
+  EXPECT_EQ(engine.job(JobId(ClusterId(1), 4), false)->state, JobState::kReserved);
+}
+
+TEST(Engine, NextDeadlineIsTheEarliestHoldThenMidnight) {
+  Engine engine;
+  EXPECT_EQ(engine.next_deadline(), std::nullopt);
+  set_up(engine, 1);
+  EXPECT_EQ(engine.next_deadline(), kDayMs);
+  engine.apply(at(5, submit("a", whole(1, 1))));
+  engine.apply(at(5, in::Pass{}));
+  EXPECT_EQ(engine.next_deadline(), 5 + Policy().hold_ms);
+  engine.apply(at(5 + Policy().hold_ms, in::Tick{}));
+  EXPECT_EQ(engine.count(JobState::kQueued), 1u) << "an unbound hold is taken back";
+  EXPECT_TRUE(engine.pass_due());
+}
+
+}  // namespace
+}  // namespace subak

@@ -1,0 +1,169 @@
+// Runs tests/scenarios/*.txt: the language of core/text.h with what the engine answers under each input.
+//
+//   % a comment
+//   > @1000 submit_job cluster=main account=ml request={groups=[{count=1 shape={kind=whole gpus=8}}]}
+//   #7 @1000 job_created ...        facts, as made
+//   effect kind=open_gate ...       effects
+//   error account: was "x", ...     the refusal
+//   warning ...
+//   ? why 1-1                       a question; its answer follows (queue, why, shares)
+//
+// SUBAK_REWRITE=1 rewrites the answers; the review is the diff. After each input all invariants are
+// checked; at the end a checkpoint and a replay of the facts must give the same digest.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/decimal.h"
+#include "engine/engine.h"
+
+namespace subak {
+namespace {
+
+std::string describe(const JobRow& row) {
+  return text::job_id_text(row.id) + " " + std::string(enum_name(row.state)) + " " + row.account +
+         (row.user.empty() ? "" : "/" + row.user) + " gpus=" + format_milligpu(row.milligpu);
+}
+
+void answer_why(const Engine& engine, const std::string& id, std::ostream& out) {
+  const auto job = text::parse_job_id(id);
+  const auto why = job ? engine.explain(*job, engine.now()) : std::nullopt;
+  if (!why) {
+    out << "= no such job\n";
+    return;
+  }
+  out << "= " << describe(why->job) << " position=" << why->position << "\n";
+  for (const Reason& r : why->reasons) {
+    out << "= " << enum_name(r.token) << " " << r.subject << " need=" << r.need << " have=" << r.have;
+    for (const std::string& b : r.blockers) out << " by=" << b;
+    out << "\n";
+  }
+}
+
+std::string ask(const Engine& engine, const std::string& question) {
+  std::istringstream in(question);
+  std::string verb, what;
+  in >> verb >> what;
+  std::ostringstream out;
+  if (verb == "why") answer_why(engine, what, out);
+  if (verb == "queue") {
+    for (const JobRow& row : engine.queue(100)) out << "= " << describe(row) << "\n";
+  }
+  if (verb == "shares") {
+    for (const AccountRow& row : engine.account_rows(engine.now())) {
+      out << "= " << (row.spec.path.empty() ? "(root)" : row.spec.path)
+          << " held=" << format_milligpu(row.held) << " running=" << format_milligpu(row.running)
+          << " queued=" << format_milligpu(row.queued)
+          << " used_gpu_seconds=" << row.usage_total.gpu_seconds() << "\n";
+    }
+  }
+  if (verb == "bill") {
+    for (const NodeBill& b : engine.bill(engine.now())) {
+      out << "= " << engine.fleet().node(b.node)->name
+          << " installed=" << b.capacity.installed.gpu_seconds()
+          << " allocated=" << b.capacity.allocated.gpu_seconds()
+          << " idle=" << b.capacity.idle.gpu_seconds()
+          << " stranded=" << b.capacity.stranded.gpu_seconds()
+          << " unusable=" << b.capacity.unusable.gpu_seconds()
+          << " residual=" << b.residual.gpu_seconds() << "\n";
+    }
+    for (const auto& [key, amount] : engine.ledger().sums()) {
+      const bool in_tree = key.payer != kPlatform && key.payer != kUnassigned;
+      out << "= payer "
+          << (key.payer == kPlatform ? "platform" : in_tree ? engine.accounts().node(key.payer).spec.path
+                                                            : "unassigned")
+          << " " << enum_name(key.state) << " " << key.product
+          << " gpu_seconds=" << amount.gpu_seconds() << "\n";
+    }
+  }
+  return out.str();
+}
+
+// Plays one file and returns what it should contain.
+std::string play(const std::string& path, std::vector<Fact>& facts, Engine& engine) {
+  std::ifstream file(path);
+  std::ostringstream out;
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.empty() || line[0] == '%') {
+      out << line << "\n";
+    } else if (line[0] == '?') {
+      out << line << "\n" << ask(engine, line.substr(1));
+    } else if (line[0] == '>') {
+      out << line << "\n";
+      const auto input = input_from_text(std::string_view(line).substr(2));
+      if (!input.ok()) {
+        out << "unreadable " << input.error().message() << "\n";
+        continue;
+      }
+      const ApplyOutcome outcome = engine.apply(*input);
+      engine.check_invariants();
+      for (const Fact& f : outcome.facts) {
+        out << fact_to_text(f) << "\n";
+        facts.push_back(f);
+      }
+      for (const Effect& e : outcome.effects) out << "effect " << to_text(e) << "\n";
+      for (const std::string& w : outcome.reply.warnings) out << "warning " << w << "\n";
+      if (outcome.reply.repeated) out << "repeated\n";
+      if (outcome.reply.error) {
+        out << "error " << to_string(outcome.reply.error->code) << " "
+            << outcome.reply.error->message() << "\n";
+      }
+    }
+  }
+  return out.str();
+}
+
+std::string read_all(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::vector<std::string> scenario_files() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/scenarios")) {
+    if (entry.path().extension() == ".txt") files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+class Scenario : public testing::TestWithParam<std::string> {};
+
+TEST_P(Scenario, AnswersAsWritten) {
+  std::vector<Fact> facts;
+  Engine engine;
+  const std::string played = play(GetParam(), facts, engine);
+  if (std::getenv("SUBAK_REWRITE") != nullptr) std::ofstream(GetParam()) << played;
+  EXPECT_EQ(played, read_all(GetParam()));
+  EXPECT_FALSE(facts.empty());
+
+  Engine follower;  // the state is the fold of the facts
+  for (const Fact& f : facts) {
+    const auto again = fact_from_text(fact_to_text(f));
+    ASSERT_TRUE(again.ok()) << again.error().message();
+    follower.evolve(*again);
+  }
+  EXPECT_EQ(follower.digest(), engine.digest());
+
+  Engine restored;  // and so is a checkpoint of it
+  for (const Fact& f : engine.checkpoint()) restored.evolve(f);
+  restored.set_seq(engine.seq());
+  EXPECT_EQ(restored.digest(), engine.digest());
+  restored.check_invariants();
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Scenario, testing::ValuesIn(scenario_files()), [](const auto& p) {
+  std::string name = std::filesystem::path(p.param).stem().string();
+  std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace subak
