@@ -1,0 +1,230 @@
+#include "sim/commands.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "core/duration.h"
+#include "sim/json_out.h"
+#include "sim/plot.h"
+#include "sim/report.h"
+#include "sim/share_case.h"
+#include "sim/simulate.h"
+#include "sim/table.h"
+#include "sim/toy.h"
+#include "sim/trace.h"
+
+namespace subak::sim {
+namespace {
+
+int fail(const Error& error, std::ostream& err) {
+  err << "subak sim: " << error.field << (error.got.empty() ? "" : ": \"" + error.got + "\"")
+      << " is not right\nwant " << error.want << '\n';
+  return error.code == ErrorCode::kNotFound ? 4 : error.code == ErrorCode::kInvalid ? 2 : 1;
+}
+
+Result<Policy> make_policy(const SimOptions& options, const std::string& name) {
+  Policy policy;
+  const auto order = enum_from<OrderPolicy>(name);
+  if (!order) {
+    return Error{ErrorCode::kInvalid, "policy", name,
+                 "target-share, exact, usage-tick, drf or fifo"};
+  }
+  policy.order = *order;
+  const auto half_life = parse_duration(options.half_life, "half-life");
+  if (!half_life.ok()) return half_life.error();
+  policy.half_life_ms = *half_life;
+  if (!options.patience.empty()) {
+    const auto patience = parse_duration(options.patience, "patience");
+    if (!patience.ok()) return patience.error();
+    policy.patience_ms = *patience;
+  }
+  if (options.charge_end != "yes" && options.charge_end != "no") {
+    return Error{ErrorCode::kInvalid, "charge-end", options.charge_end, "yes or no"};
+  }
+  policy.tick_charge_end = options.charge_end == "yes";
+  return policy;
+}
+
+// "random:N"; 0 if not given.
+Result<std::uint32_t> random_teams(const std::string& text) {
+  if (text.empty()) return std::uint32_t{0};
+  std::uint32_t n = 0;
+  const std::string_view prefix = "random:";
+  const char* const end = text.data() + text.size();
+  const bool named = text.starts_with(prefix);
+  const auto [rest, ec] = std::from_chars(named ? text.data() + prefix.size() : end, end, n);
+  if (!named || ec != std::errc() || rest != end || n < 1 || n > 10'000) {
+    return Error{ErrorCode::kInvalid, "teams", text, "random:N with N from 1 to 10000"};
+  }
+  return n;
+}
+
+Result<WorkloadOptions> window_options(const SimOptions& options) {
+  WorkloadOptions w;
+  for (const auto& day : {options.from_day, options.to_day}) {
+    if (day && !(*day >= 0 && *day <= 36'500)) {
+      return Error{ErrorCode::kInvalid, "from-day, to-day", fixed(*day, 3), "days from 0 to 36500"};
+    }
+  }
+  if (!(options.load >= 0.001 && options.load <= 1000)) {
+    return Error{ErrorCode::kInvalid, "load", fixed(options.load, 6), "a factor from 0.001 to 1000"};
+  }
+  const auto teams = random_teams(options.teams);
+  if (!teams.ok()) return teams.error();
+  w.from_day = options.from_day;
+  w.to_day = options.to_day;
+  w.load = options.load;
+  w.random_teams = *teams;
+  w.limits = options.limits;
+  w.seed = options.seed;
+  if (!options.weights.empty()) {
+    auto table = read_team_table(options.weights, "share");
+    if (!table.ok()) return table.error();
+    w.weights = std::move(*table);
+  }
+  if (!options.quota.empty()) {
+    auto table = read_team_table(options.quota, "gpus");
+    if (!table.ok()) return table.error();
+    w.quotas = std::move(*table);
+  }
+  return w;
+}
+
+Result<Workload> load(const SimOptions& options) {
+  if (options.output != "table" && options.output != "json") {
+    return Error{ErrorCode::kInvalid, "output", options.output, "table or json"};
+  }
+  const auto window = window_options(options);
+  if (!window.ok()) return window.error();
+  auto nodes = read_nodes(options.nodes);
+  if (!nodes.ok()) return nodes.error();
+  auto trace = read_trace(options.trace);
+  if (!trace.ok()) return trace.error();
+  return make_workload(std::move(*trace), std::move(*nodes), *window);
+}
+
+class ProgressBar {
+ public:
+  ProgressBar(std::ostream& err, std::string name) : err_(err), name_(std::move(name)) {}
+  void show(double done) {
+    const int percent = static_cast<int>(done * 100);
+    if (percent == shown_) return;
+    shown_ = percent;
+    const auto filled = static_cast<std::size_t>(percent) * 40 / 100;
+    err_ << '\r' << name_ << " [" << std::string(filled, '#') << std::string(40 - filled, '.') << "] "
+         << percent << " %" << std::flush;
+  }
+  void clear() { err_ << '\r' << std::string(name_.size() + 52, ' ') << '\r' << std::flush; }
+
+ private:
+  std::ostream& err_;
+  std::string name_;
+  int shown_ = -1;
+};
+
+Result<SimResult> simulate_one(const Workload& workload, const Policy& policy, bool progress,
+                               std::ostream& err) {
+  SimulateOptions simulate_options;
+  ProgressBar bar(err, std::string(enum_name(policy.order)));
+  if (progress) simulate_options.progress = [&bar](double done) { bar.show(done); };
+  auto result = simulate(workload, policy, simulate_options);
+  if (progress) bar.clear();
+  return result;
+}
+
+int run(const SimOptions& options, bool several, std::ostream& out, std::ostream& err) {
+  std::vector<Policy> policies;
+  for (const std::string& name : options.policies) {
+    const auto policy = make_policy(options, name);
+    if (!policy.ok()) return fail(policy.error(), err);
+    policies.push_back(*policy);
+  }
+  if (policies.empty() || (!several && policies.size() > 1)) {
+    return fail({ErrorCode::kInvalid, "policy", "", several ? "at least one" : "exactly one"}, err);
+  }
+  const auto workload = load(options);
+  if (!workload.ok()) return fail(workload.error(), err);
+  std::vector<SimResult> results;
+  for (const Policy& policy : policies) {
+    auto result = simulate_one(*workload, policy, options.progress, err);
+    if (!result.ok()) return fail(result.error(), err);
+    results.push_back(std::move(*result));
+  }
+  if (options.output == "json") {
+    print_json(results, several, out);
+  } else {
+    print_table(*workload, results, out);
+  }
+  if (!options.plot.empty()) {
+    if (const auto error = write_plots(*workload, results, options.plot)) return fail(*error, err);
+  }
+  return 0;
+}
+
+void share_json(const std::vector<ShareFactors>& rows, std::ostream& out) {
+  JsonOut json(out);
+  json.open('{').key("rows").open('[');
+  for (const ShareFactors& r : rows) {
+    json.open('{').field("account", std::string_view(r.account)).key("user");
+    r.user.empty() ? json.null() : json.value(std::string_view(r.user));
+    json.key("norm_shares").exact(r.norm_shares).key("effective_usage").exact(r.effective_usage);
+    json.key("level_fs");
+    std::isinf(r.level_fs) ? json.value("inf") : json.exact(r.level_fs);
+    json.key("fairshare");
+    r.fairshare ? json.exact(*r.fairshare) : json.null();
+    json.close('}');
+  }
+  json.close(']').close('}');
+}
+
+void share_table(const std::vector<ShareFactors>& rows, std::ostream& out) {
+  Table table;
+  table.row({"account", "user", "norm shares", "effective usage", "level fs", "fairshare"});
+  for (const ShareFactors& r : rows) {
+    table.row({r.account, r.user, fixed(r.norm_shares, 6), fixed(r.effective_usage, 6),
+               std::isinf(r.level_fs) ? "inf" : fixed(r.level_fs, 6),
+               r.fairshare ? fixed(*r.fairshare, 6) : "-"});
+  }
+  table.print(out);
+}
+
+}  // namespace
+
+int sim_run(const SimOptions& options, std::ostream& out, std::ostream& err) {
+  return run(options, false, out, err);
+}
+
+int sim_compare(const SimOptions& options, std::ostream& out, std::ostream& err) {
+  return run(options, true, out, err);
+}
+
+int sim_share(const ShareOptions& options, std::ostream& out, std::ostream& err) {
+  if (options.policy != "fair-tree" && options.policy != "classic") {
+    return fail({ErrorCode::kInvalid, "policy", options.policy, "fair-tree or classic"}, err);
+  }
+  if (options.output != "table" && options.output != "json") {
+    return fail({ErrorCode::kInvalid, "output", options.output, "table or json"}, err);
+  }
+  const auto tree = read_share_case(options.case_path);
+  if (!tree.ok()) return fail(tree.error(), err);
+  const auto rows = options.policy == "classic" ? classic_fair_share(tree->rows, tree->dampening)
+                                                : fair_tree(tree->rows);
+  if (!rows.ok()) return fail(rows.error(), err);
+  options.output == "json" ? share_json(*rows, out) : share_table(*rows, out);
+  return 0;
+}
+
+int sim_toy(const ToyCommandOptions& options, std::ostream& out, std::ostream& err) {
+  if (!(options.days >= 0.05 && options.days <= 1000) ||
+      !(options.warm_up_days >= 0 && options.warm_up_days <= 1000)) {
+    return fail({ErrorCode::kInvalid, "days, warm-up-days", "", "days from 0.05 to 1000"}, err);
+  }
+  ToyTableOptions toy;
+  toy.measured_ms = static_cast<DurationMs>(options.days * double{kDayMs});
+  toy.warm_up_ms = static_cast<DurationMs>(options.warm_up_days * double{kDayMs});
+  toy.seed = options.seed;
+  print_toy(run_toy_table(toy), out);
+  return 0;
+}
+
+}  // namespace subak::sim

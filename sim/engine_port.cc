@@ -1,0 +1,34 @@
+#include "sim/engine_port.h"
+
+#include <iterator>
+#include <utility>
+
+namespace subak::sim {
+
+EnginePort::EnginePort(Engine& engine, Observer observer)
+    : engine_(engine), observer_(std::move(observer)) {}
+
+Reply EnginePort::apply(TimeMs t, in::Body body) {
+  Input input;
+  input.time_ms = t;
+  input.body = std::move(body);
+  ApplyOutcome outcome = engine_.apply(input);
+  if (observer_) observer_(input, outcome);
+  std::move(outcome.effects.begin(), outcome.effects.end(), std::back_inserter(effects_));
+  return std::move(outcome.reply);
+}
+
+Reply EnginePort::send(TimeMs t, in::Body body) { return apply(t, std::move(body)); }
+
+std::vector<Effect> EnginePort::pass(TimeMs t) {
+  do {
+    apply(t, in::Pass{});
+  } while (engine_.pass_due());
+  return std::exchange(effects_, {});
+}
+
+void EnginePort::tick(TimeMs t) { apply(t, in::Tick{}); }
+
+std::optional<TimeMs> EnginePort::next_deadline() const { return engine_.next_deadline(); }
+
+}  // namespace subak::sim

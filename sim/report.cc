@@ -1,0 +1,160 @@
+#include "sim/report.h"
+
+#include <functional>
+
+#include "sim/json_out.h"
+#include "sim/table.h"
+
+namespace subak::sim {
+namespace {
+
+void spread_json(JsonOut& json, const Spread& s) {
+  json.field("mean", s.mean).field("p50", s.p50).field("p90", s.p90).field("p99", s.p99);
+}
+
+void windows_json(JsonOut& json, std::string_view name, const ByWindow& w) {
+  json.key(name).open('{');
+  json.field("1h", w.hour).field("1d", w.day).field("7d", w.week).close('}');
+}
+
+void team_json(JsonOut& json, const TeamResult& t) {
+  json.open('{').field("team", std::string_view(t.team)).field("shares", t.shares);
+  json.field("quota_milligpu", t.quota).field("jobs", t.jobs);
+  json.field("demand_gpu_h", t.demand_gpu_h).field("received_gpu_h", t.received_gpu_h);
+  json.field("entitled_gpu_h", t.entitled_gpu_h).field("wait_mean_s", t.wait_mean_s).close('}');
+}
+
+void result_json(JsonOut& json, const SimResult& r) {
+  json.open('{').field("policy", std::string_view(r.policy));
+  json.field("jobs", r.jobs).field("finished", r.finished).field("unplaceable", r.unplaceable);
+  json.field("warm", r.warm);
+  json.key("wait_s").open('{');
+  spread_json(json, r.wait_s);
+  json.key("by_size").open('{');
+  for (std::size_t c = 0; c < kSizeClasses.size(); ++c) {
+    json.key(kSizeClasses[c]).open('{').field("jobs", r.wait_by_size[c].jobs);
+    spread_json(json, r.wait_by_size[c]);
+    json.close('}');
+  }
+  json.close('}').close('}');
+  json.key("bounded_slowdown").open('{');
+  spread_json(json, r.bounded_slowdown);
+  json.close('}').field("utilisation", r.utilisation);
+  windows_json(json, "jain", r.jain);
+  windows_json(json, "max_deviation", r.max_deviation);
+  json.field("fragmentation", r.fragmentation);
+  // No planner yet: nothing was told at submission.
+  json.key("eta").open('{').key("median_error_s").null().key("within_1m").null();
+  json.key("within_10m").null().key("coverage_90").null().close('}');
+  json.field("wall_s", r.wall_s).field("sim_speedup", r.sim_speedup);
+  json.key("teams").open('[');
+  for (const TeamResult& team : r.teams) team_json(json, team);
+  json.close(']').close('}');
+}
+
+std::string part(std::optional<double> value, int decimals) {
+  return value ? fixed(*value, decimals) : "-";
+}
+
+using Figure = std::function<std::string(const SimResult&)>;
+
+void add_rows(Table& table, const std::vector<SimResult>& results,
+              const std::vector<std::pair<std::string, Figure>>& rows) {
+  for (const auto& [name, figure] : rows) {
+    std::vector<std::string> cells{name};
+    for (const SimResult& r : results) cells.push_back(figure(r));
+    table.row(std::move(cells));
+  }
+}
+
+void add_waits(Table& table, const std::vector<SimResult>& results) {
+  using R = const SimResult&;
+  add_rows(table, results,
+           {{"wait mean", [](R r) { return human_seconds(r.wait_s.mean); }},
+            {"     p50", [](R r) { return human_seconds(r.wait_s.p50); }},
+            {"     p90", [](R r) { return human_seconds(r.wait_s.p90); }},
+            {"     p99", [](R r) { return human_seconds(r.wait_s.p99); }}});
+  for (std::size_t c = 0; c < kSizeClasses.size(); ++c) {
+    if (results[0].wait_by_size[c].jobs == 0) continue;
+    add_rows(table, results, {{std::string("     mean of ") + kSizeClasses[c] + " GPUs", [c](R r) {
+                                 return human_seconds(r.wait_by_size[c].mean);
+                               }}});
+  }
+  add_rows(table, results,
+           {{"slowdown mean", [](R r) { return fixed(r.bounded_slowdown.mean, 1); }},
+            {"     p90", [](R r) { return fixed(r.bounded_slowdown.p90, 1); }},
+            {"     p99", [](R r) { return fixed(r.bounded_slowdown.p99, 1); }}});
+}
+
+void add_fairness(Table& table, const std::vector<SimResult>& results) {
+  using R = const SimResult&;
+  add_rows(table, results,
+           {{"utilisation %", [](R r) { return fixed(100 * r.utilisation, 2); }},
+            {"Jain 1h", [](R r) { return part(r.jain.hour, 4); }},
+            {"     1d", [](R r) { return part(r.jain.day, 4); }},
+            {"     7d", [](R r) { return part(r.jain.week, 4); }},
+            {"max deviation 1h", [](R r) { return part(r.max_deviation.hour, 4); }},
+            {"     1d", [](R r) { return part(r.max_deviation.day, 4); }},
+            {"     7d", [](R r) { return part(r.max_deviation.week, 4); }},
+            {"fragmentation", [](R r) { return fixed(r.fragmentation, 4); }},
+            {"wall s", [](R r) { return fixed(r.wall_s, 2); }},
+            {"x real time", [](R r) { return human_count(r.sim_speedup); }}});
+}
+
+void print_teams(const SimResult& r, std::ostream& out) {
+  Table table;
+  table.row({"team", "shares", "quota", "jobs", "demand GPU-h", "received", "entitled", "wait mean"});
+  for (const TeamResult& t : r.teams) {
+    table.row({t.team.substr(0, 24), std::to_string(t.shares), fixed(double(t.quota) / 1000, 0),
+               std::to_string(t.jobs), fixed(t.demand_gpu_h, 0), fixed(t.received_gpu_h, 0),
+               fixed(t.entitled_gpu_h, 0), human_seconds(t.wait_mean_s)});
+  }
+  out << '\n';
+  table.print(out);
+}
+
+}  // namespace
+
+void print_json(const std::vector<SimResult>& results, bool several, std::ostream& out) {
+  JsonOut json(out);
+  if (several) json.open('{').key("results").open('[');
+  for (const SimResult& r : results) result_json(json, r);
+  if (several) json.close(']').close('}');
+}
+
+void print_table(const Workload& workload, const std::vector<SimResult>& results,
+                 std::ostream& out) {
+  const SimResult& first = results.front();
+  const double from = double(workload.from_ms - kTraceEpochMs) / double{kDayMs};
+  const double length = double(workload.to_ms - workload.from_ms) / double{kDayMs};
+  out << first.jobs << " jobs of " << workload.teams.size() << " teams on " << workload.nodes.size()
+      << " nodes, " << workload.capacity / kMilliPerGpu << " GPUs; " << fixed(length, 1)
+      << " days from day " << fixed(from, 1) << " on\n";
+  out << first.warm << " jobs that ran then go on with their rest; " << first.unplaceable
+      << " never fit the fleet\n\n";
+  Table table;
+  add_rows(table, results, {{"", [](const SimResult& r) { return r.policy; }}});
+  add_waits(table, results);
+  add_fairness(table, results);
+  table.print(out);
+  if (results.size() == 1) print_teams(first, out);
+}
+
+void print_toy(const std::vector<ToyRow>& rows, std::ostream& out) {
+  if (rows.empty()) return;
+  out << "Share error of the worst team in points of the fleet: time mean / max / mean of 1 h means\n\n";
+  Table table;
+  std::vector<std::string> head{"teams, mean job"};
+  head.insert(head.end(), rows[0].policies.begin(), rows[0].policies.end());
+  table.row(std::move(head));
+  for (const ToyRow& row : rows) {
+    std::vector<std::string> cells{row.what};
+    for (const ToyResult& r : row.results) {
+      cells.push_back(fixed(r.mean, 2) + " / " + fixed(r.max, 2) + " / " + fixed(r.hour_mean, 2));
+    }
+    table.row(std::move(cells));
+  }
+  table.print(out);
+}
+
+}  // namespace subak::sim

@@ -1,0 +1,22 @@
+// `subak sim share CASE.json`: the fair-share factors of a written tree. The case is an object with
+// "tree": [{"account", "user" (null for an account), "parent", "shares" (integer or "parent"),
+// "raw_usage", "order"}] and, for classic, "dampening". Threads: none.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "accounting/fairtree.h"
+#include "core/error.h"
+
+namespace subak::sim {
+
+struct ShareCase {
+  std::vector<ShareRow> rows;
+  double dampening = 1;
+};
+
+// Errors name the file and the field.
+Result<ShareCase> read_share_case(const std::string& path);
+
+}  // namespace subak::sim

@@ -1,0 +1,88 @@
+#include "sim/simulate.h"
+
+#include <bit>
+#include <chrono>
+
+#include "sim/driver.h"
+#include "sim/fragmentation.h"
+
+namespace subak::sim {
+namespace {
+
+// Keeps the integrals and the fate of each job while the driver runs.
+class Keeper : public Observer {
+ public:
+  explicit Keeper(const Workload& w)
+      : workload_(w),
+        timeline_(w.teams.size(), w.from_ms, w.to_ms),
+        fragmentation_(w.nodes, w.requests, popularity(w), w.from_ms, w.to_ms),
+        fates_(w.jobs.size()),
+        pods_(w.jobs.size()) {}
+
+  void submitted(std::uint32_t index, TimeMs t) override {
+    const SimJob& job = workload_.jobs[index];
+    timeline_.change(job.team, t, 0, job.milligpu);
+  }
+  void started(std::uint32_t index, TimeMs t, const std::vector<EffectPod>& pods) override {
+    const SimJob& job = workload_.jobs[index];
+    timeline_.change(job.team, t, job.milligpu, -job.milligpu);
+    fates_[index].start_ms = t;
+    pods_[index] = pods;
+    take(pods, +1, t);
+  }
+  void ended(std::uint32_t index, TimeMs t) override {
+    const SimJob& job = workload_.jobs[index];
+    timeline_.change(job.team, t, -job.milligpu, 0);
+    fates_[index].end_ms = t;
+    take(pods_[index], -1, t);
+    std::vector<EffectPod>().swap(pods_[index]);
+  }
+  SimResult result() {
+    timeline_.finish();
+    SimResult r = make_result(workload_, timeline_, fates_);
+    r.fragmentation = fragmentation_.time_mean(workload_.to_ms);
+    return r;
+  }
+
+ private:
+  static std::vector<std::uint64_t> popularity(const Workload& w) {
+    std::vector<std::uint64_t> counts(w.requests.size());
+    for (const SimJob& job : w.jobs) counts[job.request] += job.warm ? 0 : 1;
+    return counts;
+  }
+  void take(const std::vector<EffectPod>& pods, MilliGpu sign, TimeMs t) {
+    for (const EffectPod& pod : pods) {
+      const int gpus = std::popcount(pod.gpu_mask);
+      if (gpus > 0) fragmentation_.change(pod.node, pod.gpu_mask, sign * pod.milligpu / gpus, t);
+    }
+  }
+  const Workload& workload_;
+  Timeline timeline_;
+  Fragmentation fragmentation_;
+  std::vector<JobFate> fates_;
+  std::vector<std::vector<EffectPod>> pods_;  // of running jobs
+};
+
+}  // namespace
+
+Result<SimResult> simulate(const Workload& workload, const Policy& policy,
+                           const SimulateOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  Engine engine;
+  EnginePort port(engine, options.observer);
+  Keeper keeper(workload);
+  Driver driver(workload, port, keeper);
+  if (const auto error = driver.set_up(policy)) return *error;
+  driver.run(options.progress);
+  const std::chrono::duration<double> wall = Clock::now() - start;
+  if (options.check_invariants) engine.check_invariants();
+  SimResult result = keeper.result();
+  result.policy = enum_name(policy.order);
+  result.unplaceable += driver.refused();
+  result.wall_s = wall.count();
+  result.sim_speedup = static_cast<double>(driver.now() - workload.from_ms) / 1000 / wall.count();
+  return result;
+}
+
+}  // namespace subak::sim

@@ -1,0 +1,72 @@
+// What a simulation reports, by the definitions of the manual (docs: `subak sim`):
+//   demand = integral of queued + running GPUs of an account; received = integral of running
+//   entitled = quota first, then max-min by shares of what was received in all, none above its demand
+//   jain = mean over windows of Jain's index of received / entitled over accounts with demand
+//   max_deviation = largest |received - entitled| / (capacity x window)
+// Windows are whole hours, days and weeks from A on; a window that does not end by B is left out (if
+// there is no whole one, there is no figure). Waits, sizes and slowdown: jobs submitted in [A, B), of
+// which those still queued at B wait on with nobody new behind them. Threads: none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/timeline.h"
+#include "sim/workload.h"
+
+namespace subak::sim {
+
+struct Spread {
+  std::size_t jobs = 0;
+  double mean = 0, p50 = 0, p90 = 0, p99 = 0;  // nearest rank
+};
+Spread spread(std::vector<double> values);
+
+// The classes of job size, by GPUs: "1", "2-4", "5-8", "9-16", "17-64", "65+".
+inline constexpr std::array<const char*, 6> kSizeClasses{"1", "2-4", "5-8", "9-16", "17-64", "65+"};
+std::size_t size_class(MilliGpu milligpu);
+
+struct ByWindow {
+  std::optional<double> hour, day, week;
+};
+
+struct TeamResult {
+  std::string team;
+  std::int64_t shares = 0;
+  MilliGpu quota = 0;
+  std::size_t jobs = 0;
+  double demand_gpu_h = 0, received_gpu_h = 0, entitled_gpu_h = 0;  // entitled: over the window as one
+  double wait_mean_s = 0;
+};
+
+struct SimResult {
+  std::string policy;
+  std::size_t jobs = 0, finished = 0, unplaceable = 0;
+  std::size_t warm = 0;          // ran at A; not among `jobs`
+  Spread wait_s;
+  std::array<Spread, kSizeClasses.size()> wait_by_size;
+  Spread bounded_slowdown;       // max(1, (wait + run) / max(run, 10 s))
+  double utilisation = 0;        // received / capacity over [A, B)
+  ByWindow jain, max_deviation;
+  double fragmentation = 0;
+  double wall_s = 0, sim_speedup = 0;
+  std::vector<TeamResult> teams;  // as in the workload
+  // For plots: per team and hour, and every wait.
+  std::vector<std::vector<double>> received_by_hour, entitled_by_hour, queued_by_hour;  // GPUs
+  std::vector<double> waits_s;    // sorted
+};
+
+// What happened to one job; start < 0: it never started.
+struct JobFate {
+  TimeMs start_ms = -1;
+  TimeMs end_ms = -1;
+};
+
+// Everything but wall clock, speed and fragmentation. `fates` by job of the workload.
+SimResult make_result(const Workload& workload, const Timeline& timeline,
+                      const std::vector<JobFate>& fates);
+
+}  // namespace subak::sim

@@ -1,0 +1,59 @@
+// SVG charts: a canvas of primitives, and a frame with axes that maps data to it. Threads: none.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace subak::sim {
+
+struct Point {
+  double x = 0, y = 0;
+};
+
+class Svg {
+ public:
+  Svg(double width, double height);
+  void rect(double x, double y, double w, double h, std::string_view fill);
+  void line(Point a, Point b, std::string_view colour, double width, bool dashed = false);
+  void path(const std::vector<Point>& points, std::string_view colour, double width,
+            bool dashed = false);
+  void area(const std::vector<Point>& outline, std::string_view fill);
+  // `anchor`: start, middle or end.
+  void text(Point at, std::string_view text, double size, std::string_view anchor = "start",
+            std::string_view colour = "#333333", bool bold = false);
+  std::string finish() const;
+
+ private:
+  void points(const std::vector<Point>& list);
+  std::string body_;
+  double width_, height_;
+};
+
+// One tick: where, and what it says.
+struct Tick {
+  double at = 0;
+  std::string label;
+};
+// Round steps (1, 2 or 5 times a power of ten), about `most` of them; labels with `suffix`.
+std::vector<Tick> linear_ticks(double from, double to, int most, std::string_view suffix = "");
+
+// The rectangle of a chart on the canvas, and the data that it spans.
+struct Frame {
+  double left = 0, top = 0, width = 0, height = 0;
+  double x0 = 0, x1 = 1, y0 = 0, y1 = 1;
+  Point map(double x, double y) const {
+    return {left + (x - x0) / (x1 - x0) * width, top + height - (y - y0) / (y1 - y0) * height};
+  }
+  // Grid lines, tick labels and axis titles.
+  void draw(Svg& svg, const std::vector<Tick>& x_ticks, const std::vector<Tick>& y_ticks,
+            std::string_view x_title, std::string_view y_title) const;
+};
+
+// Distinct colours, also for most colour-blind eyes; the last one (grey) is for "all others".
+inline constexpr std::size_t kColours = 12;
+std::string_view colour(std::size_t i);
+inline constexpr std::string_view kGrey = "#b8b8b8";
+
+}  // namespace subak::sim

@@ -1,0 +1,49 @@
+// What each team ran and had queued, as exact integrals per hour of the window [A, B), from changes that
+// come in order of time. Everything that is reported per window is a sum of these. Threads: none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/quantity.h"
+
+namespace subak::sim {
+
+// Milli-GPU x ms of one team in one hour; a double holds the integer exactly (2^53 is a million GPUs for
+// three months).
+struct HourCell {
+  double running = 0;
+  double queued = 0;
+};
+
+class Timeline {
+ public:
+  Timeline(std::size_t teams, TimeMs from, TimeMs to);
+  // From `t` on, the team's running and queued amounts differ by this much. Times never go backwards
+  // per team; what lies outside [from, to) counts for the levels only.
+  void change(std::uint32_t team, TimeMs t, MilliGpu running, MilliGpu queued);
+  // Closes all integrals at `to`. Call once, after the last change.
+  void finish();
+
+  std::size_t hours() const { return hours_; }  // the last one may be shorter
+  std::size_t teams() const { return levels_.size(); }
+  DurationMs hour_length(std::size_t hour) const;
+  const HourCell& cell(std::size_t hour, std::uint32_t team) const {
+    return cells_[hour * levels_.size() + team];
+  }
+  MilliGpu running(std::uint32_t team) const { return levels_[team].running; }
+
+ private:
+  struct Level {
+    TimeMs since = 0;
+    MilliGpu running = 0, queued = 0;
+  };
+  void advance(std::uint32_t team, TimeMs t);
+  TimeMs from_, to_;
+  std::size_t hours_;
+  std::vector<Level> levels_;
+  std::vector<HourCell> cells_;
+};
+
+}  // namespace subak::sim
