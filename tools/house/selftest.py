@@ -80,6 +80,8 @@ class Purity(unittest.TestCase):
         text = "auto t = std::chrono::steady_clock::now();"
         self.assertEqual(len(complaints("purity", {"server/api/a.cc": text})), 1)
         self.assertEqual(complaints("purity", {"server/runtime/clock.cc": text}), [])
+        self.assertEqual(complaints("purity", {"server/api/a.cc": "// clock: gRPC's deadline\n" + text}), [])
+        self.assertNotEqual(complaints("purity", {"core/a.cc": "// clock: no\n" + text}), [])
         self.assertEqual(complaints("purity", {"server/api/a.cc": "throw std::bad_alloc();"}), [])
 
 

@@ -1,0 +1,132 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "server/http/routes.h"
+
+namespace subak {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class FixedClock final : public Clock {
+ public:
+  TimeMs wall_ms() const override { return 5000; }
+  std::int64_t monotonic_us() const override { return 0; }
+};
+
+class RoutesTest : public ::testing::Test {
+ protected:
+  RoutesTest() {
+    Input input;
+    input.time_ms = 1000;
+    in::SetCluster cluster;
+    cluster.name = "east";
+    cluster.reason = "test";
+    input.body = cluster;
+    engine_.apply(input);
+    in::SetAccount account;
+    account.spec.path = "ml";
+    account.reason = "test";
+    input.body = account;
+    engine_.apply(input);
+    state_.view = engine_.view();
+    state_.version = "9.9";
+  }
+  HttpResponse get(std::string_view target, std::string_view method = "GET") {
+    HttpSources sources;
+    sources.state = [this] { return state_; };
+    sources.read = [this](const std::function<void(const Engine&)>& fn) {
+      if (reads_) fn(engine_);
+      return reads_;
+    };
+    sources.events = &events_;
+    sources.clock = &clock_;
+    const HttpRoutes routes(std::move(sources));
+    int answers = 0;
+    HttpResponse last;
+    routes.handle(method, target, [&](HttpResponse response) {
+      ++answers;
+      last = std::move(response);
+    });
+    EXPECT_EQ(answers, 1) << target;
+    return last;
+  }
+
+  Engine engine_;
+  metrics::Events events_;
+  metrics::ShellState state_;
+  FixedClock clock_;
+  bool reads_ = true;
+};
+
+TEST_F(RoutesTest, Metrics) {
+  const HttpResponse page = get("/metrics?x=1");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_THAT(page.content_type, StartsWith("text/plain; version=0.0.4"));
+  EXPECT_THAT(page.body, HasSubstr("subak_account_shares{account=\"ml\"} 1\n"));
+  EXPECT_THAT(page.body, HasSubstr("subak_scrape_complete 1\n"));
+}
+
+TEST_F(RoutesTest, AShortPageWhenTheFollowerRefuses) {
+  reads_ = false;
+  const HttpResponse page = get("/metrics");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_THAT(page.body, HasSubstr("subak_build_info{version=\"9.9\"} 1\n"));
+  EXPECT_THAT(page.body, HasSubstr("subak_scrape_complete 0\n"));
+  EXPECT_EQ(get("/api/summary").status, 503);
+}
+
+TEST_F(RoutesTest, Health) {
+  EXPECT_EQ(get("/healthz").status, 200);
+  EXPECT_EQ(get("/readyz").status, 200);
+  state_.stalled = true;
+  EXPECT_EQ(get("/healthz").status, 503);
+  EXPECT_EQ(get("/readyz").status, 503);
+}
+
+TEST_F(RoutesTest, ReadinessNeedsStateStoreAndReader) {
+  state_.runtime.failed = true;
+  EXPECT_EQ(get("/readyz").status, 503);
+  EXPECT_EQ(get("/healthz").status, 200);
+  state_.runtime.failed = false;
+  state_.follower.failed = true;
+  EXPECT_EQ(get("/readyz").status, 503);
+  state_.follower.failed = false;
+  state_.view = nullptr;
+  EXPECT_EQ(get("/readyz").body, "recovering\n");
+  EXPECT_EQ(get("/metrics").status, 200);
+}
+
+TEST_F(RoutesTest, Summary) {
+  const HttpResponse page = get("/api/summary");
+  const boost::json::value json = boost::json::parse(page.body);
+  EXPECT_EQ(json.at("time_ms").as_int64(), 5000);
+  EXPECT_EQ(json.at("accounts").as_array().size(), 1u);
+  EXPECT_EQ(json.at("accounts").at(0).at("account").as_string(), "ml");
+  EXPECT_EQ(json.at("clusters").at(0).at("mode").as_string(), "observe");
+  EXPECT_TRUE(json.at("queue").as_array().empty());
+}
+
+TEST_F(RoutesTest, TheRestIsRefused) {
+  EXPECT_THAT(get("/").body, HasSubstr("Version 9.9"));
+  EXPECT_EQ(get("/nothing").status, 404);
+  EXPECT_EQ(get("/metrics", "POST").status, 405);
+}
+
+TEST_F(RoutesTest, TheHandlerWaitsForTheAnswer) {
+  HttpSources sources;
+  sources.state = [this] { return state_; };
+  sources.events = &events_;
+  sources.clock = &clock_;
+  const HttpRoutes routes(std::move(sources));
+  HttpRequest request;
+  request.method = "GET";
+  request.target = "/healthz";
+  EXPECT_EQ(http_handler(routes)(request).status, 200);
+}
+
+}  // namespace
+}  // namespace subak

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""The real binary from outside: start line, ports, health, webhook over TLS, signals, exit codes.
+
+Usage: subakd_test.py PATH_TO_SUBAKD
+"""
+
+import json
+import os
+import re
+import signal
+import ssl
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.error
+import urllib.request
+
+SUBAKD = os.path.abspath(sys.argv.pop(1))
+DEADLINE_S = 120  # generous: other work may share the machine
+PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
+
+
+def run(*flags):
+    done = subprocess.run([SUBAKD, *flags], capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Process:
+    """A running subakd; `ports` is what it said on its first line."""
+
+    def __init__(self, state, *flags):
+        command = [SUBAKD, "--state", state, *PORTS, *flags]
+        self.child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.line = self.child.stdout.readline()
+        self.ports = dict(re.findall(r"(\w+)=([\d.]+:\d+)", self.line))
+
+    def end(self, how):
+        self.child.send_signal(how)
+        self.errors = self.child.communicate(timeout=DEADLINE_S)[1]
+        return self.child.returncode
+
+    def get(self, path):
+        try:
+            with urllib.request.urlopen(f"http://{self.ports['http']}{path}", timeout=DEADLINE_S) as reply:
+                return reply.status, reply.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def review(self, path, body, ca):
+        request = urllib.request.Request(f"https://{self.ports['webhook']}{path}", json.dumps(body).encode())
+        context = ssl.create_default_context(cafile=ca)
+        with urllib.request.urlopen(request, timeout=DEADLINE_S, context=context) as reply:
+            return json.load(reply)
+
+
+def gpu_pod():
+    limits = {"nvidia.com/gpu": "1"}
+    container = {"name": "c", "image": "i", "resources": {"limits": limits, "requests": limits}}
+    return {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "u1",
+            "kind": {"group": "", "version": "v1", "kind": "Pod"},
+            "resource": {"group": "", "version": "v1", "resource": "pods"},
+            "operation": "CREATE",
+            "namespace": "team-a",
+            "userInfo": {"username": "ana"},
+            "object": {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": "p", "namespace": "team-a"},
+                "spec": {"containers": [container]},
+            },
+        },
+    }
+
+
+class Start(unittest.TestCase):
+    def test_refusals(self):
+        code, _, errors = run("--mode", "on")
+        self.assertEqual((code, errors), (1, 'subakd: --mode: was "on", want observe, warn or enforce\n'))
+        self.assertEqual(run("--state", "postgres://x")[0], 1)
+        self.assertEqual(run("--kubeconfig", "x")[0], 1)
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write("apiVersion: subak.gpu/v1\nkind: Configuration\nhold: long\n")
+            file.flush()
+            code, _, errors = run("--config", file.name, "--check-config")
+            self.assertEqual(code, 1)
+            self.assertIn(f'{file.name}:3: hold: was "long", want', errors)
+
+    def test_check_config_starts_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            state = os.path.join(folder, "s.db")
+            self.assertEqual(run("--state", state, "--check-config")[0], 0)
+            self.assertFalse(os.path.exists(state))
+        self.assertEqual(run("--version")[0], 0)
+
+    def test_the_example_configuration_is_good(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        example = os.path.join(here, "..", "..", "deploy", "systemd", "subak.yaml")
+        self.assertEqual(run("--config", example, "--check-config")[0], 0)
+
+
+class Life(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.state = os.path.join(self.folder.name, "var", "subak.db")
+
+    def start(self, *flags):
+        process = Process(self.state, *flags)
+        self.addCleanup(process.child.communicate)
+        self.addCleanup(process.child.kill)
+        self.assertRegex(process.line, r"^subakd ready webhook=\S+:\d+ grpc=\S+:\d+ http=\S+:\d+\n$")
+        return process
+
+    def test_serves_and_stops(self):
+        process = self.start("--mode", "enforce")
+        mode = stat.S_IMODE(os.stat(os.path.dirname(self.state)).st_mode)
+        self.assertEqual(mode, 0o700)
+        self.assertEqual(process.get("/healthz"), (200, "ok\n"))
+        self.assertEqual(process.get("/readyz"), (200, "ok\n"))
+        self.assertEqual(process.get("/nothing")[0], 404)
+        self.assertIn("<title>Subak</title>", process.get("/")[1])
+        self.assertEqual(json.loads(process.get("/api/summary")[1])["jobs"]["running"], 0)
+        ca = os.path.join(os.path.dirname(self.state), "tls", "ca.crt")
+        answer = process.review("/mutate", gpu_pod(), ca)
+        self.assertEqual(answer["response"]["uid"], "u1")
+        metrics = process.get("/metrics")[1]
+        self.assertIn('subak_cluster_mode{cluster="default",mode="enforce"} 1\n', metrics)
+        self.assertIn("subak_admission_seconds_count 1\n", metrics)
+        self.assertIn("subak_bill_residual_gpu_seconds 0\n", metrics)
+        self.assertEqual(process.end(signal.SIGTERM), 0)
+
+    def test_one_process_per_store(self):
+        process = self.start()
+        code, _, errors = run("--state", self.state, *PORTS)
+        self.assertEqual(code, 1)
+        self.assertIn("subakd: ", errors)
+        self.assertEqual(process.end(signal.SIGINT), 0)
+
+    def test_a_port_in_use_refuses_the_start(self):
+        process = self.start()
+        other = os.path.join(self.folder.name, "other.db")
+        code, _, errors = run("--state", other, *PORTS[:4], "--listen-http", process.ports["http"])
+        self.assertEqual(code, 1, errors)
+        self.assertEqual(process.end(signal.SIGTERM), 0)
+
+    def test_a_killed_process_comes_back(self):
+        self.assertEqual(self.start("--cluster", "east:warn").end(signal.SIGKILL), -signal.SIGKILL)
+        process = self.start()
+        self.assertIn('subak_cluster_mode{cluster="east",mode="warn"} 1\n', process.get("/metrics")[1])
+        self.assertEqual(process.end(signal.SIGTERM), 0)
+        process = self.start("--cluster", "east:enforce")
+        self.assertIn('subak_cluster_mode{cluster="east",mode="enforce"} 1\n', process.get("/metrics")[1])
+        self.assertEqual(process.end(signal.SIGTERM), 0)
+
+    def test_hangup_reads_tokens_again(self):
+        tokens = os.path.join(self.folder.name, "tokens")
+        with open(tokens, "w", encoding="utf-8") as file:
+            file.write("0123456789abcdef0123456789abcdef admin ci\n")
+        process = self.start("--tokens", tokens)
+        process.child.send_signal(signal.SIGHUP)
+        for line in process.child.stderr:
+            if "tokens read again" in line:
+                break
+        self.assertEqual(process.end(signal.SIGTERM), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
