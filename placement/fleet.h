@@ -32,6 +32,8 @@ struct Placement {
 //     installed = allocated + idle + stranded + unusable     (exactly; a test and a metric)
 // stranded: memory units outside every configured slice, and 1000 mod R of a GPU shared R ways.
 // unusable: free GPUs that are unhealthy, or on a node that is cordoned, drained or not ready.
+// Where more is held than the node has (it shrank or is gone, or pods overcommit it), idle is 0 and
+// unusable is negative by exactly the excess: capacity that is charged but not there.
 struct NodeBooks {
   GpuTime installed, allocated, idle, stranded, unusable;
   friend bool operator==(const NodeBooks&, const NodeBooks&) = default;
@@ -106,12 +108,20 @@ class Fleet {
 
   // --- where -------------------------------------------------------------------------------------
   // The best place for the whole gang now, each pod on exactly one node, in rank order; best fit
-  // that keeps whole domains whole (fullest domain, then fullest node that still fits, then id).
-  // Honours selectors, affinity, taints, host ports, CPU, memory, pod slots, extended resources,
-  // topology, segments. Nodes earmarked for another owner are skipped. A failing call is cheap:
-  // summaries first.
+  // that keeps whole domains whole: the clique (or lone node) with the least free that still fits,
+  // then its node with the least free, then id. Pods that use part of a GPU go to the tightest GPU;
+  // pods without GPU to nodes without GPUs, then to the fullest. Honours selectors, affinity,
+  // taints, host ports, CPU, memory, pod slots, extended resources, topology, segments. Topology is
+  // about GPUs: except for kNode, pods without GPU may be anywhere. Nodes earmarked for another
+  // owner are skipped. Exact for one pod and for gangs of one shape: nothing is returned only if
+  // there is no place. Gangs of several shapes (and pods of several replicas of shared GPUs) are
+  // placed shape by shape without backtracking, which may miss a place. A failing call is cheap:
+  // summaries first, and after a failure only nodes that changed since are looked at.
+  // kNvlinkExclusive takes the smallest domain that could hold the pods when empty, unused by
+  // anybody, and keeps it until all its slots are given back; with `prefer` it keeps nobody out.
   std::optional<Placement> find(ShapeId shape, JobId owner = JobId()) const;
-  // One rank of a gang on this very node (adopting running pods, replacing a lost member).
+  // Ranks of an exclusive shape may use GPUs that are kept. One rank of a gang on this very node
+  // (adopting running pods, replacing a lost member).
   std::optional<PodSlot> find_on(ShapeId shape, std::uint32_t rank, NodeId node) const;
   // The slot of a pod that already runs on `node`, whatever the fleet thinks of it: free GPUs as
   // far as there are any, never refused. take() of it may overcommit.
@@ -125,7 +135,8 @@ class Fleet {
   std::vector<NodeId> drain_set(ShapeId shape) const;
 
   // --- hold and give back ------------------------------------------------------------------------
-  // Takes or returns exactly what slot `rank` of `shape` occupies. Foreign pods are taken the same
+  // Takes or returns exactly what slot `rank` of `shape` occupies. A slot whose mask names fewer
+  // GPUs than it costs withholds as many of the node's free ones. Foreign pods are taken the same
   // way and may overcommit. `owner` is named as a blocker in reasons.
   void take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
   void give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);

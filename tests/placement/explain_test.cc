@@ -1,0 +1,179 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "builders.h"
+
+namespace subak {
+namespace {
+
+using namespace build;
+
+std::vector<Reason> explain(Fleet& f, const GangRequest& r, JobId owner = JobId()) {
+  return f.explain(f.intern(kCluster, r), owner);
+}
+
+const Reason* with(const std::vector<Reason>& reasons, ReasonToken token) {
+  const auto it = std::find_if(reasons.begin(), reasons.end(),
+                               [&](const Reason& r) { return r.token == token; });
+  return it == reasons.end() ? nullptr : &*it;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Explain, NothingWhenItWouldStart) {
+  Fleet f;
+  add(f, 1, node(1, 8));
+  EXPECT_TRUE(explain(f, gang(1, 8)).empty());
+}
+
+TEST(Explain, CapacityNamesTheHolders) {
+  Fleet f;
+  add(f, 1, node(1, 8));
+  start(f, 41, gang(1, 2));
+  start(f, 42, gang(1, 4));
+  const auto reasons = explain(f, gang(1, 4));
+  const Reason* r = with(reasons, ReasonToken::kWaitingForCapacity);
+  ASSERT_NE(r, nullptr);
+  EXPECT_EQ(r->need, 4000);
+  EXPECT_EQ(r->have, 2000);
+  EXPECT_EQ(r->subject, "gpu");
+  EXPECT_EQ(r->blockers, (Names{"1-42", "1-41"}));
+}
+
+TEST(Explain, EnoughButNotTogether) {
+  Fleet f;
+  for (std::uint32_t i = 1; i <= 2; ++i) add(f, i, node(i, 8));
+  start(f, 1, gang(1, 5));
+  start(f, 2, gang(1, 5));
+  const auto reasons = explain(f, gang(2, 3, Topology::kNode));
+  const Reason* r = with(reasons, ReasonToken::kTopologyPlacementFailed);
+  ASSERT_NE(r, nullptr);
+  EXPECT_EQ(r->subject, "node");
+  EXPECT_EQ(r->need, 6000);
+  EXPECT_EQ(r->have, 3000);
+  EXPECT_EQ(with(reasons, ReasonToken::kWaitingForCapacity), nullptr);
+  EXPECT_NE(with(explain(f, gang(1, 6)), ReasonToken::kTopologyPlacementFailed), nullptr);
+}
+
+TEST(Explain, ResourcesBesideTheGpus) {
+  Fleet f;
+  NodeSpec s = node(1, 8);
+  s.cpu_milli = 16'000;
+  s.memory_bytes = 1000;
+  add(f, 1, s);
+  GangRequest r = gang(1, 1);
+  r.groups[0].shape.cpu_milli = 10'000;
+  start(f, 1, r);
+  auto reasons = explain(f, r);
+  const Reason* cpu = with(reasons, ReasonToken::kNodeResources);
+  ASSERT_NE(cpu, nullptr);
+  EXPECT_EQ(cpu->subject, "cpu");
+  EXPECT_EQ(cpu->need, 10'000);
+  EXPECT_EQ(cpu->have, 6'000);
+  EXPECT_EQ(cpu->blockers, Names{"n1"});
+  GangRequest ports = gang(1, 1);
+  ports.groups[0].shape.host_ports = {{80, "", ""}};
+  start(f, 2, ports);
+  reasons = explain(f, ports);
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_EQ(reasons[0].token, ReasonToken::kNodeResources);
+  EXPECT_EQ(reasons[0].subject, "host-ports");
+}
+
+TEST(Explain, ConditionsNameTheNodes) {
+  Fleet f;
+  NodeSpec s = node(1, 8);
+  s.ready = false;
+  add(f, 1, s);
+  f.set_node(NodeId(2), kCluster, node(2, 8), /*drained=*/true, 0);
+  add(f, 3, node(3, 4));
+  const auto reasons = explain(f, gang(1, 8));
+  const Reason* r = with(reasons, ReasonToken::kNodeConditions);
+  ASSERT_NE(r, nullptr);
+  EXPECT_EQ(r->blockers, (Names{"n1", "n2"}));
+}
+
+TEST(Explain, EarmarksNameTheirOwner) {
+  Fleet f;
+  add(f, 1, node(1, 8));
+  const std::vector<NodeId> kept = {NodeId(1)};
+  f.earmark(kept, job(7));
+  const auto reasons = explain(f, gang(1, 8), job(8));
+  const Reason* r = with(reasons, ReasonToken::kReservedForOther);
+  ASSERT_NE(r, nullptr);
+  EXPECT_EQ(r->blockers, Names{"1-7"});
+  EXPECT_EQ(r->have, 8000);
+}
+
+TEST(Explain, NoNodeMatches) {
+  Fleet f;
+  const auto subject = [&](const GangRequest& r) {
+    const auto reasons = explain(f, r);
+    return reasons.size() == 1 && reasons[0].token == ReasonToken::kNoMatchingFlavor
+               ? reasons[0].subject
+               : "?";
+  };
+  EXPECT_EQ(subject(gang(1, 1)), "nodes");
+  NodeSpec s = node(1, 8);
+  s.taints = {{"dedicated", "x", "NoSchedule"}};
+  add(f, 1, s);
+  EXPECT_EQ(subject(gang(1, 1)), "taints");
+  GangRequest r = gang(1, 1);
+  r.groups[0].shape.node_selector = {{"a", "b"}};
+  EXPECT_EQ(subject(r), "labels");
+  r.groups[0].shape.products = {"NVIDIA-B200"};
+  EXPECT_EQ(subject(r), "NVIDIA-B200");
+  r = gang(1, 1);
+  r.groups[0].shape.kind = GpuKind::kShared;
+  EXPECT_EQ(subject(r), "gpu");
+}
+
+TEST(Explain, MoreThanTheFleet) {
+  Fleet f;
+  add(f, 1, node(1, 8));
+  const auto reasons = explain(f, gang(2, 8));
+  ASSERT_FALSE(reasons.empty());
+  EXPECT_EQ(reasons[0].token, ReasonToken::kExceedsFleet);  // structural ones come first
+  EXPECT_EQ(reasons[0].need, 16'000);
+  EXPECT_EQ(reasons[0].have, 8'000);
+}
+
+TEST(Explain, MigGeometry) {
+  Fleet f;
+  NodeSpec s = node(1, 1);
+  s.mig_gpus = 1;
+  s.mig = {{"1g.10gb", 2}, {"3g.40gb", 1}};
+  add(f, 1, s);
+  GangRequest r = gang(1, 2);
+  r.groups[0].shape.kind = GpuKind::kMig;
+  r.groups[0].shape.profile = "1g.10gb";
+  start(f, 1, r);
+  auto reasons = explain(f, r);
+  const Reason* cut = with(reasons, ReasonToken::kMigGeometry);
+  ASSERT_NE(cut, nullptr);  // 3g.40gb is free, which is memory enough
+  EXPECT_EQ(cut->subject, "mig-1g.10gb");
+  EXPECT_EQ(cut->need, 2);
+  EXPECT_EQ(cut->have, 0);
+  r.groups[0].shape.profile = "2g.20gb";
+  reasons = explain(f, r);
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_EQ(reasons[0].token, ReasonToken::kMigGeometry);
+  s.product = "Card-Of-Tomorrow";
+  add(f, 1, s);
+  reasons = explain(f, r);
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_NE(reasons[0].detail.find("Card-Of-Tomorrow"), std::string::npos);
+}
+
+TEST(Explain, AtMostEightBlockers) {
+  Fleet f;
+  add(f, 1, node(1, 12));
+  for (std::uint64_t i = 1; i <= 12; ++i) start(f, i, gang(1, 1));
+  const auto reasons = explain(f, gang(1, 1));
+  ASSERT_FALSE(reasons.empty());
+  EXPECT_EQ(reasons[0].blockers.size(), 8u);
+}
+
+}  // namespace
+}  // namespace subak

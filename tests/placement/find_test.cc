@@ -1,0 +1,201 @@
+#include <gtest/gtest.h>
+
+#include "builders.h"
+
+namespace subak {
+namespace {
+
+using namespace build;
+using Ids = std::vector<std::uint32_t>;
+
+TEST(Find, BestFitThenLowestId) {
+  Fleet f;
+  for (std::uint32_t i = 1; i <= 3; ++i) add(f, i, node(i, 8));
+  EXPECT_EQ(where(f, gang(1, 2)), Ids{1});
+  start(f, 1, gang(1, 4));                  // node 1: 4 free
+  EXPECT_EQ(where(f, gang(1, 2)), Ids{1});  // the fullest that fits
+  EXPECT_EQ(where(f, gang(1, 5)), Ids{2});
+  EXPECT_EQ(where(f, gang(1, 9)), Ids{});
+}
+
+TEST(Find, SmallJobsKeepWholeCliquesWhole) {
+  Fleet f;
+  for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, node(i, 4, i <= 2 ? "a" : "b"));
+  start(f, 1, gang(1, 4));                  // node 1 of clique a is full
+  EXPECT_EQ(where(f, gang(1, 1)), Ids{2});  // not a node of clique b, which is whole
+  EXPECT_EQ(where(f, gang(2, 4, Topology::kNvlink)), (Ids{3, 4}));
+}
+
+TEST(Find, CpuDecidesAmongNodesWithGpus) {
+  Fleet f;
+  NodeSpec small = node(1, 8), large = node(2, 8);
+  small.cpu_milli = 4000;
+  large.cpu_milli = 64'000;
+  add(f, 1, small);
+  add(f, 2, large);
+  GangRequest r = gang(1, 1);
+  r.groups[0].shape.cpu_milli = 8000;
+  EXPECT_EQ(where(f, r), Ids{2});
+}
+
+TEST(Find, PodsWithoutGpuStayOffGpuNodes) {
+  Fleet f;
+  add(f, 1, node(1, 8));
+  add(f, 2, node(2, 4));
+  NodeSpec cpu = node(3, 0);
+  cpu.pod_slots = 1;
+  add(f, 3, cpu);
+  EXPECT_EQ(start(f, 1, gang(1, 0))[0].node, NodeId(3));
+  EXPECT_EQ(where(f, gang(1, 0)), Ids{2});  // the fullest GPU node
+}
+
+TEST(Find, WholeGangOrNothing) {
+  Fleet f;
+  add(f, 1, node(1, 8));
+  add(f, 2, node(2, 8));
+  EXPECT_EQ(where(f, gang(2, 8)), (Ids{1, 2}));
+  EXPECT_EQ(where(f, gang(3, 8)), Ids{});
+  EXPECT_EQ(where(f, gang(5, 3)), Ids{});
+  EXPECT_EQ(where(f, gang(4, 3)), (Ids{1, 1, 2, 2}));
+}
+
+TEST(Find, GangsUseFewNodes) {
+  Fleet f;
+  for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, node(i, 8));
+  start(f, 1, gang(1, 5));  // node 1: 3 free
+  // 8 on one empty node, and the last three where they leave nothing.
+  EXPECT_EQ(where(f, gang(11, 1)), (Ids{1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2}));
+}
+
+TEST(Find, OwnPodsCount) {
+  Fleet f;
+  add(f, 1, node(1, 8));
+  add(f, 2, node(2, 8));
+  GangRequest r = gang(2, 1);
+  r.groups[0].shape.host_ports = {{8080, "", ""}};
+  EXPECT_EQ(where(f, r), (Ids{1, 2}));
+  r.groups[0].count = 3;
+  EXPECT_EQ(where(f, r), Ids{});
+}
+
+TEST(Find, OneNodeTopology) {
+  Fleet f;
+  for (std::uint32_t i = 1; i <= 2; ++i) add(f, i, node(i, 8));
+  start(f, 1, gang(1, 4));
+  EXPECT_EQ(where(f, gang(2, 4, Topology::kNode)), (Ids{2, 2}));
+  EXPECT_EQ(where(f, gang(3, 4, Topology::kNode)), Ids{});
+  GangRequest wish = gang(3, 4, Topology::kNode);
+  wish.prefer = true;
+  EXPECT_EQ(where(f, wish).size(), 3u);
+}
+
+TEST(Find, NvlinkInsideTheNode) {
+  Fleet f;
+  NodeSpec box = node(1, 8);
+  box.gpus_per_domain = 4;
+  add(f, 1, box);
+  add(f, 2, box);
+  start(f, 1, gang(1, 2));
+  const auto four = f.find(f.intern(kCluster, gang(2, 2, Topology::kNvlink)));
+  ASSERT_TRUE(four);
+  EXPECT_EQ(four->slots[0].gpu_mask | four->slots[1].gpu_mask, 0xf0u);
+  // No half is enough: the node is.
+  EXPECT_EQ(where(f, gang(2, 3, Topology::kNvlink)), (Ids{1, 1}));
+  EXPECT_EQ(where(f, gang(3, 4, Topology::kNvlink)), Ids{});
+}
+
+TEST(Find, NvlinkAcrossNodesOfOneClique) {
+  Fleet f;
+  for (std::uint32_t i = 1; i <= 6; ++i) add(f, i, node(i, 4, i <= 3 ? "a" : "b"));
+  start(f, 1, gang(1, 4));
+  EXPECT_EQ(where(f, gang(2, 4, Topology::kNvlink)), (Ids{2, 3}));
+  EXPECT_EQ(where(f, gang(3, 4, Topology::kNvlink)), (Ids{4, 5, 6}));
+  EXPECT_EQ(where(f, gang(4, 4, Topology::kNvlink)), Ids{});
+  EXPECT_EQ(where(f, gang(4, 4)), (Ids{2, 4, 5, 6}));
+}
+
+TEST(Find, Racks) {
+  Fleet f;
+  for (std::uint32_t i = 1; i <= 4; ++i) {
+    NodeSpec s = node(i, 8);
+    s.rack = i <= 2 ? "r1" : "r2";
+    add(f, i, s);
+  }
+  add(f, 5, node(5, 8));  // in no rack: one of its own
+  start(f, 1, gang(1, 8));
+  EXPECT_EQ(where(f, gang(2, 8, Topology::kRack)), (Ids{3, 4}));
+  EXPECT_EQ(where(f, gang(3, 8, Topology::kRack)), Ids{});
+  EXPECT_EQ(where(f, gang(1, 8, Topology::kRack)), Ids{2});
+}
+
+TEST(Find, SegmentsMayBeApart) {
+  Fleet f;
+  for (std::uint32_t i = 1; i <= 6; ++i) add(f, i, node(i, 4, i <= 3 ? "a" : "b"));
+  const auto at = where(f, gang(4, 4, Topology::kNvlink, 2));
+  EXPECT_EQ(at, (Ids{1, 2, 4, 5}));
+  EXPECT_EQ(where(f, gang(6, 4, Topology::kNvlink, 2)), Ids{});
+  EXPECT_EQ(where(f, gang(4, 4, Topology::kAny, 2)), at);  // a segment means NVLink
+}
+
+TEST(Find, LaunchersWithoutGpuNeedNotBeInTheDomain) {
+  Fleet f;
+  for (std::uint32_t i = 1; i <= 2; ++i) add(f, i, node(i, 4, "a"));
+  NodeSpec cpu = node(3, 0);
+  cpu.labels = {{"role", "cpu"}};
+  add(f, 3, cpu);
+  GangRequest r = gang(2, 4, Topology::kNvlink);
+  PodGroup launcher;
+  launcher.shape.node_selector = {{"role", "cpu"}};
+  r.groups.insert(r.groups.begin(), launcher);
+  EXPECT_EQ(where(f, r), (Ids{3, 1, 2}));
+}
+
+TEST(Find, MixedGangsSeeTheirOwnEarlierPods) {
+  Fleet f;
+  add(f, 1, node(1, 8));
+  add(f, 2, node(2, 4));
+  GangRequest r = gang(1, 4);
+  r.groups.push_back(gang(2, 4).groups[0]);
+  r.groups[1].shape.cpu_milli = 1;
+  EXPECT_EQ(where(f, r).size(), 3u);
+  r.groups[1].count = 3;
+  EXPECT_EQ(where(f, r), Ids{});
+}
+
+TEST(Find, FailureIsRememberedUntilSomethingHelps) {
+  Fleet f;
+  add(f, 1, node(1, 8));
+  add(f, 2, node(2, 8));
+  const auto one = start(f, 1, gang(1, 8)), two = start(f, 2, gang(1, 8));
+  EXPECT_EQ(where(f, gang(2, 8)), Ids{});
+  EXPECT_EQ(where(f, gang(1, 1)), Ids{});
+  EXPECT_EQ(where(f, gang(1, 1)), Ids{});
+  stop(f, 1, gang(1, 8), one);
+  EXPECT_EQ(where(f, gang(1, 1)), Ids{1});
+  EXPECT_EQ(where(f, gang(2, 8)), Ids{});
+  stop(f, 2, gang(1, 8), two);
+  EXPECT_EQ(where(f, gang(2, 8)), (Ids{1, 2}));
+}
+
+TEST(Find, TheEmptyFleetAndWhatToWaitFor) {
+  Fleet f;
+  for (std::uint32_t i = 1; i <= 3; ++i) add(f, i, node(i, 8));
+  start(f, 1, gang(1, 8));
+  start(f, 2, gang(1, 6));
+  start(f, 3, gang(1, 5));
+  const auto drain = [&](const GangRequest& r) { return f.drain_set(f.intern(kCluster, r)); };
+  EXPECT_TRUE(f.fits_empty_fleet(f.intern(kCluster, gang(3, 8))));
+  EXPECT_FALSE(f.fits_empty_fleet(f.intern(kCluster, gang(4, 8))));
+  EXPECT_EQ(drain(gang(1, 8)), std::vector<NodeId>{NodeId(3)});
+  EXPECT_EQ(drain(gang(2, 8)), (std::vector<NodeId>{NodeId(2), NodeId(3)}));
+  EXPECT_TRUE(drain(gang(4, 8)).empty());
+  NodeSpec away = node(3, 8);
+  away.ready = false;
+  add(f, 3, away);
+  EXPECT_TRUE(f.fits_empty_fleet(f.intern(kCluster, gang(3, 8))));
+  EXPECT_TRUE(drain(gang(3, 8)).empty());
+  EXPECT_EQ(drain(gang(1, 8)), std::vector<NodeId>{NodeId(2)});
+}
+
+}  // namespace
+}  // namespace subak

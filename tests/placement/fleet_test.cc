@@ -1,0 +1,160 @@
+#include "placement/fleet.h"
+
+#include <gtest/gtest.h>
+
+#include "builders.h"
+
+namespace subak {
+namespace {
+
+using namespace build;
+using Ids = std::vector<std::uint32_t>;
+
+TEST(FleetNodes, SeenChangedAndGone) {
+  Fleet f;
+  EXPECT_EQ(f.node(NodeId(1)), nullptr);
+  add(f, 1, node(1, 8));
+  add(f, 3, node(3, 4));
+  f.set_node(NodeId(2), ClusterId(2), node(2, 8), true, 0);
+  ASSERT_NE(f.node(NodeId(1)), nullptr);
+  EXPECT_EQ(f.node(NodeId(1))->gpus, 8);
+  EXPECT_EQ(f.nodes(kCluster), (std::vector<NodeId>{NodeId(1), NodeId(3)}));
+  EXPECT_EQ(f.cluster_of(NodeId(2)), ClusterId(2));
+  EXPECT_TRUE(f.drained(NodeId(2)));
+  EXPECT_FALSE(f.drained(NodeId(9)));
+  f.remove_node(NodeId(1), 5);
+  f.remove_node(NodeId(9), 5);
+  EXPECT_EQ(f.node(NodeId(1)), nullptr);
+  EXPECT_EQ(f.product_name(f.product_of(NodeId(1))), "NVIDIA-H100-80GB-HBM3");
+  EXPECT_EQ(f.nodes(kCluster), std::vector<NodeId>{NodeId(3)});
+  f.check_invariants();
+}
+
+TEST(FleetNodes, ProductsAreInterned) {
+  Fleet f;
+  EXPECT_EQ(f.intern_product(""), ProductId());
+  EXPECT_EQ(f.intern_product("gpu"), ProductId());
+  const ProductId a = f.intern_product("A"), b = f.intern_product("B");
+  EXPECT_NE(a, b);
+  EXPECT_EQ(f.intern_product("A"), a);
+  EXPECT_EQ(f.product_name(b), "B");
+  EXPECT_EQ(f.product_name(ProductId()), "gpu");
+}
+
+TEST(FleetNodes, FreedVersionMovesWhenSomethingMayFit) {
+  Fleet f;
+  const auto v0 = f.freed_version();
+  add(f, 1, node(1, 8));
+  const auto v1 = f.freed_version();
+  EXPECT_GT(v1, v0);
+  add(f, 1, node(1, 8));  // nothing changed
+  EXPECT_EQ(f.freed_version(), v1);
+  const auto slots = start(f, 1, gang(1, 2));
+  EXPECT_EQ(f.freed_version(), v1);
+  stop(f, 1, gang(1, 2), slots);
+  EXPECT_GT(f.freed_version(), v1);
+}
+
+TEST(FleetNodes, ShrinkingWorldIsOverAllocatedNotNegative) {
+  Fleet f;
+  add(f, 1, node(1, 8));
+  const auto slots = start(f, 1, gang(1, 6));
+  EXPECT_FALSE(f.over_allocated(NodeId(1)));
+  add(f, 1, node(1, 4), 10);
+  EXPECT_TRUE(f.over_allocated(NodeId(1)));
+  EXPECT_EQ(f.levels(NodeId(1)).idle, 0);
+  EXPECT_EQ(f.levels(NodeId(1)).unusable, -2000);
+  EXPECT_TRUE(where(f, gang(1, 1)).empty());
+  f.check_invariants();
+  stop(f, 1, gang(1, 6), slots, 20);
+  EXPECT_FALSE(f.over_allocated(NodeId(1)));
+  EXPECT_EQ(where(f, gang(1, 4)), Ids{1});
+}
+
+TEST(FleetNodes, SlotsOutliveTheirNode) {
+  Fleet f;
+  add(f, 1, node(1, 8));
+  const auto slots = start(f, 1, gang(2, 4));
+  f.remove_node(NodeId(1), 10);
+  EXPECT_TRUE(f.over_allocated(NodeId(1)));
+  f.check_invariants();
+  stop(f, 1, gang(2, 4), slots, 20);
+  EXPECT_EQ(f.levels(NodeId(1)).allocated, 0);
+  EXPECT_FALSE(f.over_allocated(NodeId(1)));
+}
+
+TEST(FleetHolds, ForeignPodsMayOvercommit) {
+  Fleet f;
+  add(f, 1, node(1, 2));
+  const ShapeId two = f.intern(kCluster, gang(1, 2));
+  start(f, 1, gang(1, 1));
+  EXPECT_FALSE(f.find_on(two, 0, NodeId(1)));
+  const PodSlot slot = f.adopt_slot(two, 0, NodeId(1));
+  EXPECT_EQ(slot, (PodSlot{NodeId(1), 0x2, 2000}));  // one GPU is known, the other is not
+  f.take(two, 0, slot, job(2), 0);
+  EXPECT_TRUE(f.over_allocated(NodeId(1)));
+  f.check_invariants();
+  f.give(two, 0, slot, job(2), 0);
+  EXPECT_FALSE(f.over_allocated(NodeId(1)));
+  EXPECT_EQ(where(f, gang(1, 1)), Ids{1});
+  f.check_invariants();
+}
+
+TEST(FleetHolds, GpusHeldWithoutAnIndexAreNotGivenOut) {
+  Fleet f;
+  add(f, 1, node(1, 4));
+  const ShapeId three = f.intern(kCluster, gang(1, 3));
+  f.take(three, 0, {NodeId(1), 0, 3000}, job(1), 0);
+  EXPECT_EQ(where(f, gang(1, 1)), Ids{1});
+  EXPECT_TRUE(where(f, gang(1, 2)).empty());
+  EXPECT_EQ(f.levels(NodeId(1)).idle, 1000);
+  f.check_invariants();
+}
+
+TEST(FleetHolds, FindOnHonoursTheNodesState) {
+  Fleet f;
+  NodeSpec s = node(1, 8);
+  add(f, 1, s);
+  const ShapeId one = f.intern(kCluster, gang(1, 1));
+  ASSERT_TRUE(f.find_on(one, 0, NodeId(1)));
+  EXPECT_EQ(*f.find_on(one, 0, NodeId(1)), (PodSlot{NodeId(1), 0x1, 1000}));
+  EXPECT_FALSE(f.find_on(one, 0, NodeId(2)));
+  s.unschedulable = true;
+  add(f, 1, s);
+  EXPECT_FALSE(f.find_on(one, 0, NodeId(1)));
+  EXPECT_EQ(f.adopt_slot(one, 0, NodeId(1)), (PodSlot{NodeId(1), 0x1, 1000}));
+}
+
+TEST(FleetHolds, UnhealthyGpusAreNotGivenOut) {
+  Fleet f;
+  NodeSpec s = node(1, 8);
+  s.unhealthy_gpus = 2;
+  add(f, 1, s);
+  EXPECT_TRUE(where(f, gang(1, 7)).empty());
+  const auto slots = start(f, 1, gang(1, 6));
+  ASSERT_EQ(slots.size(), 1u);
+  EXPECT_EQ(slots[0].gpu_mask, 0x3fu);
+  EXPECT_EQ(f.levels(NodeId(1)).unusable, 2000);
+  // As the kubelet counts: 8 - 2 - 6 = 0 whichever GPU it was.
+  s.unhealthy_gpus = 3;
+  add(f, 1, s);
+  EXPECT_EQ(f.levels(NodeId(1)).unusable, 2000);
+  EXPECT_EQ(f.levels(NodeId(1)).idle, 0);
+}
+
+TEST(FleetEarmarks, KeepNodesForOneOwner) {
+  Fleet f;
+  add(f, 1, node(1, 8));
+  add(f, 2, node(2, 8));
+  const std::vector<NodeId> kept = {NodeId(1)};
+  f.earmark(kept, job(7));
+  EXPECT_EQ(where(f, gang(1, 8), job(8)), Ids{2});
+  EXPECT_EQ(where(f, gang(1, 8), job(7)), Ids{1});
+  EXPECT_TRUE(where(f, gang(2, 8), job(8)).empty());
+  EXPECT_EQ(where(f, gang(2, 8), job(7)), (Ids{1, 2}));
+  f.clear_earmarks();
+  EXPECT_EQ(where(f, gang(2, 8), job(8)), (Ids{1, 2}));
+}
+
+}  // namespace
+}  // namespace subak

@@ -1,0 +1,90 @@
+// The placement rules once more, as plain loops over nodes and GPUs: the judge of the real ones.
+// Slow, keeps no index and no cache, shares only the static eligibility rules, which have their own
+// tests.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "placement/fleet.h"
+
+namespace subak::naive {
+
+struct Held {
+  ShapeId shape;
+  std::uint32_t rank = 0;
+  PodSlot slot;
+  JobId owner;
+  PodShape pod;
+  std::vector<std::uint64_t> kept;  // GPUs of this node that an exclusive gang keeps
+  std::string kept_clique;
+};
+
+struct Node {
+  NodeSpec spec;
+  ClusterId cluster;
+  bool present = false, drained = false;
+  std::vector<Held> held;
+  JobId earmark;
+  NodeBooks books;
+  TimeMs as_of = 0;
+};
+
+// What is left on a node, recomputed from what is held.
+struct Left {
+  std::vector<MilliGpu> gpu;  // 0 where the GPU may not be given out
+  std::map<std::string, std::int64_t> slices, extended;
+  std::int64_t cpu = 0, memory = 0, pods = 0;
+  std::vector<HostPort> ports;
+};
+
+class Fleet {
+ public:
+  std::map<std::uint32_t, Node> nodes;  // by NodeId
+
+  NodeLevels levels(std::uint32_t id) const;
+  void advance(TimeMs now);
+
+  Left left(std::uint32_t id, bool empty = false) const;
+  bool open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId owner) const;
+  // Takes one pod from what is left on the GPUs of `mask`; false if it does not fit.
+  bool put(const NodeSpec& spec, Left& left, const PodShape& pod, std::uint64_t mask) const;
+  // How many such pods fit on the node, one after the other.
+  std::int64_t cap(std::uint32_t id, const PodShape& pod, std::uint64_t mask,
+                   bool empty = false) const;
+
+  // Is there a place for this gang of one shape?
+  bool exists(const GangRequest& request, ClusterId cluster, JobId owner) const;
+  // The node that best fit chooses for a gang of one pod.
+  std::uint32_t best(const GangRequest& request, ClusterId cluster, JobId owner) const;
+  // Empty if the placement obeys every rule; else what it breaks.
+  std::string broken(const GangRequest& request, ClusterId cluster, JobId owner,
+                     const Placement& placement) const;
+
+  std::string clique(std::uint32_t id) const;  // or a name of its own
+  std::string rack(std::uint32_t id) const;
+  static std::vector<std::uint64_t> inner(const NodeSpec& spec);
+  // 0 = inner domain, 1 = node, 2 = clique
+  int exclusive_level(const GangRequest& request, std::uint32_t id) const;
+  std::vector<std::uint32_t> members(const std::string& clique) const;
+
+ private:
+  bool exists_as(const GangRequest& request, Topology topology, std::uint32_t segment,
+                 ClusterId cluster, JobId owner) const;
+  bool exists_exclusive(const GangRequest& request, ClusterId cluster, JobId owner) const;
+  bool unused(std::uint32_t id, std::uint64_t mask) const;
+  std::uint64_t kept(std::uint32_t id) const;
+  std::string broken_slot(const PodShape& pod, ClusterId cluster, JobId owner, const PodSlot& slot,
+                          std::map<std::uint32_t, Left>& rooms) const;
+  std::string broken_topology(const GangRequest& request, Topology topology, std::uint32_t segment,
+                              const Placement& placement) const;
+};
+
+const PodShape& pod_of(const GangRequest& request, std::uint32_t rank);
+MilliGpu cost(const NodeSpec& spec, const PodShape& pod);
+constexpr std::uint64_t kAll = ~std::uint64_t{0};
+
+}  // namespace subak::naive

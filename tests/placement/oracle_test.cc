@@ -1,0 +1,202 @@
+// Random operations on the fleet and on the naive one: the same answers, the same books.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "naive_fleet.h"
+#include "random_world.h"
+
+namespace subak {
+namespace {
+
+using naive::Dice;
+
+constexpr std::uint32_t kNodes = 40;
+constexpr int kStepsPerSeed = 4000;
+
+struct Running {
+  JobId id;
+  ShapeId shape;
+  Placement placement;
+};
+
+class Twin {
+ public:
+  explicit Twin(std::uint64_t seed) : dice_(seed) {
+    for (std::uint32_t id = 1; id <= kNodes; ++id) set_node(id);
+  }
+
+  void step() {
+    now_ += dice_.below(50);
+    naive_.advance(now_);
+    const std::int64_t what = dice_.below(100);
+    if (what < 60) {
+      submit();
+    } else if (what < 90) {
+      if (!running_.empty()) end_job();
+    } else if (what < 96) {
+      set_node(static_cast<std::uint32_t>(1 + dice_.below(kNodes)));
+    } else if (what < 98) {
+      remove_node(static_cast<std::uint32_t>(1 + dice_.below(kNodes)));
+    } else {
+      ask_with_earmarks();
+    }
+  }
+
+  void check() {
+    fleet_.check_invariants();
+    naive_.advance(now_);
+    for (const auto& [id, n] : naive_.nodes) {
+      const NodeBooks b = fleet_.books(NodeId(id), now_);
+      ASSERT_EQ(b, n.books) << "node " << id;
+      ASSERT_EQ(b.installed, b.allocated + b.idle + b.stranded + b.unusable);
+      const NodeLevels l = fleet_.levels(NodeId(id)), want = naive_.levels(id);
+      ASSERT_EQ(l.idle, want.idle) << "node " << id;
+      ASSERT_EQ(l.unusable, want.unusable) << "node " << id;
+      ASSERT_EQ(l.allocated, want.allocated) << "node " << id;
+    }
+  }
+
+  int found = 0, failed = 0;
+
+ private:
+  static ClusterId cluster_of(std::uint32_t id) { return ClusterId(id % 5 == 0 ? 2 : 1); }
+
+  void set_node(std::uint32_t id) {
+    const NodeSpec spec = naive::random_node(dice_, id);
+    const bool drained = dice_.chance(4);
+    fleet_.set_node(NodeId(id), cluster_of(id), spec, drained, now_);
+    naive::Node& n = naive_.nodes[id];
+    if (!n.present && n.as_of == 0) n.as_of = now_;
+    n.spec = spec;
+    n.cluster = cluster_of(id);
+    n.drained = drained;
+    n.present = true;
+  }
+
+  void remove_node(std::uint32_t id) {
+    fleet_.remove_node(NodeId(id), now_);
+    naive_.nodes[id].present = false;
+  }
+
+  void submit() {
+    const bool mixed = dice_.chance(15);
+    const GangRequest request = naive::random_request(dice_, mixed);
+    const ClusterId cluster(dice_.chance(80) ? 1 : 2);
+    const ShapeId shape = fleet_.intern(cluster, request);
+    const auto placement = ask(shape, request, cluster, JobId());
+    if (::testing::Test::HasFatalFailure() || !placement) return;
+    // What a mixed exclusive gang keeps for itself is beyond the naive fleet.
+    if (mixed && request.topology == Topology::kNvlinkExclusive) return;
+    start(shape, request, cluster, *placement);
+  }
+
+  std::optional<Placement> ask(ShapeId shape, const GangRequest& request, ClusterId cluster,
+                               JobId owner) {
+    const auto placement = fleet_.find(shape, owner);
+    (placement ? found : failed) += 1;
+    const auto reasons = fleet_.explain(shape, owner);
+    EXPECT_EQ(reasons.empty(), placement.has_value()) << to_text(request);
+    judge(request, cluster, owner, placement);
+    return placement;
+  }
+
+  void judge(const GangRequest& request, ClusterId cluster, JobId owner,
+             const std::optional<Placement>& placement) {
+    if (placement) {
+      ASSERT_EQ(naive_.broken(request, cluster, owner, *placement), "") << to_text(request);
+    }
+    if (request.groups.size() > 1) return;
+    ASSERT_EQ(placement.has_value(), naive_.exists(request, cluster, owner)) << to_text(request);
+    const GpuKind kind = request.groups[0].shape.kind;
+    const bool counts = kind == GpuKind::kWhole || kind == GpuKind::kMig;
+    const bool ranked = request.topology != Topology::kNvlinkExclusive &&
+                        (counts || request.topology != Topology::kRack);
+    if (placement && request.pods() == 1 && ranked) {
+      ASSERT_EQ(placement->slots[0].node.value, naive_.best(request, cluster, owner))
+          << to_text(request);
+    }
+  }
+
+  void start(ShapeId shape, const GangRequest& request, ClusterId cluster,
+             const Placement& placement) {
+    const JobId id(cluster, ++jobs_);
+    for (std::uint32_t rank = 0; rank < request.pods(); ++rank) {
+      const PodSlot& slot = placement.slots[rank];
+      naive::Held held{shape, rank, slot, id, naive::pod_of(request, rank), {}, ""};
+      keep(request, held);
+      naive_.nodes[slot.node.value].held.push_back(held);
+      fleet_.take(shape, rank, slot, id, now_);
+    }
+    running_.push_back({id, shape, placement});
+  }
+
+  void keep(const GangRequest& request, naive::Held& held) {
+    if (request.topology != Topology::kNvlinkExclusive || request.prefer) return;
+    if (held.pod.kind == GpuKind::kNone) return;
+    const std::uint32_t id = held.slot.node.value;
+    const int level = naive_.exclusive_level(request, id);
+    if (level == 2) held.kept_clique = naive_.clique(id);
+    if (level == 1) held.kept = {naive::kAll};
+    if (level != 0) return;
+    for (const std::uint64_t half : naive::Fleet::inner(naive_.nodes[id].spec)) {
+      if ((half & held.slot.gpu_mask) != 0) held.kept.push_back(half);
+    }
+  }
+
+  void end_job() {
+    const auto i =
+        static_cast<std::size_t>(dice_.below(static_cast<std::int64_t>(running_.size())));
+    const Running job = running_[i];
+    running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
+    for (std::uint32_t rank = 0; rank < job.placement.slots.size(); ++rank) {
+      const PodSlot& slot = job.placement.slots[rank];
+      fleet_.give(job.shape, rank, slot, job.id, now_);
+      std::erase_if(naive_.nodes[slot.node.value].held,
+                    [&](const naive::Held& h) { return h.owner == job.id && h.rank == rank; });
+    }
+  }
+
+  void ask_with_earmarks() {
+    const JobId owner(ClusterId(1), 999'999), other(ClusterId(1), 999'998);
+    std::vector<NodeId> nodes;
+    for (int k = 0; k < 5; ++k)
+      nodes.emplace_back(1 + static_cast<std::uint32_t>(dice_.below(kNodes)));
+    fleet_.earmark(nodes, owner);
+    for (const NodeId id : nodes) naive_.nodes[id.value].earmark = owner;
+    const GangRequest request = naive::random_request(dice_, false);
+    const ShapeId shape = fleet_.intern(ClusterId(1), request);
+    ask(shape, request, ClusterId(1), other);
+    ask(shape, request, ClusterId(1), owner);
+    fleet_.clear_earmarks();
+    for (const NodeId id : nodes) naive_.nodes[id.value].earmark = JobId();
+    ask(shape, request, ClusterId(1), other);
+  }
+
+  Dice dice_;
+  Fleet fleet_;
+  naive::Fleet naive_;
+  TimeMs now_ = 0;
+  std::uint64_t jobs_ = 0;
+  std::vector<Running> running_;
+};
+
+class Oracle : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(Oracle, AgreesOverRandomOperations) {
+  Twin twin(GetParam());
+  for (int step = 0; step < kStepsPerSeed; ++step) {
+    ASSERT_NO_FATAL_FAILURE(twin.step()) << "seed " << GetParam() << " step " << step;
+    if (::testing::Test::HasFailure()) FAIL() << "seed " << GetParam() << " step " << step;
+    if (step % 20 == 0) {
+      ASSERT_NO_FATAL_FAILURE(twin.check()) << "seed " << GetParam() << " step " << step;
+    }
+  }
+  EXPECT_GT(twin.found, kStepsPerSeed / 10);
+  EXPECT_GT(twin.failed, kStepsPerSeed / 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Oracle, ::testing::Values(1, 2, 3, 4, 5, 6));
+
+}  // namespace
+}  // namespace subak

@@ -1,0 +1,68 @@
+#include <gtest/gtest.h>
+
+#include "builders.h"
+
+namespace subak {
+namespace {
+
+using namespace build;
+
+TEST(Shapes, EqualRequestsShareAnId) {
+  Fleet f;
+  const ShapeId a = f.intern(kCluster, gang(1, 8)), b = f.intern(kCluster, gang(2, 8));
+  EXPECT_EQ(a, ShapeId(1));
+  EXPECT_EQ(b, ShapeId(2));
+  EXPECT_EQ(f.intern(kCluster, gang(1, 8)), a);
+  EXPECT_NE(f.intern(ClusterId(2), gang(1, 8)), a);
+  EXPECT_EQ(f.shapes(), 3u);
+  EXPECT_EQ(f.request(b), gang(2, 8));
+  EXPECT_EQ(f.cluster_of(ShapeId(3)), ClusterId(2));
+}
+
+TEST(Shapes, EveryFieldCounts) {
+  Fleet f;
+  GangRequest r = gang(1, 8);
+  std::size_t n = 0;
+  const auto is_new = [&] { return f.intern(kCluster, r).value == ++n; };
+  EXPECT_TRUE(is_new());
+  r.topology = Topology::kNode;
+  EXPECT_TRUE(is_new());
+  r.prefer = true;
+  EXPECT_TRUE(is_new());
+  r.groups[0].shape.tolerations = {{"a", "", "b", ""}};
+  EXPECT_TRUE(is_new());
+  r.groups[0].shape.tolerations = {{"a", "", "", "b"}};
+  EXPECT_TRUE(is_new());
+  r.groups[0].shape.affinity = {{{{"k", "In", {"v"}}}}};
+  EXPECT_TRUE(is_new());
+  r.groups[0].shape.affinity = {{{{"k", "In", {"v"}}}}, {}};
+  EXPECT_TRUE(is_new());
+}
+
+TEST(Shapes, CostsBeforeAndAfterThePlaceIsKnown) {
+  Fleet f;
+  NodeSpec shared = node(1, 4);
+  shared.replicas = 3;
+  add(f, 1, shared);
+  NodeSpec cut = node(2, 4);
+  cut.mig_gpus = 4;
+  cut.mig = {{"3g.40gb", 8}};
+  add(f, 2, cut);
+  const auto least = [&](const GangRequest& r) { return f.least_milligpu(f.intern(kCluster, r)); };
+  EXPECT_EQ(least(gang(3, 2)), 6000);
+  EXPECT_EQ(least(gang(3, 0)), 0);
+  GangRequest r = gang(2, 1);
+  r.groups[0].shape.kind = GpuKind::kShared;
+  EXPECT_EQ(least(r), 666);
+  EXPECT_EQ(f.slot_milligpu(f.intern(kCluster, r), 1, NodeId(1)), 333);
+  r.groups[0].shape.kind = GpuKind::kMig;
+  r.groups[0].shape.profile = "3g.40gb";
+  EXPECT_EQ(least(r), 1000);
+  EXPECT_EQ(f.slot_milligpu(f.intern(kCluster, r), 0, NodeId(2)), 500);
+  r.groups[0].shape.kind = GpuKind::kFraction;
+  r.groups[0].shape.milligpu = 125;
+  EXPECT_EQ(least(r), 250);
+}
+
+}  // namespace
+}  // namespace subak
