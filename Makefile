@@ -33,7 +33,7 @@ demo: build  ## two minutes of the real service with a bundled fleet; exit 0 onl
 	@$(call TOOL,demo)
 
 test: build  ## all tests that need only Debian's packages
-	@ctest --preset release
+	@ctest --preset release -j "$$(nproc)"
 
 bench: build  ## benchmarks beside their physical limits; writes build/bench.json
 	@$(call TOOL,bench)
@@ -44,12 +44,12 @@ soak: build  ## the long form of the tests, under 3 hours, seeds printed
 asan: $(STAMP)  ## all tests under AddressSanitizer and UBSan
 	@$(call CONFIGURE,asan)
 	@cmake --build --preset asan
-	@ctest --preset asan
+	@ctest --preset asan -j "$$(nproc)"
 
 tsan: $(STAMP)  ## the tests without gRPC under ThreadSanitizer
 	@$(call CONFIGURE,tsan)
 	@cmake --build --preset tsan
-	@ctest --preset tsan
+	@ctest --preset tsan -j "$$(nproc)"
 
 fuzz: $(STAMP)  ## every fuzzer for FUZZ_SECONDS (default 60) each
 	@$(call CONFIGURE,fuzz)
