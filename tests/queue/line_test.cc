@@ -39,7 +39,6 @@ TEST_F(LineTest, OrdersByClassThenSubmitTimeThenId) {
   EXPECT_EQ(ids(), (std::vector<std::uint64_t>{2, 3, 4, 5, 1}));
   EXPECT_EQ(jobs_[line_.head].id, JobId(2));
   EXPECT_EQ(line_.priority, 7);
-
 }
 
 TEST_F(LineTest, TheHeadFollowsWhatLeaves) {

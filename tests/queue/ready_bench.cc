@@ -1,5 +1,5 @@
-// Figures of the ready queue: time per pick and hold, time per job of long passes, bytes per queued job.
-// Not a test: prints, decides nothing.
+// Figures of the ready queue: time per pick and hold, time per job of long passes, bytes per queued
+// job. Not a test: prints, decides nothing.
 #include <malloc.h>
 #include <time.h>
 
@@ -167,8 +167,8 @@ int main() {
   subak::pick_and_hold("pick and hold, 1,000,000 jobs, 10,000 accounts in 5 levels", 0);
   subak::pick_and_hold("the same, 36 departments with a quota of 50 GPUs", 50'000);
   subak::pick_and_hold("the same, quotas never filled", 1'000'000'000);
-  for (const auto policy : {subak::OrderPolicy::kTargetShare, subak::OrderPolicy::kExact,
-                            subak::OrderPolicy::kFifo}) {
+  for (const auto policy :
+       {subak::OrderPolicy::kTargetShare, subak::OrderPolicy::kExact, subak::OrderPolicy::kFifo}) {
     subak::drain(30, 500, policy);
     subak::drain(1000, 4, policy);
   }

@@ -20,6 +20,8 @@ class World {
       edit(path);
     for (const char* path : {"a.x/u", "a.x/v", "a.x/w", "b.x/u", "b.x/v", "c/u", "c/v"}) edit(path);
     for (int i = 0; i < 40; ++i) wide_.push_back("b.z/n" + std::to_string(i));
+    for (int i = 0; i < 40; ++i) wide_.push_back("c.n" + std::to_string(i));
+    wide_part_ = seed % 2 == 0 ? 80 : 25;
   }
 
   void step() {
@@ -56,7 +58,7 @@ class World {
   std::uint64_t pick(std::uint64_t below) { return random_() % below; }
 
   std::string random_path() {
-    if (pick(4) == 0) return wide_[pick(wide_.size())];
+    if (pick(100) < wide_part_) return wide_[pick(wide_.size())];
     const auto all = tree_.preorder();
     return tree_.node(all[1 + pick(all.size() - 1)]).spec.path;
   }
@@ -236,6 +238,7 @@ class World {
   std::vector<ReadyJob> jobs_;
   std::vector<Running> running_;
   std::vector<std::string> wide_;
+  std::uint64_t wide_part_ = 0;  // per cent of paths among many siblings
   std::uint64_t last_id_ = 0;
   int operations_ = 0, picks_ = 0;
 };
