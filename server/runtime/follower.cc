@@ -101,7 +101,7 @@ void Follower::Impl::durable(const Released& batch) {
     stats.durable_seq = batch.seq;
     if (stopping || behind) return;
     queued_facts += batch.facts->size();
-    if (queued_facts > limits::kFollowerFacts) {
+    if (queued_facts > options.most_queued_facts) {
       batches.clear();
       queued_facts = 0;
       behind = true;

@@ -21,6 +21,7 @@ struct FollowerOptions {
   // writing them costs a constant part of all work). 0: only on stop.
   std::uint64_t checkpoint_every = limits::kCheckpointEveryFacts;
   bool checkpoint_on_stop = true;
+  std::size_t most_queued_facts = limits::kFollowerFacts;
   std::function<void()> on_digest_mismatch;
   // Called once when the store can no longer be read. Unset: log and end the process at once.
   Fatal fatal;

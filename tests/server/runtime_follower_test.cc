@@ -1,0 +1,244 @@
+// Recovery and the follower on the real store: the state is the fold of the facts, wherever it is
+// folded.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "runtime_fakes.h"
+#include "server/runtime/follower.h"
+#include "server/store/sqlite_store.h"
+
+namespace subak {
+namespace {
+
+namespace fs = std::filesystem;
+using Digest = std::array<std::uint64_t, 2>;
+
+Digest digest_of(Store& store) {
+  Engine engine;
+  auto reader = std::move(*store.open_reader());
+  EXPECT_TRUE(recover_engine(*reader, engine).ok());
+  engine.check_invariants();
+  return engine.digest();
+}
+
+// What the follower's engine says, once it has everything released so far.
+template <class F>
+auto ask(Follower& follower, F fn) {
+  using T = decltype(fn(std::declval<const Engine&>()));
+  std::promise<T> promise;
+  EXPECT_TRUE(follower.read([&](const Engine& engine) { promise.set_value(fn(engine)); }));
+  return promise.get_future().get();
+}
+
+Digest digest_of(Follower& follower) {
+  return ask(follower, [](const Engine& engine) { return engine.digest(); });
+}
+
+class FollowerTest : public testing::Test {
+ protected:
+  FollowerTest() {
+    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+    dir_ = fs::temp_directory_path() /
+           ("subak_follower_" + std::string(info->name()) + "_" + std::to_string(::getpid()));
+    fs::create_directories(dir_);
+    path_ = (dir_ / "subak.db").string();
+    open();
+  }
+  ~FollowerTest() override {
+    shut();
+    fs::remove_all(dir_);
+  }
+
+  void open() {
+    auto store = open_sqlite_store({path_});
+    ASSERT_TRUE(store.ok()) << store.error().message();
+    store_ = std::move(*store);
+  }
+  void start() {
+    runtime_options_.digest_every = 1;
+    runtime_options_.on_durable = [this](const Released& batch) { follower_->durable(batch); };
+    follower_ = std::make_unique<Follower>(follower_options_, *store_);
+    ASSERT_FALSE(follower_->start());
+    runtime_ = std::make_unique<Runtime>(runtime_options_, *store_, clock_);
+    ASSERT_TRUE(runtime_->start().ok());
+  }
+  void stop() {
+    runtime_->stop();
+    follower_->stop();
+  }
+  void shut() {
+    if (runtime_ != nullptr) stop();
+    runtime_ = nullptr;
+    follower_ = nullptr;
+    store_ = nullptr;
+  }
+  // A few hours of jobs: submitted, reserved, bound, ended, held, cancelled, expired.
+  void work(int rounds) {
+    for (int i = 0; i < rounds; ++i) {
+      clock_.set_wall(clock_.wall_ms() + 10 * kMinuteMs);
+      const JobId id = call(*runtime_, job(1 + i % 8)).job;
+      if (i % 5 == 1) call(*runtime_, in::HoldJob{id, true, "wait"});
+      if (i % 5 == 2) call(*runtime_, in::CancelJob{id, "no"});
+      if (i % 5 >= 3) bind_and_end(id, i % 2 == 0);
+    }
+  }
+  void bind_and_end(JobId id, bool end) {
+    const auto row = ask(*follower_, [&](const Engine& engine) { return engine.job(id, true); });
+    ASSERT_TRUE(row);
+    if (row->state != JobState::kReserved) return;
+    const std::string node = ask(*follower_, [&](const Engine& engine) {
+      return engine.fleet().node(row->pods[0].slot.node).spec.name;
+    });
+    call(*runtime_, in::PodBound{"c", {"", id, 0}, node, 0});
+    if (end) call(*runtime_, in::PodGone{"c", {"", id, 0}, 0, Outcome::kSucceeded});
+  }
+
+  fs::path dir_;
+  std::string path_;
+  FakeClock clock_;
+  RuntimeOptions runtime_options_;
+  FollowerOptions follower_options_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Follower> follower_;
+  std::unique_ptr<Runtime> runtime_;
+};
+
+TEST_F(FollowerTest, DigestsAgreeAfterEveryBatch) {
+  start();
+  build_world(*runtime_, 3);
+  work(60);
+  const Digest live = digest_of(*follower_);
+  const FollowerStats stats = follower_->stats();
+  EXPECT_EQ(stats.digests_different, 0u);
+  EXPECT_GT(stats.digests_equal, 60u);
+  EXPECT_EQ(live, digest_of(*store_));
+}
+
+TEST_F(FollowerTest, ReadsSeeWhatWasAnswered) {
+  start();
+  build_world(*runtime_, 1);
+  for (int i = 0; i < 50; ++i) {
+    const JobId id = call(*runtime_, job(1)).job;
+    EXPECT_TRUE(ask(*follower_, [&](const Engine& e) { return e.job(id, false).has_value(); }));
+  }
+}
+
+TEST_F(FollowerTest, RestartFromTailGivesTheSameState) {
+  follower_options_.checkpoint_on_stop = false;
+  start();
+  build_world(*runtime_, 3);
+  work(40);
+  stop();
+  const Digest before = digest_of(*store_);
+  shut();
+  open();
+  EXPECT_EQ(digest_of(*store_), before);
+  start();  // Restarted must leave a state that goes on
+  work(20);
+  EXPECT_EQ(digest_of(*follower_), digest_of(*store_));
+  EXPECT_EQ(follower_->stats().digests_different, 0u);
+}
+
+TEST_F(FollowerTest, RestartFromCheckpointGivesTheSameState) {
+  follower_options_.checkpoint_every = 50;
+  start();
+  build_world(*runtime_, 3);
+  work(60);
+  const Digest before = digest_of(*follower_);
+  stop();
+  EXPECT_GE(follower_->stats().checkpoints, 2u);  // on the way, and on stop
+  shut();
+  open();
+  Engine engine;
+  auto reader = std::move(*store_->open_reader());
+  const auto recovered = recover_engine(*reader, engine);
+  ASSERT_TRUE(recovered.ok());
+  EXPECT_GT(recovered->checkpoint_facts, 0u);
+  EXPECT_EQ(recovered->tail_facts, 0u);
+  EXPECT_EQ(engine.digest(), before);
+  start();
+  work(10);
+  EXPECT_EQ(follower_->stats().digests_different, 0u);
+}
+
+// A copy of the files taken while commits go on holds every answered call.
+TEST_F(FollowerTest, CopyTakenMidRunRecovers) {
+  follower_options_.checkpoint_every = 40;
+  start();
+  build_world(*runtime_, 2);
+  for (int round = 0; round < 4; ++round) {
+    work(10);
+    const Digest live = digest_of(*follower_);
+    const std::string copy = (dir_ / ("copy" + std::to_string(round))).string();
+    fs::copy_file(path_, copy);
+    fs::copy_file(path_ + "-wal", copy + "-wal");
+    auto second = open_sqlite_store({copy});
+    ASSERT_TRUE(second.ok()) << second.error().message();
+    EXPECT_EQ(digest_of(**second), live);
+  }
+}
+
+TEST_F(FollowerTest, TooSlowFollowerReadsTheStore) {
+  follower_options_.most_queued_facts = 4;
+  start();
+  build_world(*runtime_, 3);  // more facts in one batch than may be queued
+  work(30);
+  EXPECT_GT(follower_->stats().caught_up_from_store, 0u);
+  EXPECT_EQ(digest_of(*follower_), digest_of(*store_));
+  EXPECT_EQ(follower_->stats().digests_different, 0u);
+}
+
+TEST(FollowerWithoutStore, DoesNotStart) {
+  struct Failing final : Store {
+    std::optional<Error> commit(std::span<const Fact>) override { return std::nullopt; }
+    std::optional<Error> write_checkpoint(std::uint64_t, std::span<const Fact>) override {
+      return std::nullopt;
+    }
+    Result<std::unique_ptr<StoreReader>> open_reader() override {
+      return Error{ErrorCode::kPrecondition, "store", "gone", "a disk"};
+    }
+    std::string describe() const override { return "failing"; }
+  } failing;
+  Follower follower({}, failing);
+  EXPECT_TRUE(follower.start());
+  EXPECT_FALSE(follower.read([](const Engine&) {}));
+}
+
+// A fact that cannot be read back ends the follower, loudly, and reads are refused from then on.
+TEST_F(FollowerTest, DamagedStoreIsFatal) {
+  MemoryStore memory;
+  struct Damaged final : Store {
+    explicit Damaged(MemoryStore& m) : memory(m) {}
+    struct Reader final : StoreReader {
+      Error error{ErrorCode::kPrecondition, "store.facts", "damaged", "a backup"};
+      Result<Recovered> recover(FactSink&) override { return error; }
+      Result<std::vector<Fact>> facts(std::uint64_t, std::size_t) override { return error; }
+      Result<std::vector<LedgerEntry>> ledger(const LedgerQuery&) override { return error; }
+      Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery&) override { return error; }
+      Result<std::vector<AuditEntry>> audit(const AuditQuery&) override { return error; }
+    };
+    std::optional<Error> commit(std::span<const Fact> facts) override {
+      return memory.commit(facts);
+    }
+    std::optional<Error> write_checkpoint(std::uint64_t, std::span<const Fact>) override {
+      return std::nullopt;
+    }
+    Result<std::unique_ptr<StoreReader>> open_reader() override {
+      return std::unique_ptr<StoreReader>(std::make_unique<Reader>());
+    }
+    std::string describe() const override { return "damaged"; }
+    MemoryStore& memory;
+  } damaged(memory);
+  std::promise<Error> fatal;
+  follower_options_.fatal = [&](const Error& error) { fatal.set_value(error); };
+  Follower follower(follower_options_, damaged);
+  ASSERT_FALSE(follower.start());
+  EXPECT_EQ(fatal.get_future().get().got, "damaged");
+  EXPECT_FALSE(follower.read([](const Engine&) {}));
+  EXPECT_TRUE(follower.stats().failed);
+}
+
+}  // namespace
+}  // namespace subak
