@@ -197,6 +197,35 @@ TEST(DecayedMeter, AZeroLengthJobLeavesNothing) {
   }
 }
 
+TEST(DecayedMeter, ManyZeroLengthJobsLeaveNothing) {
+  Random random(9);
+  for (const DurationMs half_life : kHalfLives) {
+    const DecayClock clock(half_life);
+    DecayedMeter meter;
+    for (TimeMs t = kStart; t < kStart + 100'000; t += 997) {
+      std::vector<MilliGpu> rates;
+      for (int i = 0; i < 30; ++i) rates.push_back(1 + random.below(512'000));
+      for (const MilliGpu rate : rates) meter.change_rate(clock, rate, t);
+      std::sort(rates.begin(), rates.end());
+      for (const MilliGpu rate : rates) meter.change_rate(clock, -rate, t);
+      ASSERT_EQ(meter.rate(), 0);
+      ASSERT_EQ(meter.state().a, 0);
+    }
+  }
+}
+
+TEST(DecayedMeter, IsNeverBelowZeroAtAStart) {
+  Random random(10);
+  const DecayClock clock(7 * kDayMs);
+  for (int i = 0; i < 10'000; ++i) {
+    DecayedMeter meter;
+    const TimeMs t = kStart + random.below(7 * kDayMs);
+    meter.change_rate(clock, 1 + random.below(512'000), t);
+    ASSERT_GE(meter.value(clock, t), 0) << t;
+    ASSERT_GE(meter.value(clock, t + 1), 0) << t;
+  }
+}
+
 TEST(DecayedMeter, MovingTheLandmarkChangesNothing) {
   const DecayClock clock(kHourMs);
   DecayedMeter meter;

@@ -60,7 +60,25 @@ TEST_F(TreeAllocTest, AnEndReportedLateIsStillExact) {
   in_order.hold(AccountId(2), h100, 1000, now + kHourMs);
   EXPECT_NEAR(tree.usage(ml, t) / in_order.usage(AccountId(2), t), 1, 1e-9);
   EXPECT_EQ(tree.node(ml).surplus.rate(), 1000);
+  DecayedMeter surplus;  // falls at the node's last change
+  surplus.change_rate(tree.clock(), 8000, now);
+  surplus.change_rate(tree.clock(), -7000, now + kHourMs);
+  EXPECT_NEAR(tree.surplus(ml, t) / surplus.value(tree.clock(), t), 1, 1e-9);
   tree.check_invariants();
+}
+
+TEST_F(TreeAllocTest, AnEndReportedAfterAQuotaEditKeepsThePastSurplus) {
+  tree.hold(a, h100, 10'000, now);
+  const TimeMs start = now;
+  now += kHourMs;
+  set_quota(a, {{any, 4000}});
+  tree.release(a, h100, 10'000, false, start + kHourMs / 2);
+  DecayedMeter surplus;
+  surplus.change_rate(tree.clock(), 10'000, start);
+  surplus.change_rate(tree.clock(), -10'000, now);
+  const TimeMs t = now + kHourMs;
+  EXPECT_NEAR(tree.surplus(a, t) / surplus.value(tree.clock(), t), 1, 1e-9);
+  EXPECT_EQ(tree.usage_undecayed(a, t), GpuTime::of(10'000, kHourMs / 2));
 }
 
 TEST_F(TreeAllocTest, QuotaCoversItsProductFirstThenAny) {
