@@ -22,8 +22,33 @@ std::string kind_text(const PodShape& pod) {
   return pod.products.empty() ? kAnyProduct : pod.products.front();
 }
 
-Explainer::Explainer(Fleet::Impl& impl, const Shape& shape, JobId owner, bool fits_empty_fleet)
-    : impl_(impl), shape_(shape), owner_(owner), fits_empty_(fits_empty_fleet) {
+namespace {
+
+std::vector<std::string> holders(const Fleet::Impl& impl, const std::vector<NodeId>& nodes) {
+  std::map<JobId, MilliGpu> held;
+  for (const NodeId id : nodes) {
+    for (const Hold& h : impl.at(id).holds) {
+      if (h.slot.milligpu > 0) held[h.owner] += h.slot.milligpu;
+    }
+  }
+  std::vector<std::pair<MilliGpu, JobId>> order;
+  for (const auto& [job, milli] : held) order.emplace_back(-milli, job);
+  std::sort(order.begin(), order.end());
+  if (order.size() > kMaxBlockers) order.resize(kMaxBlockers);
+  std::vector<std::string> names;
+  for (const auto& [milli, job] : order) names.push_back(text::job_id_text(job));
+  return names;
+}
+
+}  // namespace
+
+Explainer::Explainer(Fleet::Impl& impl, const Shape& shape, JobId owner, bool fits_empty_fleet,
+                     const std::vector<NodeId>& drain)
+    : impl_(impl),
+      shape_(shape),
+      owner_(owner),
+      fits_empty_(fits_empty_fleet),
+      holders_(holders(impl, drain)) {
   for (const Pods& p : shape.pods) measure(demands_.emplace_back(Demand{&p, 0, 0}));
 }
 
@@ -91,13 +116,19 @@ void Explainer::no_slices(const Pods& p) {
 }
 
 void Explainer::exceeds_fleet() {
-  MilliGpu need = 0, have = 0;
+  MilliGpu need = 0, all = 0;
   for (const Demand& d : demands_) need += d.need;
-  each([&](NodeIndex i, const NodeState& n) {
+  const auto installed = [&](NodeIndex i, const NodeState& n) {
     const bool any = std::any_of(shape_.pods.begin(), shape_.pods.end(),
                                  [&](const Pods& p) { return matches(p, i); });
-    if (any) have += n.spec.gpus * kMilliPerGpu - n.stranded;
-  });
+    const MilliGpu here = any ? n.spec.gpus * kMilliPerGpu - n.stranded : 0;
+    all += here;
+    return here;
+  };
+  const MilliGpu most = most_together(installed);
+  const GangRequest& r = shape_.request;
+  const bool anywhere = r.topology == Topology::kAny || r.prefer || r.segment > 0;
+  const MilliGpu have = anywhere ? all : most;
   add(ReasonToken::kExceedsFleet, kind_text(*shape_.pods.front().shape), need, have,
       "even the empty fleet could not hold " + std::to_string(shape_.request.pods()) +
           " pods with " + gpus_text(need) + " GPUs as asked (topology " +
@@ -145,7 +176,7 @@ void Explainer::reserved() {
 std::vector<Reason> Fleet::explain(ShapeId shape, JobId owner) const {
   if (find(shape, owner)) return {};
   const bool fits_empty = fits_empty_fleet(shape);
-  return Explainer(*impl_, impl_->shape(shape), owner, fits_empty).run();
+  return Explainer(*impl_, impl_->shape(shape), owner, fits_empty, drain_set(shape)).run();
 }
 
 }  // namespace subak

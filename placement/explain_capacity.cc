@@ -1,6 +1,5 @@
 // The reasons that lie in what is free now: GPUs, GPUs together, and what must stand beside them.
 #include <algorithm>
-#include <map>
 #include <string>
 
 #include "core/text.h"
@@ -52,14 +51,14 @@ void Explainer::wrong_slices(const Demand& d) {
   if (other + d.free < d.need) return;
   Reason& r = add(ReasonToken::kMigGeometry, kind_text(pod), d.pods->count * pod.gpus, slices,
                   "enough memory units are free, but not as slices of this profile");
-  r.blockers = holders(*d.pods);
+  r.blockers = holders_;
 }
 
 void Explainer::capacity(const Demand& d) {
   if (d.pods->shape->kind == GpuKind::kNone || d.free >= d.need) return;
   Reason& r = add(ReasonToken::kWaitingForCapacity, kind_text(*d.pods->shape), d.need, d.free,
                   gpus_text(d.need) + " GPUs are needed, " + gpus_text(d.free) + " are free");
-  r.blockers = holders(*d.pods);
+  r.blockers = holders_;
 }
 
 bool Explainer::enough_gpus() const {
@@ -82,26 +81,34 @@ bool Explainer::works_anywhere() const {
   return finder.attempt(Topology::kAny, 0);
 }
 
+std::uint32_t Explainer::place_of(NodeIndex i, const NodeState& n) const {
+  switch (shape_.request.topology) {
+    case Topology::kNvlink:
+    case Topology::kNvlinkExclusive:
+      return n.domain;
+    case Topology::kRack:
+      return n.rack;
+    case Topology::kAny:
+    case Topology::kNode:
+      break;
+  }
+  return i;
+}
+
 void Explainer::together() {
   const Topology t = shape_.request.topology;
   const Demand& d =
       *std::max_element(demands_.begin(), demands_.end(),
                         [](const Demand& a, const Demand& b) { return a.need < b.need; });
-  const bool domain = t == Topology::kNvlink || t == Topology::kNvlinkExclusive;
-  MilliGpu most = 0;
-  std::map<std::uint32_t, MilliGpu> sums;
-  each([&](NodeIndex i, const NodeState& n) {
-    if (!open(*d.pods, i)) return;
-    MilliGpu& sum = sums[domain ? n.domain : t == Topology::kRack ? n.rack : i];
-    sum += free_for(*d.pods->shape, n);
-    most = std::max(most, sum);
+  const MilliGpu most = most_together([&](NodeIndex i, const NodeState& n) {
+    return open(*d.pods, i) ? free_for(*d.pods->shape, n) : 0;
   });
   const MilliGpu need = t == Topology::kAny ? d.need / d.pods->count : d.need;
   const bool apart = t != Topology::kAny && works_anywhere();
   Reason& r = add(ReasonToken::kTopologyPlacementFailed, std::string(enum_name(t)), need, most,
                   apart ? "enough GPUs are free, but not as close together as asked"
                         : "enough GPUs are free, but not enough on each node for a pod");
-  r.blockers = holders(*d.pods);
+  r.blockers = holders_;
 }
 
 // Which resource binds once the GPUs are there: those that fail alone, else those whose absence
@@ -154,24 +161,6 @@ void Explainer::lacking(const std::string& resource) {
   Reason& r = add(ReasonToken::kNodeResources, resource, need, have,
                   "GPUs are free, but the nodes that have them lack " + resource);
   r.blockers = std::move(names);
-}
-
-// Jobs on the nodes that would serve, those with most GPUs first.
-std::vector<std::string> Explainer::holders(const Pods& p) const {
-  std::map<JobId, MilliGpu> held;
-  each([&](NodeIndex i, const NodeState& n) {
-    if (!open(p, i)) return;
-    for (const Hold& h : n.holds) {
-      if (h.slot.milligpu > 0) held[h.owner] += h.slot.milligpu;
-    }
-  });
-  std::vector<std::pair<MilliGpu, JobId>> order;
-  for (const auto& [job, milli] : held) order.emplace_back(-milli, job);
-  std::sort(order.begin(), order.end());
-  if (order.size() > kMaxBlockers) order.resize(kMaxBlockers);
-  std::vector<std::string> names;
-  for (const auto& [milli, job] : order) names.push_back(text::job_id_text(job));
-  return names;
 }
 
 }  // namespace subak

@@ -2,7 +2,9 @@
 // beside a search, so callers ask it for a shape, not for each job. Private to placement.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,7 +16,10 @@ namespace subak {
 class Explainer {
  public:
   // Filters of the shape are up to date, and find() has just failed.
-  Explainer(Fleet::Impl& impl, const Shape& shape, JobId owner, bool fits_empty_fleet);
+  // `drain` is where the gang would sit with the least to wait for: who holds GPUs there is in the
+  // way.
+  Explainer(Fleet::Impl& impl, const Shape& shape, JobId owner, bool fits_empty_fleet,
+            const std::vector<NodeId>& drain);
   std::vector<Reason> run();
 
  private:
@@ -43,7 +48,19 @@ class Explainer {
   void lacking(const std::string& resource);
   bool works(Ignore ignore) const;
   bool works_anywhere() const;
-  std::vector<std::string> holders(const Pods& p) const;
+  // The most milli-GPU in one place as the topology wants it; f(node) is what counts of a node.
+  template <class F>
+  MilliGpu most_together(F&& f) const {
+    std::map<std::uint32_t, MilliGpu> sums;
+    MilliGpu most = 0;
+    each([&](NodeIndex i, const NodeState& n) {
+      MilliGpu& sum = sums[place_of(i, n)];
+      sum += f(i, n);
+      most = std::max(most, sum);
+    });
+    return most;
+  }
+  std::uint32_t place_of(NodeIndex i, const NodeState& n) const;
 
   template <class F>
   void each(F&& fn) const {
@@ -60,6 +77,7 @@ class Explainer {
   const Shape& shape_;
   JobId owner_;
   bool fits_empty_;
+  std::vector<std::string> holders_;  // jobs that are in the way, those with most GPUs first
   std::vector<Demand> demands_;
   std::vector<Reason> reasons_;
 };
