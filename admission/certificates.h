@@ -1,0 +1,82 @@
+// The webhook's certificate: where it comes from, when it ends, and how a new one is taken over
+// while we serve. Configured files are watched; without any, a small CA and a pair signed by it are
+// made once.
+//
+// Threads: ensure_self_signed runs at start-up; a CertificateStore may be read from any thread
+// while one thread polls it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/quantity.h"
+
+namespace subak {
+
+struct CertificateFiles {
+  std::string cert;  // PEM, leaf first, then its chain
+  std::string key;   // PEM
+  std::string ca;    // PEM for the webhook's caBundle; empty if somebody else's CA signs
+};
+
+// A pair that fits together, as PEM.
+struct TlsMaterial {
+  std::string cert_pem;
+  std::string key_pem;
+  TimeMs expires_at_ms = 0;
+};
+
+// Reads and checks a pair. Errors name the file: missing, not PEM, or the key is another
+// certificate's.
+Result<TlsMaterial> load_tls(const std::string& cert_file, const std::string& key_file);
+
+// tls.crt, tls.key and ca.crt in `directory` (made if missing), files of mode 0600, ECDSA P-256,
+// valid for ten years. Names: localhost, subak.subak-system.svc, 127.0.0.1, ::1 and `names` (an IP
+// literal becomes an IP name). A pair that is there, fits and has more than 30 days left at `now`
+// is kept.
+Result<CertificateFiles> ensure_self_signed(const std::string& directory,
+                                            const std::vector<std::string>& names, TimeMs now);
+
+// The pair in use. A new one on disk is taken over when both files are whole and fit; else the old
+// one stays, and `on_error` is told once for each change of the files.
+class CertificateStore {
+ public:
+  using OnError = std::function<void(const Error&)>;
+  // Reads the pair for the first time.
+  static Result<std::shared_ptr<CertificateStore>> open(CertificateFiles files, OnError on_error);
+
+  // Looks at the files (a few system calls) and reads them if they changed. True if the pair is
+  // new.
+  bool poll();
+  std::shared_ptr<const TlsMaterial> current() const;
+  TimeMs expires_at_ms() const { return expires_at_ms_; }
+  const CertificateFiles& files() const { return files_; }
+
+ private:
+  struct Stamp {
+    std::uint64_t inode = 0;
+    std::int64_t size = 0, modified_ns = 0;
+    friend bool operator==(const Stamp&, const Stamp&) = default;
+  };
+  struct Stamps {
+    Stamp cert, key;
+    friend bool operator==(const Stamps&, const Stamps&) = default;
+  };
+  CertificateStore(CertificateFiles files, OnError on_error);
+  static Stamp stamp_of(const std::string& file);
+
+  CertificateFiles files_;
+  OnError on_error_;
+  Stamps seen_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const TlsMaterial> current_;
+  std::atomic<TimeMs> expires_at_ms_{0};
+};
+
+}  // namespace subak

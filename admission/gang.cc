@@ -1,0 +1,180 @@
+// Which gang a pod belongs to, from its own labels, annotations and controller. Names of the marks,
+// by source:
+//   Job                 k8s.io/api batch/v1 (batch.kubernetes.io/*)
+//   JobSet              sigs.k8s.io/jobset api/jobset/v1alpha2
+//   LeaderWorkerSet     sigs.k8s.io/lws api/leaderworkerset/v1
+//   Kubeflow            kubeflow/training-operator pkg/apis/kubeflow.org/v1, mpi-operator v2beta1
+//   Ray                 ray-project/kuberay ray-operator/controllers/ray/utils
+//   Kueue pod groups    kubernetes-sigs/kueue pkg/controller/jobs/pod/constants
+//   coscheduling        sigs.k8s.io/scheduler-plugins apis/scheduling/v1alpha1
+// Only LeaderWorkerSet and Kueue state the size on the pod. For the others people say gang-size, on
+// the template; the webhook stamps it there where the owner passes through it (policy_owner.cc).
+#include <array>
+#include <charconv>
+
+#include "admission/pod.h"
+#include "core/limits.h"
+#include "core/names.h"
+
+namespace subak {
+namespace {
+
+constexpr std::size_t kMaxLabelBytes = 63;
+
+// A group of pods as some controller marks it.
+struct Group {
+  std::string name;        // for people
+  Text uid;                // of the owner, so that two runs of one name differ
+  std::uint32_t size = 0;  // 0: nobody says
+  std::int32_t rank = -1;
+  bool lone = false;  // no mark at all: a pod by itself
+};
+
+bool is_alnum(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+std::int32_t number(Text text) {
+  std::int32_t n = -1;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return ec == std::errc() && end == text.data() + text.size() && n >= 0 ? n : -1;
+}
+
+std::uint32_t bounded_size(std::int32_t n) {
+  const auto size = static_cast<std::uint32_t>(n < 0 ? 0 : n);
+  return size > limits::kMaxPodsPerJob ? 0 : size;
+}
+
+Text first_of(const TextPairs& pairs, std::initializer_list<Text> keys) {
+  for (const Text key : keys) {
+    const Text value = find_text(pairs, key);
+    if (!value.empty()) return value;
+  }
+  return {};
+}
+
+bool worker_set(const Pod& pod, Group& group) {
+  const Text name = find_text(pod.labels, "leaderworkerset.sigs.k8s.io/name");
+  if (name.empty()) return false;
+  const Text index = find_text(pod.labels, "leaderworkerset.sigs.k8s.io/group-index");
+  group.name = std::string(name) + "-" + std::string(index.empty() ? Text("0") : index);
+  group.size = bounded_size(number(find_text(pod.annotations, "leaderworkerset.sigs.k8s.io/size")));
+  group.rank = number(find_text(pod.labels, "leaderworkerset.sigs.k8s.io/worker-index"));
+  return true;
+}
+
+bool pod_group(const Pod& pod, Group& group) {
+  const Text name =
+      first_of(pod.labels, {"kueue.x-k8s.io/pod-group-name", "scheduling.x-k8s.io/pod-group"});
+  if (name.empty()) return false;
+  group.name = name;
+  group.size =
+      bounded_size(number(find_text(pod.annotations, "kueue.x-k8s.io/pod-group-total-count")));
+  return true;
+}
+
+bool operator_job(const Pod& pod, Group& group) {
+  const Text name =
+      first_of(pod.labels, {"jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name",
+                            "ray.io/originated-from-cr-name", "ray.io/cluster"});
+  if (name.empty()) return false;
+  group.name = name;
+  group.uid = find_text(pod.labels, "jobset.sigs.k8s.io/jobset-uid");
+  if (group.uid.empty()) group.uid = pod.owner.uid;
+  return true;
+}
+
+bool plain_job(const Pod& pod, Group& group) {
+  const Text name = first_of(pod.labels, {"batch.kubernetes.io/job-name", "job-name"});
+  if (name.empty()) return false;
+  group.name = name;
+  group.uid = first_of(pod.labels, {"batch.kubernetes.io/controller-uid", "controller-uid"});
+  const Text index = find_text(pod.annotations, "batch.kubernetes.io/job-completion-index");
+  group.rank = number(
+      index.empty() ? find_text(pod.labels, "batch.kubernetes.io/job-completion-index") : index);
+  return true;
+}
+
+Group group_of(const Pod& pod) {
+  Group group;
+  if (worker_set(pod, group) || pod_group(pod, group) || operator_job(pod, group) ||
+      plain_job(pod, group)) {
+    return group;
+  }
+  if (!pod.owner.name.empty()) {
+    group.name = pod.owner.name;
+    group.uid = pod.owner.uid;
+    group.rank = number(find_text(pod.labels, "apps.kubernetes.io/pod-index"));
+    return group;
+  }
+  Text name = pod.name.empty() ? pod.generate_name : pod.name;
+  while (name.ends_with('-')) name.remove_suffix(1);
+  group.name = name.empty() ? Text("pod") : name;
+  group.lone = true;
+  return group;
+}
+
+std::string hash_suffix(Text text) {
+  std::uint64_t h = 14695981039346656037ULL;  // FNV-1a
+  for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  constexpr Text kHex = "0123456789abcdef";
+  std::string out = "-";
+  for (int shift = 28; shift >= 0; shift -= 4) out += kHex[h >> shift & 15];
+  return out;
+}
+
+// As it is where it can be a label's value, else shortened and made unique again by a hash.
+std::string as_label_value(const std::string& name) {
+  if (is_label_value(name)) return name;
+  constexpr std::size_t kHashBytes = 9;
+  std::string out;
+  for (const char c : name.substr(0, kMaxLabelBytes - kHashBytes)) {
+    out += is_alnum(c) || c == '.' || c == '_' ? c : '-';
+  }
+  if (!is_alnum(out.front())) out.front() = 'j';
+  return out + hash_suffix(name);
+}
+
+}  // namespace
+
+bool is_label_value(std::string_view value) {
+  if (value.empty() || value.size() > kMaxLabelBytes) return false;
+  if (!is_alnum(value.front()) || !is_alnum(value.back())) return false;
+  for (const char c : value) {
+    if (!is_alnum(c) && c != '-' && c != '_' && c != '.') return false;
+  }
+  return true;
+}
+
+void read_gang(std::string_view path, Pod& pod) {
+  const Group group = group_of(pod);
+  const PodKeys& keys = pod.keys;
+  const std::string derived = as_label_value(group.name);
+  // A job name that only repeats what is derived (our own stamp) keeps the derived identity.
+  const bool own_name = keys.job.set && keys.job.value != derived;
+  Gang& gang = pod.gang;
+  gang.job = keys.job.set ? std::string(keys.job.value) : derived;
+  const std::uint32_t stated = bounded_size(number(keys.gang_size.value));
+  gang.size = stated > 0 ? stated : group.size > 0 && !own_name ? group.size : 1;
+  if (keys.job.set && (keys.job.value.empty() || keys.job.value.size() > limits::kMaxNameBytes)) {
+    pod.mistakes.push_back(
+        {ErrorCode::kInvalid,
+         std::string(path) + "metadata.labels[" + std::string(names::kJob) + "]",
+         std::string(keys.job.value.substr(0, kMaxLabelBytes)),
+         "want a name of 1 to " + std::to_string(limits::kMaxNameBytes) + " bytes"});
+  }
+  if (gang.size == 1) return;
+  if (group.lone && !keys.job.set && path.empty()) {
+    pod.mistakes.push_back({ErrorCode::kInvalid,
+                            "metadata.labels[" + std::string(names::kJob) + "]", "",
+                            "want the gang's name on each of its " + std::to_string(gang.size) +
+                                " pods, as nothing else tells which belong together"});
+  }
+  gang.id = gang.job;
+  if (!own_name && !group.uid.empty()) gang.id += "@" + std::string(group.uid.substr(0, 8));
+  if (!own_name && group.rank >= 0 && static_cast<std::uint32_t>(group.rank) < gang.size) {
+    gang.rank = group.rank;
+  }
+}
+
+}  // namespace subak

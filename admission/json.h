@@ -1,0 +1,64 @@
+// Reading JSON that others wrote, on simdjson's DOM. A member of the wrong type reads as absent:
+// the API server has validated its objects against their schema, and what it did not send us we do
+// not judge. Values point into the parser's document and die with its next parse. Threads: any; a
+// document belongs to one thread.
+#pragma once
+
+#include <simdjson.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace subak::json {
+
+using Value = simdjson::dom::element;
+
+// Calls f(key, value) for each member, in the order of the text. No call if `v` is not an object.
+template <class F>
+void each_member(Value v, F&& f) {
+  simdjson::dom::object object;
+  if (v.get(object) != simdjson::SUCCESS) return;
+  for (const auto& [key, value] : object) f(key, value);
+}
+
+// Calls f(index, value) for each item. No call if `v` is not an array.
+template <class F>
+void each_item(Value v, F&& f) {
+  simdjson::dom::array array;
+  if (v.get(array) != simdjson::SUCCESS) return;
+  std::size_t index = 0;
+  for (const Value item : array) f(index++, item);
+}
+
+inline std::optional<Value> member(Value v, std::string_view key) {
+  simdjson::dom::object object;
+  Value found;
+  if (v.get(object) != simdjson::SUCCESS) return std::nullopt;
+  if (object.at_key(key).get(found) != simdjson::SUCCESS || found.is_null()) return std::nullopt;
+  return found;
+}
+
+// The text of a string; empty for anything else.
+inline std::string_view text(Value v) {
+  std::string_view s;
+  return v.get(s) == simdjson::SUCCESS ? s : std::string_view();
+}
+inline std::string_view text(Value v, std::string_view key) {
+  const auto found = member(v, key);
+  return found ? text(*found) : std::string_view();
+}
+
+inline bool boolean(Value v) {
+  bool b = false;
+  return v.get(b) == simdjson::SUCCESS && b;
+}
+
+inline std::int64_t integer(Value v, std::int64_t otherwise = 0) {
+  std::int64_t i = 0;
+  return v.get(i) == simdjson::SUCCESS ? i : otherwise;
+}
+
+inline bool is_object(Value v) { return v.is_object(); }
+
+}  // namespace subak::json

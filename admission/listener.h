@@ -1,0 +1,91 @@
+// A small HTTP/1.1 server, with TLS or without: keep-alive, pipelining, bounded in everything. Asio
+// and Beast stay in listener.cc.
+//
+// Limits (core/limits.h), and what happens at each: header over kMaxHttpHeaderBytes: 431 and close;
+// body over kMaxReviewBytes: read away and answered 400, the connection lives on; over
+// kMaxHttpDrainBytes: 400 and close; a request slower than kHttpReadMs or idle longer than
+// kHttpIdleMs: closed; more than kMaxHttpConnections: closed at once; bytes that are no HTTP: 400
+// and close.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "admission/certificates.h"
+#include "core/error.h"
+#include "core/limits.h"
+
+namespace subak {
+
+// Points into the connection's buffers; dead when the handler returns.
+struct HttpRequest {
+  std::string_view method;     // "POST"
+  std::string_view target;     // "/mutate/c1?timeout=5s"
+  std::span<const char> body;  // followed by kBodyPadding readable bytes (admission/review.h)
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::string body;
+};
+
+// Called on an I/O thread: it must not block. With several threads it is called concurrently. What
+// it throws becomes a 500.
+using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
+
+// For answers that another thread makes: calls the second argument once, from any thread, at once
+// or later (but within read_ms, else the connection is closed). Calling it after the listener has
+// stopped does nothing.
+using HttpReplier = std::function<void(HttpResponse)>;
+using AsyncHttpHandler = std::function<void(const HttpRequest&, HttpReplier)>;
+
+struct ListenerOptions {
+  std::string host = "127.0.0.1";  // an address, not a name
+  std::uint16_t port = 0;          // 0: the system chooses
+  int threads = 1;
+  std::shared_ptr<CertificateStore> tls;  // nullptr: plain HTTP
+  std::size_t max_body_bytes = limits::kMaxReviewBytes;
+  std::size_t max_connections = limits::kMaxHttpConnections;
+  DurationMs idle_ms = limits::kHttpIdleMs;
+  DurationMs read_ms = limits::kHttpReadMs;
+  DurationMs tick_ms = kSecondMs;  // how finely time-outs are looked at
+  DurationMs certificate_poll_ms = 5 * kSecondMs;
+  DurationMs stop_grace_ms =
+      2 * kSecondMs;  // requests under way get this long when stop() is called
+};
+
+struct ListenerCounters {
+  std::atomic<std::uint64_t> accepted{0}, refused{0}, requests{0}, timeouts{0}, bad_requests{0},
+      tls_failures{0}, open{0};
+};
+
+// Any thread may call the methods, one at a time.
+class Listener {
+ public:
+  Listener(ListenerOptions options, HttpHandler handler);
+  static std::unique_ptr<Listener> async(ListenerOptions options, AsyncHttpHandler handler);
+  ~Listener();  // stops
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  // Binds and starts the threads. The error names host and port, or the certificate.
+  std::optional<Error> start();
+  std::uint16_t port() const;  // the real one, after start()
+  // No new connections, idle ones closed, requests under way answered; then the threads end.
+  void stop();
+  const ListenerCounters& counters() const;
+
+ private:
+  struct Impl;
+  explicit Listener(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace subak

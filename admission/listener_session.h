@@ -1,0 +1,398 @@
+// The connections behind listener.h. Private to listener.cc, which alone pays for compiling Asio
+// and Beast.
+#pragma once
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <chrono>
+#include <list>
+#include <thread>
+#include <vector>
+
+#include "admission/listener.h"
+
+namespace subak::net {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using ErrorCodeOf = boost::system::error_code;
+// The concrete executor halves the compile time and saves an indirection for each operation.
+using Executor = asio::io_context::executor_type;
+using Socket = asio::basic_stream_socket<tcp, Executor>;
+using TlsStream = asio::ssl::stream<Socket>;
+using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
+                                         asio::wait_traits<std::chrono::steady_clock>, Executor>;
+
+constexpr std::size_t kPadding = 64;                 // at least kBodyPadding of review.h
+constexpr std::size_t kFirstBodyBytes = 256u << 10;  // reserved on the word of a Content-Length
+constexpr std::size_t kReadBytes = 17u << 10;        // one TLS record
+constexpr DurationMs kCloseMs = 2 * kSecondMs;       // for the peer to see our last bytes
+constexpr DurationMs kAcceptRetryMs = 100;           // after accept failed (no file descriptors)
+
+// A body that keeps at most `limit` bytes, counts on, and always has readable bytes behind it.
+struct PaddedBody {
+  struct value_type {
+    std::string data;
+    std::size_t limit = 0;
+    bool too_large = false;
+  };
+  class reader {
+   public:
+    template <bool isRequest, class Fields>
+    reader(http::header<isRequest, Fields>&, value_type& body) : body_(body) {}
+    void init(const boost::optional<std::uint64_t>& length, ErrorCodeOf& ec) {
+      ec = {};
+      if (length) body_.data.reserve(std::min<std::size_t>(*length, kFirstBodyBytes) + kPadding);
+    }
+    template <class Buffers>
+    std::size_t put(const Buffers& buffers, ErrorCodeOf& ec) {
+      ec = {};
+      std::size_t bytes = 0;
+      for (auto it = asio::buffer_sequence_begin(buffers); it != asio::buffer_sequence_end(buffers);
+           ++it) {
+        const asio::const_buffer part(*it);
+        bytes += part.size();
+        if (body_.data.size() + part.size() > body_.limit) body_.too_large = true;
+        if (!body_.too_large) body_.data.append(static_cast<const char*>(part.data()), part.size());
+      }
+      return bytes;
+    }
+    void finish(ErrorCodeOf& ec) {
+      ec = {};
+      body_.data.reserve(body_.data.size() + kPadding);
+    }
+
+   private:
+    value_type& body_;
+  };
+};
+using Parser = http::request_parser<PaddedBody>;
+
+inline std::string_view reason_phrase(int status) {
+  const auto text = http::obsolete_reason(http::int_to_status(static_cast<unsigned>(status)));
+  return {text.data(), text.size()};
+}
+
+// Header and body in one buffer: one write, one TLS record for a usual answer.
+inline void write_response(std::string& out, const HttpResponse& response, bool keep_alive,
+                           unsigned http_version, bool head) {
+  out.clear();
+  out.reserve(160 + response.body.size());
+  out += http_version == 10 ? "HTTP/1.0 " : "HTTP/1.1 ";
+  out += std::to_string(response.status);
+  out += ' ';
+  out += reason_phrase(response.status);
+  out += "\r\nContent-Type: ";
+  out += response.content_type;
+  out += "\r\nContent-Length: ";
+  out += std::to_string(response.body.size());
+  if (!keep_alive) {
+    out += "\r\nConnection: close";
+  } else if (http_version == 10) {
+    out += "\r\nConnection: keep-alive";
+  }
+  out += "\r\n\r\n";
+  if (!head) out += response.body;
+}
+
+inline HttpResponse plain_text(int status, std::string text) {
+  return {status, "text/plain; charset=utf-8", std::move(text)};
+}
+
+// One connection. All of it runs on its worker's thread.
+class SessionBase {
+ public:
+  enum class State { kHandshake, kIdle, kReading, kHandling, kWriting, kClosing };
+  virtual ~SessionBase() = default;
+  virtual void kill() = 0;  // closes the socket; pending operations end with an error
+  State state() const { return state_; }
+  DurationMs grow_older(DurationMs by) { return age_ms_ += by; }
+
+ protected:
+  void enter(State state) {
+    state_ = state;
+    age_ms_ = 0;
+  }
+  State state_ = State::kHandshake;
+  DurationMs age_ms_ = 0;  // in this state
+};
+
+// What all connections share.
+struct Shared {
+  ListenerOptions options;
+  HttpHandler handler;
+  AsyncHttpHandler async_handler;
+  ListenerCounters counters;
+};
+
+// One thread with its io_context and its connections.
+struct Worker : std::enable_shared_from_this<Worker> {
+  explicit Worker(std::shared_ptr<Shared> s) : shared(std::move(s)), tick(io) {}
+
+  std::shared_ptr<Shared> shared;
+  std::list<SessionBase*> sessions;  // outlives io, whose handlers own them
+  asio::io_context io{1};
+  Timer tick;
+  std::shared_ptr<asio::ssl::context> tls;
+  bool stopping = false;
+  DurationMs stopping_ms = 0;
+  std::thread thread;
+
+  void arm_tick();
+  void sweep();
+  void begin_stop();
+  void session_ended() {
+    if (stopping && sessions.empty()) tick.cancel();
+  }
+};
+
+inline DurationMs limit_of(SessionBase::State state, const ListenerOptions& o) {
+  if (state == SessionBase::State::kIdle) return o.idle_ms;
+  return state == SessionBase::State::kClosing ? kCloseMs : o.read_ms;
+}
+
+inline void Worker::sweep() {
+  const DurationMs step = shared->options.tick_ms;
+  if (stopping) stopping_ms += step;
+  const bool too_late = stopping && stopping_ms >= shared->options.stop_grace_ms;
+  for (SessionBase* s : sessions) {
+    const bool expired = s->grow_older(step) >= limit_of(s->state(), shared->options);
+    if (expired && s->state() != SessionBase::State::kClosing) ++shared->counters.timeouts;
+    if (expired || too_late) s->kill();
+  }
+}
+
+inline void Worker::arm_tick() {
+  tick.expires_after(std::chrono::milliseconds(shared->options.tick_ms));
+  tick.async_wait([this](ErrorCodeOf) {
+    sweep();
+    if (!stopping || !sessions.empty()) arm_tick();
+  });
+}
+
+inline void Worker::begin_stop() {
+  stopping = true;
+  for (SessionBase* s : sessions) {
+    if (s->state() == SessionBase::State::kIdle || s->state() == SessionBase::State::kHandshake) {
+      s->kill();
+    }
+  }
+  session_ended();
+}
+
+template <class Stream>
+class Session : public SessionBase, public std::enable_shared_from_this<Session<Stream>> {
+ public:
+  static constexpr bool kTls = std::is_same_v<Stream, TlsStream>;
+
+  template <class... Args>
+  Session(Worker& worker, Args&&... args)
+      : worker_(worker), shared_(*worker.shared), stream_(std::forward<Args>(args)...) {
+    place_ = worker_.sessions.insert(worker_.sessions.end(), this);
+    ++shared_.counters.open;
+    in_.resize(kReadBytes);
+  }
+  ~Session() override {
+    worker_.sessions.erase(place_);
+    --shared_.counters.open;
+    worker_.session_ended();
+  }
+
+  void start() {
+    if constexpr (kTls) {
+      stream_.async_handshake(asio::ssl::stream_base::server,
+                              [self = this->shared_from_this()](ErrorCodeOf ec) {
+                                if (ec) {
+                                  ++self->shared_.counters.tls_failures;
+                                  return;
+                                }
+                                self->enter(State::kIdle);
+                                self->next();
+                              });
+    } else {
+      enter(State::kIdle);
+      next();
+    }
+  }
+
+  void kill() override {
+    ErrorCodeOf ignored;
+    socket().close(ignored);
+  }
+
+ private:
+  Socket& socket() {
+    if constexpr (kTls) {
+      return stream_.next_layer();
+    } else {
+      return stream_;
+    }
+  }
+
+  // Parses what has been read; reads on when that is not a whole request.
+  void next() {
+    while (begin_ < end_) {
+      if (!parser_) begin_request();
+      ErrorCodeOf ec;
+      begin_ += parser_->put(asio::buffer(in_.data() + begin_, end_ - begin_), ec);
+      if (ec == http::error::need_more) break;
+      if (ec) return protocol_error(ec);
+      if (parser_->is_done()) return handle();
+    }
+    if (worker_.stopping && !parser_) return close();
+    if (parser_ && wants_continue()) return send_continue();
+    read();
+  }
+
+  void begin_request() {
+    enter(State::kReading);
+    parser_.emplace();
+    parser_->header_limit(static_cast<std::uint32_t>(limits::kMaxHttpHeaderBytes));
+    parser_->body_limit(limits::kMaxHttpDrainBytes);
+    parser_->eager(true);
+    spare_.clear();
+    parser_->get().body().data = std::move(spare_);
+    parser_->get().body().limit = shared_.options.max_body_bytes;
+    continued_ = false;
+  }
+
+  void read() {
+    if (begin_ == end_) begin_ = end_ = 0;
+    if (begin_ > 0) {  // half a header: keep it, at the front
+      std::copy(in_.begin() + static_cast<std::ptrdiff_t>(begin_),
+                in_.begin() + static_cast<std::ptrdiff_t>(end_), in_.begin());
+      end_ -= begin_;
+      begin_ = 0;
+    }
+    if (end_ == in_.size()) in_.resize(in_.size() * 2);  // the parser refuses long headers
+    stream_.async_read_some(asio::buffer(in_.data() + end_, in_.size() - end_),
+                            [self = this->shared_from_this()](ErrorCodeOf ec, std::size_t n) {
+                              if (ec) return self->close();
+                              self->end_ += n;
+                              self->next();
+                            });
+  }
+
+  bool wants_continue() const {
+    if (continued_ || !parser_->is_header_done()) return false;
+    const auto it = parser_->get().find(http::field::expect);
+    return it != parser_->get().end() && boost::beast::iequals(it->value(), "100-continue");
+  }
+
+  void send_continue() {
+    continued_ = true;
+    out_ = "HTTP/1.1 100 Continue\r\n\r\n";
+    asio::async_write(stream_, asio::buffer(out_),
+                      [self = this->shared_from_this()](ErrorCodeOf ec, std::size_t) {
+                        if (ec) return self->close();
+                        self->read();
+                      });
+  }
+
+  void protocol_error(ErrorCodeOf ec) {
+    ++shared_.counters.bad_requests;
+    keep_alive_ = false;
+    head_ = false;
+    version_ = 11;
+    const int status = ec == http::error::header_limit ? 431 : 400;
+    const std::string what =
+        ec == http::error::body_limit
+            ? "body: more than " + std::to_string(limits::kMaxHttpDrainBytes) + " bytes\n"
+            : "not an HTTP/1.1 request: " + ec.message() + "\n";
+    respond(plain_text(status, what));
+  }
+
+  void handle() {
+    const auto& message = parser_->get();
+    keep_alive_ = message.keep_alive() && !worker_.stopping;
+    version_ = message.version();
+    head_ = message.method() == http::verb::head;
+    ++shared_.counters.requests;
+    enter(State::kHandling);
+    if (message.body().too_large) {
+      ++shared_.counters.bad_requests;
+      return respond(plain_text(
+          400, "body: more than " + std::to_string(shared_.options.max_body_bytes) + " bytes\n"));
+    }
+    const std::string& body = message.body().data;
+    const HttpRequest request{{message.method_string().data(), message.method_string().size()},
+                              {message.target().data(), message.target().size()},
+                              {body.data(), body.size()}};
+    try {
+      if (!shared_.async_handler) return respond(shared_.handler(request));
+      shared_.async_handler(request, replier());
+    } catch (const std::exception& e) {
+      respond(plain_text(500, std::string("internal error: ") + e.what() + "\n"));
+    }
+  }
+
+  // Keeps the worker, so that a late call finds its io_context, but not the connection.
+  HttpReplier replier() {
+    return [worker = worker_.shared_from_this(),
+            weak = this->weak_from_this()](HttpResponse response) {
+      asio::post(worker->io, [weak, response = std::move(response)]() mutable {
+        const auto self = weak.lock();
+        if (self && self->state() == State::kHandling) self->respond(response);
+      });
+    };
+  }
+
+  void respond(const HttpResponse& response) {
+    enter(State::kWriting);
+    write_response(out_, response, keep_alive_, version_, head_);
+    asio::async_write(stream_, asio::buffer(out_),
+                      [self = this->shared_from_this()](ErrorCodeOf ec, std::size_t) {
+                        if (ec || !self->keep_alive_) return self->close();
+                        self->spare_ = std::move(self->parser_->get().body().data);
+                        self->parser_.reset();
+                        self->enter(State::kIdle);
+                        self->next();
+                      });
+  }
+
+  // Says goodbye, then reads away what still comes, so that a reset does not swallow our last
+  // answer.
+  void close() {
+    if (state_ == State::kClosing) return;
+    enter(State::kClosing);
+    if constexpr (kTls) {
+      stream_.async_shutdown([self = this->shared_from_this()](ErrorCodeOf) { self->drain(); });
+    } else {
+      drain();
+    }
+  }
+
+  void drain() {
+    ErrorCodeOf ignored;
+    socket().shutdown(tcp::socket::shutdown_send, ignored);
+    if (ignored) return;
+    discard();
+  }
+  void discard() {
+    socket().async_read_some(asio::buffer(in_),
+                             [self = this->shared_from_this()](ErrorCodeOf ec, std::size_t) {
+                               if (!ec) self->discard();
+                             });
+  }
+
+  Worker& worker_;
+  Shared& shared_;
+  Stream stream_;
+  std::list<SessionBase*>::iterator place_;
+  std::vector<char> in_;
+  std::size_t begin_ = 0, end_ = 0;  // what of in_ is not parsed yet
+  std::optional<Parser> parser_;
+  std::string out_, spare_;
+  bool keep_alive_ = true, head_ = false, continued_ = false;
+  unsigned version_ = 11;
+};
+
+}  // namespace subak::net

@@ -1,0 +1,188 @@
+#include "admission/pod.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/duration.h"
+#include "core/names.h"
+
+namespace subak {
+namespace {
+
+void read_pairs(json::Value v, TextPairs& pairs, bool& present) {
+  present = json::is_object(v);
+  json::each_member(
+      v, [&](Text key, json::Value value) { pairs.emplace_back(key, json::text(value)); });
+}
+
+void read_owner(json::Value owners, Pod& pod) {
+  json::each_item(owners, [&](std::size_t, json::Value owner) {
+    const auto controller = json::member(owner, "controller");
+    if (!controller || !json::boolean(*controller)) return;
+    pod.owner = {json::text(owner, "apiVersion"), json::text(owner, "kind"),
+                 json::text(owner, "name"), json::text(owner, "uid")};
+  });
+}
+
+void read_metadata(json::Value metadata, Pod& pod) {
+  pod.has_metadata = json::is_object(metadata);
+  json::each_member(metadata, [&](Text key, json::Value value) {
+    if (key == "uid") pod.uid = json::text(value);
+    if (key == "namespace") pod.ns = json::text(value);
+    if (key == "name") pod.name = json::text(value);
+    if (key == "generateName") pod.generate_name = json::text(value);
+    if (key == "labels") read_pairs(value, pod.labels, pod.has_labels);
+    if (key == "annotations") read_pairs(value, pod.annotations, pod.has_annotations);
+    if (key == "ownerReferences") read_owner(value, pod);
+  });
+}
+
+void read_host_paths(json::Value volumes, Pod& pod) {
+  json::each_item(volumes, [&](std::size_t, json::Value volume) {
+    const auto host = json::member(volume, "hostPath");
+    if (!host) return;
+    const Text path = json::text(*host, "path");
+    if (path.starts_with("/dev/nvidia") || path == "/dev" || path == "/dev/") {
+      pod.nvidia_host_path = path;
+    }
+  });
+}
+
+std::int32_t to_int32(std::int64_t value) {
+  using Limits = std::numeric_limits<std::int32_t>;
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(value, Limits::min(), Limits::max()));
+}
+
+void read_spec(json::Value spec, Pod& pod) {
+  json::each_member(spec, [&](Text key, json::Value value) {
+    if (key == "nodeName") pod.node_name = json::text(value);
+    if (key == "schedulerName") pod.scheduler_name = json::text(value);
+    if (key == "runtimeClassName") pod.runtime_class = json::text(value);
+    if (key == "priority") pod.kube_priority = to_int32(json::integer(value));
+    if (key == "volumes") read_host_paths(value, pod);
+    if (key != "schedulingGates") return;
+    pod.has_gates = value.is_array();
+    json::each_item(value, [&](std::size_t, json::Value gate) {
+      pod.gates.push_back(json::text(gate, "name"));
+    });
+  });
+}
+
+void read_status(json::Value status, Pod& pod) {
+  json::each_member(status, [&](Text key, json::Value value) {
+    if (key == "phase") pod.phase = json::text(value);
+    if (key != "conditions") return;
+    json::each_item(value, [&](std::size_t, json::Value condition) {
+      if (json::text(condition, "type") != "PodScheduled") return;
+      if (json::text(condition, "status") != "True") return;
+      pod.scheduled_at = json::text(condition, "lastTransitionTime");
+    });
+  });
+}
+
+bool is_listed(Text name, const std::vector<std::string>& list) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+}  // namespace
+
+Text find_text(const TextPairs& pairs, Text key) {
+  for (const auto& [k, v] : pairs) {
+    if (k == key) return v;
+  }
+  return {};
+}
+
+bool has_key(const TextPairs& pairs, Text key) {
+  return std::any_of(pairs.begin(), pairs.end(), [&](const auto& p) { return p.first == key; });
+}
+
+bool Pod::gated() const {
+  return std::find(gates.begin(), gates.end(), names::kGate) != gates.end();
+}
+
+Pod read_pod(json::Value value, const ExtraGpuResources& extra, std::string_view path) {
+  Pod pod;
+  std::optional<json::Value> spec;
+  json::each_member(value, [&](Text key, json::Value part) {
+    if (key == "metadata") read_metadata(part, pod);
+    if (key == "spec" && json::is_object(part)) spec = part;
+    if (key == "status") read_status(part, pod);
+  });
+  if (!spec) return pod;
+  read_spec(*spec, pod);
+  read_resources(*spec, extra, path, pod);
+  find_keys(pod);
+  if (!pod.asks_gpu() && pod.mistakes.empty()) return pod;  // the rest is asked of GPU pods only
+  read_constraints(*spec, path, pod);
+  read_keys(path, pod);
+  read_gang(path, pod);
+  return pod;
+}
+
+const std::vector<std::string>& default_other_schedulers() {
+  static const std::vector<std::string> list{"kai-scheduler",   "volcano",
+                                             "yunikorn",        "runai-scheduler",
+                                             "koord-scheduler", "godel-scheduler"};
+  return list;
+}
+
+std::string_view other_manager_of(const Pod& pod, const std::vector<std::string>& schedulers) {
+  if (is_listed(pod.scheduler_name, schedulers)) return "schedulerName";
+  for (const std::string_view key :
+       {std::string_view("kueue.x-k8s.io/queue-name"), std::string_view("kueue.x-k8s.io/managed"),
+        std::string_view("kai.scheduler/queue"), std::string_view("runai/queue"),
+        std::string_view("yunikorn.apache.org/queue")}) {
+    if (has_key(pod.labels, key)) return key;
+  }
+  for (const std::string_view key : {std::string_view("scheduling.volcano.sh/queue-name"),
+                                     std::string_view("yunikorn.apache.org/task-groups")}) {
+    if (has_key(pod.annotations, key)) return key;
+  }
+  for (const Text gate : pod.gates) {
+    if (gate == "kueue.x-k8s.io/admission") return "kueue.x-k8s.io/admission";
+    if (gate == "kai.scheduler/queue-admission") return "kai.scheduler/queue-admission";
+  }
+  return {};
+}
+
+PodRecord pod_record(const Pod& pod, bool other_manager) {
+  PodRecord r;
+  r.uid = pod.uid;
+  r.ns = pod.ns;
+  r.name = pod.name;
+  r.account = pod.keys.account.value;
+  r.user = pod.keys.user.value;
+  r.gang = pod.gang.id;
+  r.gang_size = pod.gang.size;
+  r.rank = pod.gang.rank;
+  r.shape = pod.shape;
+  r.topology = pod.topology;
+  r.prefer = pod.prefer;
+  r.segment = pod.segment;
+  r.priority = pod.priority;
+  r.time_limit_ms = pod.time_limit_ms;
+  r.gated = pod.gated();
+  r.controlled = !pod.owner.kind.empty();
+  r.other_manager = other_manager;
+  r.node = pod.node_name;
+  r.running = pod.phase == "Running";
+  if (!pod.scheduled_at.empty()) {
+    const auto at = parse_time(pod.scheduled_at, "status.conditions");
+    if (at) r.bound_at_ms = *at;
+  }
+  return r;
+}
+
+Result<PodRecord> pod_record_from_json(std::string_view text) {
+  simdjson::dom::parser parser;
+  json::Value root;
+  const auto error = parser.parse(text.data(), text.size()).get(root);
+  if (error != simdjson::SUCCESS || !json::is_object(root)) {
+    return Error{ErrorCode::kInvalid, "pod", "", "want a pod in JSON"};
+  }
+  const Pod pod = read_pod(root, {});
+  return pod_record(pod, !other_manager_of(pod, default_other_schedulers()).empty());
+}
+
+}  // namespace subak

@@ -1,0 +1,142 @@
+// A Kubernetes pod (or pod template) as Subak reads it: what it takes from its node, the keys that
+// people set, the gang it belongs to, and everything that is wrong or odd about it. Reading decides
+// nothing.
+//
+// Texts point into the parser's document (admission/json.h); what must outlive it is owned: shape,
+// gang, mistakes. Threads: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "admission/json.h"
+#include "core/error.h"
+#include "engine/input.h"
+
+namespace subak {
+
+// GPU resources beyond NVIDIA's own names that count as whole GPUs ("nvidia.com/pgpu").
+using ExtraGpuResources = std::vector<std::string>;
+
+// What a resource name asks for; kNone for everything that is no GPU kind.
+GpuKind gpu_kind_of(std::string_view resource, const ExtraGpuResources& extra);
+// "nvidia.com/mig-1g.10gb.shared" -> "1g.10gb"; empty if it is no MIG resource.
+std::string_view mig_profile_of(std::string_view resource);
+
+using Text = std::string_view;
+using TextPairs = std::vector<std::pair<Text, Text>>;
+// The value of `key`; empty if it is not there.
+Text find_text(const TextPairs& pairs, Text key);
+bool has_key(const TextPairs& pairs, Text key);
+
+// One of our own keys, from a label or an annotation.
+struct PodKey {
+  Text value;
+  bool set = false;
+  bool label = false;     // it is (also) a label
+  bool conflict = false;  // label and annotation differ; `value` is the label's
+};
+
+// As written; values are checked by read_keys, which leaves mistakes in the pod.
+struct PodKeys {
+  PodKey account, user, job, gang_size, topology, segment, time_limit, priority, preemptible,
+      checkpoint_interval, replace_within;
+};
+
+// The gang as the pod itself tells it. A pod of a group whose size nobody states is alone: an
+// ordinary Job, a Deployment or a StatefulSet is elastic, and waiting for pods that may never come
+// would hang it.
+struct Gang {
+  std::string job;  // what people call it; the value of label subak.gpu/job
+  std::string id;   // identity inside the namespace; empty when size is 1
+  std::uint32_t size = 1;
+  std::int32_t rank = -1;  // where the group numbers its pods from 0 to size-1
+};
+
+struct Owner {
+  Text api_version, kind, name, uid;  // the controller; all empty if there is none
+};
+
+// One container that carries something that the policy looks at.
+struct ContainerNote {
+  std::string field;  // "spec.containers[0]"
+  Text name;
+  bool gpu = false;   // asks for a GPU kind
+  bool rdma = false;  // asks for rdma/* or another nvidia.com/* resource
+  bool privileged = false;
+  bool fractional_cpu = false;   // asks for GPUs and for a part of a CPU
+  bool visible_devices = false;  // NVIDIA_VISIBLE_DEVICES names devices
+  Text visible_value;
+};
+
+struct Pod {
+  // metadata
+  Text uid, ns, name, generate_name;
+  bool has_metadata = false, has_labels = false, has_annotations = false;
+  TextPairs labels, annotations;
+  Owner owner;
+  // spec
+  bool has_gates = false;  // the list is there, if only empty
+  std::vector<Text> gates;
+  Text node_name, scheduler_name, runtime_class;
+  std::int32_t kube_priority = 0;
+  PodShape shape;                         // the effective request and the constraints
+  bool guaranteed = true;                 // Guaranteed QoS
+  std::vector<ContainerNote> containers;  // init containers too, in order of the spec
+  Text nvidia_host_path;                  // a hostPath volume that shows GPU devices
+  // status
+  Text phase, scheduled_at;
+  // ours
+  PodKeys keys;
+  std::vector<Text> unknown_keys;  // under our prefix, but no key of ours
+  Gang gang;
+  Topology topology = Topology::kAny;
+  bool prefer = false;
+  std::uint32_t segment = 0;
+  DurationMs time_limit_ms = 0;
+  std::int32_t priority = 0;    // of our key, else Kubernetes' number
+  std::vector<Error> mistakes;  // each makes the pod impossible as written
+  bool two_kinds = false;       // one of the mistakes is "two GPU kinds"
+
+  bool gated() const;  // carries our gate
+  bool asks_gpu() const { return shape.kind != GpuKind::kNone; }
+};
+
+// Reads a pod, or a pod template (metadata + spec). `path` is put before field names in mistakes,
+// "" or "spec.template.". `ns` is where it will live, if the object does not say.
+Pod read_pod(json::Value pod, const ExtraGpuResources& extra, std::string_view path = "");
+
+// Could it be the value of a Kubernetes label?
+bool is_label_value(std::string_view value);
+
+// The record that the engine takes (in::PodSeen). Keys that are mistaken count as not set.
+PodRecord pod_record(const Pod& pod, bool other_manager);
+
+// Another queue manager's pod: Kueue, KAI, Volcano, YuniKorn, Run:ai and whatever `schedulers`
+// names. Empty, or which mark says so ("label kueue.x-k8s.io/queue-name").
+std::string_view other_manager_of(const Pod& pod, const std::vector<std::string>& schedulers);
+const std::vector<std::string>& default_other_schedulers();
+
+// One pod in JSON, as `kubectl get pod -o json` prints it, with the default lists above. For edges
+// that watch pods. kInvalid if the text is not JSON or not an object.
+Result<PodRecord> pod_record_from_json(std::string_view text);
+
+// --- steps of read_pod, one file each
+// ----------------------------------------------------------------
+
+// pod_resources.cc: shape.kind, gpus, profile, cpu, memory, extended; guaranteed; containers.
+void read_resources(json::Value spec, const ExtraGpuResources& extra, std::string_view path,
+                    Pod& pod);
+// pod_constraints.cc: selectors, affinity, tolerations, host ports, products.
+void read_constraints(json::Value spec, std::string_view path, Pod& pod);
+// pod_keys.cc: our keys out of labels and annotations, checked.
+void find_keys(Pod& pod);
+void read_keys(std::string_view path, Pod& pod);
+// gang.cc: the gang, from the keys or from what the pod's controller marks.
+void read_gang(std::string_view path, Pod& pod);
+
+}  // namespace subak

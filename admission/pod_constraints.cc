@@ -1,0 +1,125 @@
+// Where a pod may go: selectors, required node affinity, tolerations, host ports, GPU products.
+#include <algorithm>
+
+#include "admission/pod.h"
+#include "core/limits.h"
+#include "core/names.h"
+
+namespace subak {
+namespace {
+
+Requirement read_requirement(json::Value v, bool is_field) {
+  Requirement r;
+  json::each_member(v, [&](Text key, json::Value value) {
+    if (key == "key") r.key = json::text(value);
+    if (key == "operator") r.op = json::text(value);
+    if (key != "values") return;
+    json::each_item(
+        value, [&](std::size_t, json::Value item) { r.values.emplace_back(json::text(item)); });
+  });
+  if (is_field) r.key = "metadata.name";  // the only field that Kubernetes supports
+  return r;
+}
+
+void read_affinity(json::Value affinity, PodShape& shape) {
+  const auto node = json::member(affinity, "nodeAffinity");
+  if (!node) return;
+  const auto required = json::member(*node, "requiredDuringSchedulingIgnoredDuringExecution");
+  if (!required) return;
+  const auto terms = json::member(*required, "nodeSelectorTerms");
+  if (!terms) return;
+  json::each_item(*terms, [&](std::size_t, json::Value term) {
+    AffinityTerm& t = shape.affinity.emplace_back();
+    json::each_member(term, [&](Text key, json::Value list) {
+      if (key != "matchExpressions" && key != "matchFields") return;
+      json::each_item(list, [&](std::size_t, json::Value r) {
+        t.requirements.push_back(read_requirement(r, key == "matchFields"));
+      });
+    });
+  });
+}
+
+void read_toleration(json::Value v, PodShape& shape) {
+  Toleration& t = shape.tolerations.emplace_back();
+  json::each_member(v, [&](Text key, json::Value value) {
+    if (key == "key") t.key = json::text(value);
+    if (key == "operator") t.op = json::text(value);
+    if (key == "value") t.value = json::text(value);
+    if (key == "effect") t.effect = json::text(value);
+  });
+  if (t.op == "Equal") t.op.clear();
+}
+
+// On the host network every port of a container is a port of the host (API defaulting).
+void read_ports(json::Value containers, bool host_network, PodShape& shape) {
+  json::each_item(containers, [&](std::size_t, json::Value container) {
+    const auto ports = json::member(container, "ports");
+    if (!ports) return;
+    json::each_item(*ports, [&](std::size_t, json::Value port) {
+      const auto host = json::member(port, host_network ? "containerPort" : "hostPort");
+      HostPort p;
+      p.port = host ? static_cast<std::int32_t>(json::integer(*host) & 0xffff) : 0;
+      if (p.port == 0) return;
+      p.protocol = json::text(port, "protocol");
+      if (p.protocol == "TCP") p.protocol.clear();
+      p.host_ip = json::text(port, "hostIP");
+      shape.host_ports.push_back(std::move(p));
+    });
+  });
+}
+
+// "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-SHARED" -> "NVIDIA-A100-SXM4-40GB": nodes are known by the
+// card.
+std::string_view card_of(std::string_view product) {
+  constexpr std::string_view kShared = "-SHARED";
+  if (product.ends_with(kShared)) product.remove_suffix(kShared.size());
+  return product.substr(0, product.find("-MIG-"));
+}
+
+// The products that the selector or every affinity term allows; empty if one of them allows any.
+std::vector<std::string> products_of(const PodShape& shape) {
+  std::vector<std::string> products;
+  for (const Label& l : shape.node_selector) {
+    if (l.key == names::kLabelProduct) return {std::string(card_of(l.value))};
+  }
+  for (const AffinityTerm& term : shape.affinity) {
+    const auto r = std::find_if(term.requirements.begin(), term.requirements.end(), [](auto& q) {
+      return q.key == names::kLabelProduct && q.op == "In";
+    });
+    if (r == term.requirements.end()) return {};
+    for (const std::string& value : r->values) products.emplace_back(card_of(value));
+  }
+  std::sort(products.begin(), products.end());
+  products.erase(std::unique(products.begin(), products.end()), products.end());
+  return products;
+}
+
+}  // namespace
+
+void read_constraints(json::Value spec, std::string_view path, Pod& pod) {
+  PodShape& shape = pod.shape;
+  const auto network = json::member(spec, "hostNetwork");
+  const bool host_network = network && json::boolean(*network);
+  json::each_member(spec, [&](Text key, json::Value value) {
+    if (key == "affinity") read_affinity(value, shape);
+    if (key == "containers" || key == "initContainers") read_ports(value, host_network, shape);
+    if (key == "nodeSelector") {
+      json::each_member(value, [&](Text label, json::Value v) {
+        shape.node_selector.push_back({std::string(label), std::string(json::text(v))});
+      });
+    }
+    if (key != "tolerations") return;
+    json::each_item(value, [&](std::size_t, json::Value t) { read_toleration(t, shape); });
+  });
+  std::sort(shape.node_selector.begin(), shape.node_selector.end());
+  shape.products = products_of(shape);
+  std::size_t terms = shape.node_selector.size() + shape.tolerations.size();
+  for (const AffinityTerm& t : shape.affinity) terms += 1 + t.requirements.size();
+  if (terms > limits::kMaxSelectorTerms) {
+    pod.mistakes.push_back({ErrorCode::kInvalid, std::string(path) + "spec",
+                            std::to_string(terms) + " selectors, affinity terms and tolerations",
+                            "want at most " + std::to_string(limits::kMaxSelectorTerms)});
+  }
+}
+
+}  // namespace subak

@@ -1,0 +1,165 @@
+// Our own keys, from labels or annotations.
+#include <charconv>
+#include <optional>
+
+#include "admission/pod.h"
+#include "core/duration.h"
+#include "core/limits.h"
+#include "core/names.h"
+
+namespace subak {
+namespace {
+
+// Named classes of subak.gpu/priority; any number between may be written too.
+constexpr std::int32_t kLowPriority = -1000;
+constexpr std::int32_t kHighPriority = 1000;
+
+PodKey* key_slot(PodKeys& keys, Text name) {
+  if (name == names::kAccount) return &keys.account;
+  if (name == names::kUser) return &keys.user;
+  if (name == names::kJob) return &keys.job;
+  if (name == names::kGangSize) return &keys.gang_size;
+  if (name == names::kTopology) return &keys.topology;
+  if (name == names::kSegment) return &keys.segment;
+  if (name == names::kTimeLimit) return &keys.time_limit;
+  if (name == names::kPriority) return &keys.priority;
+  if (name == names::kPreemptible) return &keys.preemptible;
+  if (name == names::kCheckpointInterval) return &keys.checkpoint_interval;
+  if (name == names::kReplaceWithin) return &keys.replace_within;
+  return nullptr;
+}
+
+bool is_written_by_us(Text name) {
+  return name == names::kStatus || name == names::kManaged || name == names::kSuspendedBy;
+}
+
+void find_in(const TextPairs& pairs, bool labels, Pod& pod) {
+  for (const auto& [name, value] : pairs) {
+    if (!name.starts_with(names::kPrefix)) continue;
+    PodKey* key = key_slot(pod.keys, name);
+    if (key == nullptr) {
+      if (!is_written_by_us(name)) pod.unknown_keys.push_back(name);
+    } else if (key->set) {
+      key->conflict = key->value != value;
+    } else {
+      *key = {value, true, labels, false};
+    }
+  }
+}
+
+std::optional<std::uint32_t> parse_count(Text text) {
+  std::uint32_t n = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return n;
+}
+
+class KeyReader {
+ public:
+  KeyReader(std::string_view path, Pod& pod) : path_(path), pod_(pod) {}
+
+  void read() {
+    conflicts();
+    topology();
+    if (const auto n = count(pod_.keys.segment, names::kSegment)) {
+      pod_.segment = *n;
+      if (!pod_.keys.topology.set) pod_.topology = Topology::kNvlink;  // what a segment is for
+    }
+    (void)count(pod_.keys.gang_size, names::kGangSize);  // read_gang takes it from there
+    pod_.time_limit_ms = duration(pod_.keys.time_limit, names::kTimeLimit);
+    (void)duration(pod_.keys.checkpoint_interval, names::kCheckpointInterval);
+    (void)duration(pod_.keys.replace_within, names::kReplaceWithin);
+    priority();
+    const PodKey& preemptible = pod_.keys.preemptible;
+    if (preemptible.set && preemptible.value != "true" && preemptible.value != "false") {
+      mistake(names::kPreemptible, preemptible.value, "want \"true\" or \"false\"");
+    }
+  }
+
+ private:
+  void mistake(Text key, Text got, std::string want) {
+    pod_.mistakes.push_back({ErrorCode::kInvalid,
+                             path_ + "metadata.annotations[" + std::string(key) + "]",
+                             std::string(got), std::move(want)});
+  }
+
+  void conflicts() {
+    const PodKeys& k = pod_.keys;
+    for (const auto& [key, name] :
+         {std::pair(&k.account, names::kAccount), std::pair(&k.user, names::kUser),
+          std::pair(&k.job, names::kJob), std::pair(&k.gang_size, names::kGangSize),
+          std::pair(&k.topology, names::kTopology), std::pair(&k.segment, names::kSegment),
+          std::pair(&k.time_limit, names::kTimeLimit), std::pair(&k.priority, names::kPriority)}) {
+      if (!key->conflict) continue;
+      mistake(name, find_text(pod_.annotations, name),
+              "want the value of the label, \"" + std::string(key->value) + "\", or only one");
+    }
+  }
+
+  void topology() {
+    if (!pod_.keys.topology.set) return;
+    constexpr Text kPrefer = "prefer:";
+    Text value = pod_.keys.topology.value;
+    const bool prefer = value.starts_with(kPrefer);
+    if (prefer) value.remove_prefix(kPrefer.size());
+    const auto topology = enum_from<Topology>(value);
+    if (!topology) {
+      return mistake(names::kTopology, pod_.keys.topology.value,
+                     "want any, node, nvlink, nvlink-exclusive or rack, with prefer: in front if "
+                     "it is a wish");
+    }
+    pod_.topology = *topology;
+    pod_.prefer = prefer;
+  }
+
+  std::optional<std::uint32_t> count(const PodKey& key, Text name) {
+    if (!key.set) return std::nullopt;
+    const auto n = parse_count(key.value);
+    if (n && *n >= 1 && *n <= limits::kMaxPodsPerJob) return n;
+    mistake(name, key.value,
+            "want a number of pods from 1 to " + std::to_string(limits::kMaxPodsPerJob));
+    return std::nullopt;
+  }
+
+  DurationMs duration(const PodKey& key, Text name) {
+    if (!key.set) return 0;
+    const auto d = parse_duration(key.value, name);
+    if (d.ok() && *d > 0) return *d;
+    mistake(name, key.value, "want a duration above 0 such as 4h or 2d12h");
+    return 0;
+  }
+
+  void priority() {
+    pod_.priority = pod_.kube_priority;
+    const PodKey& key = pod_.keys.priority;
+    if (!key.set) return;
+    std::int32_t n = 0;
+    const char* const end = key.value.data() + key.value.size();
+    const auto [stop, ec] = std::from_chars(key.value.data(), end, n);
+    if (key.value == "low") {
+      pod_.priority = kLowPriority;
+    } else if (key.value == "normal") {
+      pod_.priority = 0;
+    } else if (key.value == "high") {
+      pod_.priority = kHighPriority;
+    } else if (ec == std::errc() && stop == end) {
+      pod_.priority = n;
+    } else {
+      mistake(names::kPriority, key.value, "want low, normal, high or a whole number");
+    }
+  }
+
+  std::string path_;
+  Pod& pod_;
+};
+
+}  // namespace
+
+void find_keys(Pod& pod) {
+  find_in(pod.labels, true, pod);
+  find_in(pod.annotations, false, pod);
+}
+
+void read_keys(std::string_view path, Pod& pod) { KeyReader(path, pod).read(); }
+
+}  // namespace subak

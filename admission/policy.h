@@ -1,0 +1,141 @@
+// The pod policy: what the webhook answers, as a pure function of the published View, the
+// configuration and one request. It changes no state, so a retry, a reinvocation or a dry run gets
+// the same answer, and an object that already is as we want it gets no patch.
+//
+// Deny only on what can never be right (static limits, impossible values, ways around the gate);
+// what is merely not there now is gated and queues. In `warn` the same evaluation becomes warnings,
+// in `observe` nothing.
+//
+// Threads: pure; the View and the Review stay alive during the call.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "admission/review.h"
+#include "core/text.h"
+#include "engine/view.h"
+
+namespace subak {
+
+// Which webhook was called: mutating (may patch), or validating (looks at the final object).
+enum class Endpoint : std::uint8_t { kMutate, kValidate };
+
+enum class Verdict : std::uint8_t { kUntouched, kPatched, kDenied, kBadRequest };
+template <>
+struct EnumText<Verdict> {
+  static constexpr std::array<std::string_view, 4> names{"allowed", "patched", "denied",
+                                                         "bad_request"};
+};
+
+// Why; a closed set, for counters (admissions_total{decision,reason}).
+enum class Because : std::uint8_t {
+  kNoGpu,
+  kNotOurs,          // a kind, subresource or operation that the policy does not judge
+  kExemptNamespace,  // own, system or operator namespace
+  kUnmanaged,        // a namespace that no account names
+  kUnknownCluster,
+  kMirrorPod,
+  kOtherManager,
+  kObserve,
+  kWarn,
+  kUnchanged,       // already as we want it
+  kSuspendedAbove,  // an owner that can be suspended is above this one
+  kGated,
+  kSuspended,
+  kExceedsFleet,  // gated, with a warning
+  kUnknownAccount,
+  kOutsideSubtree,
+  kOverLimit,
+  kDraining,
+  kTwoGpuKinds,
+  kInvalidValue,
+  kMigTopology,
+  kUserMismatch,
+  kUnaligned,  // denied because the configuration says so
+  kBypass,
+  kMalformed,  // not a review that we could read
+};
+template <>
+struct EnumText<Because> {
+  static constexpr std::array<std::string_view, 25> names{"no_gpu",
+                                                          "not_ours",
+                                                          "exempt_namespace",
+                                                          "unmanaged_namespace",
+                                                          "unknown_cluster",
+                                                          "mirror_pod",
+                                                          "other_manager",
+                                                          "observe",
+                                                          "warn",
+                                                          "unchanged",
+                                                          "suspended_above",
+                                                          "gated",
+                                                          "suspended",
+                                                          "ExceedsFleet",
+                                                          "unknown_account",
+                                                          "outside_subtree",
+                                                          "over_limit",
+                                                          "draining",
+                                                          "two_gpu_kinds",
+                                                          "invalid_value",
+                                                          "mig_topology",
+                                                          "user_mismatch",
+                                                          "unaligned",
+                                                          "bypass",
+                                                          "malformed"};
+};
+
+// A way around the gate that was tried.
+enum class Bypass : std::uint8_t {
+  kNone,
+  kNodeName,
+  kVisibleDevices,
+  kHostPath,
+  kPrivileged,
+  kRuntimeClass,
+  kGateMissing,  // a GPU pod reached /validate without our gate
+  kGateRemoved,
+  kLabelsChanged,
+};
+template <>
+struct EnumText<Bypass> {
+  static constexpr std::array<std::string_view, 9> names{
+      "none",          "node_name",    "visible_devices", "host_path",     "privileged",
+      "runtime_class", "gate_missing", "gate_removed",    "labels_changed"};
+};
+
+struct AdmissionConfig {
+  // Namespaces that are never touched; a trailing * matches any rest.
+  std::vector<std::string> exempt_namespaces{"kube-system",  "kube-public",  "kube-node-lease",
+                                             "subak-system", "gpu-operator", "nvidia-*"};
+  std::vector<std::string> extra_gpu_resources;  // counted as whole GPUs
+  std::vector<std::string> other_schedulers{"kai-scheduler",   "volcano",
+                                            "yunikorn",        "runai-scheduler",
+                                            "koord-scheduler", "godel-scheduler"};
+  std::vector<std::string> gpu_runtime_classes{"nvidia", "nvidia-cdi", "nvidia-legacy"};
+  std::string own_user = "system:serviceaccount:subak-system:subak";
+  std::string break_glass_group = "subak:break-glass";
+  bool suspend_owners = true;   // create Jobs and their like suspended
+  bool deny_unaligned = false;  // deny what would only be warned about (QoS, CPU, RDMA)
+};
+
+struct Decision {
+  Verdict verdict = Verdict::kUntouched;
+  Because because = Because::kNotOurs;
+  Bypass bypass = Bypass::kNone;      // != kNone is counted, denied or not
+  int code = 0;                       // 403 or 422 when denied
+  std::string message;                // field, value, and what to write instead
+  std::string patch;                  // RFC 6902
+  std::vector<std::string> warnings;  // at most 256 bytes each
+
+  ReviewAnswer answer() &&;  // moves the texts out
+};
+
+// `cluster` as in the path of the call, empty for the only one.
+Decision decide(const View& view, const AdmissionConfig& config, std::string_view cluster,
+                Endpoint endpoint, const Review& review);
+
+}  // namespace subak

@@ -1,0 +1,207 @@
+// Owners of pods that can be suspended: Job, JobSet, Kubeflow jobs, TrainJob, RayJob, RayCluster.
+// One that is created running and has GPU pods starts suspended, so that its pods do not pile up
+// behind the gate. On the way the templates learn what only the owner knows: the size of the gang,
+// and who made it. Sources of the field names: k8s.io/api batch/v1, jobset v1alpha2, kubeflow
+// training-operator v1 and mpi-operator v2beta1 (runPolicy.suspend), trainer v1alpha1, kuberay
+// ray.io/v1.
+#include <algorithm>
+#include <array>
+
+#include "admission/patch.h"
+#include "admission/policy_parts.h"
+#include "core/limits.h"
+#include "core/names.h"
+
+namespace subak::policy {
+namespace {
+
+struct OwnerKind {
+  std::string_view group, kind;
+  bool run_policy = false;  // spec.runPolicy.suspend instead of spec.suspend
+  bool gang = true;         // its pods start together; an ordinary Job is elastic
+};
+constexpr std::array kOwners{
+    OwnerKind{"batch", "Job", false, false},
+    OwnerKind{"jobset.x-k8s.io", "JobSet"},
+    OwnerKind{"trainer.kubeflow.org", "TrainJob"},
+    OwnerKind{"ray.io", "RayJob"},
+    OwnerKind{"ray.io", "RayCluster"},
+    OwnerKind{"kubeflow.org", "PyTorchJob", true},
+    OwnerKind{"kubeflow.org", "TFJob", true},
+    OwnerKind{"kubeflow.org", "XGBoostJob", true},
+    OwnerKind{"kubeflow.org", "PaddleJob", true},
+    OwnerKind{"kubeflow.org", "JAXJob", true},
+    OwnerKind{"kubeflow.org", "MPIJob", true},
+};
+constexpr int kMaxTemplateDepth = 12;
+
+const OwnerKind* find_owner(std::string_view group, std::string_view kind) {
+  const auto it = std::find_if(kOwners.begin(), kOwners.end(), [&](const OwnerKind& o) {
+    return o.group == group && o.kind == kind;
+  });
+  return it == kOwners.end() ? nullptr : &*it;
+}
+
+struct Template {
+  std::string pointer;  // of the template, "/spec/template"
+  Pod pod;
+  std::int64_t copies = 1;  // how many pods are made from it
+};
+
+// Everything in an owner's spec that the policy needs.
+struct Found {
+  std::vector<Template> templates;  // those with GPUs, or mistaken about them
+  bool elastic = false;             // pods come and go, or come one after the other
+};
+
+std::int64_t factor(json::Value object, std::string_view key) {
+  const auto v = json::member(object, key);
+  return v ? std::clamp<std::int64_t>(json::integer(*v, 1), 0, limits::kMaxPodsPerJob) : 1;
+}
+
+// Any object with spec.containers is a pod template, wherever an operator keeps it.
+class TemplateFinder {
+ public:
+  explicit TemplateFinder(const ExtraGpuResources& extra) : extra_(extra) {}
+
+  void walk(json::Value v, const std::string& pointer, std::int64_t copies, int depth) {
+    if (depth > kMaxTemplateDepth) return;
+    json::each_item(v, [&](std::size_t i, json::Value item) {
+      walk(item, pointer + "/" + std::to_string(i), copies, depth + 1);
+    });
+    if (!json::is_object(v)) return;
+    const auto spec = json::member(v, "spec");
+    if (spec && json::member(*spec, "containers")) return add(v, pointer, copies);
+    const std::int64_t here = std::min<std::int64_t>(
+        copies * factor(v, "replicas") * factor(v, "parallelism") * factor(v, "numOfHosts"),
+        limits::kMaxPodsPerJob + 1);
+    json::each_member(v, [&](Text key, json::Value part) {
+      found.elastic = found.elastic || key == "elasticPolicy" || key == "dependsOn" ||
+                      (key == "enableInTreeAutoscaling" && json::boolean(part)) ||
+                      (key == "startupPolicyOrder" && json::text(part) == "InOrder");
+      walk(part, pointer + "/" + pointer_token(key), here, depth + 1);
+    });
+  }
+
+  Found found;
+
+ private:
+  void add(json::Value v, const std::string& pointer, std::int64_t copies) {
+    std::string path = pointer.substr(1) + ".";
+    std::replace(path.begin(), path.end(), '/', '.');
+    Template t{pointer, read_pod(v, extra_, path), copies};
+    if (t.pod.asks_gpu() || !t.pod.mistakes.empty()) found.templates.push_back(std::move(t));
+  }
+
+  const ExtraGpuResources& extra_;
+};
+
+// A TrainJob names its GPUs without a template (the runtime has it).
+bool train_job_asks_gpu(json::Value spec, const ExtraGpuResources& extra) {
+  const auto trainer = json::member(spec, "trainer");
+  const auto per_node = trainer ? json::member(*trainer, "resourcesPerNode") : std::nullopt;
+  const auto limits = per_node ? json::member(*per_node, "limits") : std::nullopt;
+  bool asks = false;
+  if (limits) {
+    json::each_member(*limits, [&](Text name, json::Value) {
+      asks = asks || gpu_kind_of(name, extra) != GpuKind::kNone;
+    });
+  }
+  return asks;
+}
+
+bool is_suspended(json::Value spec, const OwnerKind& kind) {
+  const auto holder = kind.run_policy ? json::member(spec, "runPolicy") : std::optional(spec);
+  const auto suspend = holder ? json::member(*holder, "suspend") : std::nullopt;
+  return suspend && json::boolean(*suspend);
+}
+
+bool has_suspendable_owner(const Pod& meta) {
+  const Text group = meta.owner.api_version.substr(0, meta.owner.api_version.find('/'));
+  return is_suspendable(group, meta.owner.kind);
+}
+
+// All pods that will ask for GPUs, if they start together and nobody has said otherwise; else 0.
+std::uint32_t gang_size(const OwnerKind& kind, const Found& found) {
+  if (!kind.gang || found.elastic) return 0;
+  std::int64_t sum = 0;
+  for (const Template& t : found.templates) {
+    if (t.pod.keys.gang_size.set || t.pod.keys.job.set) return 0;
+    sum += t.copies;
+  }
+  return sum > 1 && sum <= limits::kMaxPodsPerJob ? static_cast<std::uint32_t>(sum) : 0;
+}
+
+void stamp_template(const Template& t, const std::string& user, std::uint32_t gang,
+                    PatchWriter& patch) {
+  std::vector<std::pair<std::string_view, std::string>> labels, annotations;
+  if (!user.empty() && !t.pod.keys.user.set) {
+    (is_label_value(user) ? labels : annotations).emplace_back(names::kUser, user);
+  }
+  if (gang > 1) annotations.emplace_back(names::kGangSize, std::to_string(gang));
+  if (labels.empty() && annotations.empty()) return;
+  if (!t.pod.has_metadata) patch.add(t.pointer + "/metadata", "{}");
+  patch.add_members(t.pointer + "/metadata/labels", t.pod.has_labels, labels);
+  patch.add_members(t.pointer + "/metadata/annotations", t.pod.has_annotations, annotations);
+}
+
+std::string owner_patch(const Context& c, const OwnerKind& kind, const Pod& meta, json::Value spec,
+                        const Found& found) {
+  PatchWriter patch;
+  if (!kind.run_policy) {
+    patch.add("/spec/suspend", "true");
+  } else if (json::member(spec, "runPolicy")) {
+    patch.add("/spec/runPolicy/suspend", "true");
+  } else {
+    patch.add("/spec/runPolicy", "{\"suspend\":true}");
+  }
+  if (!meta.has_metadata) patch.add("/metadata", "{}");
+  patch.add_members("/metadata/annotations", meta.has_annotations, {{names::kSuspendedBy, "true"}});
+  const std::uint32_t gang = gang_size(kind, found);
+  const std::string user = person(c.review);
+  for (const Template& t : found.templates) stamp_template(t, user, gang, patch);
+  return std::move(patch).finish();
+}
+
+}  // namespace
+
+bool is_suspendable(std::string_view group, std::string_view kind) {
+  return find_owner(group, kind) != nullptr;
+}
+
+Decision decide_owner(const Context& c, json::Value object) {
+  const OwnerKind& kind = *find_owner(c.review.group, c.review.kind);
+  const auto spec = json::member(object, "spec");
+  if (!spec) return untouched(Because::kNoGpu);
+  TemplateFinder finder(c.config.extra_gpu_resources);
+  finder.walk(*spec, "/spec", 1, 0);
+  Found& found = finder.found;
+  if (found.templates.empty() && !train_job_asks_gpu(*spec, c.config.extra_gpu_resources)) {
+    return untouched(Because::kNoGpu);
+  }
+  const Pod meta = read_pod(object, c.config.extra_gpu_resources);  // its metadata alone matters
+  if (has_suspendable_owner(meta)) return untouched(Because::kSuspendedAbove);
+  if (!other_manager_of(meta, c.config.other_schedulers).empty()) {
+    return untouched(Because::kOtherManager);
+  }
+  const std::uint32_t gang = gang_size(kind, found);
+  for (Template& t : found.templates) {
+    if (!other_manager_of(t.pod, c.config.other_schedulers).empty()) {
+      return untouched(Because::kOtherManager);
+    }
+    t.pod.gang.size = std::max(t.pod.gang.size, gang);
+    std::string path = t.pointer.substr(1) + ".";
+    std::replace(path.begin(), path.end(), '/', '.');
+    if (auto d = refusal(c, t.pod, path)) return std::move(*d);
+  }
+  if (is_suspended(*spec, kind) || c.endpoint == Endpoint::kValidate || !c.config.suspend_owners) {
+    return untouched(Because::kUnchanged);
+  }
+  Decision d;
+  d.verdict = Verdict::kPatched;
+  d.because = Because::kSuspended;
+  d.patch = owner_patch(c, kind, meta, *spec, found);
+  return d;
+}
+
+}  // namespace subak::policy

@@ -1,0 +1,70 @@
+// What the parts of the policy share. Private to the policy*.cc files.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "admission/pod.h"
+#include "admission/policy.h"
+
+namespace subak::policy {
+
+// Everything that a part may look at.
+struct Context {
+  const View& view;
+  const AdmissionConfig& config;
+  const ClusterView& cluster;
+  Endpoint endpoint;
+  const Review& review;
+  const AccountsView::Row* ns_account =
+      nullptr;  // of the namespace; nullptr if no account names it
+};
+
+// --- policy.cc
+// -----------------------------------------------------------------------------------------
+Decision untouched(Because because);
+Decision denied(Because because, int code, std::string message);
+Decision denied(Because because, const Error& error);  // 422
+Decision bypassed(Bypass way, const Error& error);     // 403
+// At most `most` bytes of text from outside, cut between characters, for messages.
+std::string shown(std::string_view text, std::size_t most = 80);
+// The creator's user name as Subak writes it, if it is a person; "" for system accounts.
+std::string person(const Review& review);
+bool is_trusted(const Context& c);  // we ourselves, or the break-glass group
+
+// --- policy_pod.cc: a pod that is created
+// ---------------------------------------------------------------
+Decision decide_pod(const Context& c, json::Value object);
+// Why the pod must be refused, whoever makes it; none if it may be. `path` as in read_pod.
+std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_view path);
+// The ways around the gate that need no GPU request.
+std::optional<Decision> hidden_gpu(const Context& c, const Pod& pod, std::string_view path);
+
+// --- policy_account.cc: whose pod it is, and how much it may have
+// ------------------------------------------ The account that pays: the key's, if it lies in the
+// namespace's subtree, else the namespace's.
+struct Payer {
+  const AccountsView::Row* row = nullptr;
+  std::optional<Decision> refused;
+};
+Payer payer_of(const Context& c, const Pod& pod, std::string_view path);
+std::optional<Decision> user_refusal(const Context& c, const Pod& pod, std::string_view path);
+std::optional<Decision> over_limit(const Context& c, const Pod& pod,
+                                   const AccountsView::Row& account);
+
+// --- policy_warn.cc
+// ----------------------------------------------------------------------------------------- What
+// will not be aligned: QoS, CPU, RDMA. Texts for `warnings`.
+std::vector<std::string> alignment_warnings(const Pod& pod);
+// Why the fleet as it is now could not hold it; empty if it could, or if the fleet is not known.
+std::string exceeds_fleet(const ClusterView& cluster, const Pod& pod);
+
+// --- policy_update.cc: a pod that is changed; policy_owner.cc: a Job and its like
+// -------------------------------
+Decision decide_update(const Context& c);
+// True if the policy knows the kind as an owner that can be suspended.
+bool is_suspendable(std::string_view group, std::string_view kind);
+Decision decide_owner(const Context& c, json::Value object);
+
+}  // namespace subak::policy

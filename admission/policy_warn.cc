@@ -1,0 +1,91 @@
+// What is allowed and still deserves a word.
+#include <algorithm>
+
+#include "admission/policy_parts.h"
+
+namespace subak::policy {
+namespace {
+
+struct FleetTotals {
+  std::int64_t gpus = 0;  // usable ones of the products that the pod allows
+  bool any_product = false;
+};
+
+FleetTotals totals_of(const ClusterView& cluster, const PodShape& shape) {
+  FleetTotals f;
+  MilliGpu milli = 0;
+  for (const ProductTotals& t : cluster.products) {
+    const bool allowed =
+        shape.products.empty() ||
+        std::find(shape.products.begin(), shape.products.end(), t.product) != shape.products.end();
+    if (!allowed) continue;
+    f.any_product = true;
+    milli += t.milligpu.installed - t.milligpu.unusable;
+  }
+  f.gpus = milli / kMilliPerGpu;
+  return f;
+}
+
+std::string whole_gpus_text(const ClusterView& cluster, const Pod& pod, const FleetTotals& fleet) {
+  const std::int64_t each = pod.shape.gpus;
+  const std::int64_t total = each * pod.gang.size;
+  if (each > cluster.largest_node_gpus) {
+    return "asks for " + std::to_string(each) + " GPUs on one node, the largest has " +
+           std::to_string(cluster.largest_node_gpus);
+  }
+  if (total <= fleet.gpus) return {};
+  return "asks for " + std::to_string(total) + " GPUs, " + std::to_string(fleet.gpus) +
+         " are there now";
+}
+
+std::string mig_text(const ClusterView& cluster, const Pod& pod) {
+  std::int64_t configured = 0;
+  for (const auto& [profile, count] : cluster.mig_slices) {
+    if (profile == pod.shape.profile) configured += count;
+  }
+  const std::int64_t total = pod.shape.gpus * pod.gang.size;
+  if (total <= configured) return {};
+  return "asks for " + std::to_string(total) + " MIG slices " + shown(pod.shape.profile) + ", " +
+         std::to_string(configured) + " are configured";
+}
+
+}  // namespace
+
+std::vector<std::string> alignment_warnings(const Pod& pod) {
+  std::vector<std::string> out;
+  if (pod.shape.kind == GpuKind::kWhole && pod.shape.gpus > 1 && !pod.guaranteed) {
+    out.push_back("QoS is not Guaranteed: CPUs and memory will not be aligned with the " +
+                  std::to_string(pod.shape.gpus) +
+                  " GPUs; set cpu and memory limits equal to requests in every container");
+  }
+  bool gpu_somewhere = false;
+  for (const ContainerNote& c : pod.containers) gpu_somewhere = gpu_somewhere || c.gpu;
+  for (const ContainerNote& c : pod.containers) {
+    if (c.fractional_cpu) {
+      out.push_back(shown(c.field) + ".resources.requests[cpu] is not a whole number: its CPUs " +
+                    "will be shared and not aligned with the GPUs; ask for whole CPUs");
+    }
+    if (c.rdma && !c.gpu && gpu_somewhere) {
+      out.push_back(shown(c.field) + " asks for RDMA but not for a GPU: NIC and GPU will not be " +
+                    "aligned; ask for both in one container");
+    }
+  }
+  return out;
+}
+
+std::string exceeds_fleet(const ClusterView& cluster, const Pod& pod) {
+  if (!cluster.synced && !cluster.owned) return {};
+  const FleetTotals fleet = totals_of(cluster, pod.shape);
+  std::string what;
+  if (!fleet.any_product && !pod.shape.products.empty()) {
+    what = "asks for product " + shown(pod.shape.products[0]) + ", of which there is none now";
+  } else if (pod.shape.kind == GpuKind::kWhole) {
+    what = whole_gpus_text(cluster, pod, fleet);
+  } else if (pod.shape.kind == GpuKind::kMig) {
+    what = mig_text(cluster, pod);
+  }
+  if (what.empty()) return {};
+  return "ExceedsFleet: " + what + "; it is queued until the fleet can hold it";
+}
+
+}  // namespace subak::policy

@@ -1,0 +1,28 @@
+// Kubernetes' resource quantities ("500m", "1.5Gi", "2e3", "8"), exactly, in integers.
+// Source: the grammar in k8s.io/apimachinery pkg/api/resource/quantity.go (package documentation).
+// Threads: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace subak {
+
+// An amount in billionths of its unit (Kubernetes keeps no more), at most 2^63-1 units in size:
+// what is finer is rounded away from zero, what is larger is the largest.
+struct KubeQuantity {
+  __extension__ typedef __int128 Nano;
+  Nano nano = 0;
+
+  static constexpr std::int64_t kNanoPerUnit = 1'000'000'000;
+  std::int64_t units() const;  // rounded up, as kube-scheduler counts
+  std::int64_t milli() const;  // thousandths, rounded up, at most 2^63-1
+  bool is_integer() const { return nano % kNanoPerUnit == 0; }
+  friend bool operator==(KubeQuantity a, KubeQuantity b) { return a.nano == b.nano; }
+};
+
+// nullopt where Kubernetes would refuse the text.
+std::optional<KubeQuantity> parse_kube_quantity(std::string_view text);
+
+}  // namespace subak

@@ -1,0 +1,152 @@
+#include "admission/review.h"
+
+#include <array>
+
+#include "core/limits.h"
+
+namespace subak {
+namespace {
+
+constexpr std::string_view kApiVersion = "admission.k8s.io/v1";
+constexpr std::string_view kKind = "AdmissionReview";
+// A parser that has seen a larger body gives its buffers (about 10 bytes per byte) back.
+constexpr std::size_t kKeptBytes = 256u << 10;
+
+Error bad(std::string_view field, std::string_view got, std::string_view want) {
+  constexpr std::size_t kShown = 64;
+  return {ErrorCode::kInvalid, std::string(field), std::string(got.substr(0, kShown)),
+          std::string(want)};
+}
+
+void read_kind(json::Value v, Review& review) {
+  json::each_member(v, [&](std::string_view key, json::Value value) {
+    if (key == "group") review.group = json::text(value);
+    if (key == "version") review.version = json::text(value);
+    if (key == "kind") review.kind = json::text(value);
+  });
+}
+
+void read_user(json::Value v, Review& review) {
+  json::each_member(v, [&](std::string_view key, json::Value value) {
+    if (key == "username") review.username = json::text(value);
+    if (key != "groups") return;
+    json::each_item(
+        value, [&](std::size_t, json::Value group) { review.groups.push_back(json::text(group)); });
+  });
+}
+
+void read_request(json::Value request, Review& review) {
+  json::each_member(request, [&](std::string_view key, json::Value value) {
+    if (key == "uid") review.uid = json::text(value);
+    if (key == "kind") read_kind(value, review);
+    if (key == "subResource") review.sub_resource = json::text(value);
+    if (key == "name") review.name = json::text(value);
+    if (key == "namespace") review.ns = json::text(value);
+    if (key == "operation") review.operation = json::text(value);
+    if (key == "userInfo") read_user(value, review);
+    if (key == "object" && json::is_object(value)) review.object = value;
+    if (key == "oldObject" && json::is_object(value)) review.old_object = value;
+    if (key == "dryRun") review.dry_run = json::boolean(value);
+  });
+}
+
+}  // namespace
+
+ReviewParser::ReviewParser() : parser_(std::make_unique<simdjson::dom::parser>()) {}
+ReviewParser::~ReviewParser() = default;
+
+Result<Review> ReviewParser::parse(std::span<const char> body) {
+  if (body.size() > limits::kMaxReviewBytes) {
+    return bad("body", std::to_string(body.size()) + " bytes",
+               "want at most " + std::to_string(limits::kMaxReviewBytes) + " bytes");
+  }
+  if (parser_->capacity() > kKeptBytes && body.size() <= kKeptBytes) {
+    parser_ = std::make_unique<simdjson::dom::parser>();
+  }
+  json::Value root;
+  const auto error = parser_->parse(body.data(), body.size(), false).get(root);
+  if (error != simdjson::SUCCESS) {
+    return bad("body", simdjson::error_message(error), "want an AdmissionReview in JSON");
+  }
+  const std::string_view version = json::text(root, "apiVersion");
+  const std::string_view kind = json::text(root, "kind");
+  if (kind != kKind) return bad("kind", kind, "want AdmissionReview");
+  if (version != kApiVersion) return bad("apiVersion", version, "want admission.k8s.io/v1");
+  const auto request = json::member(root, "request");
+  if (!request || !json::is_object(*request)) return bad("request", "", "want an object");
+  Review review;
+  read_request(*request, review);
+  if (review.uid.empty()) return bad("request.uid", "", "want the uid of the call");
+  return review;
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  out += '"';
+  for (const char c : text) {
+    const auto u = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (u < 0x20) {
+      out += "\\u00";
+      out += kHex[u >> 4];
+      out += kHex[u & 15];
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+}
+
+void append_base64(std::string& out, std::string_view bytes) {
+  constexpr std::string_view kAlphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const auto at = [&](std::size_t i) {
+    return i < bytes.size() ? static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])) : 0u;
+  };
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const std::uint32_t bits = at(i) << 16 | at(i + 1) << 8 | at(i + 2);
+    out += kAlphabet[bits >> 18 & 63];
+    out += kAlphabet[bits >> 12 & 63];
+    out += i + 1 < bytes.size() ? kAlphabet[bits >> 6 & 63] : '=';
+    out += i + 2 < bytes.size() ? kAlphabet[bits & 63] : '=';
+  }
+}
+
+namespace {
+
+void append_status(std::string& out, const ReviewAnswer& answer) {
+  out += ",\"status\":{\"code\":";
+  out += std::to_string(answer.code);
+  out += ",\"reason\":";
+  append_json_string(out, answer.reason);
+  out += ",\"message\":";
+  append_json_string(out, answer.message);
+  out += '}';
+}
+
+}  // namespace
+
+std::string write_answer(std::string_view uid, const ReviewAnswer& answer) {
+  std::string out;
+  out.reserve(256 + answer.message.size() + answer.patch.size() * 4 / 3);
+  out += R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":)";
+  append_json_string(out, uid);
+  out += answer.allowed ? ",\"allowed\":true" : ",\"allowed\":false";
+  if (!answer.allowed) append_status(out, answer);
+  if (!answer.patch.empty()) {
+    out += R"(,"patchType":"JSONPatch","patch":")";
+    append_base64(out, answer.patch);
+    out += '"';
+  }
+  for (std::size_t i = 0; i < answer.warnings.size(); ++i) {
+    out += i == 0 ? ",\"warnings\":[" : ",";
+    append_json_string(out, answer.warnings[i]);
+  }
+  if (!answer.warnings.empty()) out += ']';
+  out += "}}";
+  return out;
+}
+
+}  // namespace subak

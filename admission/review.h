@@ -1,0 +1,69 @@
+// The wire format of admission webhooks: AdmissionReview admission.k8s.io/v1 in, the same out.
+// Source: k8s.io/api admission/v1 types.go, and what kube-apiserver checks in
+// apiserver/pkg/admission/plugin/webhook/request/admissionreview.go.
+//
+// Threads: one ReviewParser per thread; the rest are pure functions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "admission/json.h"
+#include "core/error.h"
+
+namespace subak {
+
+// Readable bytes that must follow every body (simdjson reads in whole vectors).
+inline constexpr std::size_t kBodyPadding = simdjson::SIMDJSON_PADDING;
+
+// One request of the API server. Texts and values point into the parser's document.
+struct Review {
+  std::string_view uid;  // of this call; never empty
+  std::string_view group, version, kind;
+  std::string_view sub_resource;
+  std::string_view name, ns;   // name is empty for generateName
+  std::string_view operation;  // CREATE, UPDATE, DELETE, CONNECT
+  std::string_view username;
+  std::vector<std::string_view> groups;
+  std::optional<json::Value> object, old_object;
+  bool dry_run = false;
+};
+
+// Keeps its buffers between calls. The document is validated as a whole (structure and UTF-8), also
+// the parts that nobody reads: half a document is never taken for a decision.
+class ReviewParser {
+ public:
+  ReviewParser();
+  ~ReviewParser();
+  // `body` is followed by kBodyPadding readable bytes and stays as it is until the Review is done
+  // with. Errors (all of them HTTP 400): over limits::kMaxReviewBytes, malformed JSON, not an
+  // AdmissionReview of admission.k8s.io/v1, no request, no uid.
+  Result<Review> parse(std::span<const char> body);
+
+ private:
+  std::unique_ptr<simdjson::dom::parser> parser_;
+};
+
+// What goes back. `patch` is RFC 6902 text, empty for none; code and message only when not allowed.
+struct ReviewAnswer {
+  bool allowed = true;
+  int code = 0;
+  std::string_view reason;  // Kubernetes' StatusReason: Forbidden, Invalid
+  std::string message;
+  std::string patch;
+  std::vector<std::string> warnings;
+};
+
+// The AdmissionReview to send, one line of JSON.
+std::string write_answer(std::string_view uid, const ReviewAnswer& answer);
+
+// Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 pass as they are.
+void append_json_string(std::string& out, std::string_view text);
+void append_base64(std::string& out, std::string_view bytes);
+
+}  // namespace subak

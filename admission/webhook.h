@@ -1,0 +1,59 @@
+// The webhook: HTTP requests in, AdmissionReviews out. /mutate, /mutate/{cluster}, /validate and
+// /validate/{cluster}, each with any query (kube-apiserver adds ?timeout=...).
+//
+//   200  a review with a decision, also when it is a denial
+//   400  malformed JSON, not admission.k8s.io/v1, no uid, too large: text with the reason
+//   404  another path      405  not a POST      503  no View yet
+//
+// Threads: handle() may be called by several I/O threads at once; it never blocks and keeps no
+// locks.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "admission/listener.h"
+#include "admission/policy.h"
+
+namespace subak {
+
+struct WebhookOptions {
+  AdmissionConfig policy;
+  // The published View; may be nullptr before the first one.
+  std::function<std::shared_ptr<const View>()> view;
+  // A steady clock in nanoseconds; only to measure with.
+  std::function<std::int64_t()> now_ns;
+  // Called once for each request that reached a decision or was no review; may be empty.
+  std::function<void(std::string_view decision, std::string_view reason, std::int64_t microseconds)>
+      on_decision;
+  // Called once for each way around the gate that was tried (also where mode warn let it pass).
+  std::function<void(std::string_view way)> on_bypass;
+};
+
+// Decisions so far, for a test or a page without a metrics library.
+struct WebhookCounters {
+  static constexpr std::size_t kVerdicts = EnumText<Verdict>::names.size();
+  static constexpr std::size_t kBecauses = EnumText<Because>::names.size();
+  std::array<std::array<std::atomic<std::uint64_t>, kBecauses>, kVerdicts> decisions{};
+  std::array<std::atomic<std::uint64_t>, EnumText<Bypass>::names.size()> bypasses{};
+};
+
+class Webhook {
+ public:
+  explicit Webhook(WebhookOptions options);
+  HttpResponse handle(const HttpRequest& request);
+  const WebhookCounters& counters() const { return counters_; }
+
+ private:
+  HttpResponse review(Endpoint endpoint, std::string_view cluster, const HttpRequest& request);
+  void count(const Decision& decision, std::int64_t started_ns);
+
+  WebhookOptions options_;
+  WebhookCounters counters_;
+};
+
+}  // namespace subak

@@ -1,0 +1,111 @@
+// A fixed View and short ways to write reviews, for the admission tests.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "admission/policy.h"
+#include "engine/view.h"
+
+namespace subak::test {
+
+// Accounts: ml (limit 64) > ml.vision (namespace team-a, limit 16), ml.speech (team-b); old
+// (team-d, draining). Cluster c1 enforces over 4 nodes of 8 H100 and 14 slices 1g.10gb; team-w is
+// in warn, team-o in observe, orphan enforces but belongs to nobody.
+inline void add_account(AccountsView& accounts, AccountSpec spec) {
+  const std::size_t i = accounts.rows.size();
+  accounts.by_path[spec.path] = i;
+  for (const std::string& ns : spec.namespaces) accounts.by_namespace[ns] = i;
+  accounts.rows.push_back({AccountId(static_cast<std::uint32_t>(i + 1)), std::move(spec), 1});
+}
+
+inline AccountSpec account(std::string path, std::vector<std::string> namespaces = {},
+                           MilliGpu limit = 0) {
+  AccountSpec spec;
+  spec.path = std::move(path);
+  spec.namespaces = std::move(namespaces);
+  if (limit > 0) spec.limit = {{kAnyProduct, limit}};
+  return spec;
+}
+
+inline std::shared_ptr<const View> fixed_view() {
+  auto accounts = std::make_shared<AccountsView>();
+  add_account(*accounts, account(""));
+  add_account(*accounts, account("ml", {}, 64'000));
+  add_account(*accounts, account("ml.vision", {"team-a", "team-w", "team-o"}, 16'000));
+  add_account(*accounts, account("ml.vision.lab"));
+  add_account(*accounts, account("ml.speech", {"team-b"}));
+  AccountSpec old = account("old", {"team-d"});
+  old.draining = true;
+  add_account(*accounts, old);
+  ClusterView c;
+  c.id = ClusterId(1);
+  c.name = "c1";
+  c.mode = Mode::kEnforce;
+  c.namespaces = {{"orphan", Mode::kEnforce}, {"team-o", Mode::kObserve}, {"team-w", Mode::kWarn}};
+  c.synced = true;
+  ProductTotals h100;
+  h100.cluster = c.id;
+  h100.product = "NVIDIA-H100-80GB-HBM3";
+  h100.nodes = 4;
+  h100.milligpu.installed = 32'000;
+  c.products = {h100};
+  c.mig_slices = {{"1g.10gb", 14}};
+  c.largest_node_gpus = 8;
+  auto view = std::make_shared<View>();
+  view->accounts = accounts;
+  view->clusters = std::make_shared<std::vector<ClusterView>>(std::vector{c});
+  return view;
+}
+
+// The text of a review around `object`.
+inline std::string review_text(
+    std::string_view object, std::string_view ns = "team-a", std::string_view user = "ana",
+    std::string_view operation = "CREATE", std::string_view old_object = "null",
+    std::string_view kind = R"({"group":"","version":"v1","kind":"Pod"})",
+    std::string_view groups = "[]") {
+  std::string s =
+      R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u-1","kind":)";
+  s += kind;
+  s += R"(,"namespace":")" + std::string(ns) + R"(","operation":")" + std::string(operation);
+  s += R"(","userInfo":{"username":")" + std::string(user) + R"(","groups":)" + std::string(groups);
+  s += R"(},"object":)" + std::string(object) + R"(,"oldObject":)" + std::string(old_object) + "}}";
+  return s;
+}
+
+// A padded copy of a review and what it says.
+struct Parsed {
+  explicit Parsed(std::string t) : text(std::move(t)) {
+    text.reserve(text.size() + kBodyPadding);
+    result.emplace(parser.parse(std::span<const char>(text.data(), text.size())));
+  }
+  const Review& review() const { return result->value(); }
+  std::string text;
+  ReviewParser parser;
+  std::optional<Result<Review>> result;
+};
+
+inline Decision decide_text(const std::string& review, Endpoint endpoint = Endpoint::kMutate,
+                            const AdmissionConfig& config = {}, std::string_view cluster = "c1") {
+  const Parsed parsed(review);
+  return decide(*fixed_view(), config, cluster, endpoint, parsed.review());
+}
+
+// One container that asks for `amount` of `resource`, with whole Guaranteed CPUs.
+inline std::string container(std::string_view resource, std::string_view amount,
+                             std::string_view more = "") {
+  const std::string q = "\"" + std::string(resource) + "\":\"" + std::string(amount) + "\"";
+  const std::string list = R"({"cpu":"8","memory":"64Gi",)" + q + "}";
+  return R"({"name":"main","image":"i","resources":{"limits":)" + list + R"(,"requests":)" + list +
+         "}" + std::string(more) + "}";
+}
+
+inline std::string pod(std::string_view containers, std::string_view metadata = R"("name":"p")",
+                       std::string_view spec = "") {
+  return R"({"metadata":{)" + std::string(metadata) + R"(},"spec":{"containers":[)" +
+         std::string(containers) + "]" + std::string(spec) + "}}";
+}
+
+}  // namespace subak::test

@@ -1,0 +1,325 @@
+#include "admission/pod.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "admission/policy.h"
+#include "fixture.h"
+
+namespace subak {
+namespace {
+
+using test::container;
+using ::testing::HasSubstr;
+
+// Keeps the document alive beside the pod that points into it.
+struct Read {
+  explicit Read(const std::string& text, const ExtraGpuResources& extra = {})
+      : value(parser.parse(text)), pod(read_pod(value, extra)) {}
+  std::string mistake() const { return pod.mistakes.empty() ? "" : pod.mistakes[0].message(); }
+  simdjson::dom::parser parser;
+  json::Value value;
+  Pod pod;
+};
+
+std::string requests(std::string_view list, std::string_view more = "") {
+  return R"({"name":"c","resources":{"requests":{)" + std::string(list) + "}}" + std::string(more) +
+         "}";
+}
+
+std::string keyed(std::string_view annotations, std::string_view labels = "") {
+  return test::pod(container("nvidia.com/gpu", "1"),
+                   R"("name":"p","labels":{)" + std::string(labels) + R"(},"annotations":{)" +
+                       std::string(annotations) + "}");
+}
+
+TEST(PodResources, KnowsTheGpuKinds) {
+  EXPECT_EQ(gpu_kind_of("nvidia.com/gpu", {}), GpuKind::kWhole);
+  EXPECT_EQ(gpu_kind_of("nvidia.com/gpu.shared", {}), GpuKind::kShared);
+  EXPECT_EQ(gpu_kind_of("nvidia.com/mig-1g.10gb", {}), GpuKind::kMig);
+  EXPECT_EQ(gpu_kind_of("nvidia.com/mig-1g.10gb.shared", {}), GpuKind::kMig);
+  EXPECT_EQ(gpu_kind_of("nvidia.com/mlnxnics", {}), GpuKind::kNone);
+  EXPECT_EQ(gpu_kind_of("rdma/hca", {}), GpuKind::kNone);
+  EXPECT_EQ(gpu_kind_of("nvidia.com/pgpu", {"nvidia.com/pgpu"}), GpuKind::kWhole);
+  EXPECT_EQ(mig_profile_of("nvidia.com/mig-1g.10gb.me"), "1g.10gb.me");
+  EXPECT_EQ(mig_profile_of("nvidia.com/mig-1g.5gb.shared"), "1g.5gb");
+  EXPECT_EQ(mig_profile_of("nvidia.com/gpu"), "");
+}
+
+TEST(PodResources, TakesTheLargerOfRunningAndStarting) {
+  const Read r(test::pod(
+      requests(R"("cpu":"2","memory":"1Gi")") + "," + requests(R"("cpu":"500m","memory":"1Gi")"),
+      R"("name":"p")",
+      R"(,"initContainers":[)" + requests(R"("cpu":"1")") + "," +
+          requests(R"("cpu":"250m","memory":"8Gi")", R"(,"restartPolicy":"Always")") + "," +
+          requests(R"("cpu":"4")") + R"(],"overhead":{"cpu":"100m","memory":"64Mi"})"));
+  // Running: 2 + 0.5 + sidecar 0.25; starting: 4 + sidecar 0.25. Memory: 2 GiB + sidecar 8 GiB.
+  EXPECT_EQ(r.pod.shape.cpu_milli, 4250 + 100);
+  EXPECT_EQ(r.pod.shape.memory_bytes, (10LL << 30) + (64LL << 20));
+  EXPECT_FALSE(r.pod.asks_gpu());
+}
+
+TEST(PodResources, InitContainersMayBeTheOnesWithGpus) {
+  const Read r(test::pod(container("nvidia.com/gpu", "1"), R"("name":"p")",
+                         R"(,"initContainers":[)" + container("nvidia.com/gpu", "4") + "]"));
+  EXPECT_EQ(r.pod.shape.gpus, 4);
+  const Read sidecar(
+      test::pod(container("nvidia.com/gpu", "1"), R"("name":"p")",
+                R"(,"initContainers":[)" +
+                    container("nvidia.com/gpu", "4", R"(,"restartPolicy":"Always")") + "]"));
+  EXPECT_EQ(sidecar.pod.shape.gpus, 5);
+}
+
+TEST(PodResources, PodLevelResourcesReplaceTheSum) {
+  const Read r(test::pod(requests(R"("cpu":"2","memory":"1Gi")"), R"("name":"p")",
+                         R"(,"resources":{"limits":{"cpu":"6","memory":"3Gi"}})"));
+  EXPECT_EQ(r.pod.shape.cpu_milli, 6000);
+  EXPECT_EQ(r.pod.shape.memory_bytes, 3LL << 30);
+  EXPECT_TRUE(r.pod.guaranteed);
+}
+
+TEST(PodResources, GpusAddUpOverContainers) {
+  const Read r(test::pod(container("nvidia.com/gpu", "2") + "," + container("nvidia.com/gpu", "3") +
+                         "," + container("nvidia.com/gpu", "0")));
+  EXPECT_EQ(r.pod.shape.kind, GpuKind::kWhole);
+  EXPECT_EQ(r.pod.shape.gpus, 5);
+  EXPECT_TRUE(r.pod.guaranteed);
+}
+
+TEST(PodResources, ZeroCountsAsNone) {
+  const Read r(test::pod(container("nvidia.com/gpu", "0")));
+  EXPECT_FALSE(r.pod.asks_gpu());
+  EXPECT_TRUE(r.pod.mistakes.empty());
+}
+
+TEST(PodResources, NumbersByHandAreRead) {
+  const Read r(
+      R"({"spec":{"containers":[{"resources":{"limits":{"nvidia.com/gpu":2,"cpu":1.5}}}]}})");
+  EXPECT_EQ(r.pod.shape.gpus, 2);
+  EXPECT_EQ(r.pod.shape.cpu_milli, 1500);
+}
+
+TEST(PodResources, MigAndSharedAndExtended) {
+  const Read mig(test::pod(container("nvidia.com/mig-2g.20gb", "3")));
+  EXPECT_EQ(mig.pod.shape.kind, GpuKind::kMig);
+  EXPECT_EQ(mig.pod.shape.profile, "2g.20gb");
+  EXPECT_EQ(mig.pod.shape.gpus, 3);
+  const Read rdma(test::pod(container("nvidia.com/gpu", "8\",\"rdma/hca\":\"1")));
+  ASSERT_EQ(rdma.pod.shape.extended.size(), 1u);
+  EXPECT_EQ(rdma.pod.shape.extended[0].name, "rdma/hca");
+  EXPECT_EQ(rdma.pod.shape.extended[0].count, 1);
+  EXPECT_TRUE(rdma.pod.containers[0].rdma && rdma.pod.containers[0].gpu);
+  const Read extra(test::pod(container("nvidia.com/pgpu", "2")), {"nvidia.com/pgpu"});
+  EXPECT_EQ(extra.pod.shape.kind, GpuKind::kWhole);
+  EXPECT_EQ(extra.pod.shape.extended.at(0).name, "nvidia.com/pgpu");
+}
+
+TEST(PodResources, Mistakes) {
+  EXPECT_THAT(Read(test::pod(container("nvidia.com/gpu", "0.5"))).mistake(),
+              HasSubstr(R"(requests[nvidia.com/gpu]: was "0.5", want a whole number)"));
+  EXPECT_THAT(Read(test::pod(container("nvidia.com/gpu", "500m"))).mistake(), HasSubstr("500m"));
+  EXPECT_THAT(Read(test::pod(container("nvidia.com/gpu", "-1"))).mistake(), HasSubstr("-1"));
+  EXPECT_THAT(Read(test::pod(container("nvidia.com/gpu", "9999999"))).mistake(),
+              HasSubstr("at most 1000000"));
+  EXPECT_EQ(Read(test::pod(container("nvidia.com/gpu", "2000m"))).pod.shape.gpus, 2);
+  const auto two = [](std::string_view request, std::string_view limit) {
+    return test::pod(R"({"resources":{"requests":{)" + std::string(request) + R"(},"limits":{)" +
+                     std::string(limit) + "}}}");
+  };
+  EXPECT_THAT(Read(two(R"("nvidia.com/gpu":"1")", R"("nvidia.com/gpu":"2")")).mistake(),
+              HasSubstr("want the same as the request"));
+  EXPECT_THAT(Read(two(R"("nvidia.com/gpu":"1")", R"("cpu":"2")")).mistake(), HasSubstr("not set"));
+  EXPECT_EQ(Read(two(R"("cpu":"1")", R"("nvidia.com/gpu":"2")")).pod.shape.gpus, 2);
+  EXPECT_EQ(Read(two(R"("nvidia.com/gpu":"0")", R"("cpu":"1")")).mistake(), "");
+}
+
+TEST(PodResources, TwoKinds) {
+  const Read one(test::pod(container("nvidia.com/gpu", "1\",\"nvidia.com/mig-1g.10gb\":\"1")));
+  EXPECT_TRUE(one.pod.two_kinds);
+  EXPECT_THAT(one.mistake(), HasSubstr("one GPU kind in a container"));
+  const Read zero(test::pod(container("nvidia.com/gpu", "1\",\"nvidia.com/mig-1g.10gb\":\"0")));
+  EXPECT_FALSE(zero.pod.two_kinds);
+  const Read pod(
+      test::pod(container("nvidia.com/gpu", "1") + "," + container("nvidia.com/mig-1g.10gb", "1")));
+  EXPECT_THAT(pod.mistake(), HasSubstr("one GPU kind in a pod"));
+}
+
+TEST(PodConstraints, SelectorsAffinityTolerationsPorts) {
+  const Read r(test::pod(
+      container(
+          "nvidia.com/gpu", "1",
+          R"(,"ports":[{"containerPort":80,"hostPort":8080,"protocol":"TCP"},{"containerPort":9}])"),
+      R"("name":"p")",
+      R"(,"nodeSelector":{"zone":"b","nvidia.com/gpu.product":"NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-SHARED"},
+         "affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
+           {"matchExpressions":[{"key":"rack","operator":"In","values":["r1","r2"]}],
+            "matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]},{}]}}},
+         "tolerations":[{"key":"nvidia.com/gpu","operator":"Exists","effect":"NoSchedule"},
+                        {"key":"team","operator":"Equal","value":"x"}])"));
+  const PodShape& s = r.pod.shape;
+  ASSERT_EQ(s.node_selector.size(), 2u);
+  EXPECT_EQ(s.node_selector[1], (Label{"zone", "b"}));
+  ASSERT_EQ(s.affinity.size(), 2u);
+  EXPECT_EQ(s.affinity[0].requirements[0], (Requirement{"rack", "In", {"r1", "r2"}}));
+  EXPECT_EQ(s.affinity[0].requirements[1], (Requirement{"metadata.name", "In", {"n1"}}));
+  EXPECT_TRUE(s.affinity[1].requirements.empty());
+  ASSERT_EQ(s.tolerations.size(), 2u);
+  EXPECT_EQ(s.tolerations[0], (Toleration{"nvidia.com/gpu", "Exists", "", "NoSchedule"}));
+  EXPECT_EQ(s.tolerations[1].op, "");
+  ASSERT_EQ(s.host_ports.size(), 1u);
+  EXPECT_EQ(s.host_ports[0].port, 8080);
+  EXPECT_EQ(s.products, (std::vector<std::string>{"NVIDIA-A100-SXM4-40GB"}));
+}
+
+TEST(PodConstraints, ProductsOfAffinity) {
+  const auto term = [](std::string_view v) {
+    return R"({"matchExpressions":[{"key":"nvidia.com/gpu.product","operator":"In","values":[)" +
+           std::string(v) + "]}]}";
+  };
+  const auto with = [](const std::string& terms) {
+    return test::pod(
+        container("nvidia.com/gpu", "1"), R"("name":"p")",
+        R"(,"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
+        R"({"nodeSelectorTerms":[)" +
+            terms + "]}}}");
+  };
+  EXPECT_EQ(Read(with(term(R"("B","A")") + "," + term(R"("A")"))).pod.shape.products,
+            (std::vector<std::string>{"A", "B"}));
+  EXPECT_TRUE(Read(with(term(R"("B")") + ",{}")).pod.shape.products.empty());
+}
+
+TEST(PodConstraints, TooManyTermsAreAMistake) {
+  std::string list;
+  for (int i = 0; i < 65; ++i) list += std::string(i == 0 ? "" : ",") + R"({"operator":"Exists"})";
+  const Read r(test::pod(container("nvidia.com/gpu", "1"), R"("name":"p")",
+                         R"(,"tolerations":[)" + list + "]"));
+  EXPECT_THAT(r.mistake(), HasSubstr("want at most 64"));
+}
+
+TEST(PodKeys, Values) {
+  const Read r(keyed(R"("subak.gpu/topology":"prefer:nvlink-exclusive","subak.gpu/segment":"4",
+      "subak.gpu/time-limit":"2d12h","subak.gpu/priority":"high","subak.gpu/preemptible":"true",
+      "subak.gpu/checkpoint-interval":"15m","subak.gpu/replace-within":"15m","subak.gpu/foo":"1",
+      "subak.gpu/status":"x")"));
+  EXPECT_EQ(r.mistake(), "");
+  EXPECT_EQ(r.pod.topology, Topology::kNvlinkExclusive);
+  EXPECT_TRUE(r.pod.prefer);
+  EXPECT_EQ(r.pod.segment, 4u);
+  EXPECT_EQ(r.pod.time_limit_ms, 60 * kHourMs);
+  EXPECT_EQ(r.pod.priority, 1000);
+  EXPECT_EQ(r.pod.unknown_keys, (std::vector<Text>{"subak.gpu/foo"}));
+}
+
+TEST(PodKeys, SegmentAloneMeansNvlink) {
+  EXPECT_EQ(Read(keyed(R"("subak.gpu/segment":"4")")).pod.topology, Topology::kNvlink);
+  EXPECT_EQ(Read(keyed(R"("subak.gpu/segment":"4","subak.gpu/topology":"rack")")).pod.topology,
+            Topology::kRack);
+}
+
+TEST(PodKeys, PriorityOfKubernetesIfOursIsUnset) {
+  const Read r(test::pod(container("nvidia.com/gpu", "1"), R"("name":"p")", R"(,"priority":7)"));
+  EXPECT_EQ(r.pod.priority, 7);
+}
+
+TEST(PodKeys, Mistakes) {
+  for (const char* key :
+       {R"("subak.gpu/topology":"nvlnk")", R"("subak.gpu/topology":"prefer:")",
+        R"("subak.gpu/segment":"0")", R"("subak.gpu/segment":"-1")", R"("subak.gpu/segment":"2x")",
+        R"("subak.gpu/gang-size":"0")", R"("subak.gpu/gang-size":"999999")",
+        R"("subak.gpu/time-limit":"4 hours")", R"("subak.gpu/time-limit":"0s")",
+        R"("subak.gpu/priority":"urgent")", R"("subak.gpu/preemptible":"maybe")",
+        R"("subak.gpu/checkpoint-interval":"x")", R"("subak.gpu/replace-within":"")",
+        R"("subak.gpu/job":"")"}) {
+    EXPECT_FALSE(Read(keyed(key)).pod.mistakes.empty()) << key;
+  }
+  EXPECT_THAT(
+      Read(keyed(R"("subak.gpu/topology":"nvlnk")")).mistake(),
+      HasSubstr(R"(metadata.annotations[subak.gpu/topology]: was "nvlnk", want any, node)"));
+}
+
+TEST(PodKeys, LabelAndAnnotationMustAgree) {
+  EXPECT_EQ(Read(keyed(R"("subak.gpu/user":"a")", R"("subak.gpu/user":"a")")).mistake(), "");
+  const Read r(keyed(R"("subak.gpu/user":"b")", R"("subak.gpu/user":"a")"));
+  EXPECT_THAT(r.mistake(), HasSubstr(R"(want the value of the label, "a")"));
+  EXPECT_EQ(r.pod.keys.user.value, "a");
+}
+
+TEST(PodNotes, WaysToAGpuWithoutARequest) {
+  const auto env = [](std::string_view value) {
+    return Read(test::pod(R"({"name":"c","env":[{"name":"NVIDIA_VISIBLE_DEVICES",)" +
+                          std::string(value) + "}]}"))
+        .pod.containers[0]
+        .visible_devices;
+  };
+  EXPECT_TRUE(env(R"("value":"all")"));
+  EXPECT_TRUE(env(R"("value":"0")"));
+  EXPECT_TRUE(env(R"("valueFrom":{"fieldRef":{}})"));
+  EXPECT_FALSE(env(R"("value":"void")"));
+  EXPECT_FALSE(env(R"("value":"none")"));
+  EXPECT_FALSE(env(R"("value":"")"));
+  const auto path = [](std::string_view p) {
+    return std::string(
+        Read(test::pod("{}", R"("name":"p")",
+                       R"(,"volumes":[{"hostPath":{"path":")" + std::string(p) + R"("}}])"))
+            .pod.nvidia_host_path);
+  };
+  EXPECT_EQ(path("/dev/nvidia0"), "/dev/nvidia0");
+  EXPECT_EQ(path("/dev"), "/dev");
+  EXPECT_EQ(path("/dev/shm"), "");
+}
+
+TEST(PodOthers, ManagersAreKnownByTheirMarks) {
+  const auto manager = [](std::string_view metadata, std::string_view spec = "") {
+    return std::string(
+        other_manager_of(Read(test::pod(container("nvidia.com/gpu", "1"), metadata, spec)).pod,
+                         default_other_schedulers()));
+  };
+  EXPECT_EQ(manager(R"("labels":{"kueue.x-k8s.io/queue-name":"q"})"), "kueue.x-k8s.io/queue-name");
+  EXPECT_EQ(manager(R"("labels":{"kai.scheduler/queue":"q"})"), "kai.scheduler/queue");
+  EXPECT_EQ(manager(R"("name":"p")", R"(,"schedulerName":"volcano")"), "schedulerName");
+  EXPECT_EQ(manager(R"("name":"p")", R"(,"schedulingGates":[{"name":"kueue.x-k8s.io/admission"}])"),
+            "kueue.x-k8s.io/admission");
+  EXPECT_EQ(manager(R"("name":"p")", R"(,"schedulerName":"default-scheduler")"), "");
+  EXPECT_EQ(AdmissionConfig().other_schedulers, default_other_schedulers());
+}
+
+TEST(PodRecordTest, CarriesEverything) {
+  const std::string text =
+      R"({"metadata":{"uid":"u1","namespace":"team-a","name":"t-0","labels":{"subak.gpu/account":"ml.vision",
+      "subak.gpu/user":"ana","subak.gpu/job":"train","subak.gpu/gang-size":"4"},
+      "ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"t","uid":"o1","controller":true}]},
+      "spec":{"nodeName":"n1","schedulingGates":[{"name":"subak.gpu/queue"}],"containers":[)" +
+      container("nvidia.com/gpu", "8") +
+      R"(]},"status":{"phase":"Running","conditions":[{"type":"PodScheduled","status":"True",
+      "lastTransitionTime":"1970-01-01T00:00:05Z"}]}})";
+  const auto r = pod_record_from_json(text);
+  ASSERT_TRUE(r.ok());
+  EXPECT_EQ(r->uid, "u1");
+  EXPECT_EQ(r->ns, "team-a");
+  EXPECT_EQ(r->name, "t-0");
+  EXPECT_EQ(r->account, "ml.vision");
+  EXPECT_EQ(r->user, "ana");
+  EXPECT_EQ(r->gang, "train");
+  EXPECT_EQ(r->gang_size, 4u);
+  EXPECT_EQ(r->shape.gpus, 8);
+  EXPECT_TRUE(r->gated && r->controlled && r->running);
+  EXPECT_FALSE(r->other_manager);
+  EXPECT_EQ(r->node, "n1");
+  EXPECT_EQ(r->bound_at_ms, 5000);
+  EXPECT_FALSE(pod_record_from_json("[]").ok());
+  EXPECT_FALSE(pod_record_from_json("{").ok());
+}
+
+TEST(Pod, AnythingAtAllIsReadWithoutHarm) {
+  for (const char* text :
+       {"{}", R"({"metadata":null,"spec":null})", R"({"spec":[]})",
+        R"({"metadata":[],"spec":{"containers":{}}})",
+        R"({"spec":{"containers":[null,1,"x",{"resources":[]}],"initContainers":7,
+                               "affinity":"x","tolerations":{},"schedulingGates":null}})"}) {
+    const Read r(text);
+    EXPECT_FALSE(r.pod.asks_gpu()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace subak

@@ -1,0 +1,442 @@
+#include "admission/policy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fixture.h"
+
+namespace subak {
+namespace {
+
+using test::container;
+using test::decide_text;
+using test::pod;
+using test::review_text;
+using ::testing::HasSubstr;
+
+const std::string kGpu = "nvidia.com/gpu";
+
+std::string annotated(std::string_view annotations, std::string_view resource = kGpu,
+                      std::string_view amount = "1") {
+  return pod(container(resource, amount),
+             R"("name":"p","annotations":{)" + std::string(annotations) + "}");
+}
+std::string labelled(std::string_view labels) {
+  return pod(container(kGpu, "1"), R"("name":"p","labels":{)" + std::string(labels) + "}");
+}
+Decision create(const std::string& object, std::string_view ns = "team-a",
+                std::string_view user = "ana") {
+  return decide_text(review_text(object, ns, user));
+}
+void expect_denied(const Decision& d, Because because, int code, std::string_view part) {
+  EXPECT_EQ(d.verdict, Verdict::kDenied);
+  EXPECT_EQ(enum_name(d.because), enum_name(because));
+  EXPECT_EQ(d.code, code);
+  EXPECT_THAT(d.message, HasSubstr(std::string(part)));
+  EXPECT_TRUE(d.patch.empty());
+}
+
+TEST(Policy, GatesAGpuPod) {
+  const Decision d = create(pod(container(kGpu, "1")));
+  EXPECT_EQ(d.verdict, Verdict::kPatched);
+  EXPECT_EQ(d.because, Because::kGated);
+  EXPECT_EQ(d.patch,
+            R"([{"op":"add","path":"/metadata/labels","value":{"subak.gpu/account":"ml.vision",)"
+            R"("subak.gpu/job":"p","subak.gpu/user":"ana"}},)"
+            R"({"op":"add","path":"/spec/schedulingGates","value":[{"name":"subak.gpu/queue"}]}])");
+  EXPECT_TRUE(d.warnings.empty());
+}
+
+TEST(Policy, KeepsWhatIsThere) {
+  const Decision d = create(pod(container(kGpu, "1"), R"("name":"p","labels":{"app":"x"})",
+                                R"(,"schedulingGates":[{"name":"example.com/other"}])"));
+  EXPECT_THAT(d.patch, HasSubstr(R"("path":"/metadata/labels/subak.gpu~1account")"));
+  EXPECT_THAT(d.patch, HasSubstr(R"("path":"/spec/schedulingGates/-","value":{"name")"));
+}
+
+TEST(Policy, TheSamePodAgainGetsNoPatch) {
+  const std::string done = pod(
+      container(kGpu, "1"),
+      R"("name":"p","labels":{"subak.gpu/account":"ml.vision","subak.gpu/job":"p","subak.gpu/user":"ana"})",
+      R"(,"schedulingGates":[{"name":"subak.gpu/queue"}])");
+  for (const Endpoint e : {Endpoint::kMutate, Endpoint::kValidate}) {
+    const Decision d = decide_text(review_text(done), e);
+    EXPECT_EQ(d.verdict, Verdict::kUntouched);
+    EXPECT_EQ(d.because, Because::kUnchanged);
+    EXPECT_EQ(d.patch, "");
+  }
+}
+
+TEST(Policy, APodWithoutMetadataStillGetsAPatchThatApplies) {
+  const Decision d = create(R"({"spec":{"containers":[)" + container(kGpu, "1") + "]}}");
+  EXPECT_TRUE(d.patch.starts_with(R"([{"op":"add","path":"/metadata","value":{}},)"));
+}
+
+TEST(Policy, UsersThatAreNoLabelsBecomeAnnotations) {
+  const Decision d = create(pod(container(kGpu, "1")), "team-a", "ana@example.com");
+  EXPECT_THAT(
+      d.patch,
+      HasSubstr(R"("path":"/metadata/annotations","value":{"subak.gpu/user":"ana@example.com"})"));
+  EXPECT_THAT(create(pod(container(kGpu, "1")), "team-a", "oidc:ana").patch, HasSubstr("oidc-ana"));
+}
+
+TEST(Policy, LeavesAlone) {
+  const auto because = [](const std::string& object, std::string_view ns = "team-a") {
+    const Decision d = create(object, ns);
+    EXPECT_EQ(d.verdict, Verdict::kUntouched);
+    EXPECT_TRUE(d.patch.empty());
+    return d.because;
+  };
+  const std::string gpu = pod(container(kGpu, "1"));
+  EXPECT_EQ(because(pod(R"({"name":"c"})")), Because::kNoGpu);
+  EXPECT_EQ(because(pod(container(kGpu, "0"))), Because::kNoGpu);
+  EXPECT_EQ(because(pod(container("rdma/hca", "1"))), Because::kNoGpu);
+  EXPECT_EQ(because(gpu, "kube-system"), Because::kExemptNamespace);
+  EXPECT_EQ(because(gpu, "nvidia-operator"), Because::kExemptNamespace);
+  EXPECT_EQ(because(gpu, "nobody"), Because::kUnmanaged);
+  EXPECT_EQ(because(gpu, "team-o"), Because::kObserve);
+  EXPECT_EQ(because(annotated(R"("kubernetes.io/config.mirror":"x")")), Because::kMirrorPod);
+  EXPECT_EQ(because(labelled(R"("kueue.x-k8s.io/queue-name":"q")")), Because::kOtherManager);
+  EXPECT_EQ(decide_text(review_text(gpu), Endpoint::kMutate, {}, "c9").because,
+            Because::kUnknownCluster);
+  EXPECT_EQ(decide_text(review_text(gpu), Endpoint::kMutate, {}, "").because, Because::kGated);
+  EXPECT_EQ(decide_text(review_text(gpu, "team-a", "ana", "DELETE")).because, Because::kNotOurs);
+  EXPECT_EQ(decide_text(review_text(gpu, "team-a", "ana", "UPDATE", gpu)).because,
+            Because::kNotOurs);
+  EXPECT_EQ(decide_text(review_text(gpu, "team-a", "ana", "CREATE", "null",
+                                    R"({"group":"apps","version":"v1","kind":"Deployment"})"))
+                .because,
+            Because::kNotOurs);
+}
+
+TEST(Policy, WarnSaysWhatEnforceWouldDo) {
+  const Decision gate = create(pod(container(kGpu, "1")), "team-w");
+  EXPECT_EQ(gate.verdict, Verdict::kUntouched);
+  EXPECT_EQ(gate.because, Because::kWarn);
+  EXPECT_EQ(gate.patch, "");
+  ASSERT_EQ(gate.warnings.size(), 1u);
+  EXPECT_THAT(gate.warnings[0], HasSubstr("would be queued"));
+  const Decision deny = create(pod(container(kGpu, "0.5")), "team-w");
+  EXPECT_EQ(deny.verdict, Verdict::kUntouched);
+  EXPECT_THAT(deny.warnings.at(0), HasSubstr("would be denied: spec.containers[0]"));
+  EXPECT_EQ(create(pod("{}"), "team-w").because, Because::kNoGpu);
+  const Decision bypass =
+      create(pod(container(kGpu, "1"), R"("name":"p")", R"(,"nodeName":"n")"), "team-w");
+  EXPECT_EQ(bypass.bypass, Bypass::kNodeName);
+  EXPECT_EQ(bypass.verdict, Verdict::kUntouched);
+}
+
+TEST(PolicyAccount, OnlyWithinTheNamespacesSubtree) {
+  EXPECT_THAT(create(labelled(R"("subak.gpu/account":"ml.vision.lab")")).patch,
+              ::testing::Not(HasSubstr("account")));
+  EXPECT_EQ(create(labelled(R"("subak.gpu/account":"ml.vision.lab")")).because, Because::kGated);
+  expect_denied(
+      create(labelled(R"("subak.gpu/account":"ml.speech")")), Because::kOutsideSubtree, 403,
+      R"(metadata.labels[subak.gpu/account]: account "ml.speech" is not within "ml.vision")");
+  expect_denied(create(labelled(R"("subak.gpu/account":"ml")")), Because::kOutsideSubtree, 403, "");
+  expect_denied(create(labelled(R"("subak.gpu/account":"ml.visionary")")), Because::kUnknownAccount,
+                403, R"(there is no account "ml.visionary"; write "ml.vision")");
+  expect_denied(create(pod(container(kGpu, "1")), "orphan"), Because::kUnknownAccount, 403,
+                R"(metadata.namespace: "orphan" belongs to no account)");
+  expect_denied(create(pod(container(kGpu, "1")), "team-d"), Because::kDraining, 403, "draining");
+}
+
+TEST(PolicyAccount, LimitsOfTheWholePath) {
+  EXPECT_EQ(create(pod(container(kGpu, "16"))).verdict, Verdict::kPatched);
+  expect_denied(create(pod(container(kGpu, "17"))), Because::kOverLimit, 403,
+                "asks for 17 GPUs, but account ml.vision may have at most 16");
+  expect_denied(
+      create(pod(container(kGpu, "8"),
+                 R"("name":"p","labels":{"subak.gpu/job":"j","subak.gpu/gang-size":"3"})")),
+      Because::kOverLimit, 403, "24 GPUs (3 pods of 8)");
+  expect_denied(create(pod(container(kGpu, "65")), "team-b"), Because::kOverLimit, 403,
+                "account ml may have at most 64");
+  // 129 slices of 125 milli-GPU are 16.125 GPUs.
+  expect_denied(create(pod(container("nvidia.com/mig-1g.10gb", "129"))), Because::kOverLimit, 403,
+                "16.125 GPUs");
+}
+
+TEST(PolicyAccount, UserIsTheCreator) {
+  EXPECT_EQ(create(labelled(R"("subak.gpu/user":"ana")")).because, Because::kGated);
+  expect_denied(create(labelled(R"("subak.gpu/user":"bob")")), Because::kUserMismatch, 403,
+                R"(was "bob", but "ana" creates this; write "ana")");
+  const Decision by_controller = create(labelled(R"("subak.gpu/user":"bob")"), "team-a",
+                                        "system:serviceaccount:kube-system:job-controller");
+  EXPECT_EQ(by_controller.because, Because::kGated);
+  EXPECT_THAT(by_controller.patch, ::testing::Not(HasSubstr("subak.gpu/user")));
+  expect_denied(create(annotated(R"("subak.gpu/user":"a/b")"), "team-a", "system:x"),
+                Because::kInvalidValue, 422, "want a user name");
+  const std::string by_break_glass =
+      review_text(labelled(R"("subak.gpu/user":"bob")"), "team-a", "ana", "CREATE", "null",
+                  R"({"group":"","version":"v1","kind":"Pod"})", R"(["subak:break-glass"])");
+  EXPECT_EQ(decide_text(by_break_glass).because, Because::kGated);
+}
+
+TEST(PolicyValues, Impossible) {
+  expect_denied(create(pod(container(kGpu, "0.5"))), Because::kInvalidValue, 422,
+                "want a whole number");
+  expect_denied(create(pod(container(kGpu, "1\",\"nvidia.com/gpu.shared\":\"1"))),
+                Because::kTwoGpuKinds, 422, "want one GPU kind");
+  expect_denied(create(annotated(R"("subak.gpu/topology":"nvlnk")")), Because::kInvalidValue, 422,
+                R"(metadata.annotations[subak.gpu/topology]: was "nvlnk", want any, node, nvlink)");
+  expect_denied(create(annotated(R"("subak.gpu/time-limit":"x","subak.gpu/segment":"y")")),
+                Because::kInvalidValue, 422, "(and 1 more mistakes)");
+}
+
+TEST(PolicyValues, MigHasNoPeerToPeer) {
+  const std::string mig = "nvidia.com/mig-1g.10gb";
+  for (const char* t : {"nvlink", "nvlink-exclusive", "rack", "prefer:nvlink"}) {
+    expect_denied(create(annotated(R"("subak.gpu/topology":")" + std::string(t) + "\"", mig)),
+                  Because::kMigTopology, 422, "MIG slices (1g.10gb) have no peer-to-peer");
+  }
+  expect_denied(create(annotated(R"("subak.gpu/segment":"2")", mig)), Because::kMigTopology, 422,
+                "subak.gpu/segment");
+  EXPECT_EQ(create(annotated(R"("subak.gpu/topology":"node")", mig)).because, Because::kGated);
+}
+
+TEST(PolicyFleet, MoreThanThereIsQueuesWithAWarning) {
+  const auto warned = [](const std::string& object, std::string_view ns, std::string_view part) {
+    const Decision d = create(object, ns);
+    EXPECT_EQ(d.verdict, Verdict::kPatched);
+    EXPECT_EQ(d.because, Because::kExceedsFleet);
+    ASSERT_FALSE(d.warnings.empty());
+    EXPECT_THAT(d.warnings[0], HasSubstr("ExceedsFleet"));
+    EXPECT_THAT(d.warnings[0], HasSubstr(std::string(part)));
+  };
+  warned(pod(container(kGpu, "16")), "team-a", "16 GPUs on one node, the largest has 8");
+  warned(pod(container(kGpu, "8"),
+             R"("name":"p","labels":{"subak.gpu/job":"j","subak.gpu/gang-size":"5"})"),
+         "team-b", "asks for 40 GPUs, 32 are there now");
+  warned(pod(container("nvidia.com/mig-1g.10gb", "15")), "team-a", "14 are configured");
+  warned(pod(container("nvidia.com/mig-3g.40gb", "1")), "team-a", "0 are configured");
+  warned(pod(container(kGpu, "1"), R"("name":"p")",
+             R"(,"nodeSelector":{"nvidia.com/gpu.product":"NVIDIA-A30"})"),
+         "team-a", "product NVIDIA-A30");
+}
+
+TEST(PolicyBypass, WaysAroundTheGate) {
+  const auto tried = [](const std::string& object, Bypass way) {
+    const Decision d = create(object);
+    expect_denied(d, Because::kBypass, 403, "");
+    EXPECT_EQ(enum_name(d.bypass), enum_name(way));
+  };
+  const std::string env = R"({"name":"c","env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"all"}]})";
+  const std::string privileged = R"({"name":"c","securityContext":{"privileged":true}})";
+  const std::string name = R"("name":"p")";
+  tried(pod(container(kGpu, "1"), name, R"(,"nodeName":"n1")"), Bypass::kNodeName);
+  tried(pod(env), Bypass::kVisibleDevices);
+  tried(pod(container(kGpu, "1") + "," + env), Bypass::kVisibleDevices);
+  tried(pod(privileged), Bypass::kPrivileged);
+  tried(pod("{}", name, R"(,"volumes":[{"name":"d","hostPath":{"path":"/dev/nvidia0"}}])"),
+        Bypass::kHostPath);
+  tried(pod("{}", name, R"(,"runtimeClassName":"nvidia")"), Bypass::kRuntimeClass);
+}
+
+TEST(PolicyBypass, WhatComesWithARequestIsFine) {
+  const std::string name = R"("name":"p")";
+  EXPECT_EQ(create(pod(container(kGpu, "1"), name, R"(,"runtimeClassName":"nvidia")")).because,
+            Because::kGated);
+  EXPECT_EQ(create(pod(container(kGpu, "1", R"(,"securityContext":{"privileged":true})"))).because,
+            Because::kGated);
+  EXPECT_EQ(create(pod(container(kGpu, "1",
+                                 R"(,"env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"all"}])")))
+                .because,
+            Because::kGated);
+  EXPECT_EQ(create(pod("{}", name, R"(,"nodeName":"n1","runtimeClassName":"gvisor")")).because,
+            Because::kNoGpu);
+}
+
+TEST(PolicyValidate, AGpuPodMustHaveTheGateByThen) {
+  const Decision d = decide_text(review_text(pod(container(kGpu, "1"))), Endpoint::kValidate);
+  expect_denied(d, Because::kBypass, 403, "spec.schedulingGates");
+  EXPECT_EQ(d.bypass, Bypass::kGateMissing);
+}
+
+std::string gated(std::string_view labels, bool gate = true) {
+  return pod(container(kGpu, "1"), R"("name":"p","labels":{)" + std::string(labels) + "}",
+             gate ? R"(,"schedulingGates":[{"name":"subak.gpu/queue"}])" : "");
+}
+Decision update(const std::string& before, const std::string& after, std::string_view user = "ana",
+                std::string_view groups = "[]") {
+  return decide_text(review_text(after, "team-a", user, "UPDATE", before,
+                                 R"({"group":"","version":"v1","kind":"Pod"})", groups),
+                     Endpoint::kValidate);
+}
+
+TEST(PolicyUpdate, NobodyElseOpensTheGate) {
+  const std::string l = R"("subak.gpu/account":"ml.vision","subak.gpu/job":"p")";
+  expect_denied(update(gated(l), gated(l, false)), Because::kBypass, 403, "want the gate kept");
+  EXPECT_EQ(update(gated(l), gated(l, false)).bypass, Bypass::kGateRemoved);
+  EXPECT_EQ(update(gated(l), gated(l, false), "system:serviceaccount:subak-system:subak").verdict,
+            Verdict::kUntouched);
+  EXPECT_EQ(update(gated(l), gated(l, false), "eve", R"(["subak:break-glass"])").verdict,
+            Verdict::kUntouched);
+}
+
+TEST(PolicyUpdate, NobodyElseChangesOurLabels) {
+  const std::string l = R"("subak.gpu/account":"ml.vision","subak.gpu/job":"p")";
+  const std::string other = R"("subak.gpu/account":"ml.vision.lab","subak.gpu/job":"p")";
+  expect_denied(
+      update(gated(l), gated(other)), Because::kBypass, 403,
+      R"(metadata.labels[subak.gpu/account]: was "ml.vision.lab", want "ml.vision" as before)");
+  EXPECT_EQ(update(gated(l, false), gated(other, false)).bypass, Bypass::kLabelsChanged);
+  EXPECT_EQ(update(gated(l), gated(R"("subak.gpu/job":"p")")).bypass, Bypass::kLabelsChanged);
+  EXPECT_EQ(update(gated(l), gated(l + R"(,"subak.gpu/user":"x")")).bypass, Bypass::kLabelsChanged);
+  EXPECT_EQ(update(gated(l), gated(l + R"(,"app":"x")")).verdict, Verdict::kUntouched);
+  EXPECT_EQ(update(gated(R"("a":"b")", false), gated(R"("a":"c")", false)).verdict,
+            Verdict::kUntouched);
+}
+
+TEST(PolicyWarnings, WhatWillNotBeAligned) {
+  const auto warnings = [](const std::string& containers) {
+    return create(pod(containers)).warnings;
+  };
+  const std::string burst =
+      R"({"name":"c","resources":{"limits":{"nvidia.com/gpu":"2"},"requests":{"cpu":"3"}}})";
+  ASSERT_EQ(warnings(burst).size(), 1u);
+  EXPECT_THAT(warnings(burst)[0], HasSubstr("QoS is not Guaranteed"));
+  const std::string part =
+      R"({"name":"c","resources":{"limits":{"nvidia.com/gpu":"2","cpu":"1500m","memory":"1Gi"}}})";
+  ASSERT_EQ(warnings(part).size(), 1u);
+  EXPECT_THAT(warnings(part)[0], HasSubstr("spec.containers[0].resources.requests[cpu]"));
+  const auto rdma = warnings(container(kGpu, "8") + "," + container("rdma/hca", "1"));
+  ASSERT_EQ(rdma.size(), 1u);
+  EXPECT_THAT(rdma[0], HasSubstr("spec.containers[1] asks for RDMA"));
+  EXPECT_TRUE(warnings(container(kGpu, "8\",\"rdma/hca\":\"1")).empty());
+  EXPECT_THAT(create(annotated(R"("subak.gpu/topolgy":"node")")).warnings.at(0),
+              HasSubstr("no key of Subak"));
+  AdmissionConfig strict;
+  strict.deny_unaligned = true;
+  expect_denied(decide_text(review_text(pod(burst)), Endpoint::kMutate, strict),
+                Because::kUnaligned, 422, "Guaranteed");
+}
+
+TEST(PolicyWarnings, AreNeverTooLongAndCutBetweenCharacters) {
+  std::string key = "subak.gpu/";
+  for (int i = 0; i < 200; ++i) key += "\xc3\xa9";
+  const Decision d = create(annotated("\"" + key + "\":\"x\""));
+  ASSERT_EQ(d.warnings.size(), 1u);
+  EXPECT_LE(d.warnings[0].size(), 256u);
+  simdjson::dom::parser parser;
+  std::string text;
+  append_json_string(text, d.warnings[0]);
+  simdjson::dom::element ignored;
+  EXPECT_EQ(parser.parse("[" + text + "]").get(ignored), simdjson::SUCCESS);
+}
+
+// --- owners
+// ---------------------------------------------------------------------------------------
+
+constexpr std::string_view kJob = R"({"group":"batch","version":"v1","kind":"Job"})";
+constexpr std::string_view kJobSet =
+    R"({"group":"jobset.x-k8s.io","version":"v1alpha2","kind":"JobSet"})";
+constexpr std::string_view kPyTorch =
+    R"({"group":"kubeflow.org","version":"v1","kind":"PyTorchJob"})";
+
+Decision own(const std::string& object, std::string_view kind, std::string_view user = "ana") {
+  return decide_text(review_text(object, "team-a", user, "CREATE", "null", kind));
+}
+std::string job(const std::string& tmpl, std::string_view more = "", std::string_view meta = "") {
+  return R"({"metadata":{"name":"j")" + std::string(meta) + R"(},"spec":{"template":)" + tmpl +
+         std::string(more) + "}}";
+}
+
+TEST(PolicyOwner, AGpuJobStartsSuspended) {
+  const Decision d = own(job(pod(container(kGpu, "4"), "")), kJob);
+  EXPECT_EQ(d.because, Because::kSuspended);
+  EXPECT_EQ(
+      d.patch,
+      R"([{"op":"add","path":"/spec/suspend","value":true},)"
+      R"({"op":"add","path":"/metadata/annotations","value":{"subak.gpu/suspended":"true"}},)"
+      R"({"op":"add","path":"/spec/template/metadata/labels","value":{"subak.gpu/user":"ana"}}])");
+}
+
+TEST(PolicyOwner, LeavesAlone) {
+  const std::string gpu = pod(container(kGpu, "4"), "");
+  EXPECT_EQ(own(job(pod("{}", "")), kJob).because, Because::kNoGpu);
+  EXPECT_EQ(own(job(gpu, R"(,"suspend":true)"), kJob).because, Because::kUnchanged);
+  EXPECT_EQ(
+      own(job(gpu, "",
+              R"(,"ownerReferences":[{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",)"
+              R"("name":"s","uid":"u","controller":true}])"),
+          kJob)
+          .because,
+      Because::kSuspendedAbove);
+  EXPECT_EQ(own(job(gpu, "", R"(,"labels":{"kueue.x-k8s.io/queue-name":"q"})"), kJob).because,
+            Because::kOtherManager);
+  EXPECT_EQ(decide_text(review_text(job(gpu), "team-a", "ana", "CREATE", "null", kJob),
+                        Endpoint::kValidate)
+                .because,
+            Because::kUnchanged);
+  AdmissionConfig off;
+  off.suspend_owners = false;
+  EXPECT_EQ(decide_text(review_text(job(gpu), "team-a", "ana", "CREATE", "null", kJob),
+                        Endpoint::kMutate, off)
+                .because,
+            Because::kUnchanged);
+}
+
+TEST(PolicyOwner, RefusesWhatItsPodsWouldBeRefusedFor) {
+  expect_denied(own(job(pod(container(kGpu, "0.5"), "")), kJob), Because::kInvalidValue, 422,
+                "spec.template.spec.containers[0].resources.requests[nvidia.com/gpu]");
+  expect_denied(own(job(pod(container(kGpu, "1"), R"("labels":{"subak.gpu/user":"bob"})")), kJob),
+                Because::kUserMismatch, 403, "spec.template.metadata.labels[subak.gpu/user]");
+}
+
+std::string job_set(std::string_view more = "") {
+  return R"({"metadata":{"name":"s","annotations":{"a":"b"}},"spec":{"replicatedJobs":[{"name":"w","replicas":2,)"
+         R"("template":{"spec":{"parallelism":2,"template":)" +
+         pod(container(kGpu, "4"), R"("annotations":{"x":"y"})") + "}}}]" + std::string(more) +
+         "}}";
+}
+
+TEST(PolicyOwner, AJobSetIsAGangOfAllItsPods) {
+  const Decision d = own(job_set(), kJobSet, "system:serviceaccount:argo:wf");
+  EXPECT_EQ(
+      d.patch,
+      R"([{"op":"add","path":"/spec/suspend","value":true},)"
+      R"({"op":"add","path":"/metadata/annotations/subak.gpu~1suspended","value":"true"},)"
+      R"({"op":"add","path":"/spec/replicatedJobs/0/template/spec/template/metadata/annotations/subak.gpu~1gang-size","value":"4"}])");
+  const Decision ordered =
+      own(job_set(R"(,"startupPolicy":{"startupPolicyOrder":"InOrder"})"), kJobSet);
+  EXPECT_THAT(ordered.patch, ::testing::Not(HasSubstr("gang-size")));
+}
+
+TEST(PolicyOwner, RunPolicyOfKubeflow) {
+  const std::string spec = R"("pytorchReplicaSpecs":{"Master":{"replicas":1,"template":)" +
+                           pod(container(kGpu, "2"), "") +
+                           R"(},"Worker":{"replicas":3,"template":)" +
+                           pod(container(kGpu, "2"), "") + "}}";
+  const Decision d = own(R"({"metadata":{"name":"t"},"spec":{)" + spec + "}}", kPyTorch);
+  EXPECT_THAT(d.patch, HasSubstr(R"("path":"/spec/runPolicy","value":{"suspend":true})"));
+  EXPECT_THAT(d.patch, HasSubstr(R"("subak.gpu/gang-size":"4")"));
+  const Decision has = own(
+      R"({"metadata":{"name":"t"},"spec":{"runPolicy":{"cleanPodPolicy":"None"},)" + spec + "}}",
+      kPyTorch);
+  EXPECT_THAT(has.patch, HasSubstr(R"("path":"/spec/runPolicy/suspend","value":true)"));
+  expect_denied(own(R"({"metadata":{},"spec":{"p":{"Worker":{"replicas":9,"template":)" +
+                        pod(container(kGpu, "2"), "") + "}}}}",
+                    kPyTorch),
+                Because::kOverLimit, 403, "18 GPUs (9 pods of 2)");
+}
+
+TEST(PolicyOwner, ATrainJobNamesItsGpusWithoutATemplate) {
+  const Decision d = own(
+      R"({"metadata":{"name":"t"},"spec":{"trainer":{"numNodes":2,"resourcesPerNode":{"limits":{"nvidia.com/gpu":4}}}}})",
+      R"({"group":"trainer.kubeflow.org","version":"v1alpha1","kind":"TrainJob"})");
+  EXPECT_EQ(d.because, Because::kSuspended);
+}
+
+TEST(Policy, EveryReasonAndWayHasAName) {
+  EXPECT_EQ(enum_name(Because::kMalformed), "malformed");
+  EXPECT_EQ(enum_name(Bypass::kLabelsChanged), "labels_changed");
+  EXPECT_EQ(enum_name(Verdict::kBadRequest), "bad_request");
+}
+
+TEST(Policy, IsAFunctionOfItsInput) {
+  const std::string text = review_text(pod(container(kGpu, "4")));
+  EXPECT_EQ(decide_text(text).patch, decide_text(text).patch);
+}
+
+}  // namespace
+}  // namespace subak
