@@ -67,6 +67,16 @@ TEST(Find, GangsUseFewNodes) {
   EXPECT_EQ(where(f, gang(11, 1)), (Ids{1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2}));
 }
 
+TEST(Find, GangsUseFewNodesOfADomain) {
+  Fleet f;
+  for (std::uint32_t i = 1; i <= 3; ++i) add(f, i, node(i, 4, "a"));
+  const ShapeId three = f.intern(kCluster, gang(1, 3)), one = f.intern(kCluster, gang(1, 1));
+  f.take(three, 0, {NodeId(1), 0x7, 3000}, job(1), 0);
+  f.take(one, 0, {NodeId(2), 0x1, 1000}, job(2), 0);
+  // Free are 1, 3 and 4: the whole node, then the one that is left with nothing.
+  EXPECT_EQ(where(f, gang(5, 1, Topology::kNvlink)), (Ids{1, 3, 3, 3, 3}));
+}
+
 TEST(Find, OwnPodsCount) {
   Fleet f;
   add(f, 1, node(1, 8));
