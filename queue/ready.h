@@ -4,6 +4,12 @@
 // node knows which shapes wait below it, so a pass looks only where something could fit: its cost
 // follows what changed, not what waits. Nothing is popped: a job leaves by remove().
 //
+// Whether a child's next job is within quota: it must be covered at the child, and at every node
+// below it on the job's path that has a quota. The first node without any (a user, say) is spoken
+// for by the quota of the one above if that is its own; a quota that is only the sum of the
+// children's belongs to those that have it. Jobs of an account that also has children wait beside
+// these like a user's: shares 1, no quota.
+//
 // Threads: none; owned by the engine.
 #pragma once
 
@@ -62,7 +68,10 @@ class ReadyQueue {
   // path.
   class Pass {
    public:
-    // Everything referenced outlives the pass. `tick` only for OrderPolicy::kUsageTick.
+    // While it lives, nothing joins the queue, jobs leave by starting only, and the tree changes by
+    // their holds only. Block the shapes that cannot fit before the first next() where they are
+    // known: that costs nothing per account. Everything referenced outlives the pass. `tick` only
+    // for OrderPolicy::kUsageTick.
     Pass(const ReadyQueue& queue, const AccountTree& tree, OrderPolicy policy,
          const TargetShareRule& rule, const UsageTick* tick, TimeMs now);
     ~Pass();

@@ -94,11 +94,6 @@ void Walk::add_child(Node& node, AccountId child_id, AccountId parent, bool by_c
 
 void Walk::recheck_all(AccountId id, Scope scope) {
   Node& node = marked_node(id);
-  for (const AccountId touched : node.touched) {
-    for (Child& child : node.children) {
-      if (child.id == touched) child.witness = 0;
-    }
-  }
   bool changed = !node.touched.empty();
   const auto gone = [&](Child& child) {
     if (!live(child, id, scope)) return true;
@@ -116,7 +111,6 @@ void Walk::recheck_touched(AccountId id, Scope scope) {
     const auto it = std::lower_bound(node.children.begin(), node.children.end(), touched,
                                      [](const Child& c, AccountId t) { return c.id < t; });
     if (it == node.children.end() || it->id != touched) continue;
-    it->witness = 0;
     if (!live(*it, id, scope)) {
       node.children.erase(it);
       node.rebuild = true;

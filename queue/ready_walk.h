@@ -44,7 +44,9 @@ class Walk {
   // A child with startable demand; the node itself stands for its own jobs.
   struct Child {
     AccountId id;
-    std::uint32_t witness = 0;  // place of a kind that is open, in lines, then below
+    // Place of a kind that is open, in lines, then below. It only moves on: all before it are
+    // blocked, and what is blocked does not leave during a pass.
+    std::uint32_t witness = 0;
     std::int32_t priority = 0;  // of its next job, where `by_class`
     bool by_class = false;      // a user, or the node itself
     double value = 0;           // decayed surplus or usage at the pass's instant

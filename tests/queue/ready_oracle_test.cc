@@ -88,13 +88,15 @@ class World {
     std::string path = random_path();
     if (!tree_.find(path)) edit(path);
     const MilliGpu sizes[] = {125, 1000, 1000, 2000, 8000};
+    const std::uint64_t shape = pick(6) + 1;
+    const std::uint64_t variant = pick(8) == 0 ? pick(5) : shape;  // most of a shape are alike
     ReadyJob job{.id = JobId(++last_id_),
                  .leaf = tree_.find(path),
-                 .shape = ShapeId(static_cast<std::uint32_t>(pick(6) + 1)),
+                 .shape = ShapeId(static_cast<std::uint32_t>(shape)),
                  .priority = static_cast<std::int32_t>(pick(3)),
                  .submit_ms = now_ - static_cast<TimeMs>(pick(5)) * kMinuteMs,
-                 .milligpu = sizes[pick(5)],
-                 .product = ProductId(static_cast<std::uint16_t>(pick(3)))};
+                 .milligpu = sizes[variant % 5],
+                 .product = ProductId(static_cast<std::uint16_t>(variant % 3))};
     jobs_.push_back(job);
     queue_.add(job, tree_);
   }
