@@ -115,7 +115,7 @@ void Service::Impl::make_runtime() {
   api_options.on_denied = [](const ApiDenial& denial) {
     log::warn("call denied", {{"actor", denial.actor},
                               {"peer", denial.peer},
-                              {"method", denial.method},
+                              {"message", denial.message},
                               {"subject", denial.subject}});
   };
   api = std::make_unique<ApiServer>(std::move(api_options),
