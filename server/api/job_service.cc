@@ -2,8 +2,10 @@
 #include "server/api/job_service.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "core/limits.h"
@@ -15,6 +17,7 @@ namespace {
 
 // Positions looked at for one page when an account filters them.
 constexpr std::size_t kMaxPositionsPerPage = 100'000;
+constexpr std::size_t kMaxExplainedPositions = 2'000'000;
 
 Error no_job(JobId id) {
   return {ErrorCode::kNotFound, "job_id", text_of(id), "there is no such job"};
@@ -45,14 +48,40 @@ void list_jobs(const Engine& engine, const v1::ListJobsRequest& in, const Page& 
   }
 }
 
+// The first reason of each row. Explaining one job costs time in proportion to the queue, so jobs
+// of one account with one shape share an answer, and a page explains no more than
+// kMaxExplainedPositions allow.
+class FirstReasons {
+ public:
+  FirstReasons(const Engine& engine, TimeMs now)
+      : engine_(engine), now_(now), queue_(engine.count(JobState::kQueued) + 1) {}
+
+  // nullptr: the page has used up its work.
+  const Reason* of(const JobRow& row) {
+    const std::string key =
+        row.cluster + " " + row.account + "/" + row.user + " " + to_text(row.request);
+    const auto known = by_key_.find(key);
+    if (known != by_key_.end()) return &known->second;
+    if (!by_key_.empty() && (by_key_.size() + 1) * queue_ > kMaxExplainedPositions) return nullptr;
+    auto why = engine_.explain(row.id, now_);
+    if (!why || why->reasons.empty()) return nullptr;
+    return &by_key_.emplace(key, std::move(why->reasons.front())).first->second;
+  }
+
+ private:
+  const Engine& engine_;
+  TimeMs now_;
+  std::size_t queue_;
+  std::map<std::string, Reason> by_key_;
+};
+
 void put_queue_row(const Engine& engine, const JobRow& row, std::size_t position, TimeMs now,
-                   v1::QueueRow* out) {
+                   FirstReasons& reasons, v1::QueueRow* out) {
   out->set_position(static_cast<std::int64_t>(position));
   put(row, engine, out->mutable_job());
   out->set_shape(shape_text(row.request));
   put_duration(std::max<TimeMs>(0, now - row.submit_ms), out->mutable_wait());
-  const auto why = engine.explain(row.id, now);
-  if (why && !why->reasons.empty()) put(why->reasons.front(), out->mutable_waits_for());
+  if (const Reason* reason = reasons.of(row)) put(*reason, out->mutable_waits_for());
 }
 
 void list_queue(const Engine& engine, TimeMs now, const v1::ListQueueRequest& in, const Page& page,
@@ -61,11 +90,12 @@ void list_queue(const Engine& engine, TimeMs now, const v1::ListQueueRequest& in
   const std::size_t end = page.after > SIZE_MAX - wanted ? SIZE_MAX : page.after + wanted;
   const std::vector<JobRow> rows = engine.queue(end);
   put(now, out->mutable_time());
+  FirstReasons reasons(engine, now);
   PageMeter meter(page);
   for (std::size_t i = page.after; i < rows.size(); ++i) {
     if (!in.account().empty() && !AccountsView::is_within(rows[i].account, in.account())) continue;
     v1::QueueRow* row = out->add_rows();
-    put_queue_row(engine, rows[i], i + 1, now, row);
+    put_queue_row(engine, rows[i], i + 1, now, reasons, row);
     if (meter.add(row->ByteSizeLong())) continue;
     out->set_next_page_token(std::to_string(i + 1));
     return;

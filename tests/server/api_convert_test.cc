@@ -1,0 +1,211 @@
+// Conversions: what goes in comes out, and no enum of the API has drifted from the core's.
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "server/api/check.h"
+#include "server/api/convert.h"
+#include "server/api/paging.h"
+
+namespace subak::api {
+namespace {
+
+using google::protobuf::util::MessageDifferencer;
+
+// "open_gate" and EFFECT_KIND_OPEN_GATE are the same word. `shift`: the API's 0 is "unspecified".
+template <class Core>
+void expect_same_words(const google::protobuf::EnumDescriptor* api, const std::string& prefix,
+                       int shift) {
+  const auto& names = EnumText<Core>::names;
+  EXPECT_EQ(api->value_count(), static_cast<int>(names.size()) + shift);
+  for (std::size_t i = 1 - static_cast<std::size_t>(shift); i < names.size(); ++i) {
+    std::string word = prefix + std::string(names[i]);
+    std::transform(word.begin(), word.end(), word.begin(),
+                   [](char c) { return c == '-' ? '_' : static_cast<char>(std::toupper(c)); });
+    const auto* value = api->FindValueByNumber(static_cast<int>(i) + shift);
+    ASSERT_NE(value, nullptr) << word;
+    EXPECT_EQ(value->name(), word);
+  }
+}
+
+TEST(ApiEnums, SayTheCoresWords) {
+  expect_same_words<JobState>(v1::JobState_descriptor(), "JOB_STATE_", 1);
+  expect_same_words<JobOrigin>(v1::JobOrigin_descriptor(), "JOB_ORIGIN_", 1);
+  expect_same_words<PodState>(v1::PodState_descriptor(), "POD_STATE_", 1);
+  expect_same_words<Mode>(v1::Mode_descriptor(), "MODE_", 1);
+  expect_same_words<UsageState>(v1::UsageState_descriptor(), "USAGE_STATE_", 1);
+  expect_same_words<EffectKind>(v1::EffectKind_descriptor(), "EFFECT_KIND_", 1);
+  expect_same_words<Topology>(v1::Topology_descriptor(), "TOPOLOGY_", 1);
+  expect_same_words<Outcome>(v1::Outcome_descriptor(), "OUTCOME_", 0);
+  expect_same_words<GpuKind>(v1::GpuKind_descriptor(), "GPU_KIND_", 0);
+}
+
+v1::GangRequest full_request() {
+  v1::GangRequest request;
+  auto* group = request.add_groups();
+  group->set_count(4);
+  auto* shape = group->mutable_shape();
+  shape->set_kind(v1::GPU_KIND_MIG);
+  shape->set_gpus(2);
+  shape->set_mig_profile("1g.10gb");
+  shape->add_products("H100");
+  shape->set_cpu_milli(1500);
+  shape->set_memory_bytes(1 << 20);
+  auto* extended = shape->add_extended();
+  extended->set_name("rdma/hca");
+  extended->set_count(1);
+  auto* label = shape->add_node_selector();
+  label->set_key("zone");
+  label->set_value("a");
+  auto* requirement = shape->add_affinity()->add_requirements();
+  requirement->set_key("kind");
+  requirement->set_op("NotIn");
+  requirement->add_values("old");
+  auto* toleration = shape->add_tolerations();
+  toleration->set_key("gpu");
+  toleration->set_op("Equal");
+  toleration->set_value("yes");
+  toleration->set_effect("NoSchedule");
+  auto* port = shape->add_host_ports();
+  port->set_port(80);
+  port->set_protocol("UDP");
+  port->set_host_ip("10.0.0.1");
+  request.set_topology(v1::TOPOLOGY_NODE);
+  request.set_prefer(true);
+  request.set_segment(2);
+  return request;
+}
+
+TEST(ApiConvert, RequestsComeBackWhole) {
+  const v1::GangRequest in = full_request();
+  Check check;
+  const GangRequest core = get(check, in);
+  ASSERT_TRUE(check.ok()) << check.error().message();
+  v1::GangRequest out;
+  put(core, &out);
+  EXPECT_TRUE(MessageDifferencer::Equals(in, out)) << out.DebugString();
+  EXPECT_EQ(shape_text(core), "4x2 mig-1g.10gb prefer:node segment 2");
+}
+
+TEST(ApiConvert, NodesComeBackWhole) {
+  v1::NodeSpec in;
+  in.set_name("n");
+  in.set_product("H100");
+  in.set_gpus(8);
+  in.set_unhealthy_gpus(1);
+  in.set_replicas(4);
+  in.set_mig_gpus(2);
+  in.add_mig()->set_profile("1g.10gb");
+  in.mutable_mig(0)->set_count(7);
+  in.set_clique("c1");
+  in.set_rack("r1");
+  in.set_gpus_per_domain(4);
+  in.set_cpu_milli(1);
+  in.set_memory_bytes(2);
+  in.set_pod_slots(3);
+  in.add_extended()->set_name("x");
+  in.mutable_extended(0)->set_count(5);
+  in.add_labels()->set_key("k");
+  in.mutable_labels(0)->set_value("v");
+  in.add_taints()->set_key("t");
+  in.mutable_taints(0)->set_effect("NoExecute");
+  in.set_not_ready(true);
+  in.set_unschedulable(true);
+  in.mutable_not_ready_since()->set_seconds(12);
+  in.mutable_not_ready_since()->set_nanos(5'000'000);
+  Check check;
+  const NodeSpec core = get(check, in);
+  ASSERT_TRUE(check.ok()) << check.error().message();
+  v1::NodeSpec out;
+  put(core, &out);
+  EXPECT_TRUE(MessageDifferencer::Equals(in, out)) << out.DebugString();
+}
+
+TEST(ApiConvert, AccountsComeBackWhole) {
+  v1::Account in;
+  in.set_path("ml");
+  in.set_shares(3);
+  in.add_quota()->set_product("gpu");
+  in.mutable_quota(0)->set_milligpu(1500);
+  in.add_limit()->set_product("H100");
+  in.mutable_limit(0)->set_milligpu(8000);
+  in.set_borrow_milligpu(2500);
+  in.set_lend_milligpu(0);
+  in.add_namespaces("a");
+  in.set_held(true);
+  in.set_draining(true);
+  in.set_revision(4);
+  Check check;
+  AccountSpec core;
+  core.path = "ml";
+  get(check, in, full_mask(), &core);
+  ASSERT_TRUE(check.ok()) << check.error().message();
+  EXPECT_EQ(core.borrow, "2.5");
+  EXPECT_EQ(core.lend, "none");
+  v1::Account out;
+  put(core, 4, &out);
+  EXPECT_TRUE(MessageDifferencer::Equals(in, out)) << out.DebugString();
+}
+
+TEST(ApiConvert, TwiceTheSameProductIsRefused) {
+  v1::Account in;
+  in.add_quota()->set_product("gpu");
+  in.add_quota()->set_product("gpu");
+  Check check;
+  get_amounts(check, "quota", in.quota());
+  ASSERT_FALSE(check.ok());
+  EXPECT_EQ(check.error().field, "quota");
+  EXPECT_EQ(check.error().got, "gpu");
+}
+
+TEST(ApiCheck, FirstMistakeIsKeptWithItsPath) {
+  Check check;
+  {
+    const auto outer = check.in("jobs", 3);
+    const auto inner = check.in("spec");
+    check.number("size", 11, 0, 10);
+    check.number("other", -1, 0, 10);
+  }
+  ASSERT_FALSE(check.ok());
+  EXPECT_EQ(check.error().field, "jobs[3].spec.size");
+  EXPECT_EQ(check.error().got, "11");
+}
+
+TEST(ApiCheck, TimesAndDurationsHaveEdges) {
+  google::protobuf::Timestamp time;
+  time.set_seconds(253'402'300'799);
+  time.set_nanos(999'999'999);
+  Check check;
+  EXPECT_EQ(check.time("t", time), 253'402'300'799'999);
+  EXPECT_TRUE(check.ok());
+  google::protobuf::Duration duration;
+  duration.set_seconds(1);
+  duration.set_nanos(1'000'000);
+  EXPECT_EQ(check.duration("d", duration, 1001), 1001);
+  EXPECT_TRUE(check.ok());
+  check.duration("d", duration, 1000);
+  EXPECT_FALSE(check.ok());
+  Check negative;
+  time.set_nanos(-1);
+  negative.time("t", time);
+  EXPECT_FALSE(negative.ok());
+}
+
+TEST(ApiPaging, DefaultsAndBounds) {
+  Check check;
+  EXPECT_EQ(read_page(check, 0, "").size, 100u);
+  EXPECT_EQ(read_page(check, 1'000'000, "").size, 10'000u);
+  EXPECT_EQ(read_page(check, 7, "42").after, 42u);
+  EXPECT_TRUE(check.ok());
+  read_page(check, 7, "42x");
+  EXPECT_FALSE(check.ok());
+  PageMeter rows({2, 0});
+  EXPECT_TRUE(rows.add(1));
+  EXPECT_FALSE(rows.add(1));
+  PageMeter bytes({100, 0});
+  EXPECT_FALSE(bytes.add(limits::kMaxPageBytes)) << "a page ends at its bytes too";
+}
+
+}  // namespace
+}  // namespace subak::api
