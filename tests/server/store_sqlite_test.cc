@@ -275,7 +275,9 @@ TEST_F(SqliteStoreTest, DailyUsageCutsAtMidnightAndSumsToTheLedger) {
 TEST_F(SqliteStoreTest, AuditShowsWhoWhatWhyBeforeAndAfter) {
   auto store = open();
   fact::EditRefused refused{"set_account", "ml.vision", "shares: was -1", {"bob", "more", "r4"}};
-  fact::AccountDeleted deleted{AccountId(3), {"ana", "gone", "r5"}};
+  fact::AccountDeleted deleted;
+  deleted.id = AccountId(3);
+  deleted.edit = {"ana", "gone", "r5"};
   std::vector<Fact> facts{
       account_set(1, 2, "ml", 1, "ana"), account_set(2, 3, "ml.vision", 2, "ana"),
       account_set(3, 3, "ml.vision", 7, "bob"), Fact{4, 40, refused}, Fact{5, 50, deleted}};
