@@ -41,18 +41,11 @@ void Engine::Impl::on(const fact::NodeRemoved& f) {
   dirty = true;
 }
 
-// The half-life is part of every meter, so it may change only while all of them are empty (the
-// decision has checked that): the tree is then made anew.
+// The half-life is part of every meter, so it may change only while all of them are empty (the decision
+// has checked that).
 void Engine::Impl::on(const fact::PolicySet& f) {
   if (f.policy.half_life_ms != tree.clock().half_life_ms()) {
-    AccountTree fresh(f.policy.half_life_ms);
-    fresh.set(kRootAccount, tree.node(kRootAccount).spec, tree.node(kRootAccount).revision, now, {},
-              {});
-    for (AccountId id : tree.preorder()) {
-      const AccountNode& node = tree.node(id);
-      if (id != kRootAccount) fresh.set(id, node.spec, node.revision, now, node.quota, node.limit);
-    }
-    tree = std::move(fresh);
+    tree.restart_meters(f.policy.half_life_ms, now);
   }
   policy = f.policy;
   tick.reset();

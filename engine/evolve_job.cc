@@ -151,7 +151,10 @@ void Engine::Impl::take(Job& job, std::uint32_t rank, const PodSlot& slot) {
   on_node[slot.node].insert({job.id, rank});
   if (in_tree(job.leaf) && slot.milligpu > 0) {
     tree.hold(job.leaf, fleet.product_of(slot.node), slot.milligpu, now);
-    if (tick) tick->job_start(job.leaf, slot.milligpu, now);
+    if (tick) {
+      tick->advance(tree, now);
+      tick->job_start(job.leaf, slot.milligpu, now);
+    }
   }
 }
 
@@ -164,7 +167,10 @@ void Engine::Impl::give(Job& job, std::uint32_t rank, TimeMs at) {
   if (on_node[node].empty()) on_node.erase(node);
   if (in_tree(job.leaf) && pod.slot.milligpu > 0) {
     tree.release(job.leaf, fleet.product_of(node), pod.slot.milligpu, pod.is_bound(), at);
-    if (tick) tick->job_end(job.leaf, pod.slot.milligpu, job.started_ms, at);
+    if (tick) {
+      tick->advance(tree, now);
+      tick->job_end(job.leaf, pod.slot.milligpu, job.started_ms, at);
+    }
   }
   pod.slot = PodSlot();
   dirty = true;

@@ -17,6 +17,11 @@ void add(NodeBooks& books, const NodeLevels& levels, DurationMs span) {
 
 }  // namespace
 
+void correct(NodeBooks& books, const NodeLevels& was, const NodeLevels& is, DurationMs span) {
+  add(books, was, -span);
+  add(books, is, span);
+}
+
 NodeLevels levels_of(const NodeState& n, MilliGpu unhealthy_free) {
   NodeLevels l;
   l.installed = n.present ? n.spec.gpus * kMilliPerGpu : 0;

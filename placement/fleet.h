@@ -139,6 +139,8 @@ class Fleet {
   // GPUs than it costs withholds as many of the node's free ones. Foreign pods are taken the same
   // way and may overcommit. `owner` is named as a blocker in reasons.
   void take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
+  // An end that is reported late: give() may name a time before the node's last change; its books are
+  // then what they would have been.
   void give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
   bool over_allocated(NodeId id) const;
   // Bumped whenever something became free or a node changed so that a shape that did not fit may

@@ -163,5 +163,7 @@ struct Fleet::Impl {
 
 // The milli-GPU levels of a node; books.cc.
 NodeLevels levels_of(const NodeState& node, MilliGpu unhealthy_free);
+// Replaces `span` of one level by another, in integrals that already hold it.
+void correct(NodeBooks& books, const NodeLevels& was, const NodeLevels& is, DurationMs span);
 
 }  // namespace subak

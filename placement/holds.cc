@@ -113,7 +113,9 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
 
 void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now) {
   NodeState& n = impl_->ensure(slot.node);
-  impl_->accrue(n, now);
+  const DurationMs late_ms = n.dated && now < n.as_of ? n.as_of - now : 0;
+  impl_->accrue(n, now + late_ms);
+  const NodeLevels before = n.levels;
   const auto it = std::find_if(n.holds.begin(), n.holds.end(), [&](const Hold& h) {
     return h.owner == owner && h.shape == shape && h.rank == rank && h.slot == slot;
   });
@@ -123,6 +125,7 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   n.holds.pop_back();
   apply(n, *impl_->pods_of(impl_->shape(shape), rank).shape, slot, -1);
   impl_->refresh(slot.node);
+  correct(n.books, before, n.levels, late_ms);
   if (kept != kNoArea && --impl_->domains[kept]->kept == 0) refresh_domain(*impl_, kept);
   ++impl_->freed;
 }
