@@ -28,6 +28,7 @@ struct Group {
   std::uint32_t size = 0;  // 0: nobody says
   std::int32_t rank = -1;
   bool lone = false;  // no mark at all: a pod by itself
+  bool mixed = true;  // leaders, masters and workers may differ
 };
 
 bool is_alnum(char c) {
@@ -85,6 +86,7 @@ bool operator_job(const Pod& pod, Group& group) {
 }
 
 bool plain_job(const Pod& pod, Group& group) {
+  group.mixed = false;
   const Text name = first_of(pod.labels, {"batch.kubernetes.io/job-name", "job-name"});
   if (name.empty()) return false;
   group.name = name;
@@ -163,6 +165,7 @@ void read_gang(std::string_view path, Pod& pod) {
          std::string(keys.job.value.substr(0, kMaxLabelBytes)),
          "want a name of 1 to " + std::to_string(limits::kMaxNameBytes) + " bytes"});
   }
+  gang.uniform = own_name || group.lone || !group.mixed;
   if (gang.size == 1) return;
   if (group.lone && !keys.job.set && path.empty()) {
     pod.mistakes.push_back({ErrorCode::kInvalid,

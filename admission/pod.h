@@ -55,6 +55,7 @@ struct Gang {
   std::string id;   // identity inside the namespace; empty when size is 1
   std::uint32_t size = 1;
   std::int32_t rank = -1;  // where the group numbers its pods from 0 to size-1
+  bool uniform = true;     // its pods ask for the same, as far as the marks tell
 };
 
 struct Owner {

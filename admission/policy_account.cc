@@ -24,31 +24,6 @@ bool is_user_name(std::string_view name) {
   });
 }
 
-// The least that one pod costs; none where only its node will tell (time-sliced GPUs).
-std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShape& shape) {
-  if (shape.kind == GpuKind::kWhole) return shape.gpus * kMilliPerGpu;
-  if (shape.kind != GpuKind::kMig) return std::nullopt;
-  std::optional<MilliGpu> least;
-  const auto consider = [&](std::string_view product) {
-    const auto one = mig_slice_milligpu(product, shape.profile);
-    if (one && (!least || *one < *least)) least = one;
-  };
-  for (const std::string& p : shape.products) consider(p);
-  if (shape.products.empty()) {
-    for (const ProductTotals& t : cluster.products) consider(t.product);
-  }
-  return least ? std::optional(*least * shape.gpus) : std::nullopt;
-}
-
-std::string amount_text(const Pod& pod, MilliGpu total) {
-  std::string text = format_milligpu(total) + " GPUs";
-  if (pod.gang.size > 1) {
-    text +=
-        " (" + std::to_string(pod.gang.size) + " pods of " + std::to_string(pod.shape.gpus) + ")";
-  }
-  return text;
-}
-
 // The first limit of this account that `total` exceeds.
 std::optional<ProductAmount> exceeded(const AccountSpec& spec, const PodShape& shape,
                                       MilliGpu total) {
@@ -78,6 +53,21 @@ std::string gpu_resource(const PodShape& shape) {
 }
 
 }  // namespace
+
+std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShape& shape) {
+  if (shape.kind == GpuKind::kWhole) return shape.gpus * kMilliPerGpu;
+  if (shape.kind != GpuKind::kMig) return std::nullopt;
+  std::optional<MilliGpu> least;
+  const auto consider = [&](std::string_view product) {
+    const auto one = mig_slice_milligpu(product, shape.profile);
+    if (one && (!least || *one < *least)) least = one;
+  };
+  for (const std::string& p : shape.products) consider(p);
+  if (shape.products.empty()) {
+    for (const ProductTotals& t : cluster.products) consider(t.product);
+  }
+  return least ? std::optional(*least * shape.gpus) : std::nullopt;
+}
 
 Payer payer_of(const Context& c, const Pod& pod, std::string_view path) {
   Payer payer;
@@ -123,21 +113,18 @@ std::optional<Decision> user_refusal(const Context& c, const Pod& pod, std::stri
                     " creates this; write " + in_quotes(creator) + " or leave the key out");
 }
 
-std::optional<Decision> over_limit(const Context& c, const Pod& pod,
-                                   const AccountsView::Row& account) {
-  const auto each = least_milligpu(c.cluster, pod.shape);
-  if (!each) return std::nullopt;
-  const MilliGpu total = *each * pod.gang.size;
+std::optional<Decision> over_limit(const Context& c, const PodShape& shape, MilliGpu total,
+                                   const std::string& what, const AccountsView::Row& account) {
   std::string_view path = account.spec.path;
   while (true) {
     const AccountsView::Row* row = c.view.accounts->of_path(path);
-    const auto limit = row != nullptr ? exceeded(row->spec, pod.shape, total) : std::nullopt;
+    const auto limit = row != nullptr ? exceeded(row->spec, shape, total) : std::nullopt;
     if (limit) {
       const std::string name = path.empty() ? "the root account" : "account " + std::string(path);
       return denied(
           Because::kOverLimit, 403,
-          "spec.containers[].resources.limits[" + gpu_resource(pod.shape) + "]: asks for " +
-              amount_text(pod, total) + ", but " + name + " may have at most " +
+          "spec.containers[].resources.limits[" + gpu_resource(shape) + "]: asks for " +
+              format_milligpu(total) + " GPUs" + what + ", but " + name + " may have at most " +
               format_milligpu(limit->milligpu) + " (limit " + format_amounts({*limit}) +
               ") at once; ask for no more than that, or have an operator raise the limit");
     }

@@ -132,6 +132,19 @@ std::uint32_t gang_size(const OwnerKind& kind, const Found& found) {
   return sum > 1 && sum <= limits::kMaxPodsPerJob ? static_cast<std::uint32_t>(sum) : 0;
 }
 
+// Pods that start together must fit the limit together.
+std::optional<Decision> gang_over_limit(const Context& c, const Found& found) {
+  MilliGpu total = 0;
+  std::int64_t pods = 0;
+  for (const Template& t : found.templates) {
+    total += least_milligpu(c.cluster, t.pod.shape).value_or(0) * t.copies;
+    pods += t.copies;
+  }
+  const Pod& first = found.templates.front().pod;
+  const Payer payer = payer_of(c, first, "");
+  return over_limit(c, first.shape, total, " (" + std::to_string(pods) + " pods)", *payer.row);
+}
+
 void stamp_template(const Template& t, const std::string& user, std::uint32_t gang,
                     PatchWriter& patch) {
   std::vector<std::pair<std::string_view, std::string>> labels, annotations;
@@ -184,15 +197,16 @@ Decision decide_owner(const Context& c, json::Value object) {
   if (!other_manager_of(meta, c.config.other_schedulers).empty()) {
     return untouched(Because::kOtherManager);
   }
-  const std::uint32_t gang = gang_size(kind, found);
-  for (Template& t : found.templates) {
+  for (const Template& t : found.templates) {
     if (!other_manager_of(t.pod, c.config.other_schedulers).empty()) {
       return untouched(Because::kOtherManager);
     }
-    t.pod.gang.size = std::max(t.pod.gang.size, gang);
     std::string path = t.pointer.substr(1) + ".";
     std::replace(path.begin(), path.end(), '/', '.');
     if (auto d = refusal(c, t.pod, path)) return std::move(*d);
+  }
+  if (gang_size(kind, found) > 0) {
+    if (auto d = gang_over_limit(c, found)) return std::move(*d);
   }
   if (is_suspended(*spec, kind) || c.endpoint == Endpoint::kValidate || !c.config.suspend_owners) {
     return untouched(Because::kUnchanged);

@@ -50,8 +50,12 @@ struct Payer {
 };
 Payer payer_of(const Context& c, const Pod& pod, std::string_view path);
 std::optional<Decision> user_refusal(const Context& c, const Pod& pod, std::string_view path);
-std::optional<Decision> over_limit(const Context& c, const Pod& pod,
-                                   const AccountsView::Row& account);
+// The least that one pod costs; none where only its node will tell (time-sliced GPUs).
+std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShape& shape);
+// Does `total` exceed the limit of the account or of one above it? `what` says in the message what
+// asks, of `shape` (limits of a product count where it allows only that one).
+std::optional<Decision> over_limit(const Context& c, const PodShape& shape, MilliGpu total,
+                                   const std::string& what, const AccountsView::Row& account);
 
 // --- policy_warn.cc
 // ----------------------------------------------------------------------------------------- What

@@ -108,6 +108,17 @@ Decision gate_it(const Context& c, const Pod& pod, const AccountsView::Row& acco
   return d;
 }
 
+std::optional<Decision> pod_over_limit(const Context& c, const Pod& pod,
+                                       const AccountsView::Row& account) {
+  const auto each = least_milligpu(c.cluster, pod.shape);
+  if (!each) return std::nullopt;
+  if (pod.gang.size == 1 || !pod.gang.uniform) return over_limit(c, pod.shape, *each, "", account);
+  return over_limit(
+      c, pod.shape, *each * pod.gang.size,
+      " (" + std::to_string(pod.gang.size) + " pods of " + std::to_string(pod.shape.gpus) + ")",
+      account);
+}
+
 }  // namespace
 
 std::optional<Decision> hidden_gpu(const Context& c, const Pod& pod, std::string_view path) {
@@ -157,7 +168,7 @@ std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_vi
                       "operator resumes it");
   }
   if (auto d = user_refusal(c, pod, path)) return d;
-  if (auto d = over_limit(c, pod, *payer.row)) return d;
+  if (auto d = pod_over_limit(c, pod, *payer.row)) return d;
   if (c.config.deny_unaligned) {
     const auto warnings = alignment_warnings(pod);
     if (!warnings.empty()) return denied(Because::kUnaligned, 422, warnings.front());

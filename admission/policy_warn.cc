@@ -28,7 +28,7 @@ FleetTotals totals_of(const ClusterView& cluster, const PodShape& shape) {
 
 std::string whole_gpus_text(const ClusterView& cluster, const Pod& pod, const FleetTotals& fleet) {
   const std::int64_t each = pod.shape.gpus;
-  const std::int64_t total = each * pod.gang.size;
+  const std::int64_t total = each * (pod.gang.uniform ? pod.gang.size : 1);
   if (each > cluster.largest_node_gpus) {
     return "asks for " + std::to_string(each) + " GPUs on one node, the largest has " +
            std::to_string(cluster.largest_node_gpus);
@@ -43,7 +43,7 @@ std::string mig_text(const ClusterView& cluster, const Pod& pod) {
   for (const auto& [profile, count] : cluster.mig_slices) {
     if (profile == pod.shape.profile) configured += count;
   }
-  const std::int64_t total = pod.shape.gpus * pod.gang.size;
+  const std::int64_t total = pod.shape.gpus * (pod.gang.uniform ? pod.gang.size : 1);
   if (total <= configured) return {};
   return "asks for " + std::to_string(total) + " MIG slices " + shown(pod.shape.profile) + ", " +
          std::to_string(configured) + " are configured";

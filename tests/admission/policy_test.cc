@@ -417,7 +417,7 @@ TEST(PolicyOwner, RunPolicyOfKubeflow) {
   expect_denied(own(R"({"metadata":{},"spec":{"p":{"Worker":{"replicas":9,"template":)" +
                         pod(container(kGpu, "2"), "") + "}}}}",
                     kPyTorch),
-                Because::kOverLimit, 403, "18 GPUs (9 pods of 2)");
+                Because::kOverLimit, 403, "18 GPUs (9 pods)");
 }
 
 TEST(PolicyOwner, ATrainJobNamesItsGpusWithoutATemplate) {

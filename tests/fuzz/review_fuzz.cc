@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "../admission/fixture.h"
 #include "admission/pod.h"
+#include "fixture.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace subak;
