@@ -117,11 +117,16 @@ void Runtime::Impl::hand_over() {
   batch.released.time_ms = last_stamp;
   batch.released.facts = batch.facts;
   ++handed_over;
-  if (options.digest_every != 0 && handed_over % options.digest_every == 0) {
-    batch.released.digest = engine.digest();
-  }
+  if (wants_digest(*batch.facts)) batch.released.digest = engine.digest();
   in_flight = std::exchange(filling, std::make_unique<Batch>());
   store_thread->commit(in_flight->facts);
+}
+
+// The digest covers the engine's time, which a follower knows from facts alone: only a batch that
+// ends with one made now can be compared.
+bool Runtime::Impl::wants_digest(const std::vector<Fact>& facts) const {
+  return options.digest_every != 0 && handed_over % options.digest_every == 0 && !facts.empty() &&
+         facts.back().time_ms == engine.now();
 }
 
 void Runtime::Impl::release(Batch& batch) {

@@ -49,6 +49,7 @@ struct Runtime::Impl {
   std::vector<Effect>& delivery(const std::shared_ptr<EffectStream>& stream);
   void pass_if_due();
   void hand_over();
+  bool wants_digest(const std::vector<Fact>& facts) const;
   void release(Batch& batch);
   void committed(StoreThread::Done done);  // store thread
   void stamp();

@@ -45,7 +45,8 @@ struct RuntimeOptions {
   // End each batch with in::Pass when the engine says that one is due. Tests that must agree with a
   // simulation switch it off and post Pass themselves.
   bool auto_pass = true;
-  // Every n-th released batch carries a digest (O(state) on the loop: tests and audits). 0: none.
+  // Every n-th batch carries a digest, if its last fact was made at its last instant (O(state) on
+  // the loop: tests and audits). 0: none.
   std::uint64_t digest_every = 0;
   // All of these run on the loop's thread and must not block.
   std::function<void(const Released&)> on_durable;  // in order, before the replies of that batch

@@ -89,7 +89,7 @@ class FollowerTest : public testing::Test {
     ASSERT_TRUE(row);
     if (row->state != JobState::kReserved) return;
     const std::string node = ask(*follower_, [&](const Engine& engine) {
-      return engine.fleet().node(row->pods[0].slot.node).spec.name;
+      return engine.fleet().node(row->pods[0].slot.node)->name;
     });
     call(*runtime_, in::PodBound{"c", {"", id, 0}, node, 0});
     if (end) call(*runtime_, in::PodGone{"c", {"", id, 0}, 0, Outcome::kSucceeded});
