@@ -67,6 +67,7 @@ void Turn::on(const in::DeleteAccount& i) {
   }
   if (auto error = check_reason(i.reason)) return refuse(*error, i.path);
   const std::size_t queued = s_.ready.queued_jobs(id);
+  // any order: any one is enough.
   const bool has_jobs = std::any_of(s_.jobs.begin(), s_.jobs.end(), [&](const auto& entry) {
     return entry.second->leaf == id && entry.second->state != JobState::kDone;
   });

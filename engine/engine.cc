@@ -37,6 +37,7 @@ const Job* Engine::Impl::find_job(JobId id) const {
 std::vector<JobId> Engine::Impl::job_ids() const {
   std::vector<JobId> ids;
   ids.reserve(jobs.size());
+  // any order: sorted next.
   std::transform(jobs.begin(), jobs.end(), std::back_inserter(ids),
                  [](const auto& entry) { return entry.first; });
   std::sort(ids.begin(), ids.end());

@@ -140,6 +140,7 @@ void ApiServer::shutdown(DurationMs deadline) {
   if (s.server == nullptr) return;
   set_serving(false);
   s.shared.streams.close_all();
+  // clock: gRPC's deadlines are given in its own.
   s.server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(deadline));
   s.server->Wait();
   s.server.reset();
