@@ -1,0 +1,63 @@
+// What must hold at the end. Everything is compared with the edge's own books, never with what the
+// service said before.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/demo_edge/edge.h"
+#include "tools/demo_edge/load.h"
+
+namespace subak::demo {
+
+struct Check {
+  std::string what;
+  bool ok = false;
+  std::string found;
+};
+using Checks = std::vector<Check>;
+
+// All that the demo knows by itself.
+struct Story {
+  std::vector<v1::NodeSpec> nodes;
+  std::vector<Pod> pods;
+  std::vector<JobPlan> jobs;
+  Edge::Counts counts;
+  std::string rack_job, cancelled_job;
+  std::vector<std::string> complaints;
+
+  // By job id; null for pods of the webhook.
+  const JobPlan* plan_of(const Pod& pod) const;
+  std::size_t team_of(const Pod& pod) const;
+  const v1::PodShape& shape_of(const Pod& pod) const;
+  void index();
+
+ private:
+  std::map<std::string, std::size_t> by_id_;
+};
+
+// sweep.cc: plays the edge's history again, one opening and one end at a time.
+void check_placement(const Story& story, Checks& out);
+
+// What the service's books said.
+struct Books {
+  std::int64_t charged_pods = 0;
+  std::int64_t used_milligpu_ms = 0;
+  std::string drift, residual;
+};
+// checks.cc: asks the service.
+Books check_books(const Story& story, Door& door, Checks& out);
+
+// shares.cc
+struct ShareLine {
+  std::size_t team = 0;
+  double entitled = 0, received = 0;  // parts of what all received while all had work waiting
+  double gpu_hours = 0;               // in all
+  int jobs = 0;
+};
+std::vector<ShareLine> share_lines(const Story& story);
+void check_shares(const std::vector<ShareLine>& lines, Checks& out);
+
+}  // namespace subak::demo

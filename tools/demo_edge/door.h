@@ -1,0 +1,69 @@
+// Where the service is now. Every thread that wants to call it asks here, waits while it is down,
+// and calls again when a call was lost.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "tools/demo_edge/process.h"
+
+namespace subak::demo {
+
+std::int64_t wall_ms();
+
+// Threads: any.
+class Door {
+ public:
+  struct Link {
+    Ports ports;
+    std::shared_ptr<grpc::Channel> channel;
+  };
+  void open(const Ports& ports);
+  void close();
+  // For good: nobody waits any more.
+  void shut();
+  // Waits until it is open; nothing once it is shut.
+  std::optional<Link> wait();
+
+  // One gRPC call, repeated while the service is away. `fn(stub, context)` makes it.
+  template <class Service, class Call>
+  grpc::Status call(Call fn);
+  int repeats() const { return repeats_; }
+
+ private:
+  static bool worth_repeating(const grpc::Status& status);
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<Link> link_;
+  bool shut_ = false;
+  std::atomic<int> repeats_{0};
+};
+
+template <class Service, class Call>
+grpc::Status Door::call(Call fn) {
+  constexpr int kTries = 200;
+  grpc::Status status(grpc::StatusCode::CANCELLED, "the demo is over");
+  for (int i = 0; i < kTries; ++i) {
+    const std::optional<Link> link = wait();
+    if (!link) return status;
+    const auto stub = Service::NewStub(link->channel);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    status = fn(*stub, &context);
+    if (status.ok() || !worth_repeating(status)) return status;
+    ++repeats_;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return status;
+}
+
+}  // namespace subak::demo

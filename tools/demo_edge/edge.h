@@ -1,0 +1,127 @@
+// The cluster's side of the service: what a Kubernetes watch and a launcher together would be. It
+// stores pods, opens gates when an effect says so, binds, runs and ends them, and reports all of it
+// with exact times. What the service has not acknowledged is kept and told again.
+//
+// Threads: any may call; it runs three of its own between start() and stop().
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "subak/v1/cluster_service.grpc.pb.h"
+#include "tools/demo_edge/door.h"
+
+namespace subak::demo {
+
+// One pod, or one attempt of a rank of an API job. `order` counts everything that happened at the
+// edge, so that "before" is exact even within a millisecond.
+struct Pod {
+  std::string key;
+  v1::PodRecord record;  // uid is empty for API jobs
+  std::string job;       // as its effect says; empty while gated
+  int attempt = 0;
+  v1::EffectPod place;
+  std::int64_t opened_ms = 0, bound_ms = 0, ended_ms = 0;  // 0: not yet
+  std::uint64_t opened_order = 0, ended_order = 0;
+  bool running = false;
+  bool end_acknowledged = false;
+  v1::Outcome outcome = v1::OUTCOME_UNSPECIFIED;
+  bool from_api() const { return record.uid().empty(); }
+  bool opened() const { return opened_ms != 0; }
+  bool live() const { return ended_ms == 0; }
+};
+
+class Edge {
+ public:
+  struct Counts {
+    int gated = 0;   // pods stored with our gate
+    int placed = 0;  // pods that an effect gave a node
+    int bound = 0, ended = 0;
+    int evicted = 0;
+    int effects = 0, effects_again = 0;  // the latter changed nothing: delivered at least once
+    int lists = 0;                       // acknowledged by the service
+    std::int64_t live_milligpu = 0;
+  };
+
+  Edge(Door& door, std::vector<v1::NodeSpec> nodes) : door_(door), nodes_(std::move(nodes)) {}
+  ~Edge() { stop(); }
+  void start();
+  void stop();
+
+  // A pod was created.
+  void store(const v1::PodRecord& record);
+  // How long the pods of this job run instead of a few seconds.
+  void set_duration(const std::string& job, std::int64_t ms);
+  // Waits until the service has acknowledged this many whole lists.
+  bool wait_lists(int lists, std::int64_t timeout_ms);
+
+  Counts counts() const;
+  // Nothing lives and nothing waits for an acknowledgement.
+  bool idle() const;
+  std::vector<Pod> pods() const;
+  const std::vector<v1::NodeSpec>& nodes() const { return nodes_; }
+  // What should not have happened: refused events, senseless effects.
+  std::vector<std::string> complaints() const;
+
+ private:
+  enum class Step { kBind, kRun, kEnd };
+  using Due = std::pair<std::string, Step>;
+
+  // edge_streams.cc
+  void observe_loop();
+  void write_loop(grpc::ClientReaderWriter<v1::ObserveRequest, v1::ObserveResponse>& stream);
+  void effects_loop();
+  void on_ack(const v1::ObserveResponse& ack);
+  void pause_unless_stopping();
+
+  // edge_list.cc: what is sent after a (re)connection; with mutex_ held
+  void list_all();
+  void list_live(const Pod& pod);
+  void list_ended(const Pod& pod);
+  void send(v1::ObserveRequest event, const std::string& ends = "", bool may_be_late = false);
+  static v1::PodRef ref_of(const Pod& pod);
+  static v1::ObserveRequest bound_event(const Pod& pod);
+  static v1::ObserveRequest running_event(const Pod& pod);
+  static v1::ObserveRequest gone_event(const Pod& pod);
+
+  // edge.cc
+  void timer_loop();
+  void on_effect(const v1::Effect& effect);
+  void open_gate(const v1::Effect& effect, const v1::EffectPod& place);
+  void evict(const v1::Effect& effect, const v1::EffectPod& place);
+  void plan(const Pod& pod, Step step, std::int64_t at_ms);
+  void run_step(const std::string& key, Step step);
+  void end_pod(Pod& pod, v1::Outcome outcome);
+  std::int64_t duration_of(const Pod& pod) const;
+  static std::string key_of(const v1::Effect& effect, const v1::EffectPod& place);
+
+  Door& door_;
+  const std::vector<v1::NodeSpec> nodes_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, Pod> pods_;
+  std::map<std::string, std::int64_t> durations_;
+  std::multimap<std::int64_t, Due> due_;  // by wall time
+  std::vector<std::string> complaints_;
+  Counts counts_;
+  std::uint64_t order_ = 0;
+  bool stopping_ = false;
+
+  bool listening_ = false;  // events go out; else the next list tells them
+  std::uint64_t sequence_ = 0, list_end_ = 0;
+  std::deque<v1::ObserveRequest> outbox_;
+  std::map<std::uint64_t, std::string> ends_sent_;  // by sequence, the pod
+  std::set<std::uint64_t> may_be_late_;             // a refusal of these only says "I knew"
+  grpc::ClientContext* effects_context_ = nullptr;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace subak::demo

@@ -1,0 +1,38 @@
+// The bundled cluster and its teams.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "subak/v1/account_service.pb.h"
+#include "subak/v1/cluster_service.pb.h"
+
+namespace subak::demo {
+
+inline constexpr char kCluster[] = "demo";
+inline constexpr char kH100[] = "NVIDIA-H100-80GB-HBM3";
+inline constexpr char kGb200[] = "NVIDIA-GB200";
+inline constexpr char kA100[] = "NVIDIA-A100-SXM4-80GB";
+inline constexpr char kClique[] = "5f1d7c1e-9d0e-4d4e-8f6a-1b7f0c2a9e11.1";
+inline constexpr int kRackNodes = 18;
+inline constexpr int kRackGpusPerNode = 4;
+inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+// 4 HGX nodes of 8 H100, one NVL72 rack of 18 nodes with 4 GB200, 2 nodes of 8 A100 cut into MIG
+// slices (per card two 1g.10gb, one 2g.20gb, one 3g.40gb).
+std::vector<v1::NodeSpec> demo_fleet();
+
+struct Team {
+  std::string account, ns;
+  std::vector<std::string> users;
+  std::int64_t shares;
+  std::int64_t limit_gpus;  // 0: none
+  double norm;              // its part of the whole tree, by shares
+};
+const std::vector<Team>& teams();
+
+// The tree as UpdateAccount calls, parents first.
+std::vector<v1::UpdateAccountRequest> demo_accounts();
+
+}  // namespace subak::demo

@@ -1,0 +1,40 @@
+// The service as a child process. Start it from one thread only: the kernel ends the child when the
+// thread that started it ends, so that a dying demo leaves nothing behind.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace subak::demo {
+
+struct Ports {
+  std::string webhook, grpc, http;  // "127.0.0.1:40123"
+};
+
+class Process {
+ public:
+  Process() = default;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  ~Process() { kill_hard(); }
+
+  // Runs `command`, its log appended to `log_file`, and waits for its line "subakd ready ...".
+  // Returns what went wrong, empty if nothing.
+  std::string start(const std::vector<std::string>& command, const std::string& log_file,
+                    Ports* ports);
+  // kill -9, and waits for the end.
+  void kill_hard();
+  // SIGTERM, and waits up to half a minute; the exit code, or -1 if it had to be killed.
+  int terminate();
+  pid_t pid() const { return pid_; }
+
+ private:
+  std::string read_ready(Ports* ports);
+  void close_output();
+  pid_t pid_ = -1;
+  int output_ = -1;
+};
+
+}  // namespace subak::demo

@@ -1,0 +1,20 @@
+// The table at the end.
+#pragma once
+
+#include <vector>
+
+#include "tools/demo_edge/checks.h"
+
+namespace subak::demo {
+
+struct Restart {
+  std::int64_t ready_ms = 0;   // from kill -9 to the service's "ready"
+  std::int64_t synced_ms = 0;  // to the acknowledgement of the cluster's list
+  int repeated_calls = 0, repeated_reviews = 0, known_requests = 0;
+};
+
+// True if every check holds.
+bool report(const Story& story, const Books& books, const std::vector<ShareLine>& shares,
+            const Restart& restart, const Checks& checks);
+
+}  // namespace subak::demo
