@@ -127,7 +127,8 @@ void Listener::Impl::adopt(Socket socket, const std::shared_ptr<Worker>& worker)
 void Listener::Impl::watch_certificates() {
   certificates->expires_after(std::chrono::milliseconds(shared->options.certificate_poll_ms));
   certificates->async_wait([this](ErrorCodeOf cancelled) {
-    if (cancelled) return;
+    // Also when it had expired before stop() could cancel it.
+    if (cancelled || !acceptor->is_open()) return;
     shared->options.tls->poll();
     const auto now = shared->options.tls->current();
     if (now != material) {

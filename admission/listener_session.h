@@ -14,6 +14,7 @@
 #include <chrono>
 #include <list>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "admission/listener.h"
@@ -226,6 +227,8 @@ class Session : public SessionBase, public std::enable_shared_from_this<Session<
   void kill() override {
     ErrorCodeOf ignored;
     socket().close(ignored);
+    // Later: the caller is walking over the sessions.
+    if (waiting_) asio::post(worker_.io, [gone = std::move(waiting_)] {});
   }
 
  private:
@@ -328,8 +331,10 @@ class Session : public SessionBase, public std::enable_shared_from_this<Session<
                               {body.data(), body.size()}};
     try {
       if (!shared_.async_handler) return respond(shared_.handler(request));
+      waiting_ = this->shared_from_this();
       shared_.async_handler(request, replier());
     } catch (const std::exception& e) {
+      waiting_.reset();
       respond(plain_text(500, std::string("internal error: ") + e.what() + "\n"));
     }
   }
@@ -340,7 +345,7 @@ class Session : public SessionBase, public std::enable_shared_from_this<Session<
             weak = this->weak_from_this()](HttpResponse response) {
       asio::post(worker->io, [weak, response = std::move(response)]() mutable {
         const auto self = weak.lock();
-        if (self && self->state() == State::kHandling) self->respond(response);
+        if (self && std::exchange(self->waiting_, nullptr)) self->respond(response);
       });
     };
   }
@@ -390,6 +395,7 @@ class Session : public SessionBase, public std::enable_shared_from_this<Session<
   std::vector<char> in_;
   std::size_t begin_ = 0, end_ = 0;  // what of in_ is not parsed yet
   std::optional<Parser> parser_;
+  std::shared_ptr<Session> waiting_;  // ourselves, while another thread makes the answer
   std::string out_, spare_;
   bool keep_alive_ = true, head_ = false, continued_ = false;
   unsigned version_ = 11;
