@@ -26,7 +26,8 @@ class EffectStream {
   // Everything that waits, in order; empty if nothing does. Works after a close too.
   std::vector<Effect> take();
   State state() const;
-  // The reader is done. `wake` is not called any more once this has returned.
+  // The reader is done. `wake` is not called any more once this has returned. Needed before what
+  // `wake` touches is destroyed.
   void cancel();
 
   // For the runtime. False: the stream is closed (or is now), drop it.

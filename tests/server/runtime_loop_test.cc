@@ -256,6 +256,7 @@ TEST_F(RuntimeTest, EffectsWaitForTheirBatch) {
   EXPECT_TRUE(stream->take().empty());
   store_.unblock();
   EXPECT_EQ(inbox.await(*stream, 1).size(), 1u);
+  stream->cancel();  // the inbox goes before the runtime does
 }
 
 TEST_F(RuntimeTest, StopAnswersWhatWasAcceptedAndRefusesTheRest) {
