@@ -1,0 +1,44 @@
+// The fields of an account as a person writes them, for flags, files and diffs alike. Threads:
+// none.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "subak/v1/account_service.pb.h"
+
+namespace subak::cli {
+
+// What somebody wants of an account; what is not set stays as it is. The texts are those of the
+// flags: "3", "gpu=16", "none", "unlimited", namespaces each on its own.
+struct AccountWish {
+  std::string path;
+  std::optional<std::string> shares, quota, limit, borrow, lend;
+  std::optional<std::vector<std::string>> namespaces;
+  std::optional<bool> held, draining;
+
+  bool empty() const {
+    return !shares && !quota && !limit && !borrow && !lend && !namespaces && !held && !draining;
+  }
+};
+
+// Fills account and mask; `where` goes in front of a field's name in errors. Throws Failure
+// (usage).
+void put_wish(const AccountWish& wish, const std::string& where, v1::UpdateAccountRequest* request);
+
+struct FieldText {
+  std::string name;
+  std::string text;  // "none", "unlimited", "1": always something
+};
+// All fields that can be edited, in the order of the manual.
+std::vector<FieldText> account_fields(const v1::Account& account);
+
+// Lines for a person: unchanged fields are left out; '-' was, '+' will be. nullptr: there is none.
+struct DiffLine {
+  char sign = ' ';
+  std::string text;
+};
+std::vector<DiffLine> account_diff(const v1::Account* before, const v1::Account* after);
+
+}  // namespace subak::cli

@@ -1,0 +1,28 @@
+// What the account commands share. Threads: one.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cli/account_fields.h"
+#include "cli/commands.h"
+#include "cli/session.h"
+
+namespace subak::cli {
+
+struct AccountEditOptions {
+  EditOptions edit;
+  std::int64_t revision = 0;
+  bool dry_run = false;
+};
+void add_edit_options(Command& command, AccountEditOptions& options);
+
+// The diff for a person, the message for a program; returns the exit code.
+int show_edit(Session& session, const std::string& path, const v1::EditAccountResponse& answer,
+              bool dry_run);
+void print_diff(Session& session, const std::string& title, const std::vector<DiffLine>& lines);
+
+void add_account_edits(Command account);  // set, hold, drain, resume, delete
+void add_account_files(Command account);  // apply, diff
+
+}  // namespace subak::cli

@@ -1,0 +1,44 @@
+// The one place that speaks gRPC: connects, authenticates, calls by method name, turns a refusal
+// into a Failure. Methods are named without the package: "JobService/GetJob"; the types of request
+// and answer are checked against the service's descriptor. Threads: one.
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace subak::cli {
+
+struct ServerOptions {
+  std::string server;      // HOST:PORT
+  std::string token_file;  // a bearer token; empty: none
+  std::string tls_ca;      // PEM; empty: none, or the system's beyond loopback
+};
+
+// "127.0.0.1:9444", "localhost:1", "[::1]:9444".
+bool is_loopback(std::string_view server);
+
+class Client {
+ public:
+  // Reads the files; connects with the first call. Throws Failure.
+  explicit Client(const ServerOptions& options);
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  using Message = google::protobuf::Message;
+  // Throws Failure: refused, unreachable, not found.
+  void call(std::string_view method, const Message& request, Message& answer);
+  // Calls `each` with every message of a server stream until it returns false or the stream ends.
+  void stream(std::string_view method, const Message& request, Message& answer,
+              const std::function<bool()>& each);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace subak::cli

@@ -1,0 +1,214 @@
+// subak cluster import, mode, drain, undrain.
+#include "cli/cluster_parts.h"
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/files.h"
+#include "cli/kube_node.h"
+#include "cli/words.h"
+#include "sim/trace.h"
+#include "subak/v1/cluster_service.pb.h"
+
+namespace subak::cli {
+namespace {
+
+struct ImportCommand {
+  std::string cluster, file, fleet;
+  KubeNodeOptions nodes;
+  EditOptions edit;
+  bool dry_run = false;
+};
+
+void put(const NodeSpec& n, v1::NodeSpec* out) {
+  out->set_name(n.name);
+  out->set_product(n.product);
+  out->set_gpus(n.gpus);
+  out->set_unhealthy_gpus(n.unhealthy_gpus);
+  out->set_replicas(n.replicas);
+  out->set_mig_gpus(n.mig_gpus);
+  for (const MigSlices& m : n.mig) {
+    auto* slices = out->add_mig();
+    slices->set_profile(m.profile);
+    slices->set_count(m.count);
+  }
+  out->set_clique(n.clique);
+  out->set_rack(n.rack);
+  out->set_gpus_per_domain(n.gpus_per_domain);
+  out->set_cpu_milli(n.cpu_milli);
+  out->set_memory_bytes(n.memory_bytes);
+  out->set_pod_slots(n.pod_slots);
+  for (const ResourceCount& r : n.extended) {
+    auto* resource = out->add_extended();
+    resource->set_name(r.name);
+    resource->set_count(r.count);
+  }
+  for (const Label& l : n.labels) {
+    auto* label = out->add_labels();
+    label->set_key(l.key);
+    label->set_value(l.value);
+  }
+  for (const Taint& t : n.taints) {
+    auto* taint = out->add_taints();
+    taint->set_key(t.key);
+    taint->set_value(t.value);
+    taint->set_effect(t.effect);
+  }
+  out->set_not_ready(!n.ready);
+  out->set_unschedulable(n.unschedulable);
+  if (n.not_ready_since_ms > 0)
+    *out->mutable_not_ready_since() = to_timestamp(n.not_ready_since_ms);
+}
+
+std::vector<NodeSpec> read_fleet(const ImportCommand& o) {
+  if (o.file.empty() == o.fleet.empty()) {
+    throw usage_failure("which fleet? want -f or --nodes",
+                        "kubectl get nodes -o json | subak cluster import -f -");
+  }
+  if (!o.fleet.empty()) {
+    return value_or_usage(sim::read_nodes(o.fleet), "columns node,gpus,gpu_type,cpus,memory_mib");
+  }
+  auto nodes = read_kube_nodes(read_input(o.file), o.nodes);
+  if (!nodes.ok()) {
+    throw usage_failure(o.file + ": " + nodes.error().message(),
+                        "make it with kubectl get nodes -o json");
+  }
+  if (nodes->empty())
+    throw usage_failure(o.file + ": no nodes in it", "make it with kubectl get nodes -o json");
+  return std::move(nodes).value();
+}
+
+int import(Session& s, const ImportCommand& o) {
+  v1::ImportNodesRequest request;
+  request.set_cluster(o.cluster);
+  request.set_reason(o.edit.reason);
+  request.set_request_id(o.edit.request_id);
+  request.set_validate_only(o.dry_run);
+  std::int64_t gpus = 0;
+  for (const NodeSpec& node : read_fleet(o)) {
+    put(node, request.add_nodes());
+    gpus += node.gpus;
+  }
+  const auto answer = s.call<v1::ImportNodesResponse>("ClusterService/ImportNodes", request);
+  s.show_text(answer, [&] {
+    s.out() << (o.dry_run                   ? "would import "
+                : answer.repeated_request() ? "imported before: "
+                                            : "imported ")
+            << request.nodes_size() << (request.nodes_size() == 1 ? " node" : " nodes") << " with "
+            << gpus << " GPUs\n";
+  });
+  s.warn(answer.warnings());
+  return kExitDone;
+}
+
+void add_import(Command cluster) {
+  auto o = std::make_shared<ImportCommand>();
+  o->edit.reason = "cluster import";
+  Command c = cluster.add("import", "replace the fleet of a cluster that no watch keeps");
+  c.option("--cluster", o->cluster, "which; made (in observe) if it does not exist", "NAME");
+  c.option("-f,--file", o->file, "output of kubectl get nodes -o json; - is standard input",
+           "nodes.json");
+  c.option("--nodes", o->fleet,
+           "or a CSV: node,gpus,gpu_type,cpus,memory_mib; or a size: 80x8:PRODUCT", "fleet.csv");
+  c.option("--rack-label", o->nodes.rack_label, "node label that names the rack", "KEY");
+  c.option("--reason", o->edit.reason, "why; the audit log keeps it", "TEXT");
+  add_request_id(c, o->edit);
+  c.flag("--dry-run", o->dry_run, "check only");
+  c.run([o](Session& s) { return import(s, *o); });
+}
+
+struct ModeCommand {
+  std::string cluster, mode;
+  std::vector<std::string> namespaces;
+  EditOptions edit;
+  bool dry_run = false;
+};
+
+// "team-a=enforce"; "team-a=default" takes the exception away.
+void put_exception(const std::string& text, v1::UpdateClusterRequest& request) {
+  const std::size_t cut = text.find('=');
+  if (cut == std::string::npos || cut == 0) {
+    throw usage_failure("--namespace: was \"" + text + "\", want NAMESPACE=MODE",
+                        "MODE is observe, warn, enforce, or default to take the exception away");
+  }
+  auto* exception = request.add_namespaces();
+  exception->set_namespace_(text.substr(0, cut));
+  const std::string mode = text.substr(cut + 1);
+  exception->set_mode(mode == "default" ? v1::MODE_UNSPECIFIED : mode_of(mode));
+}
+
+int set_mode(Session& s, const ModeCommand& o) {
+  v1::UpdateClusterRequest request;
+  request.set_name(o.cluster);
+  if (!o.mode.empty()) request.set_mode(mode_of(o.mode));
+  for (const std::string& text : o.namespaces) put_exception(text, request);
+  request.set_reason(o.edit.reason);
+  request.set_request_id(o.edit.request_id);
+  request.set_validate_only(o.dry_run);
+  const auto answer = s.call<v1::UpdateClusterResponse>("ClusterService/UpdateCluster", request);
+  s.show_text(answer, [&] {
+    s.out() << "cluster " << o.cluster << (o.dry_run ? " would be in " : " is in ")
+            << word(answer.cluster().mode()) << '\n';
+    for (const auto& n : answer.cluster().namespaces()) {
+      s.out() << "  namespace " << printable(n.namespace_()) << ": " << word(n.mode()) << '\n';
+    }
+  });
+  s.warn(answer.warnings());
+  return kExitDone;
+}
+
+void add_mode(Command cluster) {
+  auto o = std::make_shared<ModeCommand>();
+  Command c = cluster.add("mode", "observe, warn or enforce; going to enforce adopts what runs");
+  c.argument("CLUSTER", o->cluster, "made if it does not exist");
+  c.optional_argument("MODE", o->mode, "observe, warn or enforce");
+  c.list_option("--namespace", o->namespaces, "exceptions; NAMESPACE=default takes one away",
+                "NAMESPACE=MODE");
+  add_reason(c, o->edit);
+  c.flag("--dry-run", o->dry_run, "check only");
+  c.run([o](Session& s) { return set_mode(s, *o); });
+}
+
+struct DrainCommand {
+  std::string node, cluster, from, until;
+  EditOptions edit;
+};
+
+template <class Request>
+void add_drain_command(Command cluster, const std::string& name, const std::string& help,
+                       const std::string& method, const std::string& done) {
+  auto o = std::make_shared<DrainCommand>();
+  Command c = cluster.add(name, help);
+  c.argument("NODE", o->node, "node name");
+  c.option("--cluster", o->cluster, "which; needed if there are several", "NAME");
+  c.option("--from", o->from, "not in this version", "TIME");
+  c.option("--until", o->until, "not in this version", "TIME");
+  add_reason(c, o->edit);
+  c.run([o, method, done](Session& s) {
+    if (!o->from.empty() || !o->until.empty()) {
+      throw Failure{kExitRefused, "--from and --until: not in this version",
+                    "drain when the time has come"};
+    }
+    Request request;
+    request.set_cluster(o->cluster);
+    request.set_node(o->node);
+    request.set_reason(o->edit.reason);
+    request.set_request_id(o->edit.request_id);
+    const auto answer = s.call<v1::DrainNodeResponse>(method, request);
+    s.show_text(answer, [&] { s.out() << "node " << o->node << ' ' << done << '\n'; });
+    s.warn(answer.warnings());
+    return 0;
+  });
+}
+
+}  // namespace
+
+void add_cluster_edits(Command cluster) {
+  add_import(cluster);
+  add_mode(cluster);
+  add_drain_command<v1::DrainNodeRequest>(cluster, "drain", "nothing new is placed on the node",
+                                          "ClusterService/DrainNode",
+                                          "takes nothing new; what runs there stays");
+  add_drain_command<v1::UndrainNodeRequest>(cluster, "undrain", "the node may be used again",
+                                            "ClusterService/UndrainNode", "may be used again");
+}
+
+}  // namespace subak::cli

@@ -1,0 +1,10 @@
+// What the cluster commands share. Threads: one.
+#pragma once
+
+#include "cli/command.h"
+
+namespace subak::cli {
+
+void add_cluster_edits(Command cluster);  // import, mode, drain, undrain
+
+}  // namespace subak::cli

@@ -1,0 +1,171 @@
+#include "cli/command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "cli/failure.h"
+
+namespace subak::cli {
+
+struct Command::Tree {
+  CLI::App app;
+  std::map<const CLI::App*, Command::Run> runs;
+  std::map<const CLI::Option*, std::vector<std::string>> choices;
+};
+
+namespace {
+
+CLI::App* app_of(void* app) { return static_cast<CLI::App*>(app); }
+
+template <class T>
+CLI::Option* add_option(void* app, const std::string& flag, T& value, const std::string& help,
+                        const std::string& value_name) {
+  return app_of(app)->add_option(flag, value, help)->type_name(value_name);
+}
+
+CommandInfo describe_app(const CLI::App& app, const Command::Tree& tree) {
+  CommandInfo info{app.get_name(), app.get_description(), {}, {}};
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_lnames().empty()) continue;
+    OptionInfo row{"--" + option->get_lnames().front(),
+                   option->get_description(),
+                   option->get_type_size() != 0,
+                   {}};
+    if (const auto it = tree.choices.find(option); it != tree.choices.end()) {
+      row.choices = it->second;
+    }
+    info.options.push_back(std::move(row));
+  }
+  for (const CLI::App* child : app.get_subcommands([](const CLI::App*) { return true; })) {
+    info.children.push_back(describe_app(*child, tree));
+  }
+  return info;
+}
+
+// The deepest command that was named.
+const CLI::App* chosen(const CLI::App& root) {
+  const CLI::App* app = &root;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return app;
+}
+
+std::string command_line_of(const CLI::App& app, const CLI::App& root) {
+  if (&app == &root) return root.get_name();
+  return command_line_of(*app.get_parent(), root) + " " + app.get_name();
+}
+
+std::string first_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+Command Command::add(const std::string& name, const std::string& help) {
+  app_of(app_)->require_subcommand(1);
+  CLI::App* child = app_of(app_)->add_subcommand(name, help);
+  child->fallthrough();
+  return {tree_, child};
+}
+
+void Command::argument(const std::string& name, std::string& value, const std::string& help) {
+  app_of(app_)->add_option(name, value, help)->required()->type_name("");
+}
+
+void Command::optional_argument(const std::string& name, std::string& value,
+                                const std::string& help) {
+  app_of(app_)->add_option(name, value, help)->type_name("");
+}
+
+void Command::option(const std::string& flag, std::string& value, const std::string& help,
+                     const std::string& value_name, const std::string& environment) {
+  CLI::Option* option = add_option(app_, flag, value, help, value_name);
+  if (!environment.empty()) option->envname(environment);
+  if (!value.empty()) option->capture_default_str();
+}
+
+void Command::required_option(const std::string& flag, std::string& value, const std::string& help,
+                              const std::string& value_name) {
+  add_option(app_, flag, value, help, value_name)->required();
+}
+
+void Command::option(const std::string& flag, std::optional<std::string>& value,
+                     const std::string& help, const std::string& value_name) {
+  add_option(app_, flag, value, help, value_name);
+}
+void Command::option(const std::string& flag, std::optional<double>& value, const std::string& help,
+                     const std::string& value_name) {
+  add_option(app_, flag, value, help, value_name);
+}
+void Command::option(const std::string& flag, std::int64_t& value, const std::string& help,
+                     const std::string& value_name) {
+  add_option(app_, flag, value, help, value_name);
+}
+void Command::option(const std::string& flag, std::uint64_t& value, const std::string& help,
+                     const std::string& value_name) {
+  add_option(app_, flag, value, help, value_name);
+}
+void Command::option(const std::string& flag, double& value, const std::string& help,
+                     const std::string& value_name) {
+  add_option(app_, flag, value, help, value_name);
+}
+
+void Command::list_option(const std::string& flag, std::vector<std::string>& values,
+                          const std::string& help, const std::string& value_name) {
+  add_option(app_, flag, values, help, value_name)
+      ->delimiter(',')
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void Command::choice(const std::string& flag, std::string& value, const std::string& help,
+                     const std::vector<std::string>& choices) {
+  std::string name;
+  for (const std::string& c : choices) name += (name.empty() ? "" : "|") + c;
+  CLI::Option* option = add_option(app_, flag, value, help, name);
+  option->check([choices, name](const std::string& got) {
+    const bool known = std::find(choices.begin(), choices.end(), got) != choices.end();
+    return known ? std::string() : "was \"" + got + "\", want one of " + name;
+  });
+  tree_->choices[option] = choices;
+}
+
+void Command::flag(const std::string& flag, bool& value, const std::string& help) {
+  app_of(app_)->add_flag(flag, value, help);
+}
+
+void Command::any_arguments() { app_of(app_)->allow_extras()->prefix_command(); }
+
+void Command::run(Run run) { tree_->runs[app_of(app_)] = std::move(run); }
+
+Parser::Parser(const std::string& name, const std::string& about)
+    : tree_(std::make_unique<Command::Tree>()) {
+  tree_->app.name(name);
+  tree_->app.description(about);
+  tree_->app.fallthrough();
+  tree_->app.set_help_flag("-h,--help", "what the command does and takes");
+}
+
+Parser::~Parser() = default;
+
+Command Parser::root() { return {tree_.get(), &tree_->app}; }
+
+Parsed Parser::parse(const std::vector<std::string>& arguments) {
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  CLI::App& app = tree_->app;
+  try {
+    app.parse(std::move(reversed));
+  } catch (const CLI::CallForHelp&) {
+    return {nullptr, chosen(app)->help(command_line_of(*chosen(app), app))};
+  } catch (const CLI::ParseError& e) {
+    throw usage_failure(first_line(e.what()),
+                        command_line_of(*chosen(app), app) + " --help lists what it takes");
+  }
+  return {tree_->runs.at(chosen(app)), ""};
+}
+
+CommandInfo Parser::describe() const { return describe_app(tree_->app, *tree_); }
+
+}  // namespace subak::cli

@@ -1,0 +1,97 @@
+// The tree of commands with their options, and what completion needs to know of it. CLI11 does the
+// parsing and is seen by command.cc alone. Option values are written through the given references,
+// which must outlive the run. Threads: none.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace subak::cli {
+
+class Session;
+
+struct OptionInfo {
+  std::string name;  // "--server"
+  std::string help;
+  bool takes_value = false;
+  std::vector<std::string> choices;  // the only values; empty: any
+};
+
+struct CommandInfo {
+  std::string name;
+  std::string help;
+  std::vector<OptionInfo> options;
+  std::vector<CommandInfo> children;
+};
+
+// One command; a cheap handle.
+class Command {
+ public:
+  using Run = std::function<int(Session&)>;
+  struct Tree;
+
+  Command add(const std::string& name, const std::string& help);
+
+  // Positional arguments, in the order of the calls.
+  void argument(const std::string& name, std::string& value, const std::string& help);
+  void optional_argument(const std::string& name, std::string& value, const std::string& help);
+
+  void option(const std::string& flag, std::string& value, const std::string& help,
+              const std::string& value_name, const std::string& environment = "");
+  void required_option(const std::string& flag, std::string& value, const std::string& help,
+                       const std::string& value_name);
+  void option(const std::string& flag, std::optional<std::string>& value, const std::string& help,
+              const std::string& value_name);
+  void option(const std::string& flag, std::optional<double>& value, const std::string& help,
+              const std::string& value_name);
+  void option(const std::string& flag, std::int64_t& value, const std::string& help,
+              const std::string& value_name);
+  void option(const std::string& flag, std::uint64_t& value, const std::string& help,
+              const std::string& value_name);
+  void option(const std::string& flag, double& value, const std::string& help,
+              const std::string& value_name);
+  // Comma-separated, and the flag may be repeated.
+  void list_option(const std::string& flag, std::vector<std::string>& values,
+                   const std::string& help, const std::string& value_name);
+  void choice(const std::string& flag, std::string& value, const std::string& help,
+              const std::vector<std::string>& choices);
+  void flag(const std::string& flag, bool& value, const std::string& help);
+  // Whatever follows is swallowed (commands that this version does not have).
+  void any_arguments();
+
+  void run(Run run);
+
+ private:
+  friend class Parser;
+  Command(Tree* tree, void* app) : tree_(tree), app_(app) {}
+  Tree* tree_;
+  void* app_;  // CLI::App
+};
+
+// What became of the command line.
+struct Parsed {
+  Command::Run run;  // empty: print `text` and leave
+  std::string text;  // help
+};
+
+class Parser {
+ public:
+  Parser(const std::string& name, const std::string& about);
+  ~Parser();
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  Command root();
+  // Throws Failure (usage).
+  Parsed parse(const std::vector<std::string>& arguments);
+  CommandInfo describe() const;
+
+ private:
+  std::unique_ptr<Command::Tree> tree_;
+};
+
+}  // namespace subak::cli

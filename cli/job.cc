@@ -1,0 +1,232 @@
+// subak job list, get, watch, cancel, hold, release.
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/job_parts.h"
+#include "cli/words.h"
+#include "subak/v1/job_service.pb.h"
+
+namespace subak::cli {
+namespace {
+
+std::string state_text(const v1::Job& job) {
+  if (job.state() == v1::JOB_STATE_DONE) return word(job.outcome());
+  return job.cancelling() ? "cancelling" : word(job.state());
+}
+
+Table job_table(const v1::ListJobsResponse& answer) {
+  Table table({{"JOB"},
+               {"NAME", Align::kLeft, Room::kElastic},
+               {"ACCOUNT", Align::kLeft, Room::kElastic},
+               {"SHAPE", Align::kLeft, Room::kElastic},
+               {"GPUS", Align::kRight},
+               {"STATE"},
+               {"SUBMITTED"},
+               {"STARTED", Align::kLeft, Room::kWide},
+               {"ENDED", Align::kLeft, Room::kWide},
+               {"ORIGIN", Align::kLeft, Room::kWide},
+               {"PRIORITY", Align::kRight, Room::kWide},
+               {"CLUSTER", Align::kLeft, Room::kWide}});
+  for (const v1::Job& j : answer.jobs()) {
+    table.row({j.id(), j.spec().name(), payer_text(j.spec().account(), j.spec().user()),
+               shape_text(j.spec().request()), gpus_text(j.milligpu()), state_text(j),
+               time_text(j.submit_time()), time_text(j.start_time()), time_text(j.end_time()),
+               word(j.origin()), std::to_string(j.spec().priority()), j.spec().cluster()});
+  }
+  return table;
+}
+
+struct ListCommand {
+  std::string account;
+  std::string state;
+  ListOptions list;
+  WatchOptions watch;
+};
+
+void list_jobs(Session& s, const ListCommand& o) {
+  v1::ListJobsRequest request;
+  request.set_account(o.account);
+  request.set_state(job_state_of(o.state));
+  const auto answer = all_pages<v1::ListJobsResponse>(
+      s, "JobService/ListJobs", request, o.list.limit, [](auto& a) { return a.mutable_jobs(); });
+  if (answer.jobs().empty() && (s.form() == Form::kTable || s.form() == Form::kWide)) {
+    s.say(o.state.empty() ? "no jobs (ended ones: --state done)" : "no jobs");
+    return;
+  }
+  s.show(answer, [&] { return job_table(answer); });
+}
+
+void add_list(Command job) {
+  auto o = std::make_shared<ListCommand>();
+  Command c = job.add("list", "jobs that have not ended, by id");
+  c.option("--account", o->account, "only this account and what is below it", "PATH");
+  c.choice("--state", o->state, "only in this state",
+           {"incomplete", "queued", "held", "reserved", "running", "done"});
+  add_limit(c, o->list);
+  add_watch(c, o->watch);
+  c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { list_jobs(s, *o); }); });
+}
+
+// Bits of a mask: "0-3,7".
+std::string gpu_indexes(std::uint64_t mask) {
+  std::string text;
+  for (unsigned i = 0; i < 64; ++i) {
+    if ((mask >> i & 1U) == 0) continue;
+    unsigned last = i;
+    while (last + 1 < 64 && (mask >> (last + 1) & 1U) != 0) ++last;
+    text += (text.empty() ? "" : ",") + std::to_string(i);
+    if (last > i) text += "-" + std::to_string(last);
+    i = last;
+  }
+  return text.empty() ? "-" : text;
+}
+
+Table pod_table(const v1::Job& job) {
+  Table table({{"RANK", Align::kRight},
+               {"STATE"},
+               {"NODE", Align::kLeft, Room::kElastic},
+               {"GPU INDEXES"},
+               {"GPUS", Align::kRight},
+               {"SINCE"},
+               {"POD", Align::kLeft, Room::kElastic},
+               {"UID", Align::kLeft, Room::kWide}});
+  for (const v1::JobPod& p : job.pods()) {
+    table.row({std::to_string(p.rank()), word(p.state()), p.node().empty() ? "-" : p.node(),
+               gpu_indexes(p.gpu_mask()), gpus_text(p.milligpu()), time_text(p.since()), p.name(),
+               p.uid()});
+  }
+  return table;
+}
+
+void print_job(Session& s, const v1::Job& j) {
+  const auto line = [&s](const std::string& name, const std::string& value) {
+    std::string head = "  " + name + ":";
+    head.resize(14, ' ');
+    if (!value.empty() && value != "-") s.out() << head << printable(value) << '\n';
+  };
+  s.out() << "job " << j.id() << ' ' << s.paint(Colour::kBold, state_text(j)) << '\n';
+  line("name", j.spec().name());
+  line("account", payer_text(j.spec().account(), j.spec().user()));
+  line("shape", shape_text(j.spec().request()) + ", " + gpus_text(j.milligpu()) + " GPUs");
+  line("cluster", j.spec().cluster());
+  if (j.spec().priority() != 0) line("priority", std::to_string(j.spec().priority()));
+  if (j.spec().has_time_limit()) line("time limit", age_text(to_ms(j.spec().time_limit())));
+  line("origin", word(j.origin()));
+  line("submitted", time_text(j.submit_time()));
+  line("started", time_text(j.start_time()));
+  line("ended", time_text(j.end_time()));
+  if (j.attempt() > 1) line("attempt", std::to_string(j.attempt()));
+  if (j.pods().empty()) return;
+  s.out() << '\n';
+  pod_table(j).print(s.out(), s.form() == Form::kWide);
+}
+
+void add_get(Command job) {
+  struct Get {
+    std::string id;
+    WatchOptions watch;
+  };
+  auto o = std::make_shared<Get>();
+  Command c = job.add("get", "one job with its pods");
+  c.argument("JOB", o->id, "such as 1-42");
+  add_watch(c, o->watch);
+  c.run([o](Session& s) {
+    return repeat(s, o->watch.seconds(), [&] {
+      v1::GetJobRequest request;
+      request.set_job_id(o->id);
+      request.set_include_pods(true);
+      const auto j = s.call<v1::Job>("JobService/GetJob", request);
+      if (s.is_csv()) {
+        pod_table(j).print_csv(s.out());
+        return;
+      }
+      s.show_text(j, [&] { print_job(s, j); });
+    });
+  });
+}
+
+void print_change(Session& s, const v1::Job& j) {
+  s.out() << time_text(to_timestamp(now_ms())) << "  " << j.id() << "  "
+          << printable(payer_text(j.spec().account(), j.spec().user())) << "  "
+          << shape_text(j.spec().request()) << "  " << state_text(j) << '\n';
+}
+
+void add_job_watch(Command job) {
+  struct Watch {
+    std::string id, account;
+  };
+  auto o = std::make_shared<Watch>();
+  Command c = job.add("watch", "each change as it happens; ends when the named job ends");
+  c.optional_argument("JOB", o->id, "only this job");
+  c.option("--account", o->account, "only this account and what is below it", "PATH");
+  c.run([o](Session& s) {
+    if (s.is_csv())
+      throw usage_failure("--output csv: a watch has no table", "use table, json or yaml");
+    v1::WatchJobsRequest request;
+    request.set_job_id(o->id);
+    request.set_account(o->account);
+    v1::WatchJobsResponse answer;
+    bool seen = false;
+    s.client().stream("JobService/WatchJobs", request, answer, [&] {
+      if (answer.listed()) return o->id.empty() || seen;
+      seen = true;
+      s.show_one_of_many(answer.job(), [&] { print_change(s, answer.job()); });
+      return static_cast<bool>(s.out()) &&
+             (o->id.empty() || answer.job().state() != v1::JOB_STATE_DONE);
+    });
+    if (!o->id.empty() && !seen) {
+      throw Failure{kExitNotFound, "job " + o->id + ": there is no such job",
+                    "job list shows what there is"};
+    }
+    return 0;
+  });
+}
+
+struct EditCommand {
+  std::string id;
+  EditOptions edit;
+};
+
+template <class Request>
+void add_edit(Command job, const std::string& name, const std::string& help,
+              const std::string& method, const std::string& done) {
+  auto o = std::make_shared<EditCommand>();
+  Command c = job.add(name, help);
+  c.argument("JOB", o->id, "such as 1-42");
+  c.option("--reason", o->edit.reason, "why; the audit log keeps it", "TEXT");
+  add_request_id(c, o->edit);
+  c.run([o, method, done](Session& s) {
+    Request request;
+    request.set_job_id(o->id);
+    request.set_reason(o->edit.reason);
+    request.set_request_id(o->edit.request_id);
+    const auto answer = s.call<v1::EditJobResponse>(method, request);
+    s.show_text(answer, [&] {
+      s.out() << "job " << o->id << ' ' << (answer.repeated_request() ? "was " : "") << done
+              << (answer.repeated_request() ? " before\n" : "\n");
+    });
+    return 0;
+  });
+}
+
+}  // namespace
+
+void add_job_edits(Command job) {
+  add_edit<v1::CancelJobRequest>(job, "cancel",
+                                 "end a job: a waiting one at once, a running one by eviction",
+                                 "JobService/CancelJob", "cancelled");
+  add_edit<v1::HoldJobRequest>(job, "hold", "a waiting job stays in the list and does not start",
+                               "JobService/HoldJob", "held");
+  add_edit<v1::ReleaseJobRequest>(job, "release", "a held job may start again",
+                                  "JobService/ReleaseJob", "released");
+}
+
+void add_job(Command root) {
+  Command job = root.add("job", "jobs: gangs of pods, submitted here or found in a cluster");
+  add_job_submit(job);
+  add_list(job);
+  add_get(job);
+  add_job_edits(job);
+  add_job_watch(job);
+}
+
+}  // namespace subak::cli

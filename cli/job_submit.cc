@@ -1,0 +1,192 @@
+#include "cli/job_submit.h"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include "admission/quantity.h"
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/job_parts.h"
+#include "cli/words.h"
+#include "core/decimal.h"
+#include "core/duration.h"
+#include "core/limits.h"
+
+namespace subak::cli {
+namespace {
+
+constexpr char kGpuHelp[] =
+    "--gpus 16, or --pods 2 --gpus-per-pod 8, or --mig 1g.10gb=2; job submit --help shows all";
+
+[[noreturn]] void fail(const std::string& what) { throw usage_failure(what, kGpuHelp); }
+
+std::int64_t quantity(const std::string& text, const char* flag,
+                      std::int64_t (KubeQuantity::*unit)() const) {
+  if (text.empty()) return 0;
+  const auto parsed = parse_kube_quantity(text);
+  if (!parsed || parsed->nano < 0) {
+    throw usage_failure(std::string(flag) + ": was \"" + text + "\", want a quantity",
+                        "write it as Kubernetes does: 8, 500m, 64Gi");
+  }
+  return ((*parsed).*unit)();
+}
+
+// --gpus: the amount; a product in it is a product of --product.
+std::int64_t total_milligpu(const SubmitFlags& flags, v1::PodShape& shape) {
+  if (flags.gpus.empty()) return 0;
+  const auto amounts = value_or_usage(parse_amounts(flags.gpus, "--gpus"), kGpuHelp);
+  if (amounts.size() != 1 || amounts.front().milligpu == 0) {
+    fail("--gpus: was \"" + flags.gpus + "\", want one amount above 0");
+  }
+  if (amounts.front().product != kAnyProduct) shape.add_products(amounts.front().product);
+  return amounts.front().milligpu;
+}
+
+void add_group(v1::GangRequest& request, v1::PodShape shape, std::int64_t pods,
+               std::int64_t milligpu) {
+  if (pods <= 0) return;
+  if (milligpu % kMilliPerGpu == 0) {
+    shape.set_kind(v1::GPU_KIND_WHOLE);
+    shape.set_gpus(milligpu / kMilliPerGpu);
+  } else if (milligpu < kMilliPerGpu) {
+    shape.set_kind(v1::GPU_KIND_FRACTION);
+    shape.set_fraction_milligpu(milligpu);
+  } else {
+    fail("a pod of " + gpus_text(milligpu) + " GPUs: want whole GPUs, or less than one");
+  }
+  auto* group = request.add_groups();
+  group->set_count(static_cast<std::int32_t>(pods));
+  *group->mutable_shape() = shape;
+}
+
+void add_mig(v1::GangRequest& request, v1::PodShape shape, const SubmitFlags& flags) {
+  if (!flags.gpus.empty() || !flags.gpus_per_pod.empty()) {
+    fail("--mig together with --gpus or --gpus-per-pod: a pod takes one kind of GPU");
+  }
+  const std::size_t cut = flags.mig.find('=');
+  std::int64_t count = 1;
+  if (cut != std::string::npos) {
+    const char* const end = flags.mig.data() + flags.mig.size();
+    const auto [rest, ec] = std::from_chars(flags.mig.data() + cut + 1, end, count);
+    if (ec != std::errc() || rest != end || count < 1) {
+      fail("--mig: was \"" + flags.mig + "\", want PROFILE or PROFILE=COUNT");
+    }
+  }
+  shape.set_kind(v1::GPU_KIND_MIG);
+  shape.set_mig_profile(flags.mig.substr(0, cut));
+  shape.set_gpus(count);
+  auto* group = request.add_groups();
+  group->set_count(static_cast<std::int32_t>(flags.pods > 0 ? flags.pods : 1));
+  *group->mutable_shape() = shape;
+}
+
+void add_gpus(v1::GangRequest& request, v1::PodShape shape, const SubmitFlags& flags) {
+  const std::int64_t total = total_milligpu(flags, shape);
+  std::int64_t per_pod =
+      flags.gpus_per_pod.empty() ? 0 : milligpu_of(flags.gpus_per_pod, "--gpus-per-pod");
+  if (total == 0 && per_pod == 0) fail("how many GPUs? --gpus is missing");
+  if (total == 0) return add_group(request, shape, flags.pods > 0 ? flags.pods : 1, per_pod);
+  if (flags.pods > 0) {
+    if (per_pod > 0 && per_pod * flags.pods != total) {
+      fail("--gpus " + flags.gpus + " is not --pods " + std::to_string(flags.pods) +
+           " x --gpus-per-pod " + flags.gpus_per_pod);
+    }
+    if (total % flags.pods != 0) {
+      fail("--gpus " + flags.gpus + " cannot be split over --pods " + std::to_string(flags.pods));
+    }
+    return add_group(request, shape, flags.pods, total / flags.pods);
+  }
+  if (per_pod == 0) per_pod = std::min(total, kDefaultGpusPerPod * kMilliPerGpu);
+  add_group(request, shape, total / per_pod, per_pod);
+  if (total % per_pod != 0) add_group(request, shape, 1, total % per_pod);
+}
+
+struct SubmitCommand {
+  SubmitFlags flags;
+  std::string request_id;
+  bool dry_run = false;
+};
+
+int submit(Session& s, const SubmitCommand& o) {
+  v1::CreateJobRequest request;
+  *request.mutable_job() = job_spec_of(o.flags);
+  request.set_request_id(o.request_id);
+  request.set_validate_only(o.dry_run);
+  const auto answer = s.call<v1::CreateJobResponse>("JobService/CreateJob", request);
+  const std::string shape = shape_text(request.job().request());
+  s.show_text(answer, [&] {
+    if (o.dry_run) {
+      s.out() << "would queue " << shape << " for " << o.flags.account << '\n';
+    } else if (answer.repeated_request()) {
+      s.out() << "job " << answer.job_id() << " was submitted before with this request id\n";
+    } else {
+      s.out() << "job " << answer.job_id() << " queued: " << shape << '\n';
+    }
+  });
+  s.warn(answer.warnings());
+  return kExitDone;
+}
+
+}  // namespace
+
+v1::JobSpec job_spec_of(const SubmitFlags& flags) {
+  v1::JobSpec spec;
+  spec.set_cluster(flags.cluster);
+  spec.set_account(flags.account);
+  spec.set_user(flags.user);
+  spec.set_name(flags.name);
+  spec.set_priority(static_cast<std::int32_t>(flags.priority));
+  spec.set_held(flags.held);
+  if (flags.pods < 0 || flags.pods > limits::kMaxPodsPerJob) {
+    fail("--pods: was \"" + std::to_string(flags.pods) + "\", want 1 to " +
+         std::to_string(limits::kMaxPodsPerJob));
+  }
+  if (!flags.time_limit.empty()) {
+    *spec.mutable_time_limit() = to_duration(
+        value_or_usage(parse_duration(flags.time_limit, "--time-limit"), "write 4h, 90m or 2d12h"));
+  }
+  v1::GangRequest& request = *spec.mutable_request();
+  if (!flags.topology.empty()) set_topology(flags.topology, &request);
+  request.set_segment(static_cast<std::int32_t>(flags.segment));
+  v1::PodShape shape;
+  for (const std::string& product : flags.products) shape.add_products(product);
+  shape.set_cpu_milli(quantity(flags.cpus, "--cpus-per-pod", &KubeQuantity::milli));
+  shape.set_memory_bytes(quantity(flags.memory, "--memory-per-pod", &KubeQuantity::units));
+  if (!flags.mig.empty()) {
+    add_mig(request, shape, flags);
+  } else {
+    add_gpus(request, shape, flags);
+  }
+  return spec;
+}
+
+void add_job_submit(Command job) {
+  auto o = std::make_shared<SubmitCommand>();
+  SubmitFlags& f = o->flags;
+  Command c =
+      job.add("submit", "queue a job; --gpus alone makes one pod up to 8 GPUs, pods of 8 above");
+  c.required_option("--account", f.account, "whose job it is", "PATH");
+  c.option("--user", f.user, "user below the account; made on first use", "NAME");
+  c.option("--gpus", f.gpus, "of the whole job: 16, 0.5 or PRODUCT=16", "AMOUNT");
+  c.option("--pods", f.pods, "pods of the gang; it starts whole or not at all", "N");
+  c.option("--gpus-per-pod", f.gpus_per_pod, "whole GPUs, or a part of one", "GPUS");
+  c.option("--mig", f.mig, "MIG slices of each pod", "PROFILE[=N]");
+  c.list_option("--product", f.products, "GPU products that will do", "A,B");
+  c.option("--topology", f.topology,
+           "any, node, nvlink, nvlink-exclusive, rack; prefer: in front makes it a wish",
+           "[prefer:]T");
+  c.option("--segment", f.segment, "each N pods share one domain", "N");
+  c.option("--time-limit", f.time_limit, "for planning: 4h, 2d12h", "DURATION");
+  c.option("--cpus-per-pod", f.cpus, "as Kubernetes writes it: 8, 500m", "QUANTITY");
+  c.option("--memory-per-pod", f.memory, "as Kubernetes writes it: 64Gi", "QUANTITY");
+  c.option("--priority", f.priority, "order within the account, higher first", "N");
+  c.option("--name", f.name, "for people", "TEXT");
+  c.option("--cluster", f.cluster, "where; needed if there are several", "NAME");
+  c.option("--request-id", o->request_id, "the same id again submits nothing twice", "ID");
+  c.flag("--held", f.held, "submit it on hold");
+  c.flag("--dry-run", o->dry_run, "check only");
+  c.run([o](Session& s) { return submit(s, *o); });
+}
+
+}  // namespace subak::cli

@@ -1,0 +1,33 @@
+// The gang of `job submit`, from its flags. Threads: none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "subak/v1/job_service.pb.h"
+
+namespace subak::cli {
+
+inline constexpr std::int64_t kDefaultGpusPerPod = 8;  // of a large gang: an HGX node
+
+// As written; empty and 0: not given.
+struct SubmitFlags {
+  std::string account, user, name, cluster, topology, time_limit;
+  std::string gpus;  // of the whole job: "16", "0.5", "PRODUCT=16"
+  std::int64_t pods = 0;
+  std::string gpus_per_pod;  // "8", "0.5"
+  std::string mig;           // "1g.10gb" or "1g.10gb=2" per pod
+  std::vector<std::string> products;
+  std::string cpus, memory;  // per pod, Kubernetes quantities
+  std::int64_t segment = 0;
+  std::int64_t priority = 0;
+  bool held = false;
+};
+
+// How GPUs become pods: --pods and --gpus-per-pod as given; --gpus N with one of them gives the
+// other; --gpus N alone is one pod up to 8 GPUs and pods of 8 above (the last pod takes the rest);
+// a part of one GPU is one pod. Throws Failure (usage).
+v1::JobSpec job_spec_of(const SubmitFlags& flags);
+
+}  // namespace subak::cli

@@ -1,0 +1,172 @@
+#include "cli/kube_gpus.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/limits.h"
+#include "core/names.h"
+#include "placement/mig.h"
+
+namespace subak::cli {
+namespace {
+
+constexpr std::string_view kShared = names::kSharedSuffix;
+constexpr std::string_view kUnknownProduct = "GPU";  // devices without feature discovery
+constexpr std::string_view kSingleMark = "-MIG-";
+constexpr std::string_view kSharedMark = "-SHARED";
+constexpr std::string_view kInvalid = "INVALID";
+constexpr std::int64_t kMostSlicesPerCard = 7;  // of cards that we do not know
+
+std::int64_t count_in(const ResourceCounts& counts, std::string_view name) {
+  const auto it = counts.find(std::string(name));
+  return it == counts.end() ? 0 : it->second;
+}
+
+std::int64_t number_label(const NodeSpec& node, std::string_view key) {
+  const std::string text = find_label(node, key);
+  std::int64_t value = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return ec == std::errc() && end == text.data() + text.size() && value > 0 ? value : 0;
+}
+
+std::string_view without_suffix(std::string_view text, std::string_view suffix) {
+  if (text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix) {
+    text.remove_suffix(suffix.size());
+  }
+  return text;
+}
+
+// The profile of "<model>-MIG-<profile>[-SHARED]"; empty for whole cards.
+std::string single_profile(std::string_view product) {
+  const std::size_t mark = product.rfind(kSingleMark);
+  if (mark == std::string_view::npos) return "";
+  return std::string(without_suffix(product.substr(mark + kSingleMark.size()), kSharedMark));
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+
+std::int64_t most_per_card(std::string_view product, std::string_view profile) {
+  if (const MigGeometry* geometry = mig_geometry(product)) {
+    for (const MigProfile& known : geometry->profiles) {
+      if (known.name == profile) return known.max_count;
+    }
+  }
+  return kMostSlicesPerCard;
+}
+
+// The least number of cards that can be cut into these slices.
+std::int64_t cards_of(std::string_view product, const std::vector<MigSlices>& slices) {
+  std::int64_t cards = 0;
+  MilliGpu sum = 0;
+  for (const MigSlices& s : slices) {
+    cards = std::max(cards, ceil_div(s.count, most_per_card(product, s.profile)));
+    sum += s.count * mig_slice_milligpu(product, s.profile).value_or(0);
+  }
+  return std::max(cards, ceil_div(sum, kMilliPerGpu));
+}
+
+// Slices of the strategy mixed, one line per profile, those that work.
+std::vector<MigSlices> mixed_slices(const ResourceCounts& allocatable, const NodeSpec& node) {
+  std::map<std::string, std::int64_t> by_profile;
+  for (const auto& [name, count] : allocatable) {
+    if (name.rfind(names::kMigPrefix, 0) != 0 || count == 0) continue;
+    const std::string profile(
+        without_suffix(std::string_view(name).substr(names::kMigPrefix.size()), kShared));
+    const std::int64_t replicas =
+        number_label(node, std::string(names::kMigPrefix) + profile + ".replicas");
+    by_profile[profile] += count / std::max<std::int64_t>(1, replicas);
+  }
+  std::vector<MigSlices> slices;
+  for (const auto& [profile, count] : by_profile) slices.push_back({profile, count});
+  return slices;
+}
+
+struct Gpus {
+  std::int64_t capacity = 0;  // as nvidia.com/gpu counts them
+  std::int64_t allocatable = 0;
+  std::int64_t cards = 0;  // by label; 0: unknown
+  std::int64_t replicas = 1;
+};
+
+std::int64_t sharing_factor(const NodeSpec& node, const Gpus& gpus, bool shared_name,
+                            std::string_view product) {
+  if (const std::int64_t label = number_label(node, names::kLabelReplicas); label > 1) return label;
+  const bool shared = shared_name || without_suffix(product, kSharedMark) != product;
+  if (shared && gpus.cards > 0 && gpus.capacity > gpus.cards) return gpus.capacity / gpus.cards;
+  return 1;
+}
+
+Gpus read_counts(const ResourceCounts& capacity, const ResourceCounts& allocatable,
+                 const NodeSpec& node, std::string_view product) {
+  const std::string shared = std::string(names::kGpu) + std::string(kShared);
+  Gpus gpus;
+  gpus.allocatable = count_in(allocatable, names::kGpu) + count_in(allocatable, shared);
+  gpus.capacity =
+      std::max(gpus.allocatable, count_in(capacity, names::kGpu) + count_in(capacity, shared));
+  gpus.cards = number_label(node, names::kLabelCount);
+  gpus.replicas = sharing_factor(node, gpus, count_in(capacity, shared) > 0, product);
+  return gpus;
+}
+
+// Every card is cut into the same slices, which are called nvidia.com/gpu.
+void put_single(const Gpus& gpus, const std::string& profile, NodeSpec& node) {
+  if (profile == kInvalid) return;
+  const std::int64_t installed = gpus.capacity / gpus.replicas;
+  node.mig = {{profile, gpus.allocatable / gpus.replicas}};
+  node.mig_gpus = node.gpus = cards_of(node.product, {{profile, installed}});
+}
+
+void put_whole_and_mixed(const Gpus& gpus, NodeSpec& node) {
+  const std::int64_t whole = ceil_div(gpus.capacity, gpus.replicas);
+  const std::int64_t working = ceil_div(gpus.allocatable, gpus.replicas);
+  if (!node.mig.empty()) {
+    node.mig_gpus = std::max(cards_of(node.product, node.mig), gpus.cards - whole);
+    node.gpus = whole + node.mig_gpus;
+  } else {
+    node.gpus = std::max(whole, gpus.cards);
+  }
+  node.unhealthy_gpus = node.gpus - node.mig_gpus - working;
+  node.replicas = gpus.replicas > 1 ? gpus.replicas : 0;
+}
+
+}  // namespace
+
+bool is_gpu_kind(std::string_view resource) {
+  return resource == names::kGpu || resource == names::kGpuShared ||
+         resource.substr(0, names::kMigPrefix.size()) == names::kMigPrefix;
+}
+
+std::string find_label(const NodeSpec& node, std::string_view key) {
+  for (const Label& label : node.labels) {
+    if (label.key == key) return label.value;
+  }
+  return "";
+}
+
+std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCounts& allocatable,
+                               NodeSpec& node) {
+  const std::string product = find_label(node, names::kLabelProduct);
+  node.product = base_product(product);
+  constexpr auto kMost = static_cast<std::int64_t>(limits::kMaxGpusPerNode) * 1000;
+  for (const auto* counts : {&capacity, &allocatable}) {
+    for (const auto& [name, count] : *counts) {
+      if (!is_gpu_kind(name) || count <= kMost) continue;
+      return Error{ErrorCode::kInvalid, "node " + node.name + ": " + name, std::to_string(count),
+                   "want at most " + std::to_string(kMost)};
+    }
+  }
+  const Gpus gpus = read_counts(capacity, allocatable, node, product);
+  if (const std::string profile = single_profile(product); !profile.empty()) {
+    put_single(gpus, profile, node);
+  } else {
+    node.mig = mixed_slices(allocatable, node);
+    put_whole_and_mixed(gpus, node);
+  }
+  if (node.gpus == 0) node.product.clear();
+  if (node.gpus > 0 && node.product.empty()) node.product = kUnknownProduct;
+  if (node.gpus <= static_cast<std::int64_t>(limits::kMaxGpusPerNode)) return std::nullopt;
+  return Error{ErrorCode::kInvalid, "node " + node.name + ": GPUs", std::to_string(node.gpus),
+               "want at most " + std::to_string(limits::kMaxGpusPerNode)};
+}
+
+}  // namespace subak::cli

@@ -1,0 +1,27 @@
+// The GPUs of a Kubernetes node, from its resources and NVIDIA's labels. A part of kube_node.h.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+#include "placement/node.h"
+
+namespace subak::cli {
+
+using ResourceCounts = std::map<std::string, std::int64_t>;
+
+// nvidia.com/gpu, nvidia.com/mig-* and their .shared forms.
+bool is_gpu_kind(std::string_view resource);
+
+// The label's value; empty if the node has none.
+std::string find_label(const NodeSpec& node, std::string_view key);
+
+// Fills product, gpus, unhealthy_gpus, replicas, mig_gpus and mig of a node whose labels are there.
+std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCounts& allocatable,
+                               NodeSpec& node);
+
+}  // namespace subak::cli

@@ -1,0 +1,42 @@
+// Nodes as `kubectl get nodes -o json` prints them, read into what the fleet knows.
+//
+// What is read, by its Kubernetes or NVIDIA name:
+//   metadata.name, metadata.labels, spec.unschedulable, spec.taints
+//   status.conditions[Ready]: a node that is not ready counts from the earlier of its last
+//   heartbeat and
+//     its last transition. No conditions at all (a file written by hand): ready.
+//   status.allocatable cpu, memory, pods, and every other resource with a '/' in its name
+//   nvidia.com/gpu.product without -MIG-... and -SHARED; nvidia.com/gpu.clique
+//   GPUs: status.capacity says what is installed, status.allocatable what works.
+//   nvidia.com/gpu.count says
+//     how many cards there are when some of them are cut into MIG slices, and R =
+//     nvidia.com/gpu.replicas how often each is counted when it is time-sliced (product ...-SHARED
+//     or nvidia.com/gpu.shared).
+//   MIG slices: nvidia.com/mig-PROFILE (strategy mixed), or nvidia.com/gpu of a product
+//   ...-MIG-PROFILE
+//     (strategy single). Replicas of slices count as one slice. Where no label says how many cards
+//     they are cut from, it is the least number that can hold them.
+// Sources: k8s-device-plugin and gpu-feature-discovery documentation; Kubernetes API reference,
+// Node v1.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+#include "placement/node.h"
+
+namespace subak::cli {
+
+struct KubeNodeOptions {
+  std::string rack_label;  // the label that names a node's rack; empty: none
+};
+
+// A NodeList, a List of Nodes, one Node, or several of these one after the other (JSON lines).
+// Nodes in the order of the text. Never throws. Errors: not JSON, not nodes, a name twice, a
+// quantity that is none, more than limits::kMaxNodes; the field names the place.
+Result<std::vector<NodeSpec>> read_kube_nodes(std::string_view json,
+                                              const KubeNodeOptions& options = {});
+
+}  // namespace subak::cli

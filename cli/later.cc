@@ -1,0 +1,30 @@
+// Commands whose names are taken and that this version does not have.
+#include "cli/commands.h"
+#include "cli/failure.h"
+
+namespace subak::cli {
+
+void add_later(Command root) {
+  const std::pair<const char*, const char*> commands[] = {
+      {"budget", "budgets"},
+      {"plan", "the projected timeline of the fleet"},
+      {"whatif", "what a change would do"},
+      {"quote", "what could start now, at what cost"},
+      {"lease", "GPUs taken for a time"},
+      {"preflight", "what would clash in a cluster"},
+      {"install", "manifests"},
+      {"migrate", "moving a namespace over"},
+      {"uninstall", "leaving safely"},
+      {"admin", "backup, restore, finalize"},
+  };
+  for (const auto& [name, help] : commands) {
+    Command c = root.add(name, std::string(help) + " (not in this version)");
+    c.any_arguments();
+    c.run([name = std::string(name)](Session&) -> int {
+      throw Failure{kExitRefused, name + ": not in this version",
+                    "subak --help lists what there is"};
+    });
+  }
+}
+
+}  // namespace subak::cli

@@ -1,0 +1,89 @@
+// subak queue: the whole order.
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/words.h"
+#include "subak/v1/job_service.pb.h"
+
+namespace subak::cli {
+namespace {
+
+struct QueueCommand {
+  std::string account;
+  ListOptions list;
+  WatchOptions watch;
+};
+
+std::string start_text(const v1::ExpectedStart& start, TimeMs now) {
+  const auto from_now = [now](const Timestamp& t) { return age_text(to_ms(t) - now); };
+  return from_now(start.expected()) + " (" + from_now(start.earliest()) + " to " +
+         from_now(start.latest()) + ")";
+}
+
+std::string waits_text(const v1::QueueRow& row) {
+  if (!row.has_waits_for()) return "(why " + row.job().id() + ")";
+  const std::string& subject = row.waits_for().subject();
+  return row.waits_for().token() + (subject.empty() ? "" : " " + subject);
+}
+
+Table queue_table(const v1::ListQueueResponse& answer) {
+  const bool planned = std::any_of(answer.rows().begin(), answer.rows().end(),
+                                   [](const v1::QueueRow& r) { return r.has_expected_start(); });
+  std::vector<Column> columns{{"POS", Align::kRight},
+                              {"JOB"},
+                              {"NAME", Align::kLeft, Room::kWide},
+                              {"ACCOUNT", Align::kLeft, Room::kElastic},
+                              {"SHAPE", Align::kLeft, Room::kElastic},
+                              {"GPUS", Align::kRight},
+                              {"WAIT", Align::kRight},
+                              {"PRIORITY", Align::kRight, Room::kWide},
+                              {"WAITS FOR", Align::kLeft, Room::kElastic},
+                              {"DETAIL", Align::kLeft, Room::kWide}};
+  if (planned) columns.push_back({"STARTS IN", Align::kLeft});
+  Table table(columns);
+  for (const v1::QueueRow& r : answer.rows()) {
+    const v1::JobSpec& spec = r.job().spec();
+    std::vector<std::string> cells{std::to_string(r.position()),
+                                   r.job().id(),
+                                   spec.name(),
+                                   payer_text(spec.account(), spec.user()),
+                                   r.shape(),
+                                   gpus_text(r.job().milligpu()),
+                                   age_text(to_ms(r.wait())),
+                                   std::to_string(spec.priority()),
+                                   waits_text(r),
+                                   r.waits_for().detail()};
+    if (planned) {
+      cells.push_back(r.has_expected_start() ? start_text(r.expected_start(), to_ms(answer.time()))
+                                             : "-");
+    }
+    table.row(std::move(cells));
+  }
+  return table;
+}
+
+void show_queue(Session& s, const QueueCommand& o) {
+  v1::ListQueueRequest request;
+  request.set_account(o.account);
+  const auto answer = all_pages<v1::ListQueueResponse>(
+      s, "JobService/ListQueue", request, o.list.limit, [](auto& a) { return a.mutable_rows(); });
+  if (answer.rows().empty() && (s.form() == Form::kTable || s.form() == Form::kWide)) {
+    s.say("nothing waits");
+    return;
+  }
+  s.show(answer, [&] { return queue_table(answer); });
+}
+
+}  // namespace
+
+void add_queue(Command root) {
+  auto o = std::make_shared<QueueCommand>();
+  Command c =
+      root.add("queue", "the whole order: position, account, shape, wait, what it waits for");
+  c.option("--account", o->account, "only this account and what is below it", "PATH");
+  add_limit(c, o->list);
+  add_watch(c, o->watch);
+  c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { show_queue(s, *o); }); });
+}
+
+}  // namespace subak::cli

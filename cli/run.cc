@@ -1,0 +1,89 @@
+#include "cli/run.h"
+
+#include <exception>
+
+#include "cli/commands.h"
+#include "cli/failure.h"
+
+namespace subak::cli {
+namespace {
+
+constexpr char kAbout[] =
+    "Subak shares a GPU fleet fairly over time: accounts, queue, placement, ledger.\n"
+    "Exit codes: 0 done, 1 refused by the service, 2 usage, 3 unreachable, 4 not found.";
+
+void add_global_options(Command root, GlobalOptions& options) {
+  root.option("--server", options.server.server, "where subakd listens", "HOST:PORT",
+              "SUBAK_SERVER");
+  root.option("--token-file", options.server.token_file, "bearer token", "FILE",
+              "SUBAK_TOKEN_FILE");
+  root.option("--tls-ca", options.server.tls_ca,
+              "PEM of the server's CA; without it the system's, and none on loopback", "FILE",
+              "SUBAK_TLS_CA");
+  root.choice("--output", options.output, "form of the output",
+              {"table", "wide", "json", "yaml", "csv"});
+}
+
+void add_commands(Command root, const Parser& parser) {
+  add_status(root);
+  add_account(root);
+  add_share(root);
+  add_job(root);
+  add_queue(root);
+  add_why(root);
+  add_cluster(root);
+  add_usage(root);
+  add_audit(root);
+  add_sim(root);
+  add_completion(root, parser);
+  add_version(root);
+  add_later(root);
+}
+
+int fail(const Screen& screen, const Failure& failure) {
+  screen.err << "subak: " << failure.what << '\n';
+  if (!failure.todo.empty()) screen.err << "  -> " << failure.todo << '\n';
+  return failure.exit_code;
+}
+
+}  // namespace
+
+int run_cli(const std::vector<std::string>& arguments, const Screen& screen) {
+  try {
+    GlobalOptions options;
+    Parser parser("subak", kAbout);
+    add_global_options(parser.root(), options);
+    add_commands(parser.root(), parser);
+    const Parsed parsed = parser.parse(arguments);
+    if (!parsed.run) {
+      screen.out << parsed.text;
+      return kExitDone;
+    }
+    Session session(screen, options);
+    return parsed.run(session);
+  } catch (const Failure& failure) {
+    return fail(screen, failure);
+  } catch (const std::exception& e) {
+    return fail(screen, {kExitRefused, e.what(), "this is a mistake in subak; please report it"});
+  }
+}
+
+void add_limit(Command& command, ListOptions& options) {
+  command.option("--limit", options.limit, "at most so many rows; 0: all", "N");
+}
+
+void add_watch(Command& command, WatchOptions& options) {
+  command.flag("--watch", options.watch, "draw again every --interval until interrupted");
+  command.option("--interval", options.interval, "seconds between two drawings (2)", "S");
+}
+
+void add_reason(Command& command, EditOptions& options) {
+  command.required_option("--reason", options.reason, "why; the audit log keeps it", "TEXT");
+  add_request_id(command, options);
+}
+
+void add_request_id(Command& command, EditOptions& options) {
+  command.option("--request-id", options.request_id, "the same id again changes nothing", "ID");
+}
+
+}  // namespace subak::cli

@@ -1,0 +1,109 @@
+#include "cli/session.h"
+
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "cli/failure.h"
+#include "cli/text_form.h"
+
+namespace subak::cli {
+namespace {
+
+Form form_of(const std::string& name) {
+  static const std::map<std::string, Form> kForms{{"table", Form::kTable},
+                                                  {"wide", Form::kWide},
+                                                  {"json", Form::kJson},
+                                                  {"yaml", Form::kYaml},
+                                                  {"csv", Form::kCsv}};
+  return kForms.at(name);
+}
+
+const char* code_of(Colour colour) {
+  switch (colour) {
+    case Colour::kRed:
+      return "\x1b[31m";
+    case Colour::kGreen:
+      return "\x1b[32m";
+    case Colour::kYellow:
+      return "\x1b[33m";
+    case Colour::kBold:
+      return "\x1b[1m";
+    case Colour::kDim:
+      return "\x1b[2m";
+  }
+  return "";
+}
+
+}  // namespace
+
+Session::Session(Screen screen, const GlobalOptions& options)
+    : screen_(screen), options_(options), form_(form_of(options.output)) {}
+
+Client& Session::client() {
+  if (client_ == nullptr) client_ = std::make_unique<Client>(options_.server);
+  return *client_;
+}
+
+std::string Session::paint(Colour colour, const std::string& text) const {
+  return screen_.colour ? code_of(colour) + text + "\x1b[0m" : text;
+}
+
+void Session::show(const google::protobuf::Message& message, const std::function<Table()>& table) {
+  switch (form_) {
+    case Form::kJson:
+      out() << to_json(message);
+      return;
+    case Form::kYaml:
+      out() << to_yaml(message);
+      return;
+    case Form::kCsv:
+      table().print_csv(out());
+      return;
+    case Form::kTable:
+    case Form::kWide:
+      table().print(out(), form_ == Form::kWide);
+      return;
+  }
+}
+
+void Session::show_text(const google::protobuf::Message& message,
+                        const std::function<void()>& text) {
+  if (form_ == Form::kCsv) {
+    throw usage_failure("--output csv: this command has no table", "use table, json or yaml");
+  }
+  if (form_ == Form::kJson || form_ == Form::kYaml) {
+    show(message, [] { return Table({}); });
+    return;
+  }
+  text();
+}
+
+void Session::show_one_of_many(const google::protobuf::Message& message,
+                               const std::function<void()>& text) {
+  if (form_ == Form::kJson) {
+    out() << to_json_line(message) << std::flush;
+  } else if (form_ == Form::kYaml) {
+    out() << "---\n" << to_yaml(message) << std::flush;
+  } else {
+    text();
+    out() << std::flush;
+  }
+}
+
+void Session::say(const std::string& line) {
+  if (form_ == Form::kTable || form_ == Form::kWide) out() << line << '\n';
+}
+
+int repeat(Session& session, double seconds, const std::function<void()>& draw) {
+  while (true) {
+    if (seconds > 0 && session.screen().colour) session.out() << "\x1b[H\x1b[2J";
+    draw();
+    session.out() << std::flush;
+    if (seconds <= 0 || !session.out()) return kExitDone;
+    if (!session.screen().colour) session.out() << '\n';
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  }
+}
+
+}  // namespace subak::cli

@@ -1,0 +1,103 @@
+// What every command has at hand: where to write, in which form, and the service. Threads: one.
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "cli/client.h"
+#include "cli/table.h"
+
+namespace subak::cli {
+
+enum class Form { kTable, kWide, kJson, kYaml, kCsv };
+
+// Set by the command line.
+struct GlobalOptions {
+  ServerOptions server{"127.0.0.1:9444", "", ""};
+  std::string output = "table";
+};
+
+// Where the output goes. `colour` only for terminals.
+struct Screen {
+  std::ostream& out;
+  std::ostream& err;
+  bool colour = false;    // out is a terminal
+  bool progress = false;  // err is one
+};
+
+enum class Colour { kRed, kGreen, kYellow, kBold, kDim };
+
+class Session {
+ public:
+  Session(Screen screen, const GlobalOptions& options);
+
+  Form form() const { return form_; }
+  bool is_csv() const { return form_ == Form::kCsv; }
+  std::ostream& out() { return screen_.out; }
+  std::ostream& err() { return screen_.err; }
+  const Screen& screen() const { return screen_; }
+  Client& client();
+  // Shorthand of client().call().
+  template <class Answer>
+  Answer call(std::string_view method, const google::protobuf::Message& request) {
+    Answer answer;
+    client().call(method, request, answer);
+    return answer;
+  }
+
+  // `text` in a colour, if colours are shown.
+  std::string paint(Colour colour, const std::string& text) const;
+
+  // The message itself for json and yaml; else what `table` builds.
+  void show(const google::protobuf::Message& message, const std::function<Table()>& table);
+  // As above, for what is no table: `text` prints it; csv is refused.
+  void show_text(const google::protobuf::Message& message, const std::function<void()>& text);
+  // Messages of a long run, one JSON object a line or one YAML document each.
+  void show_one_of_many(const google::protobuf::Message& message,
+                        const std::function<void()>& text);
+  // "warning: ..." lines on err.
+  template <class Strings>
+  void warn(const Strings& warnings) {
+    for (const std::string& w : warnings) err() << "warning: " << printable(w) << '\n';
+  }
+  // One line for a person; silent for json, yaml and csv.
+  void say(const std::string& line);
+
+ private:
+  Screen screen_;
+  const GlobalOptions& options_;
+  Form form_;
+  std::unique_ptr<Client> client_;
+};
+
+// --watch: draws at once and then every `seconds` until interrupted; on a terminal the screen is
+// cleared in between. 0 seconds: draws once.
+int repeat(Session& session, double seconds, const std::function<void()>& draw);
+
+// All pages of a list in one answer. `rows` names the repeated field's mutable accessor.
+template <class Answer, class Request, class Rows>
+Answer all_pages(Session& session, std::string_view method, Request request, std::int64_t most,
+                 Rows rows) {
+  constexpr int kPage = 1000;
+  Answer all;
+  while (true) {
+    const std::int64_t left = most == 0 ? kPage : most - rows(all)->size();
+    if (left <= 0) return all;
+    request.set_page_size(static_cast<int>(left < kPage ? left : kPage));
+    Answer page = session.call<Answer>(method, request);
+    const std::string next = page.next_page_token();
+    all.MergeFrom(page);
+    if (next.empty()) {
+      all.clear_next_page_token();
+      return all;
+    }
+    request.set_page_token(next);
+  }
+}
+
+}  // namespace subak::cli

@@ -1,0 +1,145 @@
+// subak status, audit, version.
+#include "cli/commands.h"
+#include "cli/words.h"
+#include "subak/v1/admin_service.pb.h"
+
+namespace subak::cli {
+namespace {
+
+constexpr std::int64_t kAuditRows = 100;
+
+void line(Session& s, const std::string& name, const std::string& value) {
+  std::string head = name + ":";
+  head.resize(16, ' ');
+  s.out() << head << printable(value) << '\n';
+}
+
+std::string millis_text(const Duration& d) {
+  return fixed_text(static_cast<double>(d.seconds()) * 1e3 + d.nanos() / 1e6, 1) + " ms";
+}
+
+std::string drift_text(Session& s, const v1::Status& status) {
+  if (!status.has_ledger_drift()) return "not compared since the start (usage verify does it)";
+  const std::string text = seconds_text(status.ledger_drift()) + " GPU-seconds";
+  return is_zero(status.ledger_drift()) ? text : s.paint(Colour::kRed, text);
+}
+
+Table cluster_table(const v1::Status& status) {
+  Table table({{"CLUSTER", Align::kLeft, Room::kElastic},
+               {"MODE"},
+               {"SYNC"},
+               {"PRODUCT", Align::kLeft, Room::kElastic},
+               {"NODES", Align::kRight},
+               {"GPUS", Align::kRight},
+               {"IN USE", Align::kRight},
+               {"IDLE", Align::kRight},
+               {"STRANDED", Align::kRight},
+               {"UNUSABLE", Align::kRight}});
+  for (const auto& c : status.clusters()) {
+    const std::string sync = c.owned() ? "imported" : c.synced() ? "synced" : "listing";
+    if (c.products().empty())
+      table.row({c.name(), word(c.mode()), sync, "-", "0", "0", "0", "0", "0", "0"});
+    for (const auto& p : c.products()) {
+      table.row({c.name(), word(c.mode()), sync, p.product(), std::to_string(p.nodes()),
+                 gpus_text(p.installed_milligpu()), gpus_text(p.allocated_milligpu()),
+                 gpus_text(p.idle_milligpu()), gpus_text(p.stranded_milligpu()),
+                 gpus_text(p.unusable_milligpu())});
+    }
+  }
+  return table;
+}
+
+void print_status(Session& s, const v1::Status& status) {
+  const bool serving = status.state() == "serving";
+  line(s, "subakd", status.version() + ", up since " + time_text(status.start_time()));
+  s.out() << "state:          "
+          << s.paint(serving ? Colour::kGreen : Colour::kYellow, printable(status.state()))
+          << (status.leader() ? ", leader" : ", not the leader") << '\n';
+  line(s, "order", status.order() + ", half-life " + age_text(to_ms(status.half_life())));
+  line(s, "store",
+       status.store() + ", fact " + std::to_string(status.durable_sequence()) +
+           " durable, reads at " + std::to_string(status.follower_sequence()) + ", last commit " +
+           millis_text(status.last_commit()));
+  line(s, "jobs",
+       std::to_string(status.jobs_queued()) + " queued, " + std::to_string(status.jobs_held()) +
+           " on hold, " + std::to_string(status.jobs_reserved()) + " reserved, " +
+           std::to_string(status.jobs_running()) + " running");
+  line(s, "last pass",
+       millis_text(status.last_pass()) + ", " + std::to_string(status.mailbox_depth()) +
+           " inputs waiting");
+  line(s, "ledger", std::to_string(status.ledger_rows()) + " rows");
+  s.out() << "drift:          " << drift_text(s, status) << '\n';
+  line(s, "residual", seconds_text(status.bill_residual()) + " GPU-seconds");
+  s.out() << '\n';
+  if (status.clusters().empty()) {
+    s.out() << "no cluster yet: cluster import -f nodes.json brings one\n";
+    return;
+  }
+  cluster_table(status).print(s.out(), s.form() == Form::kWide);
+}
+
+Table audit_table(const v1::ListAuditResponse& answer) {
+  Table table({{"FACT", Align::kRight},
+               {"TIME"},
+               {"ACTOR", Align::kLeft, Room::kElastic},
+               {"WHAT", Align::kLeft, Room::kElastic},
+               {"SUBJECT", Align::kLeft, Room::kElastic},
+               {"REASON", Align::kLeft, Room::kElastic},
+               {"REFUSED", Align::kLeft, Room::kElastic},
+               {"REQUEST", Align::kLeft, Room::kWide},
+               {"BEFORE", Align::kLeft, Room::kWide},
+               {"AFTER", Align::kLeft, Room::kWide}});
+  for (const auto& e : answer.entries()) {
+    table.row({std::to_string(e.sequence()), time_text(e.time()), e.actor(), e.what(), e.subject(),
+               e.reason(), e.refused(), e.request_id(), e.before(), e.after()});
+  }
+  return table;
+}
+
+struct AuditCommand {
+  std::string subject;
+  ListOptions list{kAuditRows};
+};
+
+}  // namespace
+
+void add_status(Command root) {
+  auto o = std::make_shared<WatchOptions>();
+  Command c = root.add("status", "leader, store, clusters, queue depth, pass time, ledger drift");
+  add_watch(c, *o);
+  c.run([o](Session& s) {
+    return repeat(s, o->seconds(), [&s] {
+      const auto status = s.call<v1::Status>("AdminService/GetStatus", v1::GetStatusRequest());
+      if (s.is_csv()) {
+        cluster_table(status).print_csv(s.out());
+        return;
+      }
+      s.show_text(status, [&] { print_status(s, status); });
+    });
+  });
+}
+
+void add_audit(Command root) {
+  auto o = std::make_shared<AuditCommand>();
+  Command c = root.add("audit", "who changed what, when, why, before and after; newest first");
+  c.option("--subject", o->subject, "only about this account, job, node or cluster", "NAME");
+  c.option("--limit", o->list.limit, "at most so many rows (100); 0: all", "N");
+  c.run([o](Session& s) {
+    v1::ListAuditRequest request;
+    request.set_subject(o->subject);
+    const auto answer =
+        all_pages<v1::ListAuditResponse>(s, "AdminService/ListAudit", request, o->list.limit,
+                                         [](auto& a) { return a.mutable_entries(); });
+    s.show(answer, [&] { return audit_table(answer); });
+    return 0;
+  });
+}
+
+void add_version(Command root) {
+  root.add("version", "version of this program").run([](Session& s) {
+    s.out() << "subak " << SUBAK_VERSION << '\n';
+    return 0;
+  });
+}
+
+}  // namespace subak::cli

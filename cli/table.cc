@@ -1,0 +1,155 @@
+#include "cli/table.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace subak::cli {
+namespace {
+
+constexpr std::size_t kUsualGap = 2;
+constexpr std::size_t kSmallGap = 1;
+constexpr std::size_t kLeastElastic = 4;
+
+bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+std::vector<std::string> lines_of(const std::string& header) {
+  const std::size_t cut = header.find('\n');
+  if (cut == std::string::npos) return {"", header};
+  return {header.substr(0, cut), header.substr(cut + 1)};
+}
+
+std::string one_line(std::string header) {
+  header.erase(std::remove(header.begin(), header.end(), '\n'), header.end());
+  return header;
+}
+
+struct Shown {
+  std::size_t index;
+  std::size_t width;
+};
+
+std::size_t total(const std::vector<Shown>& shown, std::size_t gap) {
+  std::size_t sum = shown.empty() ? 0 : gap * (shown.size() - 1);
+  for (const Shown& column : shown) sum += column.width;
+  return sum;
+}
+
+// Takes from the widest elastic column, one by one, until all fits or nothing is left to take.
+void shrink(std::vector<Shown>& shown, const std::vector<Column>& columns, std::size_t gap) {
+  while (total(shown, gap) > kTableColumns) {
+    Shown* widest = nullptr;
+    for (Shown& column : shown) {
+      if (columns[column.index].room != Room::kElastic || column.width <= kLeastElastic) continue;
+      if (widest == nullptr || column.width > widest->width) widest = &column;
+    }
+    if (widest == nullptr) return;
+    --widest->width;
+  }
+}
+
+std::string padded(const std::string& text, std::size_t width, Align align) {
+  const std::string cell = cut_to(text, width);
+  const std::string blanks(width - display_width(cell), ' ');
+  return align == Align::kLeft ? cell + blanks : blanks + cell;
+}
+
+void print_line(std::ostream& out, const std::vector<std::string>& cells,
+                const std::vector<Shown>& shown, const std::vector<Column>& columns,
+                std::size_t gap) {
+  std::string line;
+  for (const Shown& column : shown) {
+    if (&column != &shown.front()) line += std::string(gap, ' ');
+    line += padded(cells[column.index], column.width, columns[column.index].align);
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  out << line << '\n';
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
+}
+
+std::string cut_to(std::string_view text, std::size_t width) {
+  if (display_width(text) <= width) return std::string(text);
+  if (width == 0) return "";
+  std::size_t end = 0;
+  for (std::size_t taken = 0; taken < width; ++end) {
+    if (end + 1 >= text.size() || !continues(text[end + 1])) ++taken;
+    if (taken == width) break;
+  }
+  while (end > 0 && continues(text[end])) --end;
+  return std::string(text.substr(0, end)) + "…";
+}
+
+std::string printable(std::string_view text) {
+  std::string out(text);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto c = static_cast<unsigned char>(out[i]);
+    // C0, DEL, and the two-byte forms of C1.
+    const bool c1 =
+        c == 0xC2 && i + 1 < out.size() && static_cast<unsigned char>(out[i + 1]) < 0xA0;
+    if (c1) out.erase(i + 1, 1);
+    if (c < 0x20 || c == 0x7F || c1) out[i] = '?';
+  }
+  return out;
+}
+
+void Table::row(std::vector<std::string> cells) {
+  assert(cells.size() == columns_.size());
+  rows_.push_back(std::move(cells));
+}
+
+void Table::print(std::ostream& out, bool wide) const {
+  std::vector<std::vector<std::string>> heads(2);
+  std::vector<Shown> shown;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const auto lines = wide ? std::vector<std::string>{"", one_line(columns_[i].header)}
+                            : lines_of(columns_[i].header);
+    heads[0].push_back(lines[0]);
+    heads[1].push_back(lines[1]);
+    if (columns_[i].room == Room::kWide && !wide) continue;
+    std::size_t width = std::max(display_width(lines[0]), display_width(lines[1]));
+    for (const auto& cells : rows_) width = std::max(width, display_width(printable(cells[i])));
+    shown.push_back({i, width});
+  }
+  std::size_t gap = kUsualGap;
+  if (!wide) {
+    if (total(shown, gap) > kTableColumns) gap = kSmallGap;
+    shrink(shown, columns_, gap);
+  }
+  const bool two =
+      std::any_of(heads[0].begin(), heads[0].end(), [](const auto& h) { return !h.empty(); });
+  if (two) print_line(out, heads[0], shown, columns_, gap);
+  print_line(out, heads[1], shown, columns_, gap);
+  for (auto cells : rows_) {
+    for (std::string& cell : cells) cell = printable(cell);
+    print_line(out, cells, shown, columns_, gap);
+  }
+}
+
+void Table::print_csv(std::ostream& out) const {
+  const auto line = [&out](const std::vector<std::string>& cells) {
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      out << (i == 0 ? "" : ",") << csv_field(cells[i]);
+    out << '\n';
+  };
+  std::vector<std::string> head;
+  for (const Column& column : columns_) head.push_back(one_line(column.header));
+  line(head);
+  for (const auto& cells : rows_) line(cells);
+}
+
+}  // namespace subak::cli

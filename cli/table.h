@@ -1,0 +1,49 @@
+// Tables for people and for spreadsheets. Threads: none.
+#pragma once
+
+#include <cstddef>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace subak::cli {
+
+inline constexpr std::size_t kTableColumns = 100;  // every table fits, except in the form `wide`
+
+enum class Align { kLeft, kRight };
+// kWide columns are left out of the usual form; kElastic ones are cut with "…" where space is
+// short.
+enum class Room { kUsual, kElastic, kWide };
+
+struct Column {
+  std::string header;  // may have two lines; joined without a blank where one line is wanted
+  Align align = Align::kLeft;
+  Room room = Room::kUsual;
+};
+
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  // As many cells as columns.
+  void row(std::vector<std::string> cells);
+  bool empty() const { return rows_.empty(); }
+
+  // At most kTableColumns columns wide unless `wide`. Control characters in cells come out as '?'.
+  void print(std::ostream& out, bool wide) const;
+  // RFC 4180, all columns.
+  void print_csv(std::ostream& out) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// Columns that a text takes on a terminal: its code points.
+std::size_t display_width(std::string_view text);
+// At most `width` columns; what is cut ends in "…".
+std::string cut_to(std::string_view text, std::size_t width);
+// Nothing in it can move the cursor or colour the screen.
+std::string printable(std::string_view text);
+
+}  // namespace subak::cli

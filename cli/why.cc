@@ -1,0 +1,115 @@
+// subak why: everything that keeps a job waiting, and why it stands where it stands.
+#include "cli/commands.h"
+#include "cli/words.h"
+#include "subak/v1/job_service.pb.h"
+
+namespace subak::cli {
+namespace {
+
+struct WhyCommand {
+  std::string job;
+  WatchOptions watch;
+};
+
+void print_head(Session& s, const v1::Explanation& e) {
+  const v1::Job& job = e.job();
+  const v1::JobSpec& spec = job.spec();
+  s.out() << "job " << job.id()
+          << (spec.name().empty() ? "" : " \"" + printable(spec.name()) + "\"") << " of "
+          << printable(payer_text(spec.account(), spec.user())) << ": "
+          << shape_text(spec.request()) << ", " << gpus_text(job.milligpu()) << " GPUs, "
+          << s.paint(Colour::kBold, word(job.state()));
+  if (e.position() > 0) {
+    s.out() << ", position " << e.position() << " in the queue, waiting for "
+            << age_text(now_ms() - to_ms(job.submit_time()));
+  }
+  if (job.has_start_time()) s.out() << " since " << time_text(job.start_time());
+  if (job.outcome() != v1::OUTCOME_UNSPECIFIED) s.out() << ", " << word(job.outcome());
+  s.out() << '\n';
+}
+
+// Amounts are in the unit of their subject; GPUs are by far the most common.
+std::string quantity_text(const v1::WaitReason& r) {
+  if (r.need() == 0 && r.have() == 0) return "";
+  return " (needs " + std::to_string(r.need()) + ", has " + std::to_string(r.have()) + ")";
+}
+
+void print_reasons(Session& s, const v1::Explanation& e) {
+  if (e.reasons().empty()) return;
+  s.out() << "\nit waits because of\n";
+  for (const v1::WaitReason& r : e.reasons()) {
+    s.out() << "  " << s.paint(Colour::kYellow, printable(r.token()))
+            << (r.subject().empty() ? "" : " " + printable(r.subject()));
+    s.out() << (r.detail().empty() ? quantity_text(r) : ": " + printable(r.detail())) << '\n';
+    if (r.blockers().empty()) continue;
+    s.out() << "    in the way:";
+    for (const std::string& blocker : r.blockers()) s.out() << ' ' << printable(blocker);
+    s.out() << '\n';
+  }
+}
+
+Table step_table(const v1::RankStep& step) {
+  constexpr Align kRight = Align::kRight;
+  Table table({{""},
+               {"ACCOUNT", Align::kLeft, Room::kElastic},
+               {"SHARE", kRight},
+               {"TARGET", kRight},
+               {"HAS GPUS", kRight},
+               {"QUOTA", kRight},
+               {"USED GPU-H", kRight},
+               {"ABOVE QUOTA", kRight}});
+  for (const auto& entry : step.entries()) {
+    table.row({entry.on_path() ? "*" : "", entry.path(), fixed_text(entry.shares() * 100, 1) + " %",
+               fixed_text(entry.target() * 100, 1) + " %", gpus_text(entry.allocated_milligpu()),
+               gpus_text(entry.quota_milligpu()), fixed_text(entry.usage_gpu_seconds() / 3600, 2),
+               fixed_text(entry.surplus_gpu_seconds() / 3600, 2)});
+  }
+  return table;
+}
+
+void print_ranking(Session& s, const v1::Explanation& e) {
+  for (const v1::RankStep& step : e.ranking()) {
+    s.out() << "\nwho comes first below "
+            << (step.parent().empty() ? "the root" : printable(step.parent()))
+            << " (* holds this job)\n";
+    step_table(step).print(s.out(), s.form() == Form::kWide);
+  }
+}
+
+void print_outlook(Session& s, const v1::Explanation& e) {
+  if (e.has_expected_start()) {
+    s.out() << "\nexpected start " << time_text(e.expected_start().expected()) << ", between "
+            << time_text(e.expected_start().earliest()) << " and "
+            << time_text(e.expected_start().latest()) << " ("
+            << printable(e.expected_start().assumption()) << ")\n";
+  }
+  if (!e.alternatives().empty()) s.out() << "\nit would start sooner with\n";
+  for (const auto& a : e.alternatives()) {
+    s.out() << "  " << printable(a.change()) << ": " << time_text(a.start()) << '\n';
+  }
+}
+
+void explain(Session& s, const WhyCommand& o) {
+  v1::ExplainJobRequest request;
+  request.set_job_id(o.job);
+  const auto e = s.call<v1::Explanation>("JobService/ExplainJob", request);
+  s.show_text(e, [&] {
+    print_head(s, e);
+    print_reasons(s, e);
+    print_ranking(s, e);
+    print_outlook(s, e);
+  });
+}
+
+}  // namespace
+
+void add_why(Command root) {
+  auto o = std::make_shared<WhyCommand>();
+  Command c =
+      root.add("why", "why a job waits: every constraint, the blockers, the share arithmetic");
+  c.argument("JOB", o->job, "such as 1-42");
+  add_watch(c, o->watch);
+  c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { explain(s, *o); }); });
+}
+
+}  // namespace subak::cli

@@ -1,0 +1,66 @@
+// Values of the API as a person reads and writes them. Threads: none.
+#pragma once
+
+#include <google/protobuf/duration.pb.h>
+#include <google/protobuf/repeated_ptr_field.h>
+#include <google/protobuf/timestamp.pb.h>
+
+#include <string>
+#include <string_view>
+
+#include "core/quantity.h"
+#include "subak/v1/cluster_service.pb.h"
+#include "subak/v1/common.pb.h"
+#include "subak/v1/job_service.pb.h"
+#include "subak/v1/request.pb.h"
+#include "subak/v1/usage_service.pb.h"
+
+namespace subak::cli {
+
+using Amounts = google::protobuf::RepeatedPtrField<v1::ProductAmount>;
+using google::protobuf::Duration;
+using google::protobuf::Timestamp;
+
+std::string amounts_text(const Amounts& amounts);  // "gpu=16"; "" for none
+void set_amounts(const std::string& text, const std::string& flag, Amounts* out);
+std::string gpus_text(std::int64_t milligpu);  // "16", "0.5"
+std::int64_t milligpu_of(const std::string& text, const std::string& flag);
+
+TimeMs to_ms(const Timestamp& time);
+DurationMs to_ms(const Duration& duration);
+Timestamp to_timestamp(TimeMs ms);
+Duration to_duration(DurationMs ms);
+// "2026-03-01 12:00:00" in UTC, "-" if unset (0).
+std::string time_text(const Timestamp& time);
+std::string exact_time_text(const Timestamp& time);  // RFC 3339 with milliseconds
+// The two largest units: "3d4h", "12m5s", "0s".
+std::string age_text(DurationMs ms);
+// RFC 3339, a day "2026-03-01", or "7d" for that long ago (from `now`).
+Timestamp instant_of(const std::string& text, const std::string& flag, TimeMs now);
+TimeMs now_ms();
+
+// GPU-hours with thousands kept plain: "1234.56".
+std::string gpu_hours_text(const v1::GpuTime& time);
+std::string seconds_text(const v1::GpuTime& time);  // exact: "12.000345"
+bool is_zero(const v1::GpuTime& time);
+std::string fixed_text(double value, int decimals);  // "inf", "-" for NaN
+std::string significant_text(double value);  // 4 significant digits without exponent up to 10^12
+
+std::string word(v1::JobState state);
+std::string word(v1::JobOrigin origin);
+std::string word(v1::Outcome outcome);
+std::string word(v1::PodState state);
+std::string word(v1::Mode mode);
+std::string word(v1::UsageState state);
+v1::JobState job_state_of(const std::string& text);  // checked by the parser before
+v1::Mode mode_of(const std::string& text);           // throws usage
+// "any", "nvlink-exclusive", "prefer:rack" into a request; throws usage.
+void set_topology(const std::string& text, v1::GangRequest* request);
+std::string topology_text(const v1::GangRequest& request);
+// The gang in a few letters: "4x8 nvlink", "1x2 mig-1g.10gb".
+std::string shape_text(const v1::GangRequest& request);
+
+// "ml.vision", or "ml.vision/ana".
+std::string payer_text(const std::string& account, const std::string& user);
+
+}  // namespace subak::cli
