@@ -238,8 +238,9 @@ std::string ask_health(const std::shared_ptr<grpc::Channel>& channel) {
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
   grpc::CompletionQueue queue;
   grpc::GenericStub stub(channel);
-  auto call =
-      stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check", grpc::ByteBuffer(), &queue);
+  const grpc::Slice nothing{std::string()};  // HealthCheckRequest{}: the whole server
+  auto call = stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check",
+                                    grpc::ByteBuffer(&nothing, 1), &queue);
   call->StartCall();
   grpc::ByteBuffer reply;
   grpc::Status status;
