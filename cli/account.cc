@@ -102,17 +102,15 @@ std::string fields_line(const v1::Account& a) {
 }
 
 Table history_table(const v1::GetAccountHistoryResponse& answer) {
-  Table table({{"REV", Align::kRight},
+  Table table({{"FACT", Align::kRight},
                {"TIME"},
                {"ACTOR", Align::kLeft, Room::kElastic},
                {"REASON", Align::kLeft, Room::kElastic},
                {"THEN", Align::kLeft, Room::kElastic},
-               {"FACT", Align::kRight, Room::kWide},
                {"REQUEST", Align::kLeft, Room::kWide}});
   for (const v1::AccountEdit& e : answer.edits()) {
-    table.row({e.deleted() ? "-" : std::to_string(e.account().revision()), time_text(e.time()),
-               e.actor(), e.reason(), e.deleted() ? "deleted" : fields_line(e.account()),
-               std::to_string(e.sequence()), e.request_id()});
+    table.row({std::to_string(e.sequence()), time_text(e.time()), e.actor(), e.reason(),
+               e.deleted() ? "deleted" : fields_line(e.account()), e.request_id()});
   }
   return table;
 }

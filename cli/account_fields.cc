@@ -32,6 +32,11 @@ std::optional<std::int64_t> bound_of(const std::string& text, const std::string&
   return milligpu_of(text, flag);
 }
 
+// What a fresh account has anyway.
+bool is_usual(const FieldText& field) {
+  return field.text == kNone || field.text == kUnlimited || field.text == "false";
+}
+
 std::string namespaces_text(const v1::Account& account) {
   std::string text;
   for (const std::string& ns : account.namespaces()) text += (text.empty() ? "" : ",") + ns;
@@ -111,6 +116,9 @@ std::vector<DiffLine> account_diff(const v1::Account* before, const v1::Account*
   for (std::size_t i = 0; i < count; ++i) {
     const std::string name = old_fields.empty() ? new_fields[i].name : old_fields[i].name;
     if (before != nullptr && after != nullptr && old_fields[i].text == new_fields[i].text) continue;
+    if ((before == nullptr && is_usual(new_fields[i])) ||
+        (after == nullptr && is_usual(old_fields[i])))
+      continue;
     if (before != nullptr) lines.push_back({'-', name + ": " + old_fields[i].text});
     if (after != nullptr) lines.push_back({'+', name + ": " + new_fields[i].text});
   }

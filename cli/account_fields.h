@@ -34,7 +34,8 @@ struct FieldText {
 // All fields that can be edited, in the order of the manual.
 std::vector<FieldText> account_fields(const v1::Account& account);
 
-// Lines for a person: unchanged fields are left out; '-' was, '+' will be. nullptr: there is none.
+// Lines for a person: unchanged fields are left out (of a new or deleted account: those at their
+// default); '-' was, '+' will be. nullptr: there is none.
 struct DiffLine {
   char sign = ' ';
   std::string text;

@@ -75,7 +75,7 @@ std::string condition_text(const v1::Node& n) {
   add(n.drained(), "drained");
   add(n.spec().unschedulable(), "cordoned");
   add(n.spec().not_ready(), "not ready");
-  add(n.spec().unhealthy_gpus() > 0, std::to_string(n.spec().unhealthy_gpus()) + " GPUs unhealthy");
+  add(n.spec().unhealthy_gpus() > 0, std::to_string(n.spec().unhealthy_gpus()) + " unhealthy");
   return text;
 }
 

@@ -136,7 +136,9 @@ void Command::flag(const std::string& flag, bool& value, const std::string& help
   app_of(app_)->add_flag(flag, value, help);
 }
 
-void Command::any_arguments() { app_of(app_)->allow_extras()->prefix_command(); }
+void Command::any_arguments() {
+  app_of(app_)->fallthrough(false)->allow_extras()->prefix_command();
+}
 
 void Command::run(Run run) { tree_->runs[app_of(app_)] = std::move(run); }
 

@@ -1,6 +1,5 @@
 #include "cli/refusal.h"
 
-#include <map>
 #include <optional>
 
 #include "cli/table.h"
@@ -59,11 +58,10 @@ std::string advice(grpc::StatusCode code, const std::string& server) {
   }
 }
 
-std::string want_of(const google::rpc::Status& details) {
-  const auto info = find_detail<google::rpc::ErrorInfo>(details);
-  if (!info) return "";
-  const auto want = info->metadata().find("want");
-  return want == info->metadata().end() ? "" : want->second;
+// Fields of a request that have a flag of their own.
+std::string field_advice(const std::string& field) {
+  if (field == "cluster") return "name it: --cluster NAME (cluster list shows what there is)";
+  return "correct that value; the command's --help says what it takes";
 }
 
 }  // namespace
@@ -82,9 +80,7 @@ Failure refusal(const grpc::Status& status, const std::string& server) {
     const auto& violation = bad->field_violations(0);
     failure.what = printable((violation.field().empty() ? "" : violation.field() + ": ") +
                              violation.description());
-    const std::string want = want_of(details);
-    failure.todo =
-        want.empty() ? "change it and try again" : "give it what it wants: " + printable(want);
+    failure.todo = field_advice(violation.field());
   }
   return failure;
 }

@@ -1,12 +1,13 @@
 #include "cli/text_form.h"
 
 #include <google/protobuf/util/json_util.h>
+#include <strings.h>
 #include <yaml-cpp/emitter.h>
 #include <yaml-cpp/emittermanip.h>
 
 #include <boost/json.hpp>
 #include <cassert>
-#include <cstdlib>
+#include <charconv>
 
 namespace subak::cli {
 namespace {
@@ -33,6 +34,11 @@ bool is_ambiguous(const std::string& text) {
   return (first >= '0' && first <= '9') || first == '-' || first == '+' || first == '.';
 }
 
+std::string shortest(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
 void emit(YAML::Emitter& out, const boost::json::value& value) {
   switch (value.kind()) {
     case boost::json::kind::null:
@@ -48,7 +54,7 @@ void emit(YAML::Emitter& out, const boost::json::value& value) {
       out << value.get_uint64();
       return;
     case boost::json::kind::double_:
-      out << value.get_double();
+      out << shortest(value.get_double());
       return;
     case boost::json::kind::string: {
       const std::string text(value.get_string());

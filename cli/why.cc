@@ -58,8 +58,11 @@ Table step_table(const v1::RankStep& step) {
                {"QUOTA", kRight},
                {"USED GPU-H", kRight},
                {"ABOVE QUOTA", kRight}});
+  double shares = 0;
+  for (const auto& entry : step.entries()) shares += entry.shares();
   for (const auto& entry : step.entries()) {
-    table.row({entry.on_path() ? "*" : "", entry.path(), fixed_text(entry.shares() * 100, 1) + " %",
+    table.row({entry.on_path() ? "*" : "", entry.path(),
+               shares > 0 ? fixed_text(entry.shares() / shares * 100, 1) + " %" : "-",
                fixed_text(entry.target() * 100, 1) + " %", gpus_text(entry.allocated_milligpu()),
                gpus_text(entry.quota_milligpu()), fixed_text(entry.usage_gpu_seconds() / 3600, 2),
                fixed_text(entry.surplus_gpu_seconds() / 3600, 2)});

@@ -1,0 +1,140 @@
+#include "cli/kube_node.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+
+namespace subak::cli {
+namespace {
+
+constexpr char kH100[] = "NVIDIA-H100-80GB-HBM3";
+
+std::string file(const std::string& name) {
+  std::ifstream in("tests/cli/data/" + name);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+NodeSpec one(const std::string& json, const KubeNodeOptions& options = {}) {
+  auto nodes = read_kube_nodes(json, options);
+  EXPECT_TRUE(nodes.ok()) << nodes.error().message();
+  if (!nodes.ok() || nodes->size() != 1) return {};
+  return nodes->front();
+}
+
+std::map<std::string, NodeSpec> fleet() {
+  auto nodes = read_kube_nodes(file("fleet.json"));
+  EXPECT_TRUE(nodes.ok()) << nodes.error().message();
+  std::map<std::string, NodeSpec> by_name;
+  if (!nodes.ok()) return by_name;
+  for (NodeSpec& node : *nodes) by_name[node.name] = node;
+  return by_name;
+}
+
+TEST(KubeNode, HgxNodeWithASickGpu) {
+  const NodeSpec n = one(file("hgx.json"));
+  EXPECT_EQ(n.name, "hgx-01");
+  EXPECT_EQ(n.product, kH100);
+  EXPECT_EQ(n.gpus, 8);
+  EXPECT_EQ(n.unhealthy_gpus, 1);
+  EXPECT_EQ(n.replicas, 0);
+  EXPECT_EQ(n.mig_gpus, 0);
+  EXPECT_EQ(n.cpu_milli, 191'500);
+  EXPECT_EQ(n.memory_bytes, std::int64_t{2'113'299'600} * 1024);
+  EXPECT_EQ(n.pod_slots, 110);
+  ASSERT_EQ(n.extended.size(), 1U);
+  EXPECT_EQ(n.extended[0], (ResourceCount{"rdma/ib", 8}));
+  ASSERT_EQ(n.taints.size(), 1U);
+  EXPECT_EQ(n.taints[0], (Taint{"nvidia.com/gpu", "present", "NoSchedule"}));
+  EXPECT_EQ(n.labels.size(), 8U);
+  EXPECT_TRUE(n.ready);
+  EXPECT_FALSE(n.unschedulable);
+  EXPECT_EQ(n.rack, "");
+  EXPECT_EQ(one(file("hgx.json"), {"topology.example.com/rack"}).rack, "r7");
+}
+
+TEST(KubeNode, CliqueIsTheWholeLabel) {
+  const NodeSpec n = fleet()["gb200-r1-n1"];
+  EXPECT_EQ(n.clique, "7b968a6d-c8aa-45e1-9e07-e1e51be99c31.1");
+  EXPECT_EQ(n.gpus, 4);
+  EXPECT_EQ(n.product, "NVIDIA-GB200");
+}
+
+TEST(KubeNode, MixedMigKeepsWholeGpusApart) {
+  const NodeSpec n = fleet()["mig-mixed"];
+  EXPECT_EQ(n.gpus, 8);
+  EXPECT_EQ(n.mig_gpus, 4);
+  EXPECT_EQ(n.unhealthy_gpus, 0);
+  EXPECT_EQ(n.mig, (std::vector<MigSlices>{{"1g.10gb", 14}, {"3g.40gb", 4}}));
+  EXPECT_EQ(n.memory_bytes, std::int64_t{1} << 40);
+}
+
+TEST(KubeNode, SingleMigCountsSlicesAsGpus) {
+  const NodeSpec n = fleet()["mig-single"];
+  EXPECT_EQ(n.product, kH100);
+  EXPECT_EQ(n.gpus, 8);
+  EXPECT_EQ(n.mig_gpus, 8);
+  EXPECT_EQ(n.mig, (std::vector<MigSlices>{{"1g.10gb", 56}}));
+}
+
+TEST(KubeNode, TimeSlicingUnderBothNames) {
+  auto nodes = fleet();
+  EXPECT_EQ(nodes["sliced"].product, "Tesla-T4");
+  EXPECT_EQ(nodes["sliced"].gpus, 4);
+  EXPECT_EQ(nodes["sliced"].replicas, 5);
+  EXPECT_EQ(nodes["sliced"].unhealthy_gpus, 1);
+  EXPECT_EQ(nodes["sliced-renamed"].gpus, 2);
+  EXPECT_EQ(nodes["sliced-renamed"].replicas, 4);
+  EXPECT_EQ(nodes["sliced-renamed"].unhealthy_gpus, 0);
+}
+
+TEST(KubeNode, ConditionsAndPlainNodes) {
+  auto nodes = fleet();
+  EXPECT_TRUE(nodes["cordoned"].unschedulable);
+  EXPECT_TRUE(nodes["cordoned"].ready);
+  EXPECT_FALSE(nodes["lost"].ready);
+  EXPECT_EQ(nodes["lost"].not_ready_since_ms, 1'772'366'400'000);
+  EXPECT_EQ(nodes["lost"].gpus, 8);  // installed although the plugin no longer says so
+  EXPECT_EQ(nodes["lost"].unhealthy_gpus, 8);
+  EXPECT_EQ(nodes["cpu-1"].gpus, 0);
+  EXPECT_EQ(nodes["cpu-1"].product, "");
+  EXPECT_EQ(nodes["cpu-1"].cpu_milli, 15'890);
+}
+
+TEST(KubeNode, JsonLinesAndListsMayFollowEachOther) {
+  const std::string a = R"({"kind":"Node","metadata":{"name":"a"}})";
+  const auto nodes =
+      read_kube_nodes(a + "\n" + R"({"items":[{"metadata":{"name":"b"}}]})" + "\n\n");
+  ASSERT_TRUE(nodes.ok()) << nodes.error().message();
+  ASSERT_EQ(nodes->size(), 2U);
+  EXPECT_EQ((*nodes)[1].name, "b");
+  EXPECT_TRUE((*nodes)[0].ready);
+  EXPECT_TRUE(read_kube_nodes("").ok());
+}
+
+TEST(KubeNode, RefusesWithTheNodeAndTheField) {
+  const auto message = [](const std::string& json) {
+    const auto nodes = read_kube_nodes(json);
+    return nodes.ok() ? "accepted" : nodes.error().message();
+  };
+  const auto node = [](const std::string& allocatable) {
+    return R"({"metadata":{"name":"a"},"status":{"allocatable":{)" + allocatable + "}}}";
+  };
+  EXPECT_NE(message("{\"items\":[").find("want JSON"), std::string::npos);
+  EXPECT_NE(message("[]").find("kubectl get nodes"), std::string::npos);
+  EXPECT_NE(message(R"({"kind":"Pod","metadata":{"name":"a"}})").find("kind"), std::string::npos);
+  EXPECT_NE(message(R"({"metadata":{}})").find("metadata.name"), std::string::npos);
+  EXPECT_NE(message(node(R"("cpu":"many")")).find("node a: cpu: was \"many\""), std::string::npos);
+  EXPECT_NE(message(node(R"("nvidia.com/gpu":"-1")")).find("nvidia.com/gpu"), std::string::npos);
+  EXPECT_NE(message(node(R"("nvidia.com/gpu":"65")")).find("at most 64"), std::string::npos);
+  EXPECT_NE(message(node(R"("nvidia.com/gpu":"9e18")")).find("at most"), std::string::npos);
+  const std::string twice = node("");
+  EXPECT_NE(message(twice + twice).find("once"), std::string::npos);
+  EXPECT_NE(message(std::string(100'000, '[')).find("want JSON"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace subak::cli

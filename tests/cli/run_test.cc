@@ -1,0 +1,100 @@
+// The command line without a server: usage errors, what is not there, help, completion.
+#include "cli/run.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "cli/failure.h"
+
+namespace subak::cli {
+namespace {
+
+struct Ran {
+  int code;
+  std::string out, err;
+};
+
+Ran run(const std::vector<std::string>& arguments) {
+  std::ostringstream out, err;
+  const int code = run_cli(arguments, Screen{out, err});
+  return {code, out.str(), err.str()};
+}
+
+long lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
+
+TEST(Run, UsageErrorsAreTwoLinesAndExitTwo) {
+  const std::vector<std::vector<std::string>> wrong{
+      {},
+      {"nonsense"},
+      {"account"},
+      {"account", "set", "ml"},  // no --reason
+      {"why"},
+      {"status", "--output", "xml"},
+      {"job", "submit", "--account", "ml"},
+      {"job", "submit", "--account", "ml", "--gpus", "many"},
+      {"job", "list", "--state", "lost"},
+      {"account", "set", "ml", "--quota", "gpu=-1", "--reason", "x"},
+      {"cluster", "import"},
+      {"cluster", "mode", "c", "loud", "--reason", "x"},
+      {"usage", "report", "--from", "noon"},
+      {"usage", "report", "--by", "colour"},
+      {"status", "--token-file", "/nonexistent"},
+  };
+  for (const auto& arguments : wrong) {
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.code, kExitUsage) << ran.err;
+    EXPECT_EQ(lines(ran.err), 2) << ran.err;
+    EXPECT_EQ(ran.out, "");
+  }
+}
+
+TEST(Run, NobodyThereExitsThree) {
+  // Port 1 on loopback: refused at once.
+  const Ran ran = run({"--server", "127.0.0.1:1", "status"});
+  EXPECT_EQ(ran.code, kExitUnreachable);
+  EXPECT_EQ(lines(ran.err), 2) << ran.err;
+  EXPECT_NE(ran.err.find("127.0.0.1:1"), std::string::npos);
+}
+
+TEST(Run, MissingFileExitsFour) {
+  EXPECT_EQ(run({"cluster", "import", "-f", "/nonexistent.json"}).code, kExitNotFound);
+}
+
+TEST(Run, WhatThisVersionLacksExitsOne) {
+  for (const char* command : {"budget", "plan", "whatif", "quote", "lease", "preflight", "install",
+                              "migrate", "uninstall", "admin"}) {
+    const Ran ran = run({command, "list", "--print"});
+    EXPECT_EQ(ran.code, kExitRefused) << command;
+    EXPECT_NE(ran.err.find("not in this version"), std::string::npos) << ran.err;
+  }
+  EXPECT_EQ(run({"account", "set", "ml", "--budget", "1h", "--reason", "x"}).code, kExitRefused);
+  EXPECT_EQ(run({"account", "set", "ml", "--cells", "rack=1", "--reason", "x"}).code, kExitRefused);
+}
+
+TEST(Run, HelpOfEveryCommand) {
+  const Ran ran = run({"--help"});
+  EXPECT_EQ(ran.code, kExitDone);
+  EXPECT_NE(ran.out.find("cluster"), std::string::npos);
+  EXPECT_NE(run({"job", "submit", "--help"}).out.find("--topology"), std::string::npos);
+  EXPECT_EQ(run({"version"}).out.rfind("subak ", 0), 0U);
+}
+
+TEST(Run, ArgumentsMayBeNamedLikeCommands) {
+  // "queue" is an account here: the call goes out and finds nobody.
+  EXPECT_EQ(run({"--server", "127.0.0.1:1", "share", "queue"}).code, kExitUnreachable);
+}
+
+TEST(Run, CompletionKnowsCommandsAndOptions) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const Ran ran = run({"completion", shell});
+    EXPECT_EQ(ran.code, kExitDone);
+    for (const char* word : {"account", "undrain", "gpus-per-pod", "table wide json yaml csv"}) {
+      EXPECT_NE(ran.out.find(word), std::string::npos) << shell << ' ' << word;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace subak::cli

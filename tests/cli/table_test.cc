@@ -1,0 +1,67 @@
+#include "cli/table.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace subak::cli {
+namespace {
+
+std::string printed(const Table& table, bool wide = false) {
+  std::ostringstream out;
+  table.print(out, wide);
+  return out.str();
+}
+
+TEST(Table, AlignsAndHidesWideColumns) {
+  Table table({{"NAME"}, {"GPUS", Align::kRight}, {"NOTE", Align::kLeft, Room::kWide}});
+  table.row({"a", "16", "x"});
+  table.row({"long", "4", ""});
+  EXPECT_EQ(printed(table), "NAME  GPUS\na       16\nlong     4\n");
+  EXPECT_EQ(printed(table, true), "NAME  GPUS  NOTE\na       16  x\nlong     4\n");
+}
+
+TEST(Table, HeadersOfTwoLinesAreOneInWide) {
+  Table table({{"A"}, {"Raw\nShares", Align::kRight}});
+  table.row({"x", "1"});
+  EXPECT_EQ(printed(table), "      Raw\nA  Shares\nx       1\n");
+  EXPECT_EQ(printed(table, true), "A  RawShares\nx          1\n");
+}
+
+TEST(Table, NeverWiderThanAHundredColumns) {
+  Table table({{"A", Align::kLeft, Room::kElastic},
+               {"N", Align::kRight},
+               {"B", Align::kLeft, Room::kElastic}});
+  table.row({std::string(90, 'a'), "123456", std::string(40, 'b')});
+  std::istringstream lines(printed(table));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), kTableColumns);
+  EXPECT_NE(printed(table).find("123456"), std::string::npos);
+  EXPECT_NE(printed(table).find("…"), std::string::npos);
+  EXPECT_NE(printed(table, true).find(std::string(90, 'a')), std::string::npos);
+}
+
+TEST(Table, CutsBetweenCharacters) {
+  EXPECT_EQ(cut_to("abcdef", 6), "abcdef");
+  EXPECT_EQ(cut_to("abcdef", 4), "abc…");
+  EXPECT_EQ(cut_to("äöüß", 4), "äöüß");
+  EXPECT_EQ(cut_to("äöüßx", 4), "äöü…");
+  EXPECT_EQ(cut_to("abc", 1), "…");
+  EXPECT_EQ(cut_to("abc", 0), "");
+}
+
+TEST(Table, NoCellMovesTheCursor) {
+  Table table({{"A"}});
+  table.row({"\x1b[31mred\nnext\xc2\x9b"});
+  EXPECT_EQ(printed(table), "A\n?[31mred?next?\n");
+}
+
+TEST(Table, CsvHasAllColumnsAndQuotes) {
+  Table table({{"A"}, {"Raw\nShares"}, {"W", Align::kLeft, Room::kWide}});
+  table.row({"x,y", "say \"hi\"", "w"});
+  std::ostringstream out;
+  table.print_csv(out);
+  EXPECT_EQ(out.str(), "A,RawShares,W\n\"x,y\",\"say \"\"hi\"\"\",w\n");
+}
+
+}  // namespace
+}  // namespace subak::cli
