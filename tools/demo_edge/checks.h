@@ -54,6 +54,7 @@ Books check_books(const Story& story, Door& door, Checks& out);
 struct ShareLine {
   std::size_t team = 0;
   double entitled = 0, received = 0;  // parts of what all received while all had work waiting
+  double window_s = 0;                // how long that was
   double gpu_hours = 0;               // in all
   int jobs = 0;
 };

@@ -8,7 +8,8 @@
 namespace subak::demo {
 namespace {
 
-constexpr int kJobsOfShare = 280;  // jobs of a team that owned everything
+// Jobs by team: about what each is entitled to, so that all have work waiting for most of the time.
+constexpr int kJobs[] = {160, 70, 44};
 constexpr int kPodPauseMs = 350;
 constexpr std::int64_t kMilliCoresPerGpu = 8000;
 
@@ -39,8 +40,7 @@ JobPlan mig_plan(std::size_t team, const std::string& name, const char* profile,
 void add_team_jobs(std::size_t t, std::vector<JobPlan>& out) {
   std::mt19937_64 random(7 + t);
   const Team& team = teams()[t];
-  const int count = static_cast<int>(kJobsOfShare * team.norm);
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < kJobs[t]; ++i) {
     const Size size = draw(random);
     out.push_back(job_plan(t, team.ns + "-train-" + std::to_string(i), size.pods, size.gpus));
   }
@@ -116,6 +116,7 @@ void submit(Door& door, JobPlan& plan) {
         return stub.CreateJob(context, plan.request, &answer);
       });
   plan.id = answer.job_id();
+  plan.answered_ms = wall_ms();
   plan.told_again += answer.repeated_request();
   if (!status.ok()) plan.error = status.error_message();
 }
@@ -165,7 +166,7 @@ void Load::submit_jobs(std::size_t team) {
     if (plan.team == team) own.push_back(&plan);
   }
   for (std::size_t i = 0; i < own.size(); ++i) {
-    if (i == own.size() / 2) wait_for_hurry();
+    if (i == own.size() * 3 / 5) wait_for_hurry();
     submit(door_, *own[i]);
     if (!own[i]->error.empty()) complain("CreateJob: " + own[i]->error);
     ++submitted_;
@@ -175,7 +176,7 @@ void Load::submit_jobs(std::size_t team) {
 void Load::create_pods(std::size_t team) {
   WebhookClient client(door_, ca_file_);
   for (int i = 0; i < pods_each_; ++i) {
-    if (i == pods_each_ * 2 / 3) wait_for_hurry();
+    if (i == pods_each_ / 2) wait_for_hurry();
     const PodWish wish = wish_of(team, i);
     const nlohmann::json pod = pod_of(wish);
     const std::string uid = "review-" + wish.name;

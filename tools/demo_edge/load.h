@@ -21,9 +21,10 @@ struct JobPlan {
   std::string id;      // the answer
   std::string error;   // a refusal
   int told_again = 0;  // the service knew the request id
+  std::int64_t answered_ms = 0;
 };
 
-// The teams' jobs, the same in every run. The first half is for the beginning.
+// The teams' jobs, the same in every run.
 std::vector<JobPlan> demo_jobs();
 // One job of `pods` x `gpus` GPUs. `name` is also its request id.
 JobPlan job_plan(std::size_t team, const std::string& name, int pods, int gpus);

@@ -17,9 +17,9 @@ namespace subak::demo {
 namespace {
 
 constexpr std::int64_t kListMs = 30'000;
-constexpr std::int64_t kHalfMs = 18'000;
+constexpr std::int64_t kHalfMs = 11'000;
 constexpr std::int64_t kDeadlineMs = 105'000;
-constexpr int kPodsEach = 36;
+constexpr int kPodsEach = 40;
 constexpr std::size_t kVision = 0, kSpeech = 1;
 
 void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
@@ -161,8 +161,8 @@ void Demo::explain_queue() {
     return stub.ListQueue(context, request, &queue);
   });
   for (const v1::QueueRow& row : queue.rows()) {
-    tell("  next %lld. %-10s %-22s %-12s %.40s", static_cast<long long>(row.position()),
-         row.job().spec().account().c_str(), row.job().spec().name().c_str(), row.shape().c_str(),
+    const std::string job = row.job().spec().name() + " (" + row.shape() + ")";
+    tell("  next %lld. %s: %.50s", static_cast<long long>(row.position()), job.c_str(),
          row.waits_for().detail().c_str());
   }
 }
@@ -170,9 +170,9 @@ void Demo::explain_queue() {
 bool Demo::kill_and_restart() {
   tell("now everybody hurries, and the service gets kill -9 in the middle of it (pid %d)",
        static_cast<int>(service_.pid()));
-  const int submitted = load_->submitted();
+  const int calls = load_->submitted() + load_->created();
   load_->hurry();
-  for (int i = 0; i < 1000 && load_->submitted() < submitted + 15; ++i) sleep_ms(2);
+  for (int i = 0; i < 1000 && load_->submitted() + load_->created() < calls + 12; ++i) sleep_ms(1);
   const std::int64_t killed = wall_ms();
   service_.kill_hard();
   door_.close();
