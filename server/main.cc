@@ -3,6 +3,7 @@
 // long.
 
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -54,6 +55,7 @@ int refuse(const std::string& why) {
 }
 
 int serve(const subak::Config& config) {
+  umask(0077);  // the store and the keys are nobody else's
   const sigset_t signals = block_signals();
   subak::Service service(config, end_now);
   if (const auto error = service.start()) return refuse(error->message());

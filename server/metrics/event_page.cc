@@ -26,7 +26,7 @@ void write_decisions(Exposition& out, const Events& events) {
 
 void write_events(Exposition& out, const Events& events) {
   write_decisions(out, events);
-  out.histogram("job_wait_seconds", "From submission to the start of the whole gang.");
+  out.histogram("job_wait_seconds", "From submission until the whole gang had its place.");
   for (std::size_t i = 0; i < kClasses.size(); ++i) {
     out.sample({{"class", kClasses[i]}}, events.wait_ms[i].snapshot());
   }

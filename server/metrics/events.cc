@@ -20,36 +20,33 @@ Histogram Events::wait_histogram() {
                    1000);
 }
 
-JobsToLookUp Events::durable(const Released& batch) {
-  JobsToLookUp jobs;
-  if (!batch.facts || batch.facts->empty()) return jobs;
+Reservations Events::durable(const Released& batch) {
+  Reservations found;
+  if (!batch.facts || batch.facts->empty()) return found;
   commit_us.observe(batch.commit_us);
   batch_facts.observe(static_cast<std::int64_t>(batch.facts->size()));
   for (const Fact& fact : *batch.facts) {
     if (const auto* reserved = std::get_if<fact::JobReserved>(&fact.body)) {
-      jobs.reserved.push_back(reserved->id);
-    } else if (const auto* moved = std::get_if<fact::JobMoved>(&fact.body)) {
-      if (moved->to == JobState::kRunning) jobs.started.push_back(moved->id);
+      found.push_back({reserved->id, fact.time_ms});
     } else if (const auto* released = std::get_if<fact::HoldReleased>(&fact.body)) {
       if (released->reason == "expired") {
         reservations_expired.fetch_add(1, std::memory_order_relaxed);
       }
     }
   }
-  return jobs;
+  return found;
 }
 
-void Events::look_up(const JobsToLookUp& jobs, const Engine* engine) {
-  const auto find = [engine](JobId id) {
-    return engine ? engine->job(id, false) : std::optional<JobRow>();
-  };
-  for (const JobId id : jobs.reserved) {
-    const std::optional<JobRow> row = find(id);
-    placements.add(row ? enum_name(row->request.topology) : "unknown");
-  }
-  for (const JobId id : jobs.started) {
-    const std::optional<JobRow> row = find(id);
-    if (!row || row->started_ms < row->submit_ms) continue;
+void Events::look_up(const Reservations& reservations, const Engine* engine) {
+  for (const Reservation& reservation : reservations) {
+    const std::optional<JobRow> row =
+        engine ? engine->job(reservation.job, false) : std::optional<JobRow>();
+    if (!row) {
+      placements.add("unknown");
+      continue;
+    }
+    if (row->started_ms != reservation.at_ms) continue;  // a hold that was only extended
+    placements.add(enum_name(row->request.topology));
     wait_ms[class_of(row->priority)].observe(row->started_ms - row->submit_ms);
   }
 }

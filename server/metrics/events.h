@@ -37,20 +37,20 @@ class CounterTable {
 inline constexpr std::array<std::string_view, 3> kClasses{"low", "normal", "high"};
 std::size_t class_of(std::int32_t priority);
 
-// Jobs of one durable batch whose topology, class and wait are to be looked up in the follower.
-struct JobsToLookUp {
-  std::vector<JobId> reserved;
-  std::vector<JobId> started;
-  bool empty() const { return reserved.empty() && started.empty(); }
+// Reservations of one durable batch: what was asked for is to be looked up in the follower.
+struct Reservation {
+  JobId job;
+  TimeMs at_ms = 0;
 };
+using Reservations = std::vector<Reservation>;
 
 struct Events {
   // --- reported by the runtime -------------------------------------------------------------------
   // On the loop's thread. What it returns goes to look_up() on a thread that may read an engine
   // which has seen the batch.
-  JobsToLookUp durable(const Released& batch);
+  Reservations durable(const Released& batch);
   // No engine: nobody could be asked; the placements still count.
-  void look_up(const JobsToLookUp& jobs, const Engine* engine);
+  void look_up(const Reservations& reservations, const Engine* engine);
   void input(const Input& input);
   void pass(std::int64_t us) { pass_us.observe(us); }
   // --- reported by the webhook -------------------------------------------------------------------

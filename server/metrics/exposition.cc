@@ -10,7 +10,12 @@ namespace {
 std::string_view spell(double value, std::array<char, 32>& buffer) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  const double size = std::fabs(value);
+  const bool usual = size == 0 || (size >= 1e-6 && size < 1e15);  // as people write bounds
+  const auto end = usual ? std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                         std::chars_format::fixed)
+                               .ptr
+                         : std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
   return {buffer.data(), static_cast<std::size_t>(end - buffer.data())};
 }
 

@@ -45,7 +45,8 @@ void write_slices(Exposition& out, const Engine& engine, const std::vector<Clust
 
 void write_fleet(Exposition& out, const Engine& engine, TimeMs now) {
   std::vector<ClusterId> clusters;
-  for (const ClusterView& cluster : *engine.view()->clusters) clusters.push_back(cluster.id);
+  const std::shared_ptr<const View> view = engine.view();
+  for (const ClusterView& cluster : *view->clusters) clusters.push_back(cluster.id);
   write_domains(out, engine, clusters);
   write_slices(out, engine, clusters);
   out.gauge("bill_residual_gpu_seconds",

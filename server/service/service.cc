@@ -161,9 +161,9 @@ std::optional<Error> Service::Impl::start_webhook() {
 
 void Service::Impl::released(const Released& batch) {
   follower->durable(batch);
-  metrics::JobsToLookUp jobs = events.durable(batch);
-  if (!jobs.empty()) {
-    const auto shared = std::make_shared<const metrics::JobsToLookUp>(std::move(jobs));
+  metrics::Reservations found = events.durable(batch);
+  if (!found.empty()) {
+    const auto shared = std::make_shared<const metrics::Reservations>(std::move(found));
     const bool queued =
         follower->read([this, shared](const Engine& engine) { events.look_up(*shared, &engine); });
     if (!queued) events.look_up(*shared, nullptr);

@@ -48,7 +48,8 @@ TEST_F(ConfigureTest, WhatIsNotNamedIsLeftAlone) {
 
 TEST_F(ConfigureTest, ADifferenceIsAnEdit) {
   set_mode("east", Mode::kWarn);
-  config_.clusters = {{"east", Mode::kEnforce, {{"a", Mode::kObserve}}}, {"west", std::nullopt, {}}};
+  config_.clusters = {{"east", Mode::kEnforce, {{"a", Mode::kObserve}}},
+                      {"west", std::nullopt, {}}};
   const auto found = edits();
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(std::get<in::SetCluster>(found[0]).mode, Mode::kEnforce);

@@ -63,7 +63,7 @@ class PageTest : public ::testing::Test {
     account.reason = "test";
     account.spec.path = "ml";
     account.spec.shares = 3;
-    account.spec.limit = {{"gpu", 12'000}};
+    account.spec.limit = {{"gpu", 24'000}};
     apply(account);
     first_ = submit(1, Topology::kNode);
     submit(2, Topology::kAny);
@@ -123,7 +123,7 @@ TEST_F(PageTest, StateAndAccounts) {
         "subak_account_shares{account=\"ml\"} 3\n", "subak_jobs_pending{account=\"ml\"} 1\n",
         "subak_account_running_milligpu{account=\"ml\"} 8000\n",
         "subak_account_queued_milligpu{account=\"ml\"} 16000\n",
-        "subak_account_limit_milligpu{account=\"ml\",product=\"gpu\"} 12000\n",
+        "subak_account_limit_milligpu{account=\"ml\",product=\"gpu\"} 24000\n",
         "subak_domains{cluster=\"east\",kind=\"node\",state=\"full\"} 1\n",
         "subak_bill_residual_gpu_seconds 0\n", "subak_ledger_drift_gpu_seconds 0\n",
         "subak_build_info{version=\"1.2.3\"} 1\n"}) {
@@ -141,11 +141,12 @@ TEST_F(PageTest, EventsComeFromFacts) {
   Released batch;
   batch.facts = std::make_shared<const std::vector<Fact>>(facts_);
   batch.commit_us = 1500;
-  const JobsToLookUp jobs = events_.durable(batch);
-  ASSERT_EQ(jobs.reserved.size(), 1u);
-  ASSERT_EQ(jobs.started.size(), 1u);
-  events_.look_up(jobs, &engine_);
-  events_.look_up({{first_}, {}}, nullptr);
+  const Reservations found = events_.durable(batch);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].job, first_);
+  events_.look_up(found, &engine_);
+  events_.look_up({{first_, found[0].at_ms + 1}}, &engine_);  // extended: not a second placement
+  events_.look_up(found, nullptr);
   Input list;
   list.body = in::ListBegin{"east"};
   events_.input(list);
@@ -159,15 +160,16 @@ TEST_F(PageTest, EventsComeFromFacts) {
         "subak_store_commit_seconds_bucket{le=\"0.001\"} 0\n",
         "subak_store_commit_seconds_bucket{le=\"0.002\"} 1\n",
         "subak_admissions_total{decision=\"denied\",reason=\"over_limit\"} 1\n",
-        "subak_admission_seconds_sum 3e-05\n", "subak_reservations_expired_total 0\n"}) {
+        "subak_admission_seconds_sum 0.00003\n", "subak_reservations_expired_total 0\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }
 
 TEST_F(PageTest, ExpiredHoldsAreCounted) {
   Released batch;
-  batch.facts = std::make_shared<const std::vector<Fact>>(std::vector<Fact>{
-      {1, 0, fact::HoldReleased{first_, 1, "expired"}}, {2, 0, fact::HoldReleased{first_, 1, "cancelled"}}});
+  batch.facts = std::make_shared<const std::vector<Fact>>(
+      std::vector<Fact>{{1, 0, fact::HoldReleased{first_, 1, "expired"}},
+                        {2, 0, fact::HoldReleased{first_, 1, "cancelled"}}});
   EXPECT_TRUE(events_.durable(batch).empty());
   EXPECT_THAT(page(false), HasSubstr("subak_reservations_expired_total 1\n"));
 }
