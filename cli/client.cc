@@ -27,7 +27,8 @@ constexpr int kMaxAnswerBytes = 256 << 20;
 std::string read_file(const std::string& path, const char* flag) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) {
+  text << in.rdbuf();
+  if (!in) {
     throw usage_failure(std::string(flag) + ": cannot read \"" + path + "\"",
                         "name a file that you may read");
   }
@@ -78,11 +79,13 @@ void check_types(std::string_view method, const google::protobuf::Message& reque
 
 }  // namespace
 
+// A name such as "127.example.com" is no address: a token must not go there in plain text.
 bool is_loopback(std::string_view server) {
-  for (const std::string_view host : {"127.", "localhost:", "[::1]:", "unix:"}) {
-    if (server.substr(0, host.size()) == host) return true;
-  }
-  return server == "localhost";
+  const std::size_t colon = server.rfind(':');
+  const std::string_view host = server.substr(0, colon);
+  if (host == "localhost" || host == "[::1]") return true;
+  return host.starts_with("127.") &&
+         host.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
 struct Client::Impl {

@@ -18,7 +18,7 @@ struct ServerOptions {
   std::string tls_ca;      // PEM; empty: none, or the system's beyond loopback
 };
 
-// "127.0.0.1:9444", "localhost:1", "[::1]:9444".
+// "127.0.0.1:9444", "localhost:1", "[::1]:9444": plain text is good enough.
 bool is_loopback(std::string_view server);
 
 class Client {

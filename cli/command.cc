@@ -56,6 +56,10 @@ std::string command_line_of(const CLI::App& app, const CLI::App& root) {
   return command_line_of(*app.get_parent(), root) + " " + app.get_name();
 }
 
+std::string help_of(const CLI::App& app, const CLI::App& root) {
+  return &app == &root ? app.help() : app.help(command_line_of(*app.get_parent(), root));
+}
+
 std::string first_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -160,7 +164,7 @@ Parsed Parser::parse(const std::vector<std::string>& arguments) {
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
-    return {nullptr, chosen(app)->help(command_line_of(*chosen(app), app))};
+    return {nullptr, help_of(*chosen(app), app)};
   } catch (const CLI::ParseError& e) {
     throw usage_failure(first_line(e.what()),
                         command_line_of(*chosen(app), app) + " --help lists what it takes");

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/words.h"
 #include "subak/v1/job_service.pb.h"
 
@@ -10,6 +11,7 @@ namespace {
 
 struct QueueCommand {
   std::string account;
+  bool would = false;
   ListOptions list;
   WatchOptions watch;
 };
@@ -63,6 +65,10 @@ Table queue_table(const v1::ListQueueResponse& answer) {
 }
 
 void show_queue(Session& s, const QueueCommand& o) {
+  if (o.would) {
+    throw Failure{kExitRefused, "--would: not in this version",
+                  "leave it away: the queue as it is"};
+  }
   v1::ListQueueRequest request;
   request.set_account(o.account);
   const auto answer = all_pages<v1::ListQueueResponse>(
@@ -81,6 +87,7 @@ void add_queue(Command root) {
   Command c =
       root.add("queue", "the whole order: position, account, shape, wait, what it waits for");
   c.option("--account", o->account, "only this account and what is below it", "PATH");
+  c.flag("--would", o->would, "not in this version");
   add_limit(c, o->list);
   add_watch(c, o->watch);
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { show_queue(s, *o); }); });

@@ -18,7 +18,7 @@ void add_workload(Command& c, sim::SimOptions& o) {
   c.required_option("--nodes", o.nodes, "fleet: a CSV, or a size such as 80x8", "N.csv");
   c.option("--from-day", o.from_day, "first day of the window", "A");
   c.option("--to-day", o.to_day, "end of the window", "B");
-  c.option("--half-life", o.half_life, "of usage", "7d");
+  c.option("--half-life", o.half_life, "of usage", "DURATION");
   c.option("--patience", o.patience, "how long a gang's place is kept together", "DURATION");
   c.option("--weights", o.weights, "team,share", "W.csv");
   c.option("--quota", o.quota, "team,gpus", "Q.csv");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "cli/client.h"
 #include "cli/failure.h"
 
 namespace subak::cli {
@@ -58,6 +59,16 @@ TEST(Run, NobodyThereExitsThree) {
   EXPECT_NE(ran.err.find("127.0.0.1:1"), std::string::npos);
 }
 
+TEST(Client, PlainTextIsForLoopbackAlone) {
+  for (const char* server : {"127.0.0.1:9444", "127.1.2.3:1", "localhost:9444", "[::1]:9444"}) {
+    EXPECT_TRUE(is_loopback(server)) << server;
+  }
+  for (const char* server : {"127.example.com:9444", "localhost.example.com:1", "10.0.0.1:9444",
+                             "[::2]:9444", "gpu.example.com:9444", ""}) {
+    EXPECT_FALSE(is_loopback(server)) << server;
+  }
+}
+
 TEST(Run, MissingFileExitsFour) {
   EXPECT_EQ(run({"cluster", "import", "-f", "/nonexistent.json"}).code, kExitNotFound);
 }
@@ -70,6 +81,7 @@ TEST(Run, WhatThisVersionLacksExitsOne) {
     EXPECT_NE(ran.err.find("not in this version"), std::string::npos) << ran.err;
   }
   EXPECT_EQ(run({"account", "set", "ml", "--budget", "1h", "--reason", "x"}).code, kExitRefused);
+  EXPECT_EQ(run({"queue", "--would"}).code, kExitRefused);
   EXPECT_EQ(run({"account", "set", "ml", "--cells", "rack=1", "--reason", "x"}).code, kExitRefused);
 }
 
@@ -77,7 +89,9 @@ TEST(Run, HelpOfEveryCommand) {
   const Ran ran = run({"--help"});
   EXPECT_EQ(ran.code, kExitDone);
   EXPECT_NE(ran.out.find("cluster"), std::string::npos);
-  EXPECT_NE(run({"job", "submit", "--help"}).out.find("--topology"), std::string::npos);
+  const std::string submit = run({"job", "submit", "--help"}).out;
+  EXPECT_NE(submit.find("Usage: subak job submit "), std::string::npos) << submit;
+  EXPECT_NE(submit.find("--topology"), std::string::npos);
   EXPECT_EQ(run({"version"}).out.rfind("subak ", 0), 0U);
 }
 
