@@ -24,15 +24,13 @@ void put_us(std::int64_t us, google::protobuf::Duration* out) {
 
 void put_process(Shared& shared, v1::Status* out) {
   const RuntimeStats stats = shared.runtime.stats();
-  const FollowerStats follower = shared.follower.stats();
   out->set_version(shared.options.version);
   out->set_fact_version(static_cast<std::int32_t>(kFactVersion));
   out->set_leader(!stats.failed);
   out->set_state(stats.failed ? "failed" : shared.serving ? "serving" : "not serving");
   put(shared.start_ms, out->mutable_start_time());
   out->set_store(shared.store.describe());
-  out->set_durable_sequence(follower.durable_seq);
-  out->set_follower_sequence(follower.seq);
+  out->set_durable_sequence(shared.follower.stats().durable_seq);
   out->set_mailbox_depth(static_cast<std::int64_t>(stats.mailbox));
   put_us(shared.last_pass_us, out->mutable_last_pass());
   put_us(shared.last_commit_us, out->mutable_last_commit());
@@ -41,6 +39,7 @@ void put_process(Shared& shared, v1::Status* out) {
 }
 
 void put_state(const Engine& engine, TimeMs now, v1::Status* out) {
+  out->set_follower_sequence(engine.seq());
   const std::shared_ptr<const View> view = engine.view();
   for (const ClusterView& cluster : *view->clusters) put(cluster, out->add_clusters());
   out->set_jobs_queued(static_cast<std::int64_t>(view->jobs_queued));
