@@ -71,6 +71,10 @@ Failure refusal(const grpc::Status& status, const std::string& server) {
                   advice(status.error_code(), server)};
   if (failure.exit_code == kExitUnreachable) {
     failure.what = "cannot reach " + server + ": " + failure.what;
+    for (const char* sign : {"Ssl handshake", "Socket closed"}) {
+      if (failure.what.find(sign) == std::string::npos) continue;
+      failure.todo = "does it speak TLS with another CA? --tls-ca FILE or SUBAK_TLS_CA names it";
+    }
     return failure;
   }
   google::rpc::Status details;
