@@ -67,7 +67,8 @@ Result<WorkloadOptions> window_options(const SimOptions& options) {
     }
   }
   if (!(options.load >= 0.001 && options.load <= 1000)) {
-    return Error{ErrorCode::kInvalid, "load", fixed(options.load, 6), "a factor from 0.001 to 1000"};
+    return Error{ErrorCode::kInvalid, "load", fixed(options.load, 6),
+                 "a factor from 0.001 to 1000"};
   }
   const auto teams = random_teams(options.teams);
   if (!teams.ok()) return teams.error();
@@ -111,8 +112,8 @@ class ProgressBar {
     if (percent == shown_) return;
     shown_ = percent;
     const auto filled = static_cast<std::size_t>(percent) * 40 / 100;
-    err_ << '\r' << name_ << " [" << std::string(filled, '#') << std::string(40 - filled, '.') << "] "
-         << percent << " %" << std::flush;
+    err_ << '\r' << name_ << " [" << std::string(filled, '#') << std::string(40 - filled, '.')
+         << "] " << percent << " %" << std::flush;
   }
   void clear() { err_ << '\r' << std::string(name_.size() + 52, ' ') << '\r' << std::flush; }
 

@@ -1,6 +1,6 @@
-// The offline commands, `subak sim run|compare|share|toy`, without a command-line library: plain options
-// in, text to streams, an exit code out (0 done, 1 refused, 2 usage, 4 file not found). Errors are two
-// lines on `err`: what is wrong, what to do. Threads: none.
+// The offline commands, `subak sim run|compare|share|toy`, without a command-line library: plain
+// options in, text to streams, an exit code out (0 done, 1 refused, 2 usage, 4 file not found).
+// Errors are two lines on `err`: what is wrong, what to do. Threads: none.
 #pragma once
 
 #include <cstdint>
@@ -13,36 +13,37 @@ namespace subak::sim {
 
 // Values as written on the command line; empty means not given.
 struct SimOptions {
-  std::string trace;                                 // --trace T.csv[.gz]
-  std::string nodes;                                 // --nodes N.csv or 80x8
+  std::string trace;                                  // --trace T.csv[.gz]
+  std::string nodes;                                  // --nodes N.csv or 80x8
   std::vector<std::string> policies{"target-share"};  // --policy P, --policies a,b,c
-  std::optional<double> from_day, to_day;            // --from-day A --to-day B
-  std::string half_life = "7d";                      // --half-life
-  std::string patience;                              // --patience: Policy::patience_ms
-  std::string weights, quota;                        // --weights W.csv, --quota Q.csv
-  double load = 1;                                   // --load X
-  std::string teams;                                 // --teams random:N
-  bool limits = false;                               // --limits
-  std::uint64_t seed = 1;                            // --seed S
-  std::string charge_end = "yes";                    // --charge-end yes|no, usage-tick only
-  std::string output = "table";                      // --output table|json
-  std::string plot;                                  // --plot DIR, made if missing
-  bool progress = false;                             // show a progress bar on `err`
+  std::optional<double> from_day, to_day;             // --from-day A --to-day B
+  std::string half_life = "7d";                       // --half-life
+  std::string patience;                               // --patience: Policy::patience_ms
+  std::string weights, quota;                         // --weights W.csv, --quota Q.csv
+  double load = 1;                                    // --load X
+  std::string teams;                                  // --teams random:N
+  bool limits = false;                                // --limits
+  std::uint64_t seed = 1;                             // --seed S
+  std::string charge_end = "yes";                     // --charge-end yes|no, usage-tick only
+  std::string output = "table";                       // --output table|json
+  std::string plot;                                   // --plot DIR, made if missing
+  bool progress = false;                              // show a progress bar on `err`
 };
 
 struct ShareOptions {
   std::string case_path;
-  std::string policy = "fair-tree";                  // --policy fair-tree|classic
+  std::string policy = "fair-tree";  // --policy fair-tree|classic
   std::string output = "table";
 };
 
 struct ToyCommandOptions {
-  double days = 25;                                  // --days measured
-  double warm_up_days = 7;                           // --warm-up-days
+  double days = 25;         // --days measured
+  double warm_up_days = 7;  // --warm-up-days
   std::uint64_t seed = 1;
 };
 
-// One policy and several share all but the form of the output; `compare` prints one column per policy.
+// One policy and several share all but the form of the output; `compare` prints one column per
+// policy.
 int sim_run(const SimOptions& options, std::ostream& out, std::ostream& err);
 int sim_compare(const SimOptions& options, std::ostream& out, std::ostream& err);
 int sim_share(const ShareOptions& options, std::ostream& out, std::ostream& err);

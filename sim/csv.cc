@@ -73,8 +73,8 @@ Result<bool> CsvReader::read_line() {
     if (text_.size() > limits::kMaxTraceLineBytes) {
       ++line_;
       text_.clear();
-      return error(std::nullopt, "lines of at most " +
-                                     std::to_string(limits::kMaxTraceLineBytes) + " bytes");
+      return error(std::nullopt,
+                   "lines of at most " + std::to_string(limits::kMaxTraceLineBytes) + " bytes");
     }
     if (!text_.empty() && text_.back() == '\n') break;
   }
@@ -140,8 +140,8 @@ Result<std::int64_t> CsvReader::integer(std::size_t column, std::int64_t least,
   std::int64_t value = 0;
   const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), value);
   if (ec != std::errc() || end != s.data() + s.size() || value < least || value > most) {
-    return error(column, "a whole number from " + std::to_string(least) + " to " +
-                             std::to_string(most));
+    return error(column,
+                 "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
   }
   return value;
 }

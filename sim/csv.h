@@ -1,6 +1,6 @@
-// CSV files from outside, plain or gzip: a header line that names the columns, then one row per line.
-// Quoted fields are understood; a quoted field does not span lines. Every mistake is an Error whose
-// field is "file:line: column". Threads: none.
+// CSV files from outside, plain or gzip: a header line that names the columns, then one row per
+// line. Quoted fields are understood; a quoted field does not span lines. Every mistake is an Error
+// whose field is "file:line: column". Threads: none.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,9 @@ class CsvReader {
   // As column(), with an Error that lists what the file has.
   Result<std::size_t> need(std::string_view name) const;
 
-  // Reads the next row (blank lines are skipped). False at the end of the file. Errors: a line that is
-  // too long, quotes that do not close, another number of fields than the header has, a damaged file.
+  // Reads the next row (blank lines are skipped). False at the end of the file. Errors: a line that
+  // is too long, quotes that do not close, another number of fields than the header has, a damaged
+  // file.
   Result<bool> next();
   // A field of the current row; empty for a column that the file lacks.
   std::string_view field(std::optional<std::size_t> column) const;
@@ -46,8 +47,8 @@ class CsvReader {
  private:
   struct File;
   explicit CsvReader(std::string path);
-  Result<bool> read_line();          // into text_
-  std::optional<Error> split();      // text_ into fields_
+  Result<bool> read_line();      // into text_
+  std::optional<Error> split();  // text_ into fields_
   std::string path_;
   std::unique_ptr<File> file_;
   std::string text_;

@@ -1,13 +1,14 @@
 // Replays a workload through a port. The order of what is sent is part of the contract, since two
 // implementations behind a port must make the same facts:
 //
-//   set-up   at A: cluster "sim" in enforce, its nodes, the policy, one account per team below the root
-//   warm     jobs that ran at A, oldest first, each submitted and passed by itself
-//   then     for each distinct time t, the least of the next end, submission and deadline:
+//   set-up   at A: cluster "sim" in enforce, its nodes, the policy, one account per team below the
+//   root warm     jobs that ran at A, oldest first, each submitted and passed by itself then for
+//   each distinct time t, the least of the next end, submission and deadline:
 //              1. a tick, if a deadline has come
 //              2. the ends at t, in the order in which their jobs were submitted, each rank by rank
 //              3. the submissions at t, in the order of the trace
-//              4. a pass; for each open_gate in turn: pod_bound for every rank, pod_running for every rank;
+//              4. a pass; for each open_gate in turn: pod_bound for every rank, pod_running for
+//              every rank;
 //                 again from 4 while there were any
 //   end      when nothing runs and nothing more is submitted.
 //
@@ -44,13 +45,14 @@ class Driver {
   Driver(const Workload& workload, Port& port, Observer& observer);
   // Sends the set-up. Errors: what the port refused.
   std::optional<Error> set_up(const Policy& policy);
-  // Runs to the end. `progress`, if any, is called now and then with the part of jobs that have ended.
+  // Runs to the end. `progress`, if any, is called now and then with the part of jobs that have
+  // ended.
   void run(const std::function<void(double)>& progress = nullptr);
 
   TimeMs now() const { return now_; }
   std::size_t finished() const { return finished_; }
-  std::size_t refused() const { return refused_; }    // by the port, though the fleet could hold them
-  std::size_t stuck() const;                          // still queued when nothing runs any more
+  std::size_t refused() const { return refused_; }  // by the port, though the fleet could hold them
+  std::size_t stuck() const;                        // still queued when nothing runs any more
 
  private:
   enum class State : std::uint8_t { kNew, kQueued, kRunning, kDone };
@@ -60,7 +62,7 @@ class Driver {
   };
   using End = std::pair<TimeMs, std::uint32_t>;
   void submit(std::uint32_t job);
-  void settle();                    // step 4
+  void settle();  // step 4
   void start(const Effect& effect);
   void end(std::uint32_t job);
   void submit_warm();
@@ -70,7 +72,7 @@ class Driver {
   std::vector<Live> live_;
   std::vector<std::uint32_t> by_sequence_;  // job by JobId::sequence()
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  std::uint32_t next_ = 0;                  // the next job to submit
+  std::uint32_t next_ = 0;  // the next job to submit
   TimeMs now_ = 0;
   std::size_t finished_ = 0, refused_ = 0, submitted_ = 0;
 };

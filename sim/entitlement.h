@@ -1,5 +1,6 @@
-// What each account is entitled to of what was received in all: quota first, then max-min by shares, none
-// above its demand. Pure arithmetic in doubles (amounts are GPU-time of one window). Threads: none.
+// What each account is entitled to of what was received in all: quota first, then max-min by
+// shares, none above its demand. Pure arithmetic in doubles (amounts are GPU-time of one window).
+// Threads: none.
 #pragma once
 
 #include <span>

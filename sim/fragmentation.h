@@ -1,8 +1,8 @@
-// FGD's fragmentation F over free GPUs (Weng et al., ATC'23), followed exactly through time: only the
-// nodes that change are counted again. For a node n and a typical pod shape m, what m could not use of
-// n's free GPUs is lost: all of it if n cannot run m, else the GPUs with less free than m needs of each.
-// F_n is the mean over the shapes by popularity; reported is the time mean of sum F_n / sum free.
-// Threads: none.
+// FGD's fragmentation F over free GPUs (Weng et al., ATC'23), followed exactly through time: only
+// the nodes that change are counted again. For a node n and a typical pod shape m, what m could not
+// use of n's free GPUs is lost: all of it if n cannot run m, else the GPUs with less free than m
+// needs of each. F_n is the mean over the shapes by popularity; reported is the time mean of sum
+// F_n / sum free. Threads: none.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,20 @@ namespace subak::sim {
 
 class Fragmentation {
  public:
-  // `requests[i]` was asked for `counts[i]` times; every pod of a gang counts. Integrates over [from, to).
+  // `requests[i]` was asked for `counts[i]` times; every pod of a gang counts. Integrates over
+  // [from, to).
   Fragmentation(const std::vector<NodeSpec>& nodes, const std::vector<GangRequest>& requests,
                 const std::vector<std::uint64_t>& counts, TimeMs from, TimeMs to);
-  // A pod took GPUs of a node (`taken` > 0 per GPU of the mask) or gave them back (< 0). Unknown nodes
-  // are ignored.
+  // A pod took GPUs of a node (`taken` > 0 per GPU of the mask) or gave them back (< 0). Unknown
+  // nodes are ignored.
   void change(const std::string& node, std::uint64_t gpu_mask, MilliGpu taken, TimeMs t);
-  double now() const;        // F / free; 0 when nothing is free
+  double now() const;           // F / free; 0 when nothing is free
   double time_mean(TimeMs to);  // over the time in which anything was free
 
  private:
   struct Shape {
-    std::int64_t gpus = 0;    // whole GPUs; 0: a part of one
-    MilliGpu per_gpu = 0;     // what it needs of each
+    std::int64_t gpus = 0;  // whole GPUs; 0: a part of one
+    MilliGpu per_gpu = 0;   // what it needs of each
     double popularity = 0;
     std::vector<std::string> products;
   };

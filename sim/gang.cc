@@ -11,9 +11,8 @@ namespace {
 std::vector<std::int64_t> eligible_sizes(const TraceJob& job, const std::vector<NodeSpec>& nodes) {
   std::vector<std::int64_t> sizes;
   for (const NodeSpec& node : nodes) {
-    const bool allowed =
-        job.products.empty() ||
-        std::binary_search(job.products.begin(), job.products.end(), node.product);
+    const bool allowed = job.products.empty() ||
+                         std::binary_search(job.products.begin(), job.products.end(), node.product);
     if (allowed && node.gpus > 0) sizes.push_back(node.gpus);
   }
   std::sort(sizes.begin(), sizes.end(), std::greater<>());

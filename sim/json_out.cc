@@ -7,9 +7,7 @@
 
 namespace subak::sim {
 
-void JsonOut::new_line() {
-  out_ << '\n' << std::string(2 * has_items_.size(), ' ');
-}
+void JsonOut::new_line() { out_ << '\n' << std::string(2 * has_items_.size(), ' '); }
 
 void JsonOut::begin_value() {
   if (after_key_) {
@@ -71,9 +69,9 @@ JsonOut& JsonOut::put(double number, int digits) {
   begin_value();
   std::array<char, 40> text{};
   char* const last = text.data() + text.size();
-  const auto end = digits > 0 ? std::to_chars(text.data(), last, number,
-                                              std::chars_format::general, digits)
-                              : std::to_chars(text.data(), last, number);
+  const auto end =
+      digits > 0 ? std::to_chars(text.data(), last, number, std::chars_format::general, digits)
+                 : std::to_chars(text.data(), last, number);
   out_.write(text.data(), end.ptr - text.data());
   return *this;
 }

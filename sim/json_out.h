@@ -13,13 +13,13 @@ namespace subak::sim {
 class JsonOut {
  public:
   explicit JsonOut(std::ostream& out) : out_(out) {}
-  JsonOut& open(char bracket);              // '{' or '['
-  JsonOut& close(char bracket);             // '}' or ']'
+  JsonOut& open(char bracket);   // '{' or '['
+  JsonOut& close(char bracket);  // '}' or ']'
   JsonOut& key(std::string_view name);
   JsonOut& value(std::string_view text);
   JsonOut& value(const char* text) { return value(std::string_view(text)); }
-  JsonOut& value(double number);            // null unless finite
-  JsonOut& exact(double number);            // as value(), all digits
+  JsonOut& value(double number);  // null unless finite
+  JsonOut& exact(double number);  // as value(), all digits
   JsonOut& value(std::int64_t number);
   JsonOut& value(std::size_t number) { return value(static_cast<std::int64_t>(number)); }
   JsonOut& value(std::optional<double> number) { return number ? value(*number) : null(); }

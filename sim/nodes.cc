@@ -2,6 +2,7 @@
 
 #include "core/limits.h"
 #include "sim/csv.h"
+#include "sim/nodes_json.h"
 #include "sim/trace.h"
 
 namespace subak::sim {
@@ -56,10 +57,11 @@ Result<NodeSpec> read_node(const CsvReader& csv, std::size_t name, std::size_t g
 
 Result<std::vector<NodeSpec>> read_nodes(const std::string& path_or_size) {
   if (auto fleet = uniform_fleet(path_or_size)) return std::move(*fleet);
+  if (path_or_size.ends_with(".json")) return read_nodes_json(path_or_size);
   auto csv = CsvReader::open(path_or_size);
   if (!csv.ok()) {
     Error error = csv.error();
-    error.want = "a CSV file with node,gpus,gpu_type, or a size such as 80x8";
+    error.want = "a CSV file with node,gpus,gpu_type, a nodes.json, or a size such as 80x8";
     return error;
   }
   const auto name = (*csv)->need("node");

@@ -161,8 +161,7 @@ std::string load_plot(const Workload& w, const SimResult& r) {
   }
   const double most = std::max(1.0, *std::max_element(queued.begin(), queued.end()));
   const Frame top = day_frame(w, kTop, 170, 100);
-  top.draw(svg, linear_ticks(top.x0, top.x1, 14), linear_ticks(0, 100, 4, " %"), "",
-           "GPUs in use");
+  top.draw(svg, linear_ticks(top.x0, top.x1, 14), linear_ticks(0, 100, 4, " %"), "", "GPUs in use");
   band(svg, top, std::vector<double>(used.size()), used, colour(0));
   const Frame bottom = day_frame(w, kTop + 235, 170, most * 1.05);
   bottom.draw(svg, linear_ticks(bottom.x0, bottom.x1, 14), linear_ticks(0, bottom.y1, 4),
@@ -182,25 +181,22 @@ std::string waits_plot(const std::vector<SimResult>& results) {
   title(svg, "How long jobs waited", "part of all jobs that started within the time below");
   const double least = 1;
   double most = 3600;
-  double never_waited = 1;
   for (const SimResult& r : results) {
     if (r.waits_s.empty()) continue;
     most = std::max(most, r.waits_s.back());
-    const auto first = std::lower_bound(r.waits_s.begin(), r.waits_s.end(), least);
-    never_waited = std::min(never_waited, double(first - r.waits_s.begin()) / double(r.waits_s.size()));
   }
   Frame f;
   f.left = kLeft, f.top = kTop, f.width = kPlotWidth, f.height = kHeight - kTop - 60;
   f.x0 = std::log10(least), f.x1 = std::log10(most * 1.1);
-  f.y0 = std::floor(never_waited * 20) * 5, f.y1 = 100;
+  f.y1 = 100;
   std::vector<Tick> ticks;
   const std::pair<double, const char*> marks[] = {
-      {1, "1 s"},     {10, "10 s"},   {60, "1 min"},    {600, "10 min"},    {3600, "1 h"},
+      {1, "1 s"},     {10, "10 s"},   {60, "1 min"},   {600, "10 min"},  {3600, "1 h"},
       {21600, "6 h"}, {86400, "1 d"}, {259200, "3 d"}, {864000, "10 d"}, {2592000, "30 d"}};
   for (const auto& [at, label] : marks) {
     if (std::log10(at) <= f.x1) ticks.push_back({std::log10(at), label});
   }
-  f.draw(svg, ticks, linear_ticks(f.y0, 100, 8, " %"), "wait", "jobs started");
+  f.draw(svg, ticks, linear_ticks(0, 100, 5, " %"), "wait", "jobs started");
   double y = kTop + 8;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::vector<double>& waits = results[i].waits_s;

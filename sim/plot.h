@@ -1,6 +1,6 @@
-// The pictures of a simulation, as SVG files: per policy share-<policy>.svg (parts of the fleet by team
-// over time, with what they were entitled to) and load-<policy>.svg (utilisation and queue), and
-// waits.svg (how long jobs waited, one curve per policy). Threads: none.
+// The pictures of a simulation, as SVG files: per policy share-<policy>.svg (parts of the fleet by
+// team over time, with what they were entitled to) and load-<policy>.svg (utilisation and queue),
+// and waits.svg (how long jobs waited, one curve per policy). Threads: none.
 #pragma once
 
 #include <optional>

@@ -103,7 +103,8 @@ void add_fairness(Table& table, const std::vector<SimResult>& results) {
 
 void print_teams(const SimResult& r, std::ostream& out) {
   Table table;
-  table.row({"team", "shares", "quota", "jobs", "demand GPU-h", "received", "entitled", "wait mean"});
+  table.row(
+      {"team", "shares", "quota", "jobs", "demand GPU-h", "received", "entitled", "wait mean"});
   for (const TeamResult& t : r.teams) {
     table.row({t.team.substr(0, 24), std::to_string(t.shares), fixed(double(t.quota) / 1000, 0),
                std::to_string(t.jobs), fixed(t.demand_gpu_h, 0), fixed(t.received_gpu_h, 0),
@@ -142,7 +143,8 @@ void print_table(const Workload& workload, const std::vector<SimResult>& results
 
 void print_toy(const std::vector<ToyRow>& rows, std::ostream& out) {
   if (rows.empty()) return;
-  out << "Share error of the worst team in points of the fleet: time mean / max / mean of 1 h means\n\n";
+  out << "Share error of the worst team in points of the fleet: time mean/max/mean of 1 h "
+         "means\n\n";
   Table table;
   std::vector<std::string> head{"teams, mean job"};
   head.insert(head.end(), rows[0].policies.begin(), rows[0].policies.end());
@@ -150,7 +152,7 @@ void print_toy(const std::vector<ToyRow>& rows, std::ostream& out) {
   for (const ToyRow& row : rows) {
     std::vector<std::string> cells{row.what};
     for (const ToyResult& r : row.results) {
-      cells.push_back(fixed(r.mean, 2) + " / " + fixed(r.max, 2) + " / " + fixed(r.hour_mean, 2));
+      cells.push_back(fixed(r.mean, 2) + "/" + fixed(r.max, 2) + "/" + fixed(r.hour_mean, 2));
     }
     table.row(std::move(cells));
   }

@@ -1,5 +1,5 @@
-// Seeded randomness that gives the same numbers on every build: the engine of the standard, mapped by
-// hand (the distributions of the standard library are not specified). Threads: none.
+// Seeded randomness that gives the same numbers on every build: the engine of the standard, mapped
+// by hand (the distributions of the standard library are not specified). Threads: none.
 #pragma once
 
 #include <cmath>

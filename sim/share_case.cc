@@ -53,7 +53,8 @@ std::optional<Error> read_row(const json::value& value, const std::string& where
     row.parent_shares = true;
   } else {
     const double n = number(shares);
-    if (!(n >= 0 && n <= 1e15 && n == std::floor(n))) return bad("shares", "an integer or \"parent\"");
+    if (!(n >= 0 && n <= 1e15 && n == std::floor(n)))
+      return bad("shares", "an integer or \"parent\"");
     row.shares = static_cast<std::int64_t>(n);
   }
   row.raw_usage = number(o->if_contains("raw_usage"));

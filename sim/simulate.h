@@ -17,8 +17,8 @@ struct SimulateOptions {
   bool check_invariants = false;         // of the engine, at the end
 };
 
-// Errors: what the engine refused at set-up. `wall_s` covers the replay from the empty engine to the last
-// end, with the statistics that are kept on the way; reading the trace is not in it.
+// Errors: what the engine refused at set-up. `wall_s` covers the replay from the empty engine to
+// the last end, with the statistics that are kept on the way; reading the trace is not in it.
 Result<SimResult> simulate(const Workload& workload, const Policy& policy,
                            const SimulateOptions& options = {});
 

@@ -157,7 +157,8 @@ SimResult make_result(const Workload& workload, const Timeline& timeline,
   std::sort(r.waits_s.begin(), r.waits_s.end());
   r.wait_s = spread(r.waits_s);
   r.bounded_slowdown = spread(std::move(slowdowns));
-  for (std::size_t c = 0; c < by_size.size(); ++c) r.wait_by_size[c] = spread(std::move(by_size[c]));
+  for (std::size_t c = 0; c < by_size.size(); ++c)
+    r.wait_by_size[c] = spread(std::move(by_size[c]));
   for (std::size_t i = 0; i < r.teams.size(); ++i) {
     if (team_started[i] > 0) {
       r.teams[i].wait_mean_s = team_wait[i] / static_cast<double>(team_started[i]);

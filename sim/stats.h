@@ -1,11 +1,11 @@
 // What a simulation reports, by the definitions of the manual (docs: `subak sim`):
 //   demand = integral of queued + running GPUs of an account; received = integral of running
-//   entitled = quota first, then max-min by shares of what was received in all, none above its demand
-//   jain = mean over windows of Jain's index of received / entitled over accounts with demand
-//   max_deviation = largest |received - entitled| / (capacity x window)
-// Windows are whole hours, days and weeks from A on; a window that does not end by B is left out (if
-// there is no whole one, there is no figure). Waits, sizes and slowdown: jobs submitted in [A, B), of
-// which those still queued at B wait on with nobody new behind them. Threads: none.
+//   entitled = quota first, then max-min by shares of what was received in all, none above its
+//   demand jain = mean over windows of Jain's index of received / entitled over accounts with
+//   demand max_deviation = largest |received - entitled| / (capacity x window)
+// Windows are whole hours, days and weeks from A on; a window that does not end by B is left out
+// (if there is no whole one, there is no figure). Waits, sizes and slowdown: jobs submitted in [A,
+// B), of which those still queued at B wait on with nobody new behind them. Threads: none.
 #pragma once
 
 #include <array>
@@ -38,25 +38,26 @@ struct TeamResult {
   std::int64_t shares = 0;
   MilliGpu quota = 0;
   std::size_t jobs = 0;
-  double demand_gpu_h = 0, received_gpu_h = 0, entitled_gpu_h = 0;  // entitled: over the window as one
+  double demand_gpu_h = 0, received_gpu_h = 0,
+         entitled_gpu_h = 0;  // entitled: over the window as one
   double wait_mean_s = 0;
 };
 
 struct SimResult {
   std::string policy;
   std::size_t jobs = 0, finished = 0, unplaceable = 0;
-  std::size_t warm = 0;          // ran at A; not among `jobs`
+  std::size_t warm = 0;  // ran at A; not among `jobs`
   Spread wait_s;
   std::array<Spread, kSizeClasses.size()> wait_by_size;
-  Spread bounded_slowdown;       // max(1, (wait + run) / max(run, 10 s))
-  double utilisation = 0;        // received / capacity over [A, B)
+  Spread bounded_slowdown;  // max(1, (wait + run) / max(run, 10 s))
+  double utilisation = 0;   // received / capacity over [A, B)
   ByWindow jain, max_deviation;
   double fragmentation = 0;
   double wall_s = 0, sim_speedup = 0;
   std::vector<TeamResult> teams;  // as in the workload
   // For plots: per team and hour, and every wait.
   std::vector<std::vector<double>> received_by_hour, entitled_by_hour, queued_by_hour;  // GPUs
-  std::vector<double> waits_s;    // sorted
+  std::vector<double> waits_s;                                                          // sorted
 };
 
 // What happened to one job; start < 0: it never started.

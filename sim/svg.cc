@@ -36,8 +36,7 @@ void Svg::points(const std::vector<Point>& list) {
   body_ += "\"";
 }
 
-void Svg::path(const std::vector<Point>& list, std::string_view colour, double width,
-               bool dashed) {
+void Svg::path(const std::vector<Point>& list, std::string_view colour, double width, bool dashed) {
   body_ += "<polyline";
   points(list);
   body_ += stroke(colour, width, dashed);
@@ -75,7 +74,8 @@ std::vector<Tick> linear_ticks(double from, double to, int most, std::string_vie
   const int decimals = step >= 1 ? 0 : static_cast<int>(std::ceil(-std::log10(step)));
   std::vector<Tick> ticks;
   for (double at = std::ceil(from / step - 1e-9) * step; at <= to + step * 1e-6; at += step) {
-    ticks.push_back({at, fixed(at, decimals) + std::string(suffix)});
+    const double shown = std::abs(at) < step * 1e-6 ? 0 : at;  // never "-0"
+    ticks.push_back({shown, fixed(shown, decimals) + std::string(suffix)});
   }
   return ticks;
 }

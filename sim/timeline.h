@@ -1,5 +1,6 @@
-// What each team ran and had queued, as exact integrals per hour of the window [A, B), from changes that
-// come in order of time. Everything that is reported per window is a sum of these. Threads: none.
+// What each team ran and had queued, as exact integrals per hour of the window [A, B), from changes
+// that come in order of time. Everything that is reported per window is a sum of these. Threads:
+// none.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +11,8 @@
 
 namespace subak::sim {
 
-// Milli-GPU x ms of one team in one hour; a double holds the integer exactly (2^53 is a million GPUs for
-// three months).
+// Milli-GPU x ms of one team in one hour; a double holds the integer exactly (2^53 is a million
+// GPUs for three months).
 struct HourCell {
   double running = 0;
   double queued = 0;
@@ -20,8 +21,8 @@ struct HourCell {
 class Timeline {
  public:
   Timeline(std::size_t teams, TimeMs from, TimeMs to);
-  // From `t` on, the team's running and queued amounts differ by this much. Times never go backwards
-  // per team; what lies outside [from, to) counts for the levels only.
+  // From `t` on, the team's running and queued amounts differ by this much. Times never go
+  // backwards per team; what lies outside [from, to) counts for the levels only.
   void change(std::uint32_t team, TimeMs t, MilliGpu running, MilliGpu queued);
   // Closes all integrals at `to`. Call once, after the last change.
   void finish();

@@ -23,8 +23,13 @@ constexpr std::int64_t kBacklog = 64;
 class ShareError {
  public:
   ShareError(const std::vector<std::int64_t>& shares, std::int64_t gpus, TimeMs from, TimeMs to)
-      : gpus_(static_cast<double>(gpus)), from_(from), to_(to), since_(from), teams_(shares.size()) {
-    const auto all = static_cast<double>(std::accumulate(shares.begin(), shares.end(), std::int64_t{0}));
+      : gpus_(static_cast<double>(gpus)),
+        from_(from),
+        to_(to),
+        since_(from),
+        teams_(shares.size()) {
+    const auto all =
+        static_cast<double>(std::accumulate(shares.begin(), shares.end(), std::int64_t{0}));
     for (std::size_t i = 0; i < shares.size(); ++i) {
       teams_[i].share = static_cast<double>(shares[i]) / all;
     }

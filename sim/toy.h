@@ -1,6 +1,6 @@
 // The toy world in which an order rule shows how steadily it shares: teams with endless backlogs of
-// one-GPU jobs of exponential length on a full fleet. Share error = |a team's part of the fleet - its
-// share|, in points of the fleet. Threads: none.
+// one-GPU jobs of exponential length on a full fleet. Share error = |a team's part of the fleet -
+// its share|, in points of the fleet. Threads: none.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace subak::sim {
 
 struct ToyOptions {
   std::vector<std::int64_t> shares{1, 1};
-  std::int64_t gpus = 1000;                 // in nodes of 8
+  std::int64_t gpus = 1000;  // in nodes of 8
   DurationMs mean_job_ms = kHourMs;
-  DurationMs warm_up_ms = 7 * kDayMs;       // not measured
+  DurationMs warm_up_ms = 7 * kDayMs;  // not measured
   DurationMs measured_ms = 25 * kDayMs;
   std::uint64_t seed = 1;
   Policy policy;

@@ -91,9 +91,8 @@ Result<std::vector<TraceJob>> read_trace(const std::string& path) {
     if (!job.ok()) return job.error();
     jobs.push_back(std::move(*job));
   }
-  std::stable_sort(jobs.begin(), jobs.end(), [](const TraceJob& a, const TraceJob& b) {
-    return a.submit_ms < b.submit_ms;
-  });
+  std::stable_sort(jobs.begin(), jobs.end(),
+                   [](const TraceJob& a, const TraceJob& b) { return a.submit_ms < b.submit_ms; });
   return jobs;
 }
 

@@ -1,6 +1,7 @@
-// A trace of jobs and the small tables that go with it, as files from outside. Formats: a CSV whose header
-// names job_id, submit_s, duration_s, gpus and optionally gpu_type, team, user, gang_pods, state; sorted
-// or not. Fleets: node, gpus and optionally gpu_type, cpus, memory_mib. Threads: pure functions.
+// A trace of jobs and the small tables that go with it, as files from outside. Formats: a CSV whose
+// header names job_id, submit_s, duration_s, gpus and optionally gpu_type, team, user, gang_pods,
+// state; sorted or not. Fleets: node, gpus and optionally gpu_type, cpus, memory_mib. Threads: pure
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +25,18 @@ struct TraceJob {
   std::vector<std::string> products;  // "A|B"; empty = any
   std::string team;                   // "none" where the source has none
   std::string user;
-  std::uint32_t gang_pods = 0;        // 0 = as few pods as fit the nodes
+  std::uint32_t gang_pods = 0;  // 0 = as few pods as fit the nodes
 };
 
 // Rows in order of submission; rows of one instant stay in the order of the file.
 Result<std::vector<TraceJob>> read_trace(const std::string& path);
 
-// A fleet: a CSV file as above, or "80x8" for 80 nodes of 8 GPUs ("80x8:H100" names their product).
+// A fleet: a CSV file as above, the output of `kubectl get nodes -o json` (a name that ends in
+// .json), or "80x8" for 80 nodes of 8 GPUs ("80x8:H100" names their product).
 Result<std::vector<NodeSpec>> read_nodes(const std::string& path_or_size);
 
-// `team,share` and `team,gpus`: a team and a number with up to three decimals, in thousandths. Either the
-// column is named `value_column` (or its plural), or the file has two columns.
+// `team,share` and `team,gpus`: a team and a number with up to three decimals, in thousandths.
+// Either the column is named `value_column` (or its plural), or the file has two columns.
 Result<std::vector<std::pair<std::string, std::int64_t>>> read_team_table(
     const std::string& path, std::string_view value_column);
 

@@ -30,8 +30,8 @@ void spread_teams(std::vector<TraceJob>& trace, std::uint32_t teams, std::uint64
 
 DurationMs days(double d) { return static_cast<DurationMs>(std::llround(d * double{kDayMs})); }
 
-// The trace has no start times, so a job is taken to run from its submission on: one that was submitted
-// before A and had not ended by A is alive at A, and joins at A with what is left of it.
+// The trace has no start times, so a job is taken to run from its submission on: one that was
+// submitted before A and had not ended by A is alive at A, and joins at A with what is left of it.
 std::vector<Picked> pick(const std::vector<TraceJob>& trace, DurationMs from, DurationMs to,
                          double load) {
   std::vector<Picked> picked;

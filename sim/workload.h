@@ -1,5 +1,6 @@
-// What a simulation replays: the jobs of a trace window made ready for a fleet, its teams with shares
-// and quotas, the fleet. Made once, replayed under any number of policies. Threads: pure functions.
+// What a simulation replays: the jobs of a trace window made ready for a fleet, its teams with
+// shares and quotas, the fleet. Made once, replayed under any number of policies. Threads: pure
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -29,34 +30,35 @@ struct Team {
 
 struct SimJob {
   std::string name;
-  std::string user;                  // empty: none
-  std::uint32_t team = 0;            // index into Workload::teams
+  std::string user;        // empty: none
+  std::uint32_t team = 0;  // index into Workload::teams
   TimeMs submit_ms = 0;
-  DurationMs duration_ms = 0;        // what is left of it at `submit_ms`
+  DurationMs duration_ms = 0;  // what is left of it at `submit_ms`
   MilliGpu milligpu = 0;
-  std::uint32_t request = 0;         // index into Workload::requests
-  DurationMs time_limit_ms = 0;      // 0: the default
-  bool warm = false;                 // ran already when the window opened; not in the statistics
-  bool placeable = true;             // the empty fleet could hold it
+  std::uint32_t request = 0;     // index into Workload::requests
+  DurationMs time_limit_ms = 0;  // 0: the default
+  bool warm = false;             // ran already when the window opened; not in the statistics
+  bool placeable = true;         // the empty fleet could hold it
 };
 
 struct Workload {
   std::vector<NodeSpec> nodes;
-  std::vector<Team> teams;             // by account
-  std::vector<GangRequest> requests;   // the distinct ones, in order of first use
-  std::vector<SimJob> jobs;            // warm ones first (oldest first), then by submit time
-  TimeMs from_ms = 0, to_ms = 0;       // the window [A, B) as engine times
+  std::vector<Team> teams;            // by account
+  std::vector<GangRequest> requests;  // the distinct ones, in order of first use
+  std::vector<SimJob> jobs;           // warm ones first (oldest first), then by submit time
+  TimeMs from_ms = 0, to_ms = 0;      // the window [A, B) as engine times
   MilliGpu capacity = 0;
 };
 
 struct WorkloadOptions {
-  // The window in days of the trace; without `to_day` it ends when the last job of the trace has ended.
+  // The window in days of the trace; without `to_day` it ends when the last job of the trace has
+  // ended.
   std::optional<double> from_day, to_day;
-  // Submissions come X times as fast: submit times, counted from the window's start, are divided by X
-  // (and so is the window's length). Durations stay.
+  // Submissions come X times as fast: submit times, counted from the window's start, are divided by
+  // X (and so is the window's length). Durations stay.
   double load = 1;
-  std::uint32_t random_teams = 0;      // > 0: spread the rows over so many teams by `seed`
-  bool limits = false;                 // give each job a time limit by `seed`
+  std::uint32_t random_teams = 0;  // > 0: spread the rows over so many teams by `seed`
+  bool limits = false;             // give each job a time limit by `seed`
   std::uint64_t seed = 1;
   std::vector<std::pair<std::string, std::int64_t>> weights;  // team, thousandths
   std::vector<std::pair<std::string, std::int64_t>> quotas;   // team, milli-GPU
@@ -66,8 +68,8 @@ struct WorkloadOptions {
 Result<Workload> make_workload(std::vector<TraceJob> trace, std::vector<NodeSpec> nodes,
                                const WorkloadOptions& options);
 
-// The gang of a trace row on this fleet: `gang_pods` equal pods, or as few pods as fit the nodes (the
-// last one may be smaller). `placeable` says whether the empty fleet could hold it.
+// The gang of a trace row on this fleet: `gang_pods` equal pods, or as few pods as fit the nodes
+// (the last one may be smaller). `placeable` says whether the empty fleet could hold it.
 struct PlannedGang {
   GangRequest request;
   bool placeable = false;

@@ -78,7 +78,8 @@ TEST(Csv, RefusesBadHeadersLongLinesAndMissingFiles) {
   const auto missing = CsvReader::open(dir.path("none.csv"));
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
-  auto csv = open(dir.write("c.csv", "a\n" + std::string(limits::kMaxTraceLineBytes + 1, 'x') + "\n"));
+  auto csv =
+      open(dir.write("c.csv", "a\n" + std::string(limits::kMaxTraceLineBytes + 1, 'x') + "\n"));
   EXPECT_FALSE(csv->next().ok());
   const auto lacking = csv->need("b");
   ASSERT_FALSE(lacking.ok());

@@ -17,8 +17,7 @@ std::vector<double> divide(double total, std::vector<Claim> claims) {
 TEST(Entitled, SharesWithDemandAsTheCap) {
   EXPECT_EQ(divide(100, {{100, 0, 1}, {100, 0, 1}}), (std::vector<double>{50, 50}));
   EXPECT_EQ(divide(100, {{100, 0, 3}, {100, 0, 1}}), (std::vector<double>{75, 25}));
-  EXPECT_EQ(divide(100, {{20, 0, 1}, {100, 0, 1}, {100, 0, 1}}),
-            (std::vector<double>{20, 40, 40}));
+  EXPECT_EQ(divide(100, {{20, 0, 1}, {100, 0, 1}, {100, 0, 1}}), (std::vector<double>{20, 40, 40}));
   EXPECT_EQ(divide(100, {{20, 0, 1}, {30, 0, 1}}), (std::vector<double>{20, 30}));
 }
 
@@ -55,9 +54,13 @@ TEST(Entitled, GivesOutAllThatIsWantedAndIsMaxMinFair) {
           EXPECT_LE(parts[j], std::min(claims[j].demand, claims[j].quota) + 1e-6);
           continue;
         }
-        const double mine = (parts[i] - std::min(claims[i].demand, claims[i].quota)) / claims[i].shares;
-        const double theirs = (parts[j] - std::min(claims[j].demand, claims[j].quota)) / claims[j].shares;
-        if (theirs > 0) EXPECT_GE(mine, theirs - 1e-6);
+        const double mine =
+            (parts[i] - std::min(claims[i].demand, claims[i].quota)) / claims[i].shares;
+        const double theirs =
+            (parts[j] - std::min(claims[j].demand, claims[j].quota)) / claims[j].shares;
+        if (theirs > 1e-6) {
+          EXPECT_GE(mine, theirs - 1e-6);
+        }
       }
     }
   }

@@ -24,7 +24,7 @@ TEST(Fragmentation, CountsWhatTheShapesCannotUse) {
   // Half of the pods want 8 GPUs, half want one.
   Fragmentation f(*read_nodes("2x8"), {pod(8), pod(1)}, {1, 1}, 0, 1000);
   EXPECT_EQ(f.now(), 0);
-  f.change("node-0", 1, 1000, 100);        // 7 free there, useless for half of the pods
+  f.change("node-0", 1, 1000, 100);  // 7 free there, useless for half of the pods
   EXPECT_NEAR(f.now(), 0.5 * 7 / 15, 1e-12);
   f.change("node-0", 1, -1000, 600);
   EXPECT_NEAR(f.now(), 0, 1e-12);

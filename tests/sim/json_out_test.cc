@@ -34,9 +34,9 @@ TEST(Report, JsonHasTheDocumentedNames) {
   std::ostringstream out;
   print_json({r}, false, out);
   const boost::json::value v = boost::json::parse(out.str());
-  for (const char* name : {"jobs", "finished", "unplaceable", "wait_s", "bounded_slowdown",
-                           "utilisation", "jain", "max_deviation", "fragmentation", "eta", "wall_s",
-                           "sim_speedup"}) {
+  for (const char* name :
+       {"jobs", "finished", "unplaceable", "wait_s", "bounded_slowdown", "utilisation", "jain",
+        "max_deviation", "fragmentation", "eta", "wall_s", "sim_speedup"}) {
     EXPECT_TRUE(v.as_object().contains(name)) << name;
   }
   for (const char* name : {"mean", "p50", "p90", "p99", "by_size"}) {
@@ -61,8 +61,8 @@ TEST(Report, TablesFitAHundredColumns) {
   r.policy = "target-share";
   r.wait_s = {82'247, 1234567, 99.94, 123456.7, 9999999};
   r.sim_speedup = 123456789;
-  r.teams = {{"a-team-with-quite-a-long-name-for-a-team", 1'000'000, 640'000, 99'999, 9999999, 9999999,
-              9999999, 5184000}};
+  r.teams = {{"a-team-with-quite-a-long-name-for-a-team", 1'000'000, 640'000, 99'999, 9999999,
+              9999999, 9999999, 5184000}};
   for (const std::size_t columns : {1, 5}) {
     std::ostringstream out;
     print_table(w, std::vector<SimResult>(columns, r), out);

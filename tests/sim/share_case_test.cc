@@ -67,21 +67,20 @@ TEST_P(Golden, MatchesARealSlurm) {
     for (const char* field : {"norm_shares", "effective_usage", "level_fs", "fairshare"}) {
       if (want.at(field).is_null()) continue;  // Slurm has none, or the account has no factor
       const auto* merged = want.as_object().if_contains("fairshare_if_tied_accounts_were_merged");
-      const bool documented = std::string_view(field) == "fairshare" && merged && !merged->is_null();
+      const bool documented =
+          std::string_view(field) == "fairshare" && merged && !merged->is_null();
       expect_close(got.at(field), documented ? *merged : want.at(field),
                    std::string(GetParam()) + " " + key(want) + " " + field);
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Golden,
-                         testing::Values("01_base.fairtree.json", "01_base.classic.json",
-                                         "02_zero_usage.fairtree.json", "03_ties.fairtree.json",
-                                         "04_parent_share.fairtree.json",
-                                         "04_parent_share.classic.json",
-                                         "05_users_and_accounts_mixed.fairtree.json",
-                                         "08_deep_lopsided.fairtree.json",
-                                         "10_dampening5.classic.json"));
+INSTANTIATE_TEST_SUITE_P(
+    Cases, Golden,
+    testing::Values("01_base.fairtree.json", "01_base.classic.json", "02_zero_usage.fairtree.json",
+                    "03_ties.fairtree.json", "04_parent_share.fairtree.json",
+                    "04_parent_share.classic.json", "05_users_and_accounts_mixed.fairtree.json",
+                    "08_deep_lopsided.fairtree.json", "10_dampening5.classic.json"));
 
 TEST(ShareCase, NamesTheBadField) {
   TempDir dir;

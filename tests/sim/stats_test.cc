@@ -21,15 +21,14 @@ TEST(Spread, IsByNearestRank) {
 }
 
 TEST(SizeClass, HasTheDocumentedEdges) {
-  const std::pair<MilliGpu, std::size_t> known[] = {{460, 0},    {1000, 0},   {2000, 1},
-                                                    {4000, 1},   {5000, 2},   {8000, 2},
-                                                    {9000, 3},   {16'000, 3}, {17'000, 4},
-                                                    {64'000, 4}, {65'000, 5}, {200'000, 5}};
+  const std::pair<MilliGpu, std::size_t> known[] = {
+      {460, 0},  {1000, 0},   {2000, 1},   {4000, 1},   {5000, 2},   {8000, 2},
+      {9000, 3}, {16'000, 3}, {17'000, 4}, {64'000, 4}, {65'000, 5}, {200'000, 5}};
   for (const auto& [gpus, at] : known) EXPECT_EQ(size_class(gpus), at) << gpus;
 }
 
-// Two teams on 10 GPUs for two days: the second has a backlog of 10 GPUs all the time, and gets 2 on the
-// first day and 8 on the second.
+// Two teams on 10 GPUs for two days: the second has a backlog of 10 GPUs all the time, and gets 2
+// on the first day and 8 on the second.
 struct World {
   Workload w;
   Timeline timeline{2, kTraceEpochMs, kTraceEpochMs + 2 * kDayMs};

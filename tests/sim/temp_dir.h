@@ -39,7 +39,7 @@ inline std::string data_dir(const char* variable, const char* beside) {
 inline std::string traces_dir() { return data_dir("SUBAK_TRACES", "../shared/traces"); }
 inline std::string golden_dir() { return data_dir("SUBAK_GOLDEN", "../shared/golden"); }
 
-#define SUBAK_NEED_DATA(dir)                                                              \
+#define SUBAK_NEED_DATA(dir) \
   if (!std::filesystem::exists(dir)) GTEST_SKIP() << "needs the data folder " << (dir)
 
 }  // namespace subak::sim

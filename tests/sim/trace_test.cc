@@ -11,10 +11,10 @@ constexpr char kHeader[] = "job_id,submit_s,duration_s,gpus,gpu_type,team,user,g
 
 TEST(Trace, ReadsRowsInOrderOfSubmission) {
   TempDir dir;
-  const auto jobs = read_trace(dir.write("t.csv", std::string(kHeader) +
-                                                      "b,20,0,12,V100|A100|V100,Ml.Vision,ana,3,ok\n"
-                                                      "a,10,5.5,0.46,,,,,\n"
-                                                      "c,20,7,1,,,,1,\n"));
+  const auto jobs = read_trace(
+      dir.write("t.csv", std::string(kHeader) + "b,20,0,12,V100|A100|V100,Ml.Vision,ana,3,ok\n"
+                                                "a,10,5.5,0.46,,,,,\n"
+                                                "c,20,7,1,,,,1,\n"));
   ASSERT_TRUE(jobs.ok()) << jobs.error().message();
   ASSERT_EQ(jobs->size(), 3u);
   EXPECT_EQ((*jobs)[0].id, "a");
@@ -32,11 +32,16 @@ TEST(Trace, ReadsRowsInOrderOfSubmission) {
 TEST(Trace, RefusesBadRowsWithLineAndField) {
   TempDir dir;
   const std::pair<const char*, const char*> bad[] = {
-      {"a,x,5,1,,,,,", ":2: submit_s"},     {"a,1,-5,1,,,,,", ":2: duration_s"},
-      {"a,1,5,0,,,,,", ":2: gpus"},         {"a,1,5,1.5,,,,,", ":2: gpus"},
-      {"a,1,5,,,,,,", ":2: gpus"},          {",1,5,1,,,,,", ":2: job_id"},
-      {"a,1,5,2,,,,3,", ":2: gang_pods"},   {"a,1,5,2,,,,0,", ":2: gang_pods"},
-      {"a,1,5", ":2"},                      {"a,99999999999,5,1,,,,,", ":2: submit_s"},
+      {"a,x,5,1,,,,,", ":2: submit_s"},
+      {"a,1,-5,1,,,,,", ":2: duration_s"},
+      {"a,1,5,0,,,,,", ":2: gpus"},
+      {"a,1,5,1.5,,,,,", ":2: gpus"},
+      {"a,1,5,,,,,,", ":2: gpus"},
+      {",1,5,1,,,,,", ":2: job_id"},
+      {"a,1,5,2,,,,3,", ":2: gang_pods"},
+      {"a,1,5,2,,,,0,", ":2: gang_pods"},
+      {"a,1,5", ":2"},
+      {"a,99999999999,5,1,,,,,", ":2: submit_s"},
       {"a,1,5,99999999999999999999,,,,,", ":2: gpus"}};
   for (const auto& [row, where] : bad) {
     const auto jobs = read_trace(dir.write("t.csv", std::string(kHeader) + row + "\n"));
@@ -48,8 +53,8 @@ TEST(Trace, RefusesBadRowsWithLineAndField) {
 
 TEST(Nodes, ReadsAFleetOrASize) {
   TempDir dir;
-  const auto fleet = read_nodes(
-      dir.write("n.csv", "node,gpus,gpu_type,cpus,memory_mib\na,2,P100,64,1024\nb,8,,,\nc,0,,4,\n"));
+  const auto fleet = read_nodes(dir.write(
+      "n.csv", "node,gpus,gpu_type,cpus,memory_mib\na,2,P100,64,1024\nb,8,,,\nc,0,,4,\n"));
   ASSERT_TRUE(fleet.ok()) << fleet.error().message();
   ASSERT_EQ(fleet->size(), 3u);
   EXPECT_EQ((*fleet)[0].product, "P100");
@@ -68,6 +73,31 @@ TEST(Nodes, ReadsAFleetOrASize) {
   }
   EXPECT_FALSE(read_nodes(dir.write("n.csv", "node,gpus\na,65\n")).ok());
   EXPECT_FALSE(read_nodes(dir.write("n.csv", "node,gpus\n")).ok());
+}
+
+TEST(Nodes, ReadsWhatKubectlPrints) {
+  TempDir dir;
+  const auto node = [](const char* name, const char* gpus, const char* spec, const char* ready) {
+    return std::string("{\"metadata\": {\"name\": \"") + name +
+           "\", \"labels\": {\"nvidia.com/gpu.product\": \"H100\"}}, \"spec\": {" + spec +
+           "}, \"status\": {\"allocatable\": {\"nvidia.com/gpu\": \"" + gpus +
+           "\"}, \"conditions\": [{\"type\": \"Ready\", \"status\": \"" + ready + "\"}]}}";
+  };
+  const auto fleet = read_nodes(dir.write(
+      "n.json", "{\"items\": [" + node("a", "8", "", "True") + "," +
+                    node("b", "8", "\"unschedulable\": true", "True") + "," +
+                    node("c", "8", "", "False") + "," + node("d", "0", "", "True") + "]}"));
+  ASSERT_TRUE(fleet.ok()) << fleet.error().message();
+  ASSERT_EQ(fleet->size(), 1u);
+  EXPECT_EQ((*fleet)[0].name, "a");
+  EXPECT_EQ((*fleet)[0].product, "H100");
+  EXPECT_EQ((*fleet)[0].gpus, 8);
+  for (const std::string& bad :
+       {std::string("{"), std::string("{\"items\": 3}"), std::string("{\"items\": [{}]}"),
+        "{\"items\": [" + node("a", "x", "", "True") + "]}"}) {
+    EXPECT_FALSE(read_nodes(dir.write("n.json", bad)).ok()) << bad;
+  }
+  EXPECT_EQ(read_nodes(dir.path("none.json")).error().code, ErrorCode::kNotFound);
 }
 
 TEST(TeamTable, ReadsSharesAndRefusesATeamTwice) {

@@ -17,7 +17,7 @@ TraceJob row(const char* id, DurationMs submit, DurationMs duration, const char*
   return j;
 }
 
-const std::vector<TraceJob> kTrace{row("old", 0, kDay / 2, "A"),     row("alive", 1000, 3 * kDay),
+const std::vector<TraceJob> kTrace{row("old", 0, kDay / 2, "A"), row("alive", 1000, 3 * kDay),
                                    row("first", 2 * kDay, 500, "b"), row("later", 3 * kDay, 900),
                                    row("after", 4 * kDay, 100)};
 

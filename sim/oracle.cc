@@ -1,0 +1,292 @@
+#include "sim/oracle.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace subak::sim {
+namespace {
+
+constexpr std::size_t kMostMistakes = 20;
+
+std::string name(JobId id, std::uint32_t rank) {
+  return text::job_id_text(id) + "/" + std::to_string(rank);
+}
+
+}  // namespace
+
+void Oracle::wrong(std::string what) {
+  if (mistakes_.size() < kMostMistakes) {
+    mistakes_.push_back("@" + std::to_string(now_) + " " + std::move(what));
+  }
+}
+
+void Oracle::saw(const Input& input, const ApplyOutcome& outcome) {
+  in_pass_ = std::holds_alternative<in::Pass>(input.body);
+  if (accounts_.empty()) {
+    accounts_.emplace_back();
+    accounts_[0].id = kRootAccount;
+  }
+  now_ = std::max(now_, input.time_ms);
+  for (const Fact& f : outcome.facts) {
+    if (f.time_ms != now_) wrong("a fact of another time than its input");
+    std::visit([this](const auto& body) { on(body); }, f.body);
+  }
+  if (in_pass_ && options_.judge_order) judge_nobody_waits();
+}
+
+Oracle::Account* Oracle::account(AccountId id) {
+  for (Account& a : accounts_) {
+    if (a.id == id) return &a;
+  }
+  return nullptr;
+}
+const Oracle::Account* Oracle::account(AccountId id) const {
+  return const_cast<Oracle*>(this)->account(id);
+}
+Oracle::Node* Oracle::node(NodeId id) {
+  for (Node& n : nodes_) {
+    if (n.id == id) return &n;
+  }
+  return nullptr;
+}
+Oracle::Job* Oracle::job(JobId id) {
+  for (Job& j : jobs_) {
+    if (j.id == id) return &j;
+  }
+  return nullptr;
+}
+Oracle::Slot* Oracle::slot(JobId id, std::uint32_t rank) {
+  for (Slot& s : slots_) {
+    if (s.job == id && s.rank == rank) return &s;
+  }
+  return nullptr;
+}
+
+void Oracle::on(const fact::ClusterSynced& f) {
+  for (auto& [id, synced] : synced_) {
+    if (id == f.id) {
+      synced = f.synced;
+      return;
+    }
+  }
+  synced_.emplace_back(f.id, f.synced);
+}
+
+void Oracle::on(const fact::NodeSet& f) {
+  Node* n = node(f.id);
+  if (!n) n = &nodes_.emplace_back();
+  *n = {f.id, f.cluster, f.spec, true, f.drained};
+}
+
+void Oracle::on(const fact::NodeRemoved& f) {
+  Node* const n = node(f.id);
+  n->there = false;
+  for (const Slot& s : slots_) {
+    if (s.at.node == f.id) wrong("a node went with " + name(s.job, s.rank) + " on it");
+  }
+}
+
+void Oracle::on(const fact::PolicySet& f) { policy_ = f.policy; }
+
+void Oracle::on(const fact::AccountSet& f) {
+  Account* a = account(f.id);
+  if (!a) {
+    a = &accounts_.emplace_back();
+    a->id = f.id;
+    a->spec.shares = f.spec.shares;
+    const std::size_t cut = f.spec.path.find_last_of("./");
+    const std::string parent = cut == std::string::npos ? "" : f.spec.path.substr(0, cut);
+    for (const Account& other : accounts_) {
+      if (other.live && other.id != f.id && other.spec.path == parent) a->parent = other.id;
+    }
+  }
+  const std::int64_t old = a->spec.shares;
+  if (f.spec.shares != old && f.spec.shares != 0 && old != 0) {
+    const auto change =
+        static_cast<long double>(f.spec.shares - old) / static_cast<long double>(old);
+    a->adjustments.emplace_back(now_, sort_surplus(f.id) * change);
+  }
+  a->spec = f.spec;
+  changed(f.id, now_);
+}
+
+void Oracle::on(const fact::AccountDeleted& f) {
+  Account* const a = account(f.id);
+  a->live = false;
+  if (allocated(f.id, false) != 0) wrong("an account was deleted that holds GPUs");
+  changed(a->parent, now_);
+}
+
+void Oracle::on(const fact::JobCreated& f) {
+  Job j;
+  j.id = f.id;
+  j.leaf = f.leaf;
+  j.state = f.state;
+  j.origin = f.origin;
+  j.request = f.request;
+  j.gang_size = f.gang_size;
+  j.priority = f.priority;
+  j.submit = now_;
+  jobs_.push_back(std::move(j));
+}
+
+void Oracle::on(const fact::PodAdded& f) {
+  Job* const j = job(f.job);
+  if (j->shapes.size() <= f.rank) j->shapes.resize(f.rank + 1);
+  j->shapes[f.rank] = f.shape;
+  if (f.bound) open(*j, f.rank, f.slot, true, false);
+}
+
+void Oracle::on(const fact::JobMoved& f) {
+  Job* const j = job(f.id);
+  const bool completed = j->state == JobState::kIncomplete && f.to == JobState::kQueued;
+  if (completed && j->origin == JobOrigin::kPods) {
+    j->request.groups.clear();
+    for (const PodShape& shape : j->shapes) j->request.groups.push_back({1, shape});
+  }
+  j->state = f.to;
+  if (f.to != JobState::kDone) return;
+  for (const Slot& s : slots_) {
+    if (s.job == f.id) wrong("an ended job still holds " + name(s.job, s.rank));
+  }
+  std::erase_if(jobs_, [&f](const Job& other) { return other.id == f.id; });
+}
+
+void Oracle::on(const fact::JobReserved& f) {
+  Job* const j = job(f.id);
+  if (j->state == JobState::kReserved) return;  // only its time was changed
+  if (j->state != JobState::kQueued) wrong(name(f.id, 0) + " was reserved though not queued");
+  if (!in_pass_) wrong(name(f.id, 0) + " was reserved outside a pass");
+  if (options_.judge_order) judge_order(*j);
+  judge_place(*j, f);
+  j->state = JobState::kReserved;
+  j->attempt = f.attempt;
+  for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
+    open(*j, rank, f.slots[rank], false, true);
+  }
+}
+
+void Oracle::judge_place(const Job& j, const fact::JobReserved& f) {
+  if (f.slots.size() != j.gang_size) wrong(name(f.id, 0) + " was not reserved as a whole");
+  std::vector<Slot> with = slots_;
+  for (const PodSlot& s : f.slots) with.push_back({f.id, 0, 0, j.leaf, s, now_, now_, false, true});
+  for (const PodSlot& s : f.slots) {
+    const Node* const n = node(s.node);
+    if (!n || !n->there || !n->spec.ready || n->spec.unschedulable || n->drained ||
+        n->cluster != f.id.cluster()) {
+      wrong(name(f.id, 0) + " was put on a node that takes no work");
+      continue;
+    }
+    MilliGpu total = 0;
+    bool all_ours = true;
+    for (const Slot& other : with) {
+      if (other.at.node != s.node) continue;
+      total += other.at.milligpu;
+      all_ours = all_ours && other.ours;
+    }
+    const MilliGpu there = (n->spec.gpus - n->spec.unhealthy_gpus) * kMilliPerGpu;
+    if (all_ours && total > there) wrong(name(f.id, 0) + " lifts a node above its GPUs");
+    // A whole GPU is nobody else's.
+    if (s.milligpu != std::popcount(s.gpu_mask) * kMilliPerGpu) continue;
+    for (const Slot& other : slots_) {
+      if (other.at.node == s.node && (other.at.gpu_mask & s.gpu_mask) != 0) {
+        wrong(name(f.id, 0) + " got a GPU of " + name(other.job, other.rank));
+      }
+    }
+  }
+}
+
+void Oracle::open(const Job& j, std::uint32_t rank, const PodSlot& at, bool bound, bool ours) {
+  if (slot(j.id, rank)) wrong(name(j.id, rank) + " holds twice");
+  Slot s;
+  s.job = j.id;
+  s.rank = rank;
+  s.attempt = j.attempt;
+  s.leaf = j.leaf;
+  s.at = at;
+  s.from = s.charged_to = now_;
+  s.bound = bound;
+  s.ours = ours;
+  slots_.push_back(s);
+  begin_use(j.leaf, at.milligpu, j.id, rank);
+}
+
+void Oracle::begin_use(AccountId leaf, MilliGpu rate, JobId id, std::uint32_t rank) {
+  uses_.push_back({leaf, rate, now_, -1, id, rank});
+  if (rate != 0) changed(leaf, now_);
+}
+
+void Oracle::end_use(JobId id, std::uint32_t rank, TimeMs at) {
+  for (auto use = uses_.rbegin(); use != uses_.rend(); ++use) {
+    if (use->to >= 0 || use->job != id || use->rank != rank) continue;
+    use->to = at;
+    return;
+  }
+}
+
+void Oracle::close(JobId id, std::uint32_t rank, TimeMs at) {
+  Slot* const s = slot(id, rank);
+  if (!s) return;
+  if (at < s->from || at > now_) wrong(name(id, rank) + " ended outside its life");
+  if (s->at.milligpu > 0 && s->charged_to != at) {
+    wrong(name(id, rank) + " was charged until " + std::to_string(s->charged_to) + ", ended " +
+          std::to_string(at));
+  }
+  const AccountId leaf = s->leaf;
+  const bool counts = s->at.milligpu != 0;
+  end_use(id, rank, at);
+  slots_.erase(slots_.begin() + (s - slots_.data()));
+  if (counts) changed(leaf, at);
+}
+
+void Oracle::on(const fact::PodBound& f) {
+  Slot* const s = slot(f.job, f.rank);
+  if (!s || s->bound) return wrong(name(f.job, f.rank) + " was bound without a hold");
+  s->bound = true;
+  if (s->at == f.slot) return;
+  if (s->charged_to != now_ && s->at.milligpu > 0) wrong("a pod moved with its hold uncharged");
+  s->at = f.slot;
+  s->ours = false;
+  s->charged_to = now_;
+  const AccountId leaf = s->leaf;
+  end_use(f.job, f.rank, now_);
+  begin_use(leaf, f.slot.milligpu, f.job, f.rank);
+  changed(leaf, now_);
+}
+
+void Oracle::on(const fact::PodGone& f) {
+  ++job(f.job)->gone;
+  close(f.job, f.rank, f.at_ms);
+}
+
+void Oracle::on(const fact::HoldReleased& f) {
+  bool bound = false;
+  for (const Slot& s : std::vector<Slot>(slots_)) {
+    if (s.job != f.id) continue;
+    bound = bound || s.bound;
+    if (!s.bound) close(s.job, s.rank, now_);
+  }
+  Job* const j = job(f.id);
+  if (!bound && j->gone == 0) j->state = JobState::kQueued;  // the whole gang waits again
+}
+
+void Oracle::on(const fact::Charged& f) {
+  const LedgerRow& r = f.row;
+  rows_.push_back(r);
+  Slot* const s = slot(r.allocation.job, r.allocation.rank);
+  const std::string what = name(r.allocation.job, r.allocation.rank);
+  if (!s) return wrong(what + " was charged for nothing");
+  if (r.from_ms != s->charged_to || r.to_ms <= r.from_ms || r.to_ms > now_) {
+    wrong(what + " has a gap or overlap in its rows");
+  }
+  if (r.milligpu != s->at.milligpu || r.node != s->at.node || r.holder != s->leaf) {
+    wrong(what + " was charged for something else");
+  }
+  const bool ours = r.state == UsageState::kHeldUnbound || r.state == UsageState::kLost;
+  if (r.payer != (ours ? kPlatform : s->leaf)) wrong(what + " was charged to the wrong payer");
+  s->charged_to = r.to_ms;
+}
+
+void Oracle::on(const fact::Awaited& f) { awaiting_ = awaiting_ || f.job; }
+
+}  // namespace subak::sim

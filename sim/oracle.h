@@ -1,0 +1,177 @@
+// The naive oracle: follows the facts with lists and loops, in data structures of its own, and says
+// where an engine and the facts disagree. It judges
+//   each reservation    whole gangs only, on GPUs that are there and free, on nodes that take work
+//   each ledger row     the rows of one allocation follow each other without gap or overlap, at its
+//   rate,
+//                       from reservation to end
+//   the order           whoever is started is next by the order rule, wherever all that wait could
+//   start;
+//                       and a pass leaves nobody waiting that could start (where `judge_order` is
+//                       set: the world must then stay with whole GPUs, "gpu" amounts, no late
+//                       reports, no patience)
+//   the sums            per account what is held, runs, was used, its decayed usage and surplus;
+//   per node
+//                       what is allocated; the ledger's sums; jobs by state; the bill's residual
+// Usage is integrated in long double from every interval there ever was. Threads: none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace subak::sim {
+
+class Oracle {
+ public:
+  struct Options {
+    bool judge_order = false;
+    bool judge_surplus = true;  // off where late ends and quota edits mix
+  };
+  explicit Oracle(Options options) : options_(options) {}
+
+  // One input and what the engine made of it.
+  void saw(const Input& input, const ApplyOutcome& outcome);
+  // Compares every sum with the engine's. O(all that ever happened).
+  void compare(const Engine& engine);
+  // What was found wrong, in order; empty: nothing.
+  const std::vector<std::string>& mistakes() const { return mistakes_; }
+  std::size_t reservations_judged() const { return judged_; }
+
+ private:
+  struct Step {  // of a rate
+    TimeMs t = 0;
+    MilliGpu level = 0;
+  };
+  struct Account {
+    AccountId id, parent;
+    AccountSpec spec;
+    bool live = true;
+    TimeMs last_change = 0;
+    std::vector<Step> surplus;
+    std::vector<std::pair<TimeMs, long double>> adjustments;
+  };
+  struct Node {
+    NodeId id;
+    ClusterId cluster;
+    NodeSpec spec;
+    bool there = true, drained = false;
+  };
+  struct Slot {
+    JobId job;
+    std::uint32_t rank = 0, attempt = 0;
+    AccountId leaf;
+    PodSlot at;
+    TimeMs from = 0, charged_to = 0;
+    bool bound = false, ours = false;  // ours: placed by a reservation
+  };
+  struct Interval {  // of usage; to < 0: still open
+    AccountId leaf;
+    MilliGpu rate = 0;
+    TimeMs from = 0, to = -1;
+    JobId job;
+    std::uint32_t rank = 0;
+  };
+  struct Job {
+    JobId id;
+    AccountId leaf;
+    JobState state = JobState::kIncomplete;
+    JobOrigin origin = JobOrigin::kApi;
+    GangRequest request;           // of pods: joined from `shapes` when complete
+    std::vector<PodShape> shapes;  // by rank
+    std::uint32_t gang_size = 0, attempt = 0;
+    std::uint32_t gone = 0;  // pods that have ended
+    std::int32_t priority = 0;
+    TimeMs submit = 0;
+  };
+  struct Choice {
+    const Job* job = nullptr;
+    bool within = false;
+  };
+  struct Candidate {
+    AccountId id;
+    Choice choice;
+    bool by_class = false, own = false;
+    int band = 1;
+    long double first = 0, second = 0;
+    long double shares = 0, alloc = 0, quota = 0, v = 0;
+  };
+
+  // oracle.cc: the facts
+  void on(const fact::ClusterSynced& f);
+  void on(const fact::NodeSet& f);
+  void on(const fact::NodeRemoved& f);
+  void on(const fact::PolicySet& f);
+  void on(const fact::AccountSet& f);
+  void on(const fact::AccountDeleted& f);
+  void on(const fact::JobCreated& f);
+  void on(const fact::PodAdded& f);
+  void on(const fact::JobMoved& f);
+  void on(const fact::JobReserved& f);
+  void on(const fact::PodBound& f);
+  void on(const fact::PodGone& f);
+  void on(const fact::HoldReleased& f);
+  void on(const fact::Charged& f);
+  void on(const fact::Awaited& f);
+  template <class Other>
+  void on(const Other&) {}
+  void wrong(std::string what);
+  Account* account(AccountId id);
+  const Account* account(AccountId id) const;
+  Node* node(NodeId id);
+  Job* job(JobId id);
+  Slot* slot(JobId id, std::uint32_t rank);
+  void open(const Job& job, std::uint32_t rank, const PodSlot& at, bool bound, bool ours);
+  void close(JobId id, std::uint32_t rank, TimeMs at);
+  void end_use(JobId id, std::uint32_t rank, TimeMs at);
+  void begin_use(AccountId leaf, MilliGpu rate, JobId id, std::uint32_t rank);
+  void changed(AccountId leaf, TimeMs at);  // surplus follows the allocation
+  void judge_place(const Job& job, const fact::JobReserved& f);
+
+  // oracle_sums.cc
+  bool below(AccountId leaf, AccountId node) const;
+  MilliGpu allocated(AccountId node, bool bound_only) const;
+  MilliGpu quota(AccountId id) const;  // effective, all products together
+  MilliGpu covered(AccountId id) const;
+  ProductAmounts quota_list(const Account& a) const;
+  long double weight(TimeMs t) const;  // 2^-((now - t) / h)
+  long double decayed(MilliGpu rate, TimeMs from, TimeMs to) const;
+  long double usage(AccountId id) const;  // as of now_
+  long double surplus(AccountId id) const;
+  long double sort_surplus(AccountId id) const;
+  void compare_accounts(const Engine& engine);
+  void compare_fleet(const Engine& engine);
+  void compare_jobs(const Engine& engine);
+
+  // oracle_order.cc
+  bool is_waiting(const Job& job) const;
+  bool may_start(const Job& job) const;
+  bool fits(const Job& job) const;
+  bool within_limits(const Job& job) const;
+  bool covers(AccountId id, const Job& job) const;
+  Choice choose(AccountId id) const;
+  std::vector<Candidate> candidates(AccountId id) const;
+  static std::string text_of(const Candidate& c);
+  void set_keys(std::vector<Candidate>& all) const;
+  void judge_order(const Job& chosen);
+  void judge_nobody_waits();
+
+  Options options_;
+  TimeMs now_ = 0;
+  bool in_pass_ = false;
+  Policy policy_;
+  std::vector<Account> accounts_;
+  std::vector<Node> nodes_;
+  std::vector<std::pair<ClusterId, bool>> synced_;
+  std::vector<Job> jobs_;        // live ones
+  std::vector<Slot> slots_;      // open ones
+  std::vector<Interval> uses_;   // all
+  std::vector<LedgerRow> rows_;  // all
+  bool awaiting_ = false;
+  std::size_t judged_ = 0;
+  std::vector<std::string> mistakes_;
+};
+
+}  // namespace subak::sim

@@ -1,0 +1,231 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <tuple>
+
+#include "sim/oracle.h"
+
+namespace subak::sim {
+namespace {
+
+// Keys nearer than this are equal for the judge: the engine compares doubles.
+constexpr long double kClose = 1e-7L;
+
+bool near(long double a, long double b) {
+  return std::abs(a - b) <= kClose * (1 + std::abs(a) + std::abs(b));
+}
+
+std::string shown(long double v) { return std::to_string(static_cast<double>(v)); }
+
+MilliGpu cost(const GangRequest& request) {
+  MilliGpu sum = 0;
+  for (const PodGroup& g : request.groups) sum += g.count * g.shape.gpus * kMilliPerGpu;
+  return sum;
+}
+
+}  // namespace
+
+// Whole GPUs anywhere: each pod size by itself, the largest pods first, each on the fullest node.
+bool Oracle::fits(const Job& j) const {
+  std::vector<std::pair<std::int64_t, const Node*>> room;
+  for (const Node& n : nodes_) {
+    if (!n.there || n.cluster != j.id.cluster() || !n.spec.ready || n.spec.unschedulable ||
+        n.drained) {
+      continue;
+    }
+    std::uint64_t busy = 0;
+    for (const Slot& s : slots_) busy |= s.at.node == n.id ? s.at.gpu_mask : 0;
+    room.emplace_back(n.spec.gpus - std::popcount(busy), &n);
+  }
+  std::vector<std::pair<std::int64_t, const PodShape*>> pods;
+  for (const PodGroup& g : j.request.groups) {
+    for (std::uint32_t i = 0; i < g.count; ++i) pods.emplace_back(g.shape.gpus, &g.shape);
+  }
+  std::stable_sort(pods.begin(), pods.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (const auto& [gpus, shape] : pods) {
+    std::pair<std::int64_t, const Node*>* best = nullptr;
+    for (auto& place : room) {
+      const auto& allowed = shape->products;
+      const bool right = allowed.empty() || std::find(allowed.begin(), allowed.end(),
+                                                      place.second->spec.product) != allowed.end();
+      if (right && place.first >= gpus && (!best || place.first < best->first)) best = &place;
+    }
+    if (!best) return false;
+    best->first -= gpus;
+  }
+  return true;
+}
+
+bool Oracle::within_limits(const Job& j) const {
+  const MilliGpu more = cost(j.request);
+  for (const Account* a = account(j.leaf); a; a = account(a->parent)) {
+    for (const ProductAmount& limit : a->spec.limit) {
+      if (allocated(a->id, false) + more > limit.milligpu) return false;
+    }
+  }
+  return true;
+}
+
+// Nothing but place and limits could keep it from starting.
+bool Oracle::is_waiting(const Job& j) const {
+  if (j.state != JobState::kQueued) return false;
+  const bool synced =
+      std::find(synced_.begin(), synced_.end(), std::pair(j.id.cluster(), true)) != synced_.end();
+  if (!synced) return false;
+  for (const Account* a = account(j.leaf); a; a = account(a->parent)) {
+    if (a->spec.held) return false;
+  }
+  return true;
+}
+
+bool Oracle::may_start(const Job& j) const { return is_waiting(j) && within_limits(j) && fits(j); }
+
+bool Oracle::covers(AccountId id, const Job& j) const {
+  return allocated(id, false) + cost(j.request) <= quota(id);
+}
+
+std::vector<Oracle::Candidate> Oracle::candidates(AccountId id) const {
+  std::vector<Candidate> all;
+  const bool own_quota = !account(id)->spec.quota.empty();
+  const auto earlier = [](const Job& a, const Job& b) {
+    return std::tuple(-a.priority, a.submit, a.id) < std::tuple(-b.priority, b.submit, b.id);
+  };
+  Candidate own;
+  own.id = id;
+  own.own = own.by_class = true;
+  own.shares = 1;
+  for (const Job& j : jobs_) {
+    if (j.leaf == id && may_start(j) && (!own.choice.job || earlier(j, *own.choice.job))) {
+      own.choice = {&j, own_quota};
+    }
+  }
+  long double own_usage = own.choice.job ? usage(id) : 0;
+  own.alloc = static_cast<long double>(allocated(id, false));
+  for (const Account& child : accounts_) {
+    if (!child.live || child.parent != id) continue;
+    if (own.choice.job) own_usage -= usage(child.id);
+    own.alloc -= static_cast<long double>(allocated(child.id, false));
+    const Choice choice = choose(child.id);
+    if (!choice.job) continue;
+    Candidate c;
+    c.id = child.id;
+    c.by_class = child.spec.user;
+    c.shares = static_cast<long double>(child.spec.shares);
+    c.alloc = static_cast<long double>(allocated(child.id, false));
+    c.quota = static_cast<long double>(quota(child.id));
+    const bool within = c.quota > 0 && covers(child.id, *choice.job) && choice.within;
+    c.band = within && policy_.order == OrderPolicy::kTargetShare ? 0 : c.shares > 0 ? 1 : 2;
+    c.v = policy_.order == OrderPolicy::kTargetShare ? sort_surplus(child.id) : usage(child.id);
+    c.choice = {choice.job, c.quota == 0 ? own_quota : within};
+    all.push_back(c);
+  }
+  own.v = std::max(0.0L, own_usage);
+  if (own.choice.job) all.push_back(own);
+  std::int32_t top = -2'000'000'000;
+  for (const Candidate& c : all) {
+    if (c.by_class) top = std::max(top, c.choice.job->priority);
+  }
+  std::erase_if(all,
+                [top](const Candidate& c) { return c.by_class && c.choice.job->priority != top; });
+  set_keys(all);
+  return all;
+}
+
+std::string Oracle::text_of(const Candidate& c) {
+  return "(band " + std::to_string(c.band) + ", key " + shown(c.first) + ", " + shown(c.second) +
+         ", v " + shown(c.v) + ", alloc " + shown(c.alloc) + ", quota " + shown(c.quota) + ")";
+}
+
+void Oracle::set_keys(std::vector<Candidate>& all) const {
+  long double shares = 0, v = 0;
+  for (const Candidate& c : all) {
+    if (c.shares > 0) shares += c.shares, v += c.v;
+  }
+  for (Candidate& c : all) {
+    const long double per = c.shares > 0 ? c.shares : 1;
+    if (policy_.order == OrderPolicy::kExact) {
+      c.first = c.v / per;
+    } else if (policy_.order == OrderPolicy::kDrf) {
+      c.first = c.alloc / per;
+    } else if (c.band == 0) {
+      c.first = c.alloc / c.quota;
+      c.second = c.v / per;
+    } else if (c.band == 2) {
+      c.first = c.alloc;
+      c.second = c.v;
+    } else {
+      const long double s = c.shares / shares;
+      const long double lo = 0.5L, hi = (1 - lo * (1 - s)) / s;
+      const long double wanted = v > 0 ? 1 + 32 * (1 - c.v / (s * v)) : 1;
+      c.first = c.alloc / (s * std::clamp(wanted, lo, hi));
+      c.second = c.v / per;
+    }
+  }
+}
+
+Oracle::Choice Oracle::choose(AccountId id) const {
+  const std::vector<Candidate> all = candidates(id);
+  const auto best = std::min_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return std::tuple(a.band, a.first, a.second, a.id) <
+           std::tuple(b.band, b.first, b.second, b.id);
+  });
+  return best == all.end() ? Choice{} : best->choice;
+}
+
+// At each node from the root down to the job's account, the child that was taken is not behind any
+// other.
+void Oracle::judge_order(const Job& chosen) {
+  if (awaiting_ || policy_.order == OrderPolicy::kUsageTick) return;
+  // A pass learns that a job cannot start by trying it. Until then the job counts as demand of its
+  // account, so the choice is beyond doubt only where all that wait could start.
+  const bool doubt = std::any_of(jobs_.begin(), jobs_.end(),
+                                 [this](const Job& j) { return is_waiting(j) && !may_start(j); });
+  if (doubt && policy_.order != OrderPolicy::kFifo) return;
+  ++judged_;
+  if (policy_.order == OrderPolicy::kFifo) {
+    for (const Job& j : jobs_) {
+      if (std::tuple(j.submit, j.id) < std::tuple(chosen.submit, chosen.id) && may_start(j)) {
+        wrong(text::job_id_text(j.id) + " came before " + text::job_id_text(chosen.id));
+      }
+    }
+    return;
+  }
+  std::vector<AccountId> path;
+  for (const Account* a = account(chosen.leaf); a; a = account(a->parent)) path.push_back(a->id);
+  std::reverse(path.begin(), path.end());
+  for (std::size_t level = 0; level < path.size(); ++level) {
+    const std::vector<Candidate> all = candidates(path[level]);
+    const AccountId next = level + 1 < path.size() ? path[level + 1] : path[level];
+    const auto mine =
+        std::find_if(all.begin(), all.end(), [&](const Candidate& c) { return c.id == next; });
+    const std::string who =
+        text::job_id_text(chosen.id) + " at \"" + account(path[level])->spec.path + "\"";
+    if (mine == all.end()) return wrong(who + " was started though it should not be");
+    for (const Candidate& c : all) {
+      if (c.band > mine->band || &c == &*mine) continue;
+      const bool first_close = c.band == mine->band && near(c.first, mine->first);
+      const bool ahead = c.band < mine->band || (!first_close && c.first < mine->first) ||
+                         (first_close && !near(c.second, mine->second) && c.second < mine->second &&
+                          c.first == mine->first);
+      if (ahead) {
+        wrong(who + " " + text_of(*mine) + " was started before " +
+              text::job_id_text(c.choice.job->id) + " " + text_of(c));
+      }
+    }
+  }
+  for (const Candidate& c : candidates(chosen.leaf)) {
+    if (c.own && c.choice.job != &chosen && c.choice.job->id != chosen.id) {
+      wrong(text::job_id_text(chosen.id) + " was started out of its line");
+    }
+  }
+}
+
+void Oracle::judge_nobody_waits() {
+  if (awaiting_) return;
+  for (const Job& j : jobs_) {
+    if (may_start(j)) wrong(text::job_id_text(j.id) + " waits though it could start");
+  }
+}
+
+}  // namespace subak::sim

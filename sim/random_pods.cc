@@ -1,0 +1,138 @@
+#include <algorithm>
+
+#include "sim/random_world.h"
+
+namespace subak::sim {
+
+PodShape RandomWorld::shape() {
+  PodShape s;
+  s.kind = GpuKind::kWhole;
+  constexpr std::int64_t kSizes[] = {1, 1, 1, 2, 4, 8};
+  s.gpus = kSizes[rng_.below(std::size(kSizes))];
+  if (rng_.percent(15)) s.products = {"NVIDIA-H100-80GB-HBM3"};
+  if (options_.plain || rng_.percent(70)) return s;
+  switch (rng_.below(3)) {
+    case 0:
+      s.kind = GpuKind::kFraction;
+      s.gpus = 0;
+      s.milligpu = rng_.between(1, 9) * 100;
+      break;
+    case 1:
+      s.kind = GpuKind::kShared;
+      s.gpus = 1;
+      s.products.clear();
+      break;
+    default:
+      s.kind = GpuKind::kMig;
+      s.gpus = 1;
+      s.profile = rng_.percent(70) ? "1g.10gb" : "3g.40gb";
+      s.products.clear();
+  }
+  return s;
+}
+
+in::Body RandomWorld::new_pod() {
+  if (!unfinished_.empty() && rng_.percent(75)) {
+    in::PodSeen seen = std::move(unfinished_.back());
+    unfinished_.pop_back();
+    return seen;
+  }
+  in::PodSeen seen;
+  seen.cluster = "watched";
+  const std::string account = some_account();
+  const std::string name = "pod-" + std::to_string(++serial_);
+  seen.pod.ns = "ns-" + account;
+  seen.pod.gang = name;
+  seen.pod.gang_size = rng_.percent(60) ? 1 : static_cast<std::uint32_t>(rng_.between(2, 4));
+  seen.pod.shape = shape();
+  seen.pod.gated = !rng_.percent(3);
+  seen.pod.controlled = rng_.percent(70);
+  if (rng_.percent(50)) seen.pod.user = "u" + std::to_string(rng_.below(3));
+  if (rng_.percent(20)) seen.pod.priority = 10;
+  for (std::uint32_t rank = 0; rank < seen.pod.gang_size; ++rank) {
+    seen.pod.rank = static_cast<std::int32_t>(rank);
+    seen.pod.name = name + "-" + std::to_string(rank);
+    seen.pod.uid = "uid-" + std::to_string(++serial_);
+    unfinished_.push_back(seen);
+  }
+  seen = std::move(unfinished_.back());
+  unfinished_.pop_back();
+  return seen;
+}
+
+// A pod that was bound without us, somewhere.
+in::Body RandomWorld::foreign_pod() {
+  in::PodSeen seen;
+  seen.cluster = "watched";
+  seen.pod.ns = rng_.percent(70) ? "ns-" + some_account() : "nobodys";
+  seen.pod.name = "foreign-" + std::to_string(++serial_);
+  seen.pod.uid = "uid-" + std::to_string(serial_);
+  seen.pod.shape = shape();
+  seen.pod.node = node_name(1 + 2 * rng_.below(8));
+  seen.pod.running = rng_.percent(70);
+  seen.pod.gated = rng_.percent(10);
+  return seen;
+}
+
+PodRef RandomWorld::ref(const Pod& pod) {
+  if (!pod.uid.empty() && rng_.percent(95)) return {pod.uid, {}, 0};
+  return {"", pod.job, pod.rank};
+}
+
+in::Body RandomWorld::advance_pod() {
+  if (pods_.empty()) return in::Pass{};
+  Pod& pod = pods_[rng_.below(pods_.size())];
+  const std::string cluster = pod.job.cluster() == ClusterId(1) ? "bare" : "watched";
+  const PodRef reference = ref(pod);
+  if (pod.state == Pod::State::kDoomed || rng_.percent(5)) return end_pod(pod);
+  if (pod.state == Pod::State::kOpen) {
+    std::string node = pod.node;
+    if (!options_.plain && rng_.percent(3)) node = node_name(rng_.below(16));
+    if (rng_.percent(10)) return in::Pass{};  // slow to bind: the hold may run out
+    pod.state = Pod::State::kBound;
+    pod.node = node;
+    TimeMs at = 0;
+    if (!options_.plain && rng_.percent(20)) at = now_ - rng_.between(0, kMinuteMs);
+    return in::PodBound{cluster, reference, node, at};
+  }
+  if (pod.state == Pod::State::kBound) {
+    pod.state = Pod::State::kRunning;
+    return in::PodRunning{cluster, reference, 0};
+  }
+  return rng_.percent(60) ? in::Body(in::Pass{}) : end_pod(pod);
+}
+
+in::Body RandomWorld::end_pod(const Pod& pod) {
+  in::PodGone gone;
+  gone.cluster = pod.job.cluster() == ClusterId(1) ? "bare" : "watched";
+  gone.pod = ref(pod);
+  constexpr Outcome kOutcomes[] = {Outcome::kSucceeded, Outcome::kSucceeded, Outcome::kFailed,
+                                   Outcome::kEvicted, Outcome::kRejected};
+  gone.outcome = kOutcomes[rng_.below(std::size(kOutcomes))];
+  if (!options_.plain && rng_.percent(30)) gone.ended_at_ms = now_ - rng_.between(0, 2 * kMinuteMs);
+  return gone;
+}
+
+void RandomWorld::open_gate(const Effect& effect) {
+  for (const EffectPod& pod : effect.pods) {
+    const auto known = std::find_if(pods_.begin(), pods_.end(), [&](const Pod& p) {
+      return p.job == effect.job && p.rank == pod.rank;
+    });
+    const bool evict = effect.kind == EffectKind::kEvict;
+    if (known != pods_.end()) {
+      if (evict) known->state = Pod::State::kDoomed;
+      continue;
+    }
+    pods_.push_back(
+        {effect.job, pod.rank, pod.uid, pod.node, evict ? Pod::State::kDoomed : Pod::State::kOpen});
+  }
+}
+
+void RandomWorld::forget(JobId job, std::optional<std::uint32_t> rank, bool only_open) {
+  std::erase_if(pods_, [&](const Pod& p) {
+    return p.job == job && (!rank || p.rank == *rank) &&
+           (!only_open || p.state == Pod::State::kOpen);
+  });
+}
+
+}  // namespace subak::sim

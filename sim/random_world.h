@@ -1,0 +1,77 @@
+// A world that does at random what people, programs and clusters do to an engine: jobs and pods
+// that come, start, end, vanish and are reported twice, late or wrongly; nodes that come and go;
+// edits of everything. The same seed and the same outcomes give the same inputs on every build. It
+// knows what an edge would know (effects, facts), never the engine. Threads: none.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "sim/rng.h"
+
+namespace subak::sim {
+
+class RandomWorld {
+ public:
+  struct Options {
+    std::uint64_t seed = 1;
+    // Only what Oracle::Options::judge_order can judge: whole GPUs, amounts of any product, no
+    // patience, nodes that do not shrink, ends reported at once.
+    bool plain = false;
+  };
+  explicit RandomWorld(Options options);
+
+  // The next input, at a time that is never after `deadline` (Engine::next_deadline()) unless it is
+  // a tick.
+  Input next(std::optional<TimeMs> deadline);
+  // What the engine made of it.
+  void saw(const Input& input, const ApplyOutcome& outcome);
+
+ private:
+  struct Pod {
+    JobId job;
+    std::uint32_t rank = 0;
+    std::string uid, node;
+    enum class State : std::uint8_t { kOpen, kBound, kRunning, kDoomed } state = State::kOpen;
+  };
+  // random_world.cc: what people do, and nodes
+  void set_up();
+  in::Body choose();
+  in::Body edit_account();
+  in::Body submit();
+  in::Body node_event();
+  in::Body change_policy();
+  in::Body list_again();
+  NodeSpec node_spec(std::size_t i);
+  std::string some_account();
+  std::string node_name(std::size_t i) const;
+  JobId some_job();
+  // random_pods.cc: what pods do
+  in::Body new_pod();
+  in::Body foreign_pod();
+  in::Body advance_pod();
+  in::Body end_pod(const Pod& pod);
+  PodShape shape();
+  PodRef ref(const Pod& pod);
+  void open_gate(const Effect& effect);
+  void forget(JobId job, std::optional<std::uint32_t> rank, bool only_open);
+
+  Options options_;
+  Rng rng_;
+  TimeMs now_;
+  std::deque<in::Body> planned_;
+  std::vector<Pod> pods_;
+  std::vector<JobId> jobs_;              // live, oldest first
+  std::vector<bool> node_there_;         // by index; even ones are in "bare", odd ones in "watched"
+  std::vector<in::PodSeen> unfinished_;  // members of gangs still to come
+  std::optional<Input> last_;
+  std::uint64_t serial_ = 0;
+  std::size_t until_pass_ = 3;
+  std::size_t most_jobs_ = 0;  // at once, in a plain world
+};
+
+}  // namespace subak::sim

@@ -1,0 +1,105 @@
+// Random worlds against the naive oracle. SUBAK_WORLD_INPUTS sets how many inputs in all (default
+// 100,000), SUBAK_WORLD_SEED the first seed.
+#include "sim/oracle.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "sim/random_world.h"
+
+namespace subak::sim {
+namespace {
+
+std::uint64_t setting(const char* name, std::uint64_t usual) {
+  const char* const text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : usual;
+}
+
+constexpr std::uint64_t kWorlds = 20;
+constexpr std::uint64_t kCheckEvery = 97;     // invariants of the engine
+constexpr std::uint64_t kCompareEvery = 499;  // all sums of the oracle
+
+std::string join(const std::vector<std::string>& lines) {
+  std::string all;
+  for (const std::string& line : lines) all += line + "\n";
+  return all;
+}
+
+class World : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(World, AgreesWithTheOracle) {
+  const std::uint64_t seed = setting("SUBAK_WORLD_SEED", 1) + GetParam();
+  const std::uint64_t inputs = setting("SUBAK_WORLD_INPUTS", 100'000) / kWorlds;
+  const bool plain = seed % 2 == 0;
+  RandomWorld world({seed, plain});
+  Oracle oracle({plain, plain});
+  Engine engine;
+  std::size_t facts = 0;
+  for (std::uint64_t i = 0; i < inputs; ++i) {
+    const Input input = world.next(engine.next_deadline());
+    const ApplyOutcome outcome = engine.apply(input);
+    facts += outcome.facts.size();
+    world.saw(input, outcome);
+    oracle.saw(input, outcome);
+    if (i % kCheckEvery == 0) engine.check_invariants();
+    if (i % kCompareEvery == 0) oracle.compare(engine);
+    ASSERT_TRUE(oracle.mistakes().empty())
+        << "seed " << seed << ", input " << i << ": " << input_to_text(input) << "\n"
+        << join(oracle.mistakes());
+  }
+  oracle.compare(engine);
+  EXPECT_TRUE(oracle.mistakes().empty()) << join(oracle.mistakes());
+  EXPECT_GT(facts, inputs / 2) << "the world hardly does anything";
+  if (plain) {
+    EXPECT_GT(oracle.reservations_judged(), inputs / 100);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, World, testing::Range<std::uint64_t>(0, kWorlds));
+
+// The oracle must be able to say no: facts that are wrong in one way each.
+TEST(Oracle, NoticesWrongFacts) {
+  const auto mistakes_with = [](auto spoil) {
+    RandomWorld world({2, true});
+    Oracle oracle({false, true});
+    Engine engine;
+    for (int i = 0; i < 3000; ++i) {
+      const Input input = world.next(engine.next_deadline());
+      ApplyOutcome outcome = engine.apply(input);
+      world.saw(input, outcome);
+      const bool spoiled = i > 500 && spoil(outcome);
+      oracle.saw(input, outcome);
+      if (spoiled) {
+        oracle.compare(engine);
+        break;
+      }
+    }
+    return oracle.mistakes().size();
+  };
+  EXPECT_EQ(mistakes_with([](ApplyOutcome&) { return false; }), 0u);
+  EXPECT_GT(mistakes_with([](ApplyOutcome& o) {
+              for (Fact& f : o.facts) {
+                if (auto* c = std::get_if<fact::Charged>(&f.body)) return c->row.to_ms -= 1, true;
+              }
+              return false;
+            }),
+            0u);
+  EXPECT_GT(mistakes_with([](ApplyOutcome& o) {
+              return std::erase_if(o.facts, [](const Fact& f) {
+                       return std::holds_alternative<fact::Charged>(f.body);
+                     }) > 0;
+            }),
+            0u);
+  EXPECT_GT(mistakes_with([](ApplyOutcome& o) {
+              for (Fact& f : o.facts) {
+                auto* r = std::get_if<fact::JobReserved>(&f.body);
+                if (r && !r->slots.empty()) return r->slots[0].milligpu += 1000, true;
+              }
+              return false;
+            }),
+            0u);
+}
+
+}  // namespace
+}  // namespace subak::sim

@@ -1,0 +1,73 @@
+// The short form of the toy: how far the worst team is from its share, in points of the fleet. The
+// long form is `subak sim toy`.
+#include "sim/toy.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace subak::sim {
+namespace {
+
+struct World {
+  const char* name;
+  std::vector<std::int64_t> shares;
+  DurationMs mean_job;
+};
+
+std::vector<std::int64_t> one_to(std::int64_t n) {
+  std::vector<std::int64_t> shares(static_cast<std::size_t>(n));
+  std::iota(shares.begin(), shares.end(), 1);
+  return shares;
+}
+
+ToyResult run(const World& world, OrderPolicy order) {
+  ToyOptions options;
+  options.shares = world.shares;
+  options.mean_job_ms = world.mean_job;
+  options.warm_up_ms = world.mean_job;
+  options.measured_ms = 8 * kHourMs;
+  options.seed = 7;
+  options.policy.order = order;
+  return run_toy(options);
+}
+
+class Toy : public testing::TestWithParam<World> {};
+
+TEST_P(Toy, TargetShareKeepsTheWorstTeamAtItsShare) {
+  const ToyResult r = run(GetParam(), OrderPolicy::kTargetShare);
+  EXPECT_LT(r.mean, 0.2) << GetParam().name;
+  EXPECT_LT(r.max, 0.5) << GetParam().name;
+  EXPECT_LT(r.hour_mean, 0.1) << GetParam().name;
+  EXPECT_GT(r.jobs, 1000u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Worlds, Toy,
+                         testing::Values(World{"two equal, 10 min", {1, 1}, 10 * kMinuteMs},
+                                         World{"two uneven, 10 min", {3, 1}, 10 * kMinuteMs},
+                                         World{"two equal, 1 h", {1, 1}, kHourMs},
+                                         World{"two uneven, 4 h", {3, 1}, 4 * kHourMs},
+                                         World{"twenty equal, 1 h",
+                                               std::vector<std::int64_t>(20, 1), kHourMs},
+                                         World{"twenty uneven, 1 h", one_to(20), kHourMs},
+                                         World{"twenty uneven, 4 h", one_to(20), 4 * kHourMs}));
+
+TEST(ToyBaselines, ATickSwingsAndExactUsageSwingsLess) {
+  const World world{"two equal, 1 h", {1, 1}, kHourMs};
+  const ToyResult tick = run(world, OrderPolicy::kUsageTick);
+  const ToyResult exact = run(world, OrderPolicy::kExact);
+  EXPECT_GT(tick.mean, 3);
+  EXPECT_GT(exact.mean, 0.3);
+  EXPECT_LT(exact.mean, tick.mean);
+}
+
+TEST(ToyBaselines, TheSameSeedGivesTheSameFigures) {
+  const World world{"two uneven", {3, 1}, kHourMs};
+  const ToyResult a = run(world, OrderPolicy::kExact), b = run(world, OrderPolicy::kExact);
+  EXPECT_EQ(a.mean, b.mean);
+  EXPECT_EQ(a.max, b.max);
+  EXPECT_EQ(a.jobs, b.jobs);
+}
+
+}  // namespace
+}  // namespace subak::sim
