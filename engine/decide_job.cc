@@ -218,10 +218,7 @@ void Turn::expire(Job& job) {
         return p.state == PodState::kHeld && !p.controlled;
       });
   const bool evict = !keep && (touched || job.from_pods()) && !job.cancelling;
-  if (keep || (evict && job.from_pods())) {
-    fact::JobReserved kept{id, job.attempt, 0, {}};
-    emit(std::move(kept));
-  }
+  if (job.from_pods()) emit(fact::JobReserved{id, job.attempt, 0, {}});  // its deadline is past
   if (evict) {
     fact::JobMoved moved;
     moved.id = id;
