@@ -59,6 +59,7 @@ struct ShareLine {
   int jobs = 0;
 };
 std::vector<ShareLine> share_lines(const Story& story);
-void check_shares(const std::vector<ShareLine>& lines, Checks& out);
+// `stalled_ms`: of the machine; if it stood still, there is nothing to judge.
+void check_shares(const std::vector<ShareLine>& lines, std::int64_t stalled_ms, Checks& out);
 
 }  // namespace subak::demo

@@ -6,8 +6,9 @@
 namespace subak::demo {
 namespace {
 
-constexpr std::int64_t kBindMs = 100;   // what a kube-scheduler takes
-constexpr std::int64_t kStartMs = 150;  // what an image and a container take
+constexpr std::int64_t kBindMs = 100;    // what a kube-scheduler takes
+constexpr std::int64_t kStartMs = 150;   // what an image and a container take
+constexpr std::int64_t kStallMs = 2000;  // a timer that is later than this: the machine stood still
 constexpr std::int64_t kShortestMs = 1000;
 constexpr std::uint64_t kSpreadMs = 3500;
 
@@ -151,6 +152,8 @@ void Edge::timer_loop() {
     if (due_.empty() || due_.begin()->first > now) {
       const std::int64_t wait = due_.empty() ? 1000 : due_.begin()->first - now;
       changed_.wait_for(lock, std::chrono::milliseconds(wait));
+      const std::int64_t late = wall_ms() - (now + wait);
+      if (late > kStallMs) counts_.stalled_ms += late;
       continue;
     }
     const Due due = due_.begin()->second;

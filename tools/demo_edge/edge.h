@@ -48,6 +48,7 @@ class Edge {
     int effects = 0, effects_again = 0;  // the latter changed nothing: delivered at least once
     int lists = 0;                       // acknowledged by the service
     std::int64_t live_milligpu = 0;
+    std::int64_t stalled_ms = 0;  // how long this machine let the edge's own clock stand still
   };
 
   Edge(Door& door, std::vector<v1::NodeSpec> nodes) : door_(door), nodes_(std::move(nodes)) {}

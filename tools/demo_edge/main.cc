@@ -162,8 +162,10 @@ void Demo::explain_queue() {
   });
   for (const v1::QueueRow& row : queue.rows()) {
     const std::string job = row.job().spec().name() + " (" + row.shape() + ")";
-    tell("  next %lld. %s: %.50s", static_cast<long long>(row.position()), job.c_str(),
-         row.waits_for().detail().c_str());
+    const std::string& detail = row.waits_for().detail();
+    const std::string why = detail.substr(0, detail.find(';'));
+    tell("  next %lld. %s: %.60s", static_cast<long long>(row.position()), job.c_str(),
+         why.c_str());
   }
 }
 
@@ -239,7 +241,7 @@ bool Demo::finish() {
   check_placement(story, checks_);
   const Books books = check_books(story, door_, checks_);
   const std::vector<ShareLine> shares = share_lines(story);
-  check_shares(shares, checks_);
+  check_shares(shares, story.counts.stalled_ms, checks_);
   checks_.push_back({"the interactive job was evicted, nobody else", story.counts.evicted == 1,
                      std::to_string(story.counts.evicted)});
   restart_.repeated_calls = door_.repeats();
