@@ -247,7 +247,9 @@ in::Body RandomWorld::list_again() {
   return in::ListBegin{"watched"};
 }
 
-void RandomWorld::saw(const Input&, const ApplyOutcome& outcome) {
+void RandomWorld::saw(const Input& input, const ApplyOutcome& outcome) {
+  if (std::holds_alternative<in::ListBegin>(input.body)) listing_ = true;
+  if (std::holds_alternative<in::ListComplete>(input.body)) listing_ = false;
   for (const Fact& fact : outcome.facts) {
     if (const auto* created = std::get_if<fact::JobCreated>(&fact.body)) {
       jobs_.push_back(created->id);

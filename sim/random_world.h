@@ -28,6 +28,8 @@ class RandomWorld {
   // The next input, at a time that is never after `deadline` (Engine::next_deadline()) unless it is
   // a tick.
   Input next(std::optional<TimeMs> deadline);
+  // Not in the middle of set-up or of a list.
+  bool quiet() const { return planned_.empty() && !listing_; }
   // What the engine made of it.
   void saw(const Input& input, const ApplyOutcome& outcome);
 
@@ -70,6 +72,7 @@ class RandomWorld {
   std::vector<in::PodSeen> unfinished_;  // members of gangs still to come
   std::optional<Input> last_;
   std::uint64_t serial_ = 0;
+  bool listing_ = false;
   std::size_t until_pass_ = 3;
   std::size_t most_jobs_ = 0;  // at once, in a plain world
 };
