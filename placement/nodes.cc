@@ -63,7 +63,12 @@ void fill_gpus(const NodeState& node, GpuMask kept, Room& room, MilliGpu* unheal
     room.gpu_free[i] = std::max(0, capacity - used);
     if (used != 0) room.whole &= ~(GpuMask{1} << i);
   }
-  const std::int64_t loose = (node.loose + kMilliPerGpu - 1) / kMilliPerGpu;
+  // What is held on indexes that the node no longer has is still held somewhere.
+  MilliGpu unplaced = node.loose;
+  for (std::size_t i = room.gpu_free.size(); i < node.gpu_used.size(); ++i) {
+    unplaced += node.gpu_used[i];
+  }
+  const std::int64_t loose = (unplaced + kMilliPerGpu - 1) / kMilliPerGpu;
   GpuMask out = kept;
   if (node.spec.unhealthy_gpus > 0)
     withheld(room.gpu_free, node.spec.unhealthy_gpus, unhealthy_free);

@@ -107,8 +107,15 @@ Left Fleet::left(std::uint32_t id, bool empty) const {
   if (out == kAll) {
     for (auto& [profile, count] : l.slices) count = 0;
   }
+  MilliGpu beyond = 0;  // held on GPUs that the node no longer has
+  for (const Held& h : n.held) {
+    for (std::size_t i = l.gpu.size(); i < 64; ++i) {
+      if (bit(h.slot.gpu_mask, i)) beyond += h.slot.milligpu / std::popcount(h.slot.gpu_mask);
+    }
+  }
+  const std::int64_t away = s.unhealthy_gpus + (beyond + 999) / 1000;
   std::uint64_t sick = 0;
-  for (std::int64_t k = 0; k < std::min<std::int64_t>(s.unhealthy_gpus, uncut(s)); ++k) {
+  for (std::int64_t k = 0; k < std::min<std::int64_t>(away, uncut(s)); ++k) {
     std::size_t worst = l.gpu.size();
     for (std::size_t i = 0; i < l.gpu.size(); ++i) {
       const bool better = worst == l.gpu.size() ||
