@@ -74,7 +74,7 @@ void keep_ledger(const Ledger& ledger, Sink& sink) {
 std::vector<Fact> Engine::checkpoint() const {
   const Impl& s = *impl_;
   std::vector<Fact> out;
-  Sink sink{out, s.now};
+  Sink sink{out, s.fact_ms};
   sink(fact::PolicySet{s.policy, {}});
   for (const auto& [id, c] : s.clusters) {
     sink(fact::ClusterSet{id, c.name, c.mode, c.namespaces, {}});
@@ -83,8 +83,8 @@ std::vector<Fact> Engine::checkpoint() const {
   }
   sink(fact::CountersKept{ClusterId(), 0, s.last_node.value + 1});
   for (const auto& [key, id] : s.node_ids) {
-    const NodeBooks b = s.fleet.books(id, s.now);
-    sink(fact::NodeBilled{id, s.now, StoredGpuTime::of(b.installed), StoredGpuTime::of(b.allocated),
+    const NodeBooks b = s.fleet.books(id, s.fact_ms);
+    sink(fact::NodeBilled{id, s.fact_ms, StoredGpuTime::of(b.installed), StoredGpuTime::of(b.allocated),
                           StoredGpuTime::of(b.idle), StoredGpuTime::of(b.stranded),
                           StoredGpuTime::of(b.unusable)});
     sink(fact::NodeSet{id, key.first, *s.fleet.node(id), s.fleet.drained(id), {}});

@@ -132,6 +132,7 @@ void Engine::evolve(const Fact& fact) {
   assert(fact.seq == 0 || fact.seq == impl_->seq + 1);
   impl_->restoring = fact.seq == 0;
   if (fact.seq != 0) impl_->seq = fact.seq;
+  impl_->fact_ms = std::max(impl_->fact_ms, fact.time_ms);
   impl_->now = std::max(impl_->now, fact.time_ms);
   std::visit([&](const auto& body) { impl_->on(body); }, fact.body);
   impl_->restoring = false;

@@ -86,7 +86,8 @@ struct ListMarks {
 struct Engine::Impl {
   // --- the state: a fold of the facts ------------------------------------------------------------
   std::uint64_t seq = 0;
-  TimeMs now = 0;
+  TimeMs fact_ms = 0;  // time of the last fact: the state is as of then
+  TimeMs now = 0;      // time of the last input or fact: never part of the digest
   Policy policy;
   AccountTree tree;
   Fleet fleet;

@@ -38,7 +38,7 @@ ApplyOutcome Turn::run() {
 void Turn::emit(fact::Body body) {
   Fact& fact = out_.facts.emplace_back();
   fact.seq = ++s_.seq;
-  fact.time_ms = s_.now;
+  fact.time_ms = s_.fact_ms = s_.now;
   fact.body = std::move(body);
   std::visit([&](const auto& b) { s_.on(b); }, fact.body);
 }
