@@ -184,7 +184,9 @@ void Oracle::judge_place(const Job& j, const fact::JobReserved& f) {
       total += other.at.milligpu;
       all_ours = all_ours && other.ours;
     }
-    const MilliGpu there = (n->spec.gpus - n->spec.unhealthy_gpus) * kMilliPerGpu;
+    // Unhealthy GPUs are whole ones; slices are counted by profile.
+    const std::int64_t ill = n->spec.mig_gpus > 0 ? 0 : n->spec.unhealthy_gpus;
+    const MilliGpu there = (n->spec.gpus - ill) * kMilliPerGpu;
     if (all_ours && total > there) wrong(name(f.id, 0) + " lifts a node above its GPUs");
     // A whole GPU is nobody else's.
     if (s.milligpu != std::popcount(s.gpu_mask) * kMilliPerGpu) continue;
