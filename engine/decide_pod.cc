@@ -11,7 +11,7 @@ namespace {
 Error unknown_pod(const PodRef& ref) {
   const std::string got =
       ref.uid.empty() ? text::job_id_text(ref.job) + "/" + std::to_string(ref.rank) : ref.uid;
-  return {ErrorCode::kNotFound, "pod", got, "no live pod has this uid or (job, rank)"};
+  return {ErrorCode::kNotFound, "pod", got, "no live pod has this uid, or this rank in this reservation of the job"};
 }
 
 std::string gang_name(const PodRecord& pod) {

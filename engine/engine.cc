@@ -69,6 +69,7 @@ std::optional<std::pair<JobId, std::uint32_t>> Engine::Impl::find_pod(const PodR
   }
   const Job* job = find_job(ref.job);
   if (job == nullptr || ref.rank >= job->pods.size()) return std::nullopt;
+  if (ref.attempt != 0 && ref.attempt != job->attempt) return std::nullopt;  // taken back meanwhile
   return std::pair(ref.job, ref.rank);
 }
 

@@ -119,11 +119,13 @@ struct PodRef {
   std::string uid;
   JobId job;
   std::uint32_t rank = 0;
+  std::uint32_t attempt = 0;  // the reservation that the pod was made for; 0: whichever is current
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
     v(2, "job", job);
     v(3, "rank", rank);
+    v(4, "attempt", attempt);
   }
   friend bool operator==(const PodRef&, const PodRef&) = default;
 };

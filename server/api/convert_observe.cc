@@ -15,6 +15,7 @@ PodRef get_ref(Check& check, const v1::PodRef& in) {
   if (!in.job_id().empty()) out.job = get_job_id(check, "job_id", in.job_id());
   out.rank = static_cast<std::uint32_t>(
       check.number("rank", in.rank(), 0, std::int64_t{limits::kMaxPodsPerJob} - 1));
+  out.attempt = static_cast<std::uint32_t>(check.number("attempt", in.attempt(), 0, 0x7fff'ffff));
   return out;
 }
 

@@ -17,6 +17,7 @@ v1::PodRef Edge::ref_of(const Pod& pod) {
   if (pod.from_api()) {
     ref.set_job_id(pod.job);
     ref.set_rank(pod.place.rank());
+    ref.set_attempt(pod.attempt);
   } else {
     ref.set_uid(pod.record.uid());
   }
