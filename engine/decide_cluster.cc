@@ -193,6 +193,11 @@ void Turn::on(const in::SetPolicy& i) {
                        std::to_string(s_.policy.half_life_ms) + "ms is in force)"},
                   "policy");
   }
+  if (p.order == OrderPolicy::kUsageTick && root.alloc() != 0) {
+    return refuse({ErrorCode::kPrecondition, "order", "usage-tick",
+                   "this baseline counts from an empty fleet: set it before anything runs"},
+                  "policy");
+  }
   emit(fact::PolicySet{p, stamp("")});
 }
 

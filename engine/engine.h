@@ -104,7 +104,8 @@ struct RankStep {
   std::string node;  // path of the parent
   struct Entry {
     std::string path;
-    double shares = 0, target = 0, usage_gpu_seconds = 0, surplus_gpu_seconds = 0;
+    double shares = 0, target = 0,  // parts of 1 among these siblings
+        usage_gpu_seconds = 0, surplus_gpu_seconds = 0;
     MilliGpu alloc = 0, quota = 0;
     bool on_path = false;  // the job is below this one
   };

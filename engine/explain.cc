@@ -102,12 +102,14 @@ std::vector<RankStep> Engine::Impl::ranking(const Job& job, TimeMs t) const {
     for (std::size_t i = 0; i < index.size(); ++i) index[i] = i;
     std::sort(index.begin(), index.end(),
               [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
+    double all_shares = 0;
+    for (const Sibling& s : siblings) all_shares += s.shares;
     RankStep step;
     step.node = shown_path(parent);
     for (std::size_t i : index) {
       RankStep::Entry entry;
       entry.path = tree.node(siblings[i].id).spec.path;
-      entry.shares = siblings[i].shares;
+      entry.shares = all_shares > 0 ? siblings[i].shares / all_shares : 0;
       entry.target = target[i];
       entry.usage_gpu_seconds = siblings[i].usage / kRawPerGpuSecond;
       entry.surplus_gpu_seconds = siblings[i].surplus / kRawPerGpuSecond;
