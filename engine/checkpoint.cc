@@ -83,10 +83,7 @@ std::vector<Fact> Engine::checkpoint() const {
   }
   sink(fact::CountersKept{ClusterId(), 0, s.last_node.value + 1});
   for (const auto& [key, id] : s.node_ids) {
-    const NodeBooks b = s.fleet.books(id, s.fact_ms);
-    sink(fact::NodeBilled{id, s.fact_ms, StoredGpuTime::of(b.installed), StoredGpuTime::of(b.allocated),
-                          StoredGpuTime::of(b.idle), StoredGpuTime::of(b.stranded),
-                          StoredGpuTime::of(b.unusable)});
+    sink(s.billed(id, s.fact_ms));
     sink(fact::NodeSet{id, key.first, *s.fleet.node(id), s.fleet.drained(id), {}});
   }
   keep_accounts(s.tree, sink);
@@ -190,17 +187,12 @@ void Engine::Impl::restore_pod(Job& job, std::uint32_t rank, const fact::JobKept
     pod.shape = job.shape;
     pod.shape_rank = rank;
   } else {
-    GangRequest alone;
-    alone.groups.push_back({1, kept_pod.shape});
-    pod.shape = fleet.intern(job.id.cluster(), alone);
+    pod.shape = intern_alone(job.id.cluster(), kept_pod.shape);
   }
   pod.state = kept_pod.state;
   if (pod.holds_slot()) {
     take(job, rank, kept_pod.slot);
-    const bool bound = kept_pod.state != PodState::kHeld;
-    if (bound && job.leaf != kUnassigned && kept_pod.slot.milligpu > 0) {
-      tree.bind(job.leaf, fleet.product_of(kept_pod.slot.node), kept_pod.slot.milligpu, now);
-    }
+    if (kept_pod.state != PodState::kHeld) bind_in_tree(job, pod);
     pod.state = kept_pod.state;
   }
   pod.since_ms = kept_pod.since_ms;

@@ -129,10 +129,7 @@ void Turn::remove_node(NodeId id) {
       }
     }
   }
-  const NodeBooks b = s_.fleet.books(id, s_.now);
-  emit(fact::NodeBilled{id, s_.now, StoredGpuTime::of(b.installed), StoredGpuTime::of(b.allocated),
-                        StoredGpuTime::of(b.idle), StoredGpuTime::of(b.stranded),
-                        StoredGpuTime::of(b.unusable)});
+  emit(s_.billed(id, s_.now));
   emit(fact::NodeRemoved{id});
 }
 

@@ -11,7 +11,8 @@ namespace {
 Error unknown_pod(const PodRef& ref) {
   const std::string got =
       ref.uid.empty() ? text::job_id_text(ref.job) + "/" + std::to_string(ref.rank) : ref.uid;
-  return {ErrorCode::kNotFound, "pod", got, "no live pod has this uid, or this rank in this reservation of the job"};
+  return {ErrorCode::kNotFound, "pod", got,
+          "no live pod has this uid, or this rank in this reservation of the job"};
 }
 
 std::string gang_name(const PodRecord& pod) {
@@ -168,9 +169,7 @@ void Turn::add_foreign(Cluster& cluster, const PodRecord& pod, AccountId account
   added.shape = pod.shape;
   added.controlled = pod.controlled;
   added.bound = true;
-  GangRequest alone;
-  alone.groups.push_back({1, pod.shape});
-  const ShapeId shape = s_.fleet.intern(cluster.id, alone);
+  const ShapeId shape = s_.intern_alone(cluster.id, pod.shape);
   added.slot = s_.fleet.adopt_slot(shape, 0, node);
   added.bound_at_ms = s_.now;
   const JobId id = job->id;

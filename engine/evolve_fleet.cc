@@ -41,8 +41,8 @@ void Engine::Impl::on(const fact::NodeRemoved& f) {
   dirty = true;
 }
 
-// The half-life is part of every meter, so it may change only while all of them are empty (the decision
-// has checked that).
+// The half-life is part of every meter, so it may change only while all of them are empty (the
+// decision has checked that).
 void Engine::Impl::on(const fact::PolicySet& f) {
   if (f.policy.half_life_ms != tree.clock().half_life_ms()) {
     tree.restart_meters(f.policy.half_life_ms, now);
@@ -79,6 +79,18 @@ void Engine::Impl::on(const fact::Charged& f) {
 void Engine::Impl::on(const fact::Awaited& f) {
   clusters.at(f.cluster).awaited = f.job;
   dirty = true;
+}
+
+// The capacity side of one node's bill, as it is written down.
+fact::NodeBilled Engine::Impl::billed(NodeId id, TimeMs as_of) const {
+  const NodeBooks b = fleet.books(id, as_of);
+  return {id,
+          as_of,
+          StoredGpuTime::of(b.installed),
+          StoredGpuTime::of(b.allocated),
+          StoredGpuTime::of(b.idle),
+          StoredGpuTime::of(b.stranded),
+          StoredGpuTime::of(b.unusable)};
 }
 
 void Engine::Impl::on(const fact::NodeBilled& f) {

@@ -92,15 +92,11 @@ void Engine::Impl::on(const fact::PodAdded& f) {
   pod.uid = f.uid;
   pod.name = f.name;
   pod.controlled = f.controlled;
-  GangRequest alone;
-  alone.groups.push_back({1, f.shape});
-  pod.shape = fleet.intern(f.job.cluster(), alone);
+  pod.shape = intern_alone(f.job.cluster(), f.shape);
   uids[f.uid] = {f.job, f.rank};
   if (!f.bound) return;
   take(job, f.rank, f.slot);
-  if (in_tree(job.leaf) && f.slot.milligpu > 0) {
-    tree.bind(job.leaf, fleet.product_of(f.slot.node), f.slot.milligpu, now);
-  }
+  bind_in_tree(job, pod);
   pod.state = PodState::kBound;
 }
 
@@ -156,6 +152,19 @@ void Engine::Impl::take(Job& job, std::uint32_t rank, const PodSlot& slot) {
       tick->job_start(job.leaf, slot.milligpu, now);
     }
   }
+}
+
+// The hold of one pod becomes a meter of its account.
+void Engine::Impl::bind_in_tree(const Job& job, const Pod& pod) {
+  if (!in_tree(job.leaf) || pod.slot.milligpu == 0) return;
+  tree.bind(job.leaf, fleet.product_of(pod.slot.node), pod.slot.milligpu, now);
+}
+
+// The shape of a pod that is no rank of a gang's request.
+ShapeId Engine::Impl::intern_alone(ClusterId cluster, const PodShape& shape) {
+  GangRequest alone;
+  alone.groups.push_back({1, shape});
+  return fleet.intern(cluster, alone);
 }
 
 // A hold or meter ended at `at` (<= now; an end that is reported late is taken back to its time).
@@ -215,9 +224,7 @@ void Engine::Impl::on(const fact::PodBound& f) {
     take(job, f.rank, f.slot);
     pod.since_ms = since;
   }
-  if (in_tree(job.leaf) && pod.slot.milligpu > 0) {
-    tree.bind(job.leaf, fleet.product_of(pod.slot.node), pod.slot.milligpu, now);
-  }
+  bind_in_tree(job, pod);
   pod.state = PodState::kBound;
   run_if_bound(job);
 }

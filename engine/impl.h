@@ -170,6 +170,9 @@ struct Engine::Impl {
 
   void take(Job& job, std::uint32_t rank, const PodSlot& slot);
   void give(Job& job, std::uint32_t rank, TimeMs at);
+  fact::NodeBilled billed(NodeId id, TimeMs as_of) const;
+  void bind_in_tree(const Job& job, const Pod& pod);
+  ShapeId intern_alone(ClusterId cluster, const PodShape& shape);
   void set_state(Job& job, JobState to);
   void complete_gang(Job& job);
   void run_if_bound(Job& job);

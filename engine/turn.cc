@@ -78,10 +78,7 @@ void Turn::close_days() {
   while (!s_.node_ids.empty() && s_.billed_until + kDayMs <= s_.now) {
     const TimeMs midnight = s_.billed_until + kDayMs;
     for (const auto& [key, id] : std::map(s_.node_ids)) {
-      const NodeBooks b = s_.fleet.books(id, midnight);
-      emit(fact::NodeBilled{id, midnight, StoredGpuTime::of(b.installed),
-                            StoredGpuTime::of(b.allocated), StoredGpuTime::of(b.idle),
-                            StoredGpuTime::of(b.stranded), StoredGpuTime::of(b.unusable)});
+      emit(s_.billed(id, midnight));
     }
   }
 }
