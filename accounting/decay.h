@@ -69,6 +69,8 @@ class DecayedMeter {
   // before the last change.
   double value(const DecayClock& clock, TimeMs t) const { return value(clock, clock.at(t)); }
   double value(const DecayClock& clock, const DecayInstant& at) const;
+  // Nothing was ever added, or all of it is forgotten: value() is 0 at any time.
+  bool idle() const { return rate_ == 0 && a_ == 0 && whole_.is_zero(); }
   MilliGpu rate() const { return rate_; }
 
   // Exact state, for checkpoints and digests.

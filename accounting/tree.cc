@@ -44,15 +44,6 @@ AccountNode& AccountTree::at(AccountId id) {
   return nodes_[id.value];
 }
 
-const AccountNode& AccountTree::node(AccountId id) const {
-  assert(exists(id));
-  return nodes_[id.value];
-}
-
-bool AccountTree::exists(AccountId id) const {
-  return id.value != 0 && id.value < nodes_.size() && nodes_[id.value].id == id;
-}
-
 AccountId AccountTree::next_id() const {
   return AccountId(static_cast<std::uint32_t>(nodes_.size()));
 }

@@ -105,7 +105,8 @@ double AccountTree::surplus(AccountId id, TimeMs t) const {
 
 double AccountTree::sort_surplus(AccountId id, const DecayInstant& at) const {
   const AccountNode& n = node(id);
-  return std::max(0.0, n.surplus.value(clock_, at) + n.adjustment.value(clock_, at));
+  const double surplus = n.surplus.value(clock_, at);
+  return std::max(0.0, n.adjustment.idle() ? surplus : surplus + n.adjustment.value(clock_, at));
 }
 
 GpuTime AccountTree::usage_undecayed(AccountId id, TimeMs t) const {

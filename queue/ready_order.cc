@@ -79,7 +79,6 @@ void Walk::prefetch_children(AccountId id) const {
     if (index_->facts(child).jobs == 0) continue;
     const char* account = first_account_ + (child.value - kRootAccount.value) * sizeof(AccountNode);
     __builtin_prefetch(account);
-    __builtin_prefetch(account + offsetof(AccountNode, held));
     __builtin_prefetch(account + offsetof(AccountNode, surplus));
     __builtin_prefetch(account + offsetof(AccountNode, adjustment));
   }
@@ -214,14 +213,15 @@ void Walk::rebuild(AccountId id) {
   for (const Child& child : node.children) {
     if (child.by_class && child.priority != top) continue;
     const bool own = child.id == id;
-    Sibling sibling;
+    const Facts& facts = index_->facts(child.id);
+    // Filled in place: a copy would wait for each of these stores.
+    Sibling& sibling = node.siblings.emplace_back();
     sibling.id = child.id;
-    sibling.shares = own ? 1 : index_->facts(child.id).shares;
+    sibling.shares = own ? 1 : facts.shares;
     sibling.alloc = own ? own_alloc(id) : alloc_of(child.id);
-    sibling.quota = own ? 0 : index_->facts(child.id).quota;
+    sibling.quota = own ? 0 : facts.quota;
     sibling.within_quota = may_be_within(sibling, id);
     sibling.surplus = sibling.usage = child.value;
-    node.siblings.push_back(sibling);
   }
   const std::size_t n = node.siblings.size();
   node.keys.resize(n);
