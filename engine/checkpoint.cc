@@ -95,10 +95,9 @@ std::vector<Fact> Engine::checkpoint() const {
   for (JobId id : s.done) sink(s.kept(*s.find_job(id)));
   keep_meters(s.tree, sink);  // after the jobs, whose holds would otherwise count twice
   keep_ledger(s.ledger, sink);
-  for (const auto& [at, id] : s.request_order) {
-    const auto it = s.requests.find(id);
-    if (it == s.requests.end()) continue;
-    sink(fact::RequestKept{id, at, it->second.job, it->second.account, it->second.revision});
+  for (std::size_t i = 0; i < s.requests.size(); ++i) {
+    const RememberedRequest& r = s.requests.request(i);
+    sink(fact::RequestKept{s.requests.id(i), r.at_ms, r.job, r.account, r.revision});
   }
   for (const auto& [id, c] : s.clusters) {
     if (c.awaited) sink(fact::Awaited{id, c.awaited});
@@ -142,8 +141,7 @@ fact::JobKept Engine::Impl::kept(const Job& job) const {
 }
 
 void Engine::Impl::on(const fact::JobKept& f) {
-  auto owned = std::make_unique<Job>();
-  Job& job = *owned;
+  Job& job = jobs[f.job.id];
   job.id = f.job.id;
   job.origin = f.job.origin;
   job.leaf = f.job.leaf;
@@ -161,7 +159,6 @@ void Engine::Impl::on(const fact::JobKept& f) {
   if (!complete && job.from_pods() && f.job.state != JobState::kDone) {
     job.wishes = std::make_unique<GangRequest>(f.job.request);
   }
-  jobs.emplace(job.id, std::move(owned));
   job.pods.resize(f.pods.size());
   for (std::uint32_t rank = 0; rank < f.pods.size(); ++rank) restore_pod(job, rank, f.pods[rank]);
   ++counts[static_cast<std::size_t>(f.job.state)];
@@ -216,8 +213,7 @@ void Engine::Impl::on(const fact::LedgerKept& f) {
 }
 
 void Engine::Impl::on(const fact::RequestKept& f) {
-  requests[f.request_id] = {f.at_ms, f.job, f.account, f.revision};
-  request_order.emplace_back(f.at_ms, f.request_id);
+  requests.add(f.request_id, {f.at_ms, f.job, f.account, f.revision});
 }
 
 void Engine::Impl::on(const fact::CountersKept& f) {

@@ -69,7 +69,7 @@ void Turn::on(const in::DeleteAccount& i) {
   const std::size_t queued = s_.ready.queued_jobs(id);
   // any order: any one is enough.
   const bool has_jobs = std::any_of(s_.jobs.begin(), s_.jobs.end(), [&](const auto& entry) {
-    return entry.second->leaf == id && entry.second->state != JobState::kDone;
+    return entry.second.leaf == id && entry.second.state != JobState::kDone;
   });
   std::string why;
   if (id == kRootAccount) why = "the root account cannot be deleted";

@@ -26,12 +26,12 @@ std::size_t Job::pods_holding() const {
 
 Job* Engine::Impl::find_job(JobId id) {
   const auto it = jobs.find(id);
-  return it == jobs.end() ? nullptr : it->second.get();
+  return it == jobs.end() ? nullptr : &it->second;
 }
 
 const Job* Engine::Impl::find_job(JobId id) const {
   const auto it = jobs.find(id);
-  return it == jobs.end() ? nullptr : it->second.get();
+  return it == jobs.end() ? nullptr : &it->second;
 }
 
 std::vector<JobId> Engine::Impl::job_ids() const {

@@ -104,15 +104,7 @@ void Engine::Impl::on(const fact::NodeBilled& f) {
 }
 
 void Engine::Impl::remember(const EditStamp& edit, const RememberedRequest& request) {
-  if (edit.request_id.empty()) return;
-  requests[edit.request_id] = request;
-  request_order.emplace_back(request.at_ms, edit.request_id);
-  while (!request_order.empty() &&
-         (request_order.size() > limits::kMaxRequestIds ||
-          request_order.front().first + limits::kRequestIdLifeMs < request.at_ms)) {
-    requests.erase(request_order.front().second);
-    request_order.pop_front();
-  }
+  if (!edit.request_id.empty()) requests.add(edit.request_id, request);
 }
 
 }  // namespace subak

@@ -59,8 +59,7 @@ void Engine::Impl::set_state(Job& job, JobState to) {
 }
 
 void Engine::Impl::on(const fact::JobCreated& f) {
-  auto owned = std::make_unique<Job>();
-  Job& job = *owned;
+  Job& job = jobs[f.id];
   job.id = f.id;
   job.leaf = f.leaf;
   job.origin = f.origin;
@@ -69,7 +68,6 @@ void Engine::Impl::on(const fact::JobCreated& f) {
   job.gang_size = f.gang_size;
   job.time_limit_ms = f.time_limit_ms;
   job.submit_ms = now;
-  jobs.emplace(f.id, std::move(owned));
   ++counts[static_cast<std::size_t>(job.state)];
   Cluster& cluster = clusters.at(f.id.cluster());
   cluster.next_job = std::max(cluster.next_job, f.id.sequence() + 1);

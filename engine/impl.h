@@ -15,6 +15,7 @@
 #include "accounting/order.h"
 #include "accounting/tree.h"
 #include "engine/engine.h"
+#include "engine/requests.h"
 #include "placement/fleet.h"
 #include "queue/job.h"
 #include "queue/ready.h"
@@ -70,13 +71,6 @@ struct Job {
   std::size_t pods_holding() const;
 };
 
-struct RememberedRequest {
-  TimeMs at_ms = 0;
-  JobId job;
-  AccountId account;
-  std::int64_t revision = 0;
-};
-
 // What a list has named since it began. Derived from inputs, not part of the state.
 struct ListMarks {
   std::set<NodeId> nodes;
@@ -94,16 +88,15 @@ struct Engine::Impl {
   Ledger ledger;
   ReadyQueue ready;
   std::map<ClusterId, Cluster> clusters;
-  std::unordered_map<JobId, std::unique_ptr<Job>> jobs;  // look-up; iterate via job_ids()
-  std::deque<JobId> done;                                // oldest first
-  std::set<JobId> active;                                // reserved or cancelling
-  std::set<std::pair<TimeMs, JobId>> deadlines;          // of holds
+  std::unordered_map<JobId, Job> jobs;           // look-up; iterate via job_ids()
+  std::deque<JobId> done;                        // oldest first
+  std::set<JobId> active;                        // reserved or cancelling
+  std::set<std::pair<TimeMs, JobId>> deadlines;  // of holds
   std::map<NodeId, std::set<std::pair<JobId, std::uint32_t>>> on_node;  // pods that hold slots
   std::map<std::pair<ClusterId, std::string>, NodeId> node_ids;
   std::map<std::pair<ClusterId, std::string>, JobId> gangs;  // "ns/gang" of live pod jobs
   std::unordered_map<std::string, std::pair<JobId, std::uint32_t>> uids;
-  std::unordered_map<std::string, RememberedRequest> requests;
-  std::deque<std::pair<TimeMs, std::string>> request_order;
+  RequestLog requests;
   std::array<std::size_t, EnumText<JobState>::names.size()> counts{};
   NodeId last_node;
   TimeMs billed_until = 0;  // the last UTC midnight up to which node_billed facts exist

@@ -63,12 +63,12 @@ EditStamp Turn::stamp(const std::string& reason) const {
 
 bool Turn::answer_repeated() {
   if (input_.request_id.empty()) return false;
-  const auto it = s_.requests.find(input_.request_id);
-  if (it == s_.requests.end()) return false;
+  const RememberedRequest* known = s_.requests.find(input_.request_id);
+  if (known == nullptr) return false;
   out_.reply.repeated = true;
-  out_.reply.job = it->second.job;
-  out_.reply.account = it->second.account;
-  out_.reply.revision = it->second.revision;
+  out_.reply.job = known->job;
+  out_.reply.account = known->account;
+  out_.reply.revision = known->revision;
   return true;
 }
 
