@@ -1,36 +1,14 @@
-// Figures of the ready queue: time per pick and hold, time per job of long passes, bytes per queued
-// job. Not a test: prints, decides nothing.
-#include <malloc.h>
-#include <time.h>
-
+// The ledger's meters and the ready queue: a start or end, the next job of a million.
 #include <cstdio>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "queue/ready.h"
+#include "row.h"
 
 namespace subak {
 namespace {
-
-// Processor time: other work on the machine counts less.
-class Stopwatch {
- public:
-  double ns() const { return now() - start_; }
-
- private:
-  static double now() {
-    timespec t{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
-  }
-  double start_ = now();
-};
-
-std::size_t heap_bytes() {
-  const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
 
 struct World {
   AccountTree tree;
@@ -81,12 +59,12 @@ struct World {
                       .milligpu = 1000 * (1 + static_cast<MilliGpu>(shape % 8)),
                       .product = {}});
     }
-    const std::size_t before = heap_bytes();
-    const Stopwatch watch;
+    const std::size_t before = bench::heap_bytes();
+    const bench::Stopwatch watch;
     for (const ReadyJob& job : jobs) queue.add(job, tree);
-    std::printf("  add: %.0f ns, %.1f bytes per queued job\n",
-                watch.ns() / static_cast<double>(count),
-                static_cast<double>(heap_bytes() - before) / static_cast<double>(count));
+    std::fprintf(stderr, "  add: %.0f ns, %.1f bytes per queued job\n",
+                 watch.ns() / static_cast<double>(count),
+                 static_cast<double>(bench::heap_bytes() - before) / static_cast<double>(count));
     now += static_cast<TimeMs>(count);
   }
   void start(ReadyQueue::Pass& pass, JobId id) {
@@ -97,13 +75,13 @@ struct World {
   }
 };
 
-void pick_and_hold(const char* name, MilliGpu quota) {
-  std::printf("%s\n", name);
+double pick_and_hold(const char* name, MilliGpu quota) {
+  std::fprintf(stderr, "%s\n", name);
   World world;
   world.grow("", {6, 6, 6, 6, 7}, 0, quota);
   world.fill(1'000'000, 100);
   std::size_t picks = 0;
-  const Stopwatch watch;
+  const bench::Stopwatch watch;
   for (;;) {
     world.now += static_cast<TimeMs>(world.random() % 100 + 1);
     ReadyQueue::Pass pass(world.queue, world.tree, OrderPolicy::kTargetShare, world.rule, nullptr,
@@ -112,9 +90,11 @@ void pick_and_hold(const char* name, MilliGpu quota) {
     if (!id) break;
     world.start(pass, *id);
     if (++picks % 250'000 == 0) {
-      std::printf("  %zu picks: %.0f ns each\n", picks, watch.ns() / static_cast<double>(picks));
+      std::fprintf(stderr, "  %zu picks: %.0f ns each\n", picks,
+                   watch.ns() / static_cast<double>(picks));
     }
   }
+  return watch.ns() / static_cast<double>(picks) / 1000;
 }
 
 void drain(int queues, int each, OrderPolicy policy) {
@@ -122,31 +102,31 @@ void drain(int queues, int each, OrderPolicy policy) {
   for (int i = 0; i < queues; ++i) {
     world.leaves.push_back(world.account("q" + std::to_string(i), false));
   }
-  std::printf("drain %d x %d, %s\n", queues, each, std::string(enum_name(policy)).c_str());
+  std::fprintf(stderr, "drain %d x %d, %s\n", queues, each, std::string(enum_name(policy)).c_str());
   world.fill(static_cast<std::size_t>(queues * each), 5);
-  const Stopwatch watch;
+  const bench::Stopwatch watch;
   ReadyQueue::Pass pass(world.queue, world.tree, policy, world.rule, nullptr, world.now);
   std::size_t picks = 0;
   while (const auto id = pass.next()) {
     world.start(pass, *id);
     ++picks;
   }
-  std::printf("  %.0f ns per job in one pass\n", watch.ns() / static_cast<double>(picks));
+  std::fprintf(stderr, "  %.0f ns per job in one pass\n", watch.ns() / static_cast<double>(picks));
 }
 
 void idle() {
-  std::printf("idle pass: 1,000,000 jobs of 100 shapes, none fits\n");
+  std::fprintf(stderr, "idle pass: 1,000,000 jobs of 100 shapes, none fits\n");
   World world;
   world.grow("", {6, 6, 6, 6, 7}, 0, 0);
   world.fill(1'000'000, 100);
   {
-    const Stopwatch watch;
+    const bench::Stopwatch watch;
     ReadyQueue::Pass pass(world.queue, world.tree, OrderPolicy::kTargetShare, world.rule, nullptr,
                           world.now);
-    std::printf("  first pass after an edit of the tree: %.1f us\n", watch.ns() / 1000);
+    std::fprintf(stderr, "  first pass after an edit of the tree: %.1f us\n", watch.ns() / 1000);
   }
   for (const bool first : {true, false}) {
-    const Stopwatch watch;
+    const bench::Stopwatch watch;
     ReadyQueue::Pass pass(world.queue, world.tree, OrderPolicy::kTargetShare, world.rule, nullptr,
                           world.now);
     if (first) {
@@ -157,26 +137,71 @@ void idle() {
       pass.block_shape(world.jobs[id->sequence() - 1].shape);
       ++asked;
     }
-    std::printf("  %s: %.1f us, %d picks\n", first ? "blocked before" : "blocked one by one",
-                watch.ns() / 1000, asked);
+    std::fprintf(stderr, "  %s: %.1f us, %d picks\n",
+                 first ? "blocked before" : "blocked one by one", watch.ns() / 1000, asked);
   }
-  const Stopwatch watch;
+  const bench::Stopwatch watch;
   const auto order = world.queue.order(world.tree, OrderPolicy::kTargetShare, world.rule, nullptr,
                                        world.now, 50'000);
-  std::printf("order() of %zu: %.1f ms\n", order.size(), watch.ns() / 1e6);
+  std::fprintf(stderr, "order() of %zu: %.1f ms\n", order.size(), watch.ns() / 1e6);
+}
+
+// Random starts and ends on one meter, and on a user's whole path of a tree of five levels.
+void usage_events() {
+  constexpr int kEvents = 5'000'000;
+  std::mt19937_64 random(3);
+  std::vector<DurationMs> steps(4096);
+  for (auto& step : steps) step = static_cast<DurationMs>(random() % 5000);
+  const DecayClock clock(7 * kDayMs);
+  DecayedMeter meter;
+  TimeMs t = 1'700'000'000'000;
+  const bench::Stopwatch events;
+  for (int i = 0; i < kEvents; ++i) {
+    t += steps[static_cast<std::size_t>(i) % steps.size()];
+    meter.change_rate(clock, (i & 1) == 0 ? 8000 : -8000, t);
+  }
+  const double ours = events.ns() / kEvents;
+  bench::keep(meter.value(clock, t));
+
+  t = 1'700'000'000'000;
+  double sum = 0;
+  const bench::Stopwatch bare;
+  for (int i = 0; i < kEvents; ++i) {
+    t += steps[static_cast<std::size_t>(i) % steps.size()];
+    const double x = static_cast<double>(t & 0xffffff) * 0x1p-24;
+    sum += exp2_exact(x) * 8000;
+  }
+  bench::row("usage_event_ns", ours, "ns", bare.ns() / kEvents, bench::Better::kLess,
+             "one exp2 and one addition an event");
+  bench::keep(sum);
+
+  World world;
+  world.grow("", {6, 6, 6, 6, 7}, 0, 0);
+  const bench::Stopwatch path;
+  constexpr int kJobs = 500'000;
+  for (int i = 0; i < kJobs; ++i) {
+    world.now += steps[static_cast<std::size_t>(i) % steps.size()];
+    const AccountId leaf = world.leaves[static_cast<std::size_t>(random() % world.leaves.size())];
+    world.tree.hold(leaf, ProductId(1), 8000, world.now);
+  }
+  std::fprintf(stderr, "a start on a path of five levels, usage, surplus and limits: %.0f ns\n",
+               path.ns() / kJobs);
 }
 
 }  // namespace
 }  // namespace subak
 
 int main() {
-  subak::pick_and_hold("pick and hold, 1,000,000 jobs, 10,000 accounts in 5 levels", 0);
-  subak::pick_and_hold("the same, 36 departments with a quota of 50 GPUs", 50'000);
-  subak::pick_and_hold("the same, quotas never filled", 1'000'000'000);
-  for (const auto policy :
-       {subak::OrderPolicy::kTargetShare, subak::OrderPolicy::kExact, subak::OrderPolicy::kFifo}) {
-    subak::drain(30, 500, policy);
-    subak::drain(1000, 4, policy);
+  using namespace subak;
+  usage_events();
+  const double mean_us =
+      pick_and_hold("pick and hold, 1,000,000 jobs, 10,000 accounts in 5 levels", 0);
+  bench::row("next_job_us", mean_us, "us");
+  pick_and_hold("the same, 36 departments with a quota of 50 GPUs", 50'000);
+  pick_and_hold("the same, quotas never filled", 1'000'000'000);
+  for (const auto policy : {OrderPolicy::kTargetShare, OrderPolicy::kExact, OrderPolicy::kFifo}) {
+    drain(30, 500, policy);
+    drain(1000, 4, policy);
   }
-  subak::idle();
+  idle();
 }

@@ -1,0 +1,185 @@
+// The whole engine: what a queued job costs in memory, what a pass costs that finds nothing, and
+// decisions a second beside Kueue's.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+#include "row.h"
+
+namespace subak {
+namespace {
+
+constexpr TimeMs kStart = 1'700'000'000'000;
+
+struct World {
+  Engine engine;
+  TimeMs now = kStart;
+  std::uint64_t requests = 0;
+
+  ApplyOutcome apply(in::Body body, bool named = false) {
+    Input input{.time_ms = now, .request_id = {}, .actor = "bench", .body = std::move(body)};
+    // As long as a UUID, which is what clients send.
+    if (named)
+      input.request_id = "00000000-0000-4000-8000-" + std::to_string(100'000'000'000 + ++requests);
+    ApplyOutcome outcome = engine.apply(input);
+    if (outcome.reply.error) {
+      std::fprintf(stderr, "refused: %s\n", outcome.reply.error->message().c_str());
+      std::exit(1);
+    }
+    return outcome;
+  }
+  void fleet(int nodes, std::int64_t gpus) {
+    in::SetCluster cluster;
+    cluster.name = "c";
+    cluster.mode = Mode::kEnforce;
+    cluster.reason = "bench";
+    apply(cluster);
+    in::ImportNodes import;
+    import.cluster = "c";
+    import.reason = "bench";
+    for (int i = 0; i < nodes; ++i) {
+      NodeSpec node;
+      node.name = "node-" + std::to_string(i);
+      node.product = "NVIDIA-H100-80GB-HBM3";
+      node.gpus = gpus;
+      import.nodes.push_back(node);
+    }
+    apply(import);
+  }
+  void account(const std::string& path) {
+    in::SetAccount set;
+    set.spec.path = path;
+    set.spec.shares = 1;
+    set.reason = "bench";
+    apply(set);
+  }
+  JobId submit(const std::string& account, std::uint32_t pods, std::int64_t gpus,
+               DurationMs limit = kHourMs) {
+    in::SubmitJob job;
+    job.cluster = "c";
+    job.account = account;
+    job.user = "u";
+    job.name = "train";
+    job.time_limit_ms = limit;
+    job.request.groups.emplace_back();
+    job.request.groups[0].count = pods;
+    job.request.groups[0].shape.kind = GpuKind::kWhole;
+    job.request.groups[0].shape.gpus = gpus;
+    return apply(job, true).reply.job;
+  }
+  // Everything that a pass started is bound and running.
+  std::vector<JobId> run(const std::vector<Effect>& effects) {
+    std::vector<JobId> started;
+    for (const Effect& effect : effects) {
+      if (effect.kind != EffectKind::kOpenGate) continue;
+      started.push_back(effect.job);
+      for (const EffectPod& pod : effect.pods) {
+        const PodRef ref{.uid = {}, .job = effect.job, .rank = pod.rank, .attempt = 0};
+        apply(in::PodBound{.cluster = "c", .pod = ref, .node = pod.node, .at_ms = 0});
+      }
+    }
+    return started;
+  }
+  void end(JobId job) {
+    apply(in::PodGone{.cluster = "c",
+                      .pod = {.uid = {}, .job = job, .rank = 0, .attempt = 0},
+                      .ended_at_ms = 0,
+                      .outcome = Outcome::kSucceeded});
+  }
+};
+
+// 100 shapes: 2 to 11 pods of 2 to 8 GPUs, and one time limit or another.
+void submit_many(World& world, std::size_t count, const std::vector<std::string>& accounts) {
+  for (std::size_t i = 0; i < count; ++i) {
+    world.now += 1;
+    world.submit(accounts[i % accounts.size()], static_cast<std::uint32_t>(2 + i % 10),
+                 static_cast<std::int64_t>(2 + i / 10 % 10 % 7), kHourMs * (1 + i / 100 % 8));
+  }
+}
+
+void queue_of_a_million() {
+  World world;
+  world.fleet(100, 8);
+  std::vector<std::string> accounts;
+  for (int a = 0; a < 100; ++a) {
+    world.account("a" + std::to_string(a));
+    for (int b = 0; b < 10; ++b) {
+      accounts.push_back("a" + std::to_string(a) + ".b" + std::to_string(b));
+      world.account(accounts.back());
+    }
+  }
+  std::vector<JobId> running;  // one-GPU jobs fill the fleet
+  for (int i = 0; i < 800; ++i) world.submit(accounts.front(), 1, 1);
+  running = world.run(world.apply(in::Pass{}).effects);
+  const std::size_t before = bench::heap_bytes();
+  const bench::Stopwatch adding;
+  constexpr std::size_t kJobs =
+      999'000;  // a thousand below the limit, for the jobs that come and go
+  submit_many(world, kJobs, accounts);
+  std::fprintf(stderr, "submit: %.0f ns each; %zu running, %zu queued\n",
+               adding.ns() / static_cast<double>(kJobs), running.size(),
+               world.engine.count(JobState::kQueued));
+  bench::row("engine_job_bytes",
+             static_cast<double>(bench::heap_bytes() - before) / static_cast<double>(kJobs),
+             "bytes", 400, bench::Better::kLess,
+             "the goal; heap of one engine, name and request id included");
+
+  world.apply(in::Pass{});  // learns which shapes do not fit
+  std::vector<double> passes;
+  for (std::size_t i = 0; i < 101; ++i) {
+    world.now += 50;
+    world.end(running[i]);
+    const bench::Stopwatch pass;
+    const auto outcome = world.apply(in::Pass{});
+    passes.push_back(pass.ns() / 1000);
+    if (!outcome.effects.empty()) {
+      std::fprintf(stderr, "the freed GPU was used: the benchmark measures something else\n");
+      std::exit(1);
+    }
+    // Fill it again, so that one freed GPU is all there ever is.
+    world.submit(accounts.front(), 1, 1);
+    running.push_back(world.run(world.apply(in::Pass{}).effects).at(0));
+  }
+  std::sort(passes.begin(), passes.end());
+  std::fprintf(stderr, "idle pass: median %.1f us, worst %.1f us\n", passes[50], passes.back());
+  bench::row("idle_pass_us", passes.back(), "us");
+}
+
+// `queues` accounts of `each` jobs of one GPU; all of them fit, as in the measurement of Kueue that
+// stands beside it. Decisions are the passes alone; the whole life of each job goes to stderr.
+void drain(const char* name, int queues, int each, double kueue_per_s) {
+  World world;
+  const int jobs = queues * each;
+  world.fleet(jobs / 8 + 1, 8);
+  for (int q = 0; q < queues; ++q) world.account("q" + std::to_string(q));
+  const bench::Stopwatch life;
+  for (int i = 0; i < jobs; ++i) world.submit("q" + std::to_string(i % queues), 1, 1);
+  std::vector<JobId> started;
+  double passes_ns = 0;
+  while (static_cast<int>(started.size()) < jobs) {
+    world.now += 1;
+    const bench::Stopwatch watch;
+    const auto outcome = world.apply(in::Pass{});
+    passes_ns += watch.ns();
+    const std::vector<JobId> now = world.run(outcome.effects);
+    if (now.empty()) std::exit(1);
+    started.insert(started.end(), now.begin(), now.end());
+  }
+  for (const JobId job : started) world.end(job);
+  std::fprintf(stderr, "%s: submit, decide, bind and end: %.0f jobs/s\n", name,
+               jobs / (life.ns() * 1e-9));
+  bench::row(name, jobs / (passes_ns * 1e-9), "decisions/s", kueue_per_s, bench::Better::kMore,
+             "Kueue's own scheduler in process, measured on another 2-core machine");
+}
+
+}  // namespace
+}  // namespace subak
+
+int main() {
+  subak::drain("drain_30x500_per_s", 30, 500, 8400);
+  subak::drain("drain_1000_fair_per_s", 1000, 4, 1130);
+  subak::queue_of_a_million();
+}
