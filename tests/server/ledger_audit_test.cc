@@ -89,6 +89,15 @@ TEST(Drift, SeesAMissingRowAWrongHolderAndAWrongAmount) {
   EXPECT_EQ(drift(kept, reader), 1);
 }
 
+TEST(Drift, ARemovedNodeIsNoDriftAndAWrongNodeIs) {
+  RowsReader reader(20);
+  Balances kept = balances_of(reader, 40);
+  kept.ledger.drop_node(NodeId(3));
+  EXPECT_EQ(drift(kept, reader), 0);
+  reader.rows_[0].row.node = NodeId(3);  // was 2
+  EXPECT_EQ(drift(kept, reader), 8);
+}
+
 TEST(Drift, EndsWhenToldTo) {
   RowsReader reader(20);
   const std::atomic<bool> stop{true};
