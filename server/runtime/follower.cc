@@ -1,6 +1,7 @@
 #include "server/runtime/follower.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -51,6 +52,7 @@ struct Follower::Impl {
   Engine engine;
   std::uint64_t checkpoint_seq = 0;   // of the newest, written or being written
   std::uint64_t checkpoint_size = 0;  // its facts
+  std::atomic<bool> writing = false;  // the checkpoint thread is at work
   std::thread checkpoint_thread;
   std::thread thread;
 };
@@ -206,8 +208,9 @@ void Follower::Impl::compare(const std::array<std::uint64_t, 2>& digest) {
   if (options.on_digest_mismatch) options.on_digest_mismatch();
 }
 
+// While one is being written the next has to wait, so that reads do not.
 bool Follower::Impl::checkpoint_due() const {
-  if (options.checkpoint_every == 0) return false;
+  if (options.checkpoint_every == 0 || writing) return false;
   return engine.seq() - checkpoint_seq >= std::max(options.checkpoint_every, checkpoint_size / 2);
 }
 
@@ -217,6 +220,7 @@ void Follower::Impl::begin_checkpoint() {
   std::vector<Fact> facts = engine.checkpoint();
   checkpoint_seq = engine.seq();
   checkpoint_size = facts.size();
+  writing = true;
   checkpoint_thread = std::thread(
       [this, seq = checkpoint_seq, kept = std::move(facts)] { write_checkpoint(seq, kept); });
 }
@@ -224,6 +228,7 @@ void Follower::Impl::begin_checkpoint() {
 void Follower::Impl::write_checkpoint(std::uint64_t seq, const std::vector<Fact>& facts) {
   const auto error = store.write_checkpoint(seq, facts);
   if (error) log::warn("checkpoint not written", {{"seq", seq}, {"error", error->message()}});
+  writing = false;
   const std::lock_guard lock(mutex);
   if (error) {
     ++stats.checkpoint_failures;

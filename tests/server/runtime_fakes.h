@@ -25,7 +25,7 @@ class FakeClock final : public Clock {
   std::atomic<std::int64_t> mono_{0};
 };
 
-class MemoryStore final : public Store {
+class MemoryStore : public Store {
  public:
   std::optional<Error> commit(std::span<const Fact> facts) override {
     std::unique_lock lock(mutex_);

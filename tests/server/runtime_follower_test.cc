@@ -206,6 +206,40 @@ TEST(FollowerWithoutStore, DoesNotStart) {
   EXPECT_FALSE(follower.read([](const Engine&) {}));
 }
 
+// A disk that takes long over a checkpoint: the next one waits, reads do not.
+TEST_F(FollowerTest, ReadsDoNotWaitForASlowCheckpoint) {
+  struct Slow final : MemoryStore {
+    std::optional<Error> write_checkpoint(std::uint64_t seq, std::span<const Fact> facts) override {
+      begun.set_value();
+      go_on.get_future().wait();
+      return MemoryStore::write_checkpoint(seq, facts);
+    }
+    std::promise<void> begun, go_on;
+  } slow;
+  FollowerOptions options;
+  options.checkpoint_every = 1;
+  options.checkpoint_on_stop = false;
+  Follower follower(options, slow);
+  ASSERT_FALSE(follower.start());
+  const auto released = [&](std::uint64_t seq) {
+    Released batch;
+    batch.seq = seq;
+    batch.facts =
+        std::make_shared<const std::vector<Fact>>(1, Fact{seq, 1000, fact::EditRefused{}});
+    return batch;
+  };
+  follower.durable(released(1));
+  slow.begun.get_future().wait();
+  for (std::uint64_t seq = 2; seq < 5; ++seq) {
+    follower.durable(released(seq));
+    EXPECT_EQ(ask(follower, [](const Engine& engine) { return engine.seq(); }), seq);
+  }
+  slow.go_on.set_value();
+  follower.stop();
+  EXPECT_EQ(follower.stats().checkpoints, 1u);
+  EXPECT_EQ(slow.checkpoint_seq(), 1u);
+}
+
 // A fact that cannot be read back ends the follower, loudly, and reads are refused from then on.
 TEST_F(FollowerTest, DamagedStoreIsFatal) {
   MemoryStore memory;
