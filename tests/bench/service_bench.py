@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""The real service beside what the same machine can do at best: admission, submission, restart, memory.
+
+Usage: service_bench.py BIN_DIR WORK_DIR
+
+Prints one JSON row a line (tests/bench/row.h); details go to stderr. Everything that it writes is below
+WORK_DIR. SUBAK_BENCH_JOBS and SUBAK_BENCH_LEDGER (1,000,000 and 10,000,000) set the size of the restart.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+
+TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
+REVIEW_BYTES = 12_300
+CONNECTIONS = 16
+CONFIG = """apiVersion: subak.gpu/v1
+kind: Configuration
+clusters:
+  - name: bench
+    mode: enforce
+"""
+NODES = 500
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def row(name, value, unit, limit, ratio, what):
+    print(json.dumps({"name": name, "value": value, "unit": unit, "limit": limit, "ratio": ratio,
+                      "what_the_limit_is": what}), flush=True)
+
+
+def cpu_s(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) * TICK_S
+
+
+def rss_bytes(pid):
+    with open(f"/proc/{pid}/statm", encoding="ascii") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def run_json(*command):
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+class Service:
+    def __init__(self, bench, state):
+        os.makedirs(state, exist_ok=True)
+        config = os.path.join(state, "subak.yaml")
+        with open(config, "w", encoding="utf-8") as f:
+            f.write(CONFIG)
+        begin = time.monotonic()
+        self.child = subprocess.Popen(
+            [bench.tool("subakd"), "--config", config, "--state", os.path.join(state, "subak.db"), *PORTS],
+            stdout=subprocess.PIPE, stderr=open(os.path.join(state, "log"), "a", encoding="utf-8"), text=True)
+        self.line = self.child.stdout.readline()
+        self.ready_s = time.monotonic() - begin
+        if not self.line.startswith("subakd ready"):
+            raise SystemExit(f"service_bench: subakd did not start, see {state}/log")
+        self.ports = dict(re.findall(r"(\w+)=([\d.]+:\d+)", self.line))
+        self.state = state
+        self.pid = self.child.pid
+
+    def metrics(self):
+        with urllib.request.urlopen(f"http://{self.ports['http']}/metrics", timeout=60) as reply:
+            return reply.read().decode()
+
+    def end(self, how=signal.SIGTERM):
+        self.child.send_signal(how)
+        self.child.wait(timeout=300)
+
+
+def histogram(page, name):
+    """Count, sum and cumulative buckets [(bound, count)] of one metric without labels."""
+    buckets = [(float(b), float(v)) for b, v in re.findall(rf'^{name}_bucket{{le="([^"]+)"}} (\S+)$', page, re.M)]
+    count = float(re.search(rf"^{name}_count (\S+)$", page, re.M).group(1))
+    total = float(re.search(rf"^{name}_sum (\S+)$", page, re.M).group(1))
+    return count, total, buckets
+
+
+def quantile_bound(before, after, q):
+    """The bound of the bucket that holds quantile q of what came between two readings: never too low."""
+    old = dict(before[2])
+    count = after[0] - before[0]
+    return next(b for b, v in after[2] if v - old.get(b, 0) >= q * count)
+
+
+class Bench:
+    def __init__(self, bin_dir, work):
+        self.bin, self.work = os.path.abspath(bin_dir), os.path.abspath(work)
+        shutil.rmtree(self.work, ignore_errors=True)
+        os.makedirs(self.work)
+
+    def tool(self, name):
+        return os.path.join(self.bin, name)
+
+    def state(self, name):
+        return os.path.join(self.work, name)
+
+    def subak(self, service, *arguments):
+        subprocess.run([self.tool("subak"), "--server", service.ports["grpc"], *arguments], check=True,
+                       capture_output=True, text=True)
+
+    def set_up(self, service):
+        self.subak(service, "account", "set", "bench", "--shares", "1", "--namespaces", "bench", "--reason", "bench")
+
+    # --- admission -------------------------------------------------------------------------------
+
+    def review(self):
+        """A pod of the size that clusters send: long environment, managedFields."""
+        container = {"name": "train", "image": "registry.example/train:1",
+                     "resources": {"limits": {"nvidia.com/gpu": "8"}, "requests": {"nvidia.com/gpu": "8"}},
+                     "env": []}
+        pod = {"apiVersion": "v1", "kind": "Pod",
+               "metadata": {"name": "train-0", "namespace": "bench", "labels": {"subak.gpu/account": "bench"},
+                            "managedFields": []},
+               "spec": {"containers": [container]}}
+        review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+                  "request": {"uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+                              "kind": {"group": "", "version": "v1", "kind": "Pod"},
+                              "resource": {"group": "", "version": "v1", "resource": "pods"},
+                              "operation": "CREATE", "namespace": "bench", "userInfo": {"username": "ana"},
+                              "object": pod}}
+        n = 0
+        while len(json.dumps(review)) < REVIEW_BYTES:
+            container["env"].append({"name": f"VARIABLE_{n}", "value": "x" * 40})
+            pod["metadata"]["managedFields"].append(
+                {"manager": "kube-controller-manager", "operation": "Update", "apiVersion": "v1",
+                 "fieldsV1": {"f:metadata": {"f:labels": {".": {}, f"f:label-{n}": {}}}}})
+            n += 1
+        return json.dumps(review)
+
+    def wrk(self, url, script, seconds):
+        out = subprocess.run(["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-s", script, url], check=True,
+                             capture_output=True, text=True).stdout
+        if "Non-2xx" in out or "Socket errors" in out:
+            raise SystemExit(f"service_bench: wrk met errors:\n{out}")
+        return int(re.search(r"(\d+) requests in", out).group(1))
+
+    def cost_us(self, pid, url, script):
+        self.wrk(url, script, 1)  # handshakes and first touches
+        before = cpu_s(pid)
+        requests = self.wrk(url, script, 8)
+        return (cpu_s(pid) - before) / requests * 1e6, requests / 8
+
+    def admission(self):
+        service = Service(self, self.state("admission"))
+        self.set_up(service)
+        body = os.path.join(self.work, "review.json")
+        with open(body, "w", encoding="utf-8") as f:
+            f.write(self.review())
+        script = os.path.join(self.work, "post.lua")
+        with open(script, "w", encoding="utf-8") as f:
+            f.write(f'wrk.method = "POST"\nwrk.body = io.open("{body}"):read("*a")\n'
+                    'wrk.headers["Content-Type"] = "application/json"\n')
+        url = f"https://{service.ports['webhook']}/mutate/bench"
+        answer = subprocess.run(["curl", "-sS", "--insecure", "--data-binary", f"@{body}", "-H",
+                                 "Content-Type: application/json", url], check=True, capture_output=True).stdout
+        if b'"patch"' not in answer:
+            raise SystemExit(f"service_bench: the review was not patched: {answer.decode()}")
+        before = histogram(service.metrics(), "subak_admission_seconds")
+        ours_us, ours_per_s = self.cost_us(service.pid, url, script)
+        after = histogram(service.metrics(), "subak_admission_seconds")
+        p99_us = quantile_bound(before, after, 0.99) * 1e6
+        tls = os.path.join(service.state, "tls")
+        certificate, key = os.path.join(tls, "tls.crt"), os.path.join(tls, "tls.key")
+        service.end()
+        static = subprocess.Popen([self.tool("tls_static"), certificate, key, str(len(answer))],
+                                  stdout=subprocess.PIPE, text=True)
+        port = static.stdout.readline().strip()
+        bare_us, bare_per_s = self.cost_us(static.pid, f"https://127.0.0.1:{port}/", script)
+        static.kill()
+        static.wait()
+        say(f"admission: {ours_per_s:.0f}/s at {ours_us:.1f} us of CPU; a static reply {bare_per_s:.0f}/s at "
+            f"{bare_us:.1f} us; answer {len(answer)} bytes; mean in the handler "
+            f"{(after[1] - before[1]) / (after[0] - before[0]) * 1e6:.1f} us")
+        row("admission_ratio", ours_us, "us of CPU per request", bare_us, bare_us / ours_us,
+            "a TLS server that reads the same body and sends a fixed answer of our size")
+        row("admission_handler_p99_us", p99_us, "us", None, None, None)
+
+    # --- submission ------------------------------------------------------------------------------
+
+    def load(self, service, connections, in_flight, per_call, jobs, first):
+        return run_json(self.tool("submit_load"), service.ports["grpc"], str(connections), str(in_flight),
+                        str(per_call), str(jobs), str(first))
+
+    def submit(self, name, state, in_flight, per_call, jobs, what):
+        service = Service(self, self.state(state))
+        self.set_up(service)
+        self.load(service, 8, in_flight, per_call, jobs // 20, 0)
+        before_bytes = rss_bytes(service.pid)
+        before = histogram(service.metrics(), "subak_store_batch_facts")
+        done = self.load(service, 8, in_flight, per_call, jobs, jobs)
+        after = histogram(service.metrics(), "subak_store_batch_facts")
+        batch = (after[1] - before[1]) / (after[0] - before[0])
+        per_job = (after[1] - before[1]) / done["jobs"]
+        time.sleep(2)  # the reading side catches up
+        job_bytes = (rss_bytes(service.pid) - before_bytes) / done["jobs"]
+        service.end()
+        if done["jobs"] != jobs:
+            raise SystemExit(f"service_bench: {done['jobs']} of {jobs} jobs were acknowledged")
+        raw = run_json(self.tool("store_raw"), "insert", os.path.join(service.state, "subak.db"),
+                       os.path.join(self.work, f"{name}-raw.db"), str(max(1, round(batch))), str(jobs))
+        ours, bare = done["jobs"] / done["seconds"], raw["rows"] / raw["seconds"]
+        say(f"{name}: {ours:.0f} jobs/s, {batch:.0f} facts a commit ({per_job:.2f} a job); raw {bare:.0f} rows/s")
+        row(name, ours, "jobs/s", bare, ours / bare, what)
+        return job_bytes
+
+    def submissions(self):
+        self.submit("submit_ratio", "single", 64, 1, 200_000,
+                    "the same rows raw into SQLite, at the service's mean batch size, no API")
+        job_bytes = self.submit("submit_batch_ratio", "batch", 4, 100, 800_000,
+                                "the same rows raw into SQLite, at the service's mean batch size, no API")
+        row("service_job_bytes", job_bytes, "bytes", None, None, None)
+
+    # --- restart ---------------------------------------------------------------------------------
+
+    def restart(self):
+        jobs = os.environ.get("SUBAK_BENCH_JOBS", "990000")
+        rows = os.environ.get("SUBAK_BENCH_LEDGER", "10000000")
+        state = self.state("restart")
+        os.makedirs(state)
+        store = os.path.join(state, "subak.db")
+        begin = time.monotonic()
+        subprocess.run([self.tool("make_store"), store, jobs, rows], check=True)
+        say(f"store of {jobs} queued jobs and {rows} ledger rows: {os.path.getsize(store) / 1e9:.2f} GB in "
+            f"{time.monotonic() - begin:.0f} s")
+        service = Service(self, state)
+        load = subprocess.Popen([self.tool("submit_load"), service.ports["grpc"], "2", "4", "20", "9000", "5000000"],
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        time.sleep(0.2)
+        service.end(signal.SIGKILL)
+        acknowledged = json.loads(load.communicate(timeout=60)[0])["jobs"]
+        for _ in range(2):  # the second reading finds the file in memory, as the start does
+            bare = run_json(self.tool("store_raw"), "read", store)
+        service = Service(self, state)
+        ready_s = service.ready_s
+        queued = re.search(r"^subak_jobs_pending.* (\S+)$", service.metrics(), re.M)
+        service.end()
+        say(f"restart: ready after {ready_s:.2f} s with {acknowledged} jobs acknowledged before the kill; a bare "
+            f"read of its {bare['rows']} rows {bare['seconds']:.2f} s; pending: {queued.group(0) if queued else '?'}")
+        row("restart_1m_s", ready_s, "s", None, None, None)
+        row("restart_ratio", ready_s, "s", bare["seconds"], bare["seconds"] / ready_s,
+            "a bare read of every row that the start reads")
+
+
+def main():
+    bench = Bench(sys.argv[1], sys.argv[2])
+    for part in sys.argv[3:] or ["admission", "submissions", "restart"]:
+        getattr(bench, part)()
+    shutil.rmtree(bench.work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
