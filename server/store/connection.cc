@@ -2,13 +2,36 @@
 
 #include <sqlite3.h>
 
+#include <cstring>
 #include <utility>
 
 namespace subak {
+namespace {
+
+const char* advice(int code) {
+  switch (code) {
+    case SQLITE_FULL:
+      return "room on its disk: free some, then start again";
+    case SQLITE_IOERR:
+      return "a disk that can be written: look at its free room, its quota and the system's log";
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+      return "a file and a folder that this user can write";
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return "an undamaged store: restore a backup";
+    default:
+      return "a store that can be read and written; look at the disk and the file's owner";
+  }
+}
+
+}  // namespace
 
 Connection::~Connection() { sqlite3_close_v2(db_); }
 
 bool Connection::open(const std::string& path, OpenMode mode) {
+  path_ = path;
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
   flags |= mode == OpenMode::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
   if (mode == OpenMode::kCreate) flags |= SQLITE_OPEN_CREATE;
@@ -36,8 +59,11 @@ std::optional<std::int64_t> Connection::number(const char* sql) {
 }
 
 Error Connection::error(std::string_view what) const {
-  return Error{ErrorCode::kPrecondition, std::string(what), sqlite3_errmsg(db_),
-               "a store that can be read and written; look at the disk and the file's owner"};
+  std::string got = sqlite3_errmsg(db_);
+  const int system = sqlite3_system_errno(db_);
+  if (system != 0) got += std::string(" (") + std::strerror(system) + ")";
+  return Error{ErrorCode::kPrecondition, std::string(what) + " " + path_, std::move(got),
+               advice(code())};
 }
 
 int Connection::code() const { return sqlite3_errcode(db_) & 0xff; }

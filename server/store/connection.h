@@ -30,13 +30,15 @@ class Connection {
   // The first column of the first row as text; nullopt if there is none or it fails.
   std::optional<std::string> text(const char* sql);
   std::optional<std::int64_t> number(const char* sql);
-  // SQLite's words for the last failure, as an Error whose field is `what` ("store.commit").
+  // SQLite's words for the last failure, as an Error whose field is `what` ("store.commit") and the
+  // file. Ask before the next call, a rollback too: that has words of its own.
   Error error(std::string_view what) const;
   int code() const;  // primary result code of the last call
   sqlite3* get() const { return db_; }
 
  private:
   sqlite3* db_ = nullptr;
+  std::string path_;
 };
 
 // Parameters and columns count from 1 and from 0, as in SQLite. Bound text and blobs are not

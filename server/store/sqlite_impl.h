@@ -9,6 +9,7 @@
 #include "server/store/connection.h"
 #include "server/store/ledger_rows.h"
 #include "server/store/lock_file.h"
+#include "server/store/sqlite_store.h"
 #include "server/store/wal_copier.h"
 #include "server/store/write_gate.h"
 
@@ -18,7 +19,7 @@ class SqliteStore final : public Store {
  public:
   SqliteStore(std::string path, LockFile lock) : path_(std::move(path)), lock_(std::move(lock)) {}
   // Checks, migrates and prepares; nothing else works before.
-  std::optional<Error> open(bool check);
+  std::optional<Error> open(const SqliteOptions& options);
 
   std::optional<Error> commit(std::span<const Fact> facts) override;
   std::optional<Error> write_checkpoint(std::uint64_t seq, std::span<const Fact> facts) override;
@@ -29,12 +30,13 @@ class SqliteStore final : public Store {
   std::optional<Error> check_owner();
   std::optional<Error> check_whole();
   std::optional<Error> check_version();
-  std::optional<Error> prepare();
+  std::optional<Error> prepare(int wal_pages);
   bool insert(const Fact& fact);
   bool insert_kept(std::uint64_t seq, std::size_t ord, const Fact& fact);
-  bool write_chunk(std::uint64_t seq, std::span<const Fact> facts, std::size_t begin);
-  bool use_checkpoint(std::uint64_t seq, std::size_t facts);
-  bool drop_checkpoints_except(std::uint64_t seq);
+  std::optional<Error> write_chunk(std::uint64_t seq, std::span<const Fact> facts,
+                                   std::size_t begin);
+  std::optional<Error> use_checkpoint(std::uint64_t seq, std::size_t facts);
+  std::optional<Error> drop_checkpoints_except(std::uint64_t seq);
 
   const std::string path_;
   LockFile lock_;

@@ -11,7 +11,6 @@
 #include "server/log/log.h"
 #include "server/store/migrate.h"
 #include "server/store/sqlite_impl.h"
-#include "server/store/sqlite_store.h"
 
 namespace subak {
 namespace {
@@ -77,25 +76,25 @@ Result<std::unique_ptr<Store>> open_sqlite_store(const SqliteOptions& options) {
   if (!lock.ok()) return lock.error();
   if (auto error = check_header(options.path)) return *error;
   auto store = std::make_unique<SqliteStore>(options.path, std::move(*lock));
-  if (auto error = store->open(options.check)) return *error;
+  if (auto error = store->open(options)) return *error;
   return std::unique_ptr<Store>(std::move(store));
 }
 
-std::optional<Error> SqliteStore::open(bool check) {
+std::optional<Error> SqliteStore::open(const SqliteOptions& options) {
   if (!db_.open(path_, OpenMode::kCreate)) return db_.error("store.open");
   if (auto error = check_owner()) return error;
   if (!db_.exec("PRAGMA journal_mode=WAL") || !db_.exec("PRAGMA synchronous=FULL") ||
       !db_.exec("PRAGMA cache_size=-65536")) {
     return db_.error("store.open");
   }
-  if (check) {
+  if (options.check) {
     if (auto error = check_whole()) return error;
   }
   const Result<int> applied = migrate(db_, sqlite_migrations());
   if (!applied.ok()) return applied.error();
   if (*applied > 0) log::info("store migrated", {{"store", path_}, {"migrations", *applied}});
   if (auto error = check_version()) return error;
-  return prepare();
+  return prepare(options.wal_pages);
 }
 
 std::optional<Error> SqliteStore::check_owner() {
@@ -143,7 +142,7 @@ std::optional<Error> SqliteStore::check_version() {
   return std::nullopt;
 }
 
-std::optional<Error> SqliteStore::prepare() {
+std::optional<Error> SqliteStore::prepare(int wal_pages) {
   const bool ok = begin_.prepare(db_, "BEGIN IMMEDIATE") && commit_.prepare(db_, "COMMIT") &&
                   rollback_.prepare(db_, "ROLLBACK") &&
                   insert_fact_.prepare(db_, "INSERT INTO facts VALUES (?, ?, ?, ?)") &&
@@ -154,7 +153,7 @@ std::optional<Error> SqliteStore::prepare() {
   last_seq_ = static_cast<std::uint64_t>(db_.number("SELECT max(seq) FROM facts").value_or(0));
   const auto checkpoint = db_.number("SELECT value FROM meta WHERE key = 'checkpoint_seq'");
   checkpoint_seq_ = static_cast<std::uint64_t>(checkpoint.value_or(0));
-  return copier_.start(path_, db_);
+  return copier_.start(path_, db_, wal_pages);
 }
 
 }  // namespace subak

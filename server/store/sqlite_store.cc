@@ -46,24 +46,24 @@ bool SqliteStore::insert(const Fact& fact) {
 // never read, so a crash on the way only leaves rows that the next checkpoint drops.
 std::optional<Error> SqliteStore::write_checkpoint(std::uint64_t seq, std::span<const Fact> facts) {
   if (seq == checkpoint_seq_) return std::nullopt;
-  bool ok = drop_checkpoints_except(checkpoint_seq_);
-  for (std::size_t i = 0; ok && i < facts.size(); i += limits::kCheckpointChunkFacts) {
-    ok = write_chunk(seq, facts, i);
+  if (auto error = drop_checkpoints_except(checkpoint_seq_)) return error;
+  for (std::size_t i = 0; i < facts.size(); i += limits::kCheckpointChunkFacts) {
+    if (auto error = write_chunk(seq, facts, i)) return error;
   }
-  ok = ok && use_checkpoint(seq, facts.size()) && drop_checkpoints_except(seq);
-  if (ok) return std::nullopt;
-  const Turn turn(gate_, WriteGate::Who::kBackground);
-  return db_.error("store.checkpoint");
+  if (auto error = use_checkpoint(seq, facts.size())) return error;
+  return drop_checkpoints_except(seq);
 }
 
-bool SqliteStore::write_chunk(std::uint64_t seq, std::span<const Fact> facts, std::size_t begin) {
+std::optional<Error> SqliteStore::write_chunk(std::uint64_t seq, std::span<const Fact> facts,
+                                              std::size_t begin) {
   const Turn turn(gate_, WriteGate::Who::kBackground);
   const std::size_t end = std::min(facts.size(), begin + limits::kCheckpointChunkFacts);
   bool ok = begin_.run();
   for (std::size_t i = begin; i < end; ++i) ok = ok && insert_kept(seq, i, facts[i]);
-  if (ok && commit_.run()) return true;
+  if (ok && commit_.run()) return std::nullopt;
+  const Error error = db_.error("store.checkpoint");
   rollback_.run();
-  return false;
+  return error;
 }
 
 bool SqliteStore::insert_kept(std::uint64_t seq, std::size_t ord, const Fact& fact) {
@@ -77,18 +77,18 @@ bool SqliteStore::insert_kept(std::uint64_t seq, std::size_t ord, const Fact& fa
   return insert_kept_.run();
 }
 
-bool SqliteStore::use_checkpoint(std::uint64_t seq, std::size_t facts) {
+std::optional<Error> SqliteStore::use_checkpoint(std::uint64_t seq, std::size_t facts) {
   const Turn turn(gate_, WriteGate::Who::kBackground);
   assert(seq <= last_seq_);
   const std::string sql = "INSERT OR REPLACE INTO meta VALUES ('checkpoint_seq', '" +
                           std::to_string(seq) + "'), ('checkpoint_facts', '" +
                           std::to_string(facts) + "')";
-  if (!db_.exec(sql.c_str())) return false;
+  if (!db_.exec(sql.c_str())) return db_.error("store.checkpoint");
   checkpoint_seq_ = seq;
-  return true;
+  return std::nullopt;
 }
 
-bool SqliteStore::drop_checkpoints_except(std::uint64_t seq) {
+std::optional<Error> SqliteStore::drop_checkpoints_except(std::uint64_t seq) {
   const std::string keep = std::to_string(seq);
   const std::string first = "SELECT seq, ord FROM checkpoint WHERE seq < " + keep +
                             " UNION ALL SELECT seq, ord FROM checkpoint WHERE seq > " + keep +
@@ -96,12 +96,15 @@ bool SqliteStore::drop_checkpoints_except(std::uint64_t seq) {
   while (true) {
     const Turn turn(gate_, WriteGate::Who::kBackground);
     Statement find;
-    if (!find.prepare(db_, first)) return false;
-    if (!find.step()) return !find.failed();
+    if (!find.prepare(db_, first)) return db_.error("store.checkpoint");
+    if (!find.step()) {
+      if (find.failed()) return db_.error("store.checkpoint");
+      return std::nullopt;
+    }
     drop_kept_.bind(1, find.number(0));
     drop_kept_.bind(2, find.number(1) + static_cast<std::int64_t>(limits::kCheckpointChunkFacts));
     find.reset();
-    if (!drop_kept_.run()) return false;
+    if (!drop_kept_.run()) return db_.error("store.checkpoint");
   }
 }
 

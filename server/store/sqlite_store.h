@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/limits.h"
 #include "server/runtime/ports.h"
 
 namespace subak {
@@ -13,6 +14,7 @@ namespace subak {
 struct SqliteOptions {
   std::string path;   // created with its tables if missing; its folder must exist
   bool check = true;  // PRAGMA quick_check (the small tables only beyond kQuickCheckBytes)
+  int wal_pages = limits::kWalPages;  // then the log is copied into the file
 };
 
 // Opens, checks and migrates. Errors say what is wrong and what to do: in use by another process,

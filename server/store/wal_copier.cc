@@ -2,7 +2,7 @@
 
 #include <sqlite3.h>
 
-#include "core/limits.h"
+#include "server/log/log.h"
 
 namespace subak {
 
@@ -15,7 +15,8 @@ WalCopier::~WalCopier() {
   if (thread_.joinable()) thread_.join();
 }
 
-std::optional<Error> WalCopier::start(const std::string& path, Connection& writer) {
+std::optional<Error> WalCopier::start(const std::string& path, Connection& writer, int pages) {
+  pages_ = pages;
   if (!db_.open(path, OpenMode::kReadWrite) || !db_.exec("PRAGMA synchronous=FULL")) {
     return db_.error("store.open");
   }
@@ -35,7 +36,7 @@ int WalCopier::hook(void* self, sqlite3*, const char*, int pages) {
 }
 
 void WalCopier::written(int pages) {
-  if (pages < limits::kWalPages) return;
+  if (pages < pages_) return;
   {
     const std::lock_guard lock(mutex_);
     due_ = true;
@@ -59,9 +60,18 @@ void WalCopier::run() {
 // The bulk beside the commits; then what came meanwhile without them, since the log starts over
 // only when all of it has been copied.
 void WalCopier::copy() {
-  sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  copy_once();
   const WriteGate::Turn turn(gate_, WriteGate::Who::kBackground);
-  sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  copy_once();
+}
+
+// What was not copied stays in the log, which is as durable: only its length is a loss.
+void WalCopier::copy_once() {
+  const int code =
+      sqlite3_wal_checkpoint_v2(db_.get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  const bool ok = code == SQLITE_OK || db_.code() == SQLITE_BUSY;
+  if (!ok && !failing_) log::warn("log not copied", {{"error", db_.error("store.wal").message()}});
+  failing_ = !ok;
 }
 
 }  // namespace subak

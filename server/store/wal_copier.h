@@ -22,22 +22,26 @@ class WalCopier {
   WalCopier(const WalCopier&) = delete;
   WalCopier& operator=(const WalCopier&) = delete;
 
-  // Starts the thread, and takes over from the automatic checkpoints of `writer`.
-  std::optional<Error> start(const std::string& path, Connection& writer);
+  // Starts the thread, and takes over from the automatic checkpoints of `writer`. Copies once the
+  // log has `pages`.
+  std::optional<Error> start(const std::string& path, Connection& writer, int pages);
   std::uint64_t copies() const;
 
  private:
   void run();
   void copy();
+  void copy_once();
   void written(int pages);
   static int hook(void* self, sqlite3* db, const char* name, int pages);
 
   WriteGate& gate_;
   Connection db_;
+  int pages_ = 0;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   bool due_ = false;
   bool stopping_ = false;
+  bool failing_ = false;  // the copier thread's own: one log line for each time that it begins
   std::uint64_t copies_ = 0;
   std::thread thread_;
 };
