@@ -1,0 +1,63 @@
+// A random world (sim/random_world.h) that talks to a Life, and a memory of what was said when.
+#pragma once
+
+#include <utility>
+
+#include "life.h"
+#include "sim/random_world.h"
+
+namespace subak::test {
+
+class RandomLife {
+ public:
+  explicit RandomLife(std::uint64_t seed) : world_({seed, false}), rng_(seed), name_(seed) {}
+
+  // The next one to three inputs, said at once. False: the life has ended.
+  bool turn(Life& life, FakeClock& clock, std::vector<Said>& said) {
+    std::vector<Input> inputs;
+    for (std::uint64_t left = 1 + rng_.below(3); left > 0; --left) inputs.push_back(next());
+    clock.set_wall(inputs.back().time_ms);
+    std::vector<Said> answers = life.say(std::move(inputs));
+    for (Said& one : answers) said.push_back(std::move(one));
+    if (life.death()) return false;
+    take(life.take());
+    return true;
+  }
+  // What the world hears besides answers: facts and effects.
+  void take(const ApplyOutcome& outcome) { world_.saw(Input(), outcome); }
+  // The watched cluster's list after a restart: its nodes; the pods are gone meanwhile.
+  static std::vector<Input> list_again(const Engine& engine) {
+    std::vector<Input> out{input(in::ListBegin{"watched"})};
+    for (const NodeId id : engine.nodes(engine.find_cluster("watched"))) {
+      out.push_back(input(in::NodeSeen{"watched", *engine.fleet().node(id)}));
+    }
+    out.push_back(input(in::ListComplete{"watched"}));
+    return out;
+  }
+
+ private:
+  // Passes, ticks and restarts are the runtime's own. Every mutation has a request id.
+  Input next() {
+    while (true) {
+      Input input = world_.next(std::nullopt);
+      if (std::holds_alternative<in::ListBegin>(input.body) ||
+          std::holds_alternative<in::ListComplete>(input.body)) {
+        world_.saw(input, {});
+      }
+      constexpr std::size_t kFirstOfRuntime = 17;
+      if (input.body.index() >= kFirstOfRuntime) continue;
+      const bool mutation = input.body.index() < 9;
+      if (mutation && input.request_id.empty()) {
+        input.request_id = "s" + std::to_string(name_) + "-" + std::to_string(++serial_);
+      }
+      return input;
+    }
+  }
+
+  sim::RandomWorld world_;
+  sim::Rng rng_;
+  std::uint64_t name_;
+  std::uint64_t serial_ = 0;
+};
+
+}  // namespace subak::test
