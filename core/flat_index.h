@@ -1,0 +1,98 @@
+// From a hash to small numbers (places in the caller's own array), in one table of 4-byte cells:
+// the caller keeps the keys. For look-up only; it has no order to iterate in. Open addressing, a
+// power of two long, at most 3/4 in use: 5 to 11 bytes an entry. Threads: none.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace subak {
+
+// The finalizer of splitmix64 (Steele et al., OOPSLA 2014): integers as keys need it.
+inline std::uint64_t mix_bits(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+class FlatIndex {
+ public:
+  static constexpr std::uint32_t kNone = 0xffff'ffff;
+  static constexpr std::uint32_t kMaxNumber = (1u << 24) - 3;
+
+  // The number that was inserted under `hash` and for which same(number); kNone if there is none.
+  template <class Same>
+  std::uint32_t find(std::uint64_t hash, Same same) const {
+    const std::size_t place = place_of(hash, same);
+    return place == cells_.size() ? kNone : cells_[place] & kNumberMask;
+  }
+  // The number, at most kMaxNumber, is not in the table. hash_of(number) is asked for every entry
+  // when the table has to grow.
+  template <class HashOf>
+  void insert(std::uint64_t hash, std::uint32_t number, HashOf hash_of) {
+    assert(number <= kMaxNumber);
+    if ((used_ + 1) * 4 > cells_.size() * 3) rehash(hash_of);
+    put(hash, number);
+    ++size_;
+  }
+  // It is in the table, under this hash.
+  void erase(std::uint64_t hash, std::uint32_t number) {
+    const std::size_t place = place_of(hash, [&](std::uint32_t n) { return n == number; });
+    assert(place != cells_.size());
+    const bool last = cells_[(place + 1) & (cells_.size() - 1)] == kEmpty;
+    cells_[place] = last ? kEmpty : kErased;
+    if (last) --used_;
+    --size_;
+  }
+  std::size_t size() const { return size_; }
+
+ private:
+  // A cell: 8 bits of the hash above 24 bits of the number, so that a wrong number is rarely
+  // looked at.
+  static constexpr std::uint32_t kNumberMask = (1u << 24) - 1;
+  static constexpr std::uint32_t kEmpty = 0xffff'ffff;
+  static constexpr std::uint32_t kErased = 0xffff'fffe;
+  static constexpr std::size_t kFirstCells = 64;
+
+  static std::uint32_t cell_bits(std::uint64_t hash) {
+    return static_cast<std::uint32_t>(hash >> 32) & ~kNumberMask;
+  }
+  template <class Same>
+  std::size_t place_of(std::uint64_t hash, Same same) const {  // or the table's length
+    if (cells_.empty()) return 0;
+    const std::size_t mask = cells_.size() - 1;
+    for (std::size_t i = hash & mask;; i = (i + 1) & mask) {
+      const std::uint32_t cell = cells_[i];
+      if (cell == kEmpty) return cells_.size();
+      if (cell == kErased || (cell & ~kNumberMask) != cell_bits(hash)) continue;
+      if (same(cell & kNumberMask)) return i;
+    }
+  }
+  void put(std::uint64_t hash, std::uint32_t number) {
+    const std::size_t mask = cells_.size() - 1;
+    std::size_t i = hash & mask;
+    while (cells_[i] != kEmpty && cells_[i] != kErased) i = (i + 1) & mask;
+    if (cells_[i] == kEmpty) ++used_;
+    cells_[i] = cell_bits(hash) | number;
+  }
+  template <class HashOf>
+  void rehash(HashOf hash_of) {
+    std::size_t length = cells_.empty() ? kFirstCells : cells_.size();
+    if ((size_ + 1) * 8 > length * 3) length *= 2;  // else only markers go
+    std::vector<std::uint32_t> old(length, kEmpty);
+    old.swap(cells_);
+    used_ = 0;
+    for (const std::uint32_t cell : old) {
+      if (cell == kEmpty || cell == kErased) continue;
+      put(hash_of(cell & kNumberMask), cell & kNumberMask);
+    }
+  }
+
+  std::vector<std::uint32_t> cells_;
+  std::size_t used_ = 0;  // cells that are not empty, markers of erased ones included
+  std::size_t size_ = 0;
+};
+
+}  // namespace subak
