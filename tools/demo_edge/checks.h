@@ -25,7 +25,7 @@ struct Story {
   std::vector<Pod> pods;
   std::vector<JobPlan> jobs;
   Edge::Counts counts;
-  std::string rack_job, cancelled_job;
+  std::string rack_job, cancelled_job;  // empty: there is none
   std::vector<std::string> complaints;
 
   // By job id; null for pods of the webhook.

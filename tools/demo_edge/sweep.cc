@@ -132,7 +132,7 @@ void check_placement(const Story& story, Checks& out) {
                    std::to_string(sweep.most_used[t] / 1000) + " of " +
                        std::to_string(team.limit_gpus) + " GPUs at most"});
   }
-  check_rack(story, out);
+  if (!story.rack_job.empty()) check_rack(story, out);
 }
 
 const JobPlan* Story::plan_of(const Pod& pod) const {
