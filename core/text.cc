@@ -3,7 +3,8 @@
 namespace subak::text {
 namespace {
 
-// Characters that an unquoted atom may hold. Chosen so that paths, labels and products need no quotes.
+// Characters that an unquoted atom may hold. Chosen so that paths, labels and products need no
+// quotes.
 bool is_atom_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
          c == '-' || c == '_' || c == '/' || c == ':' || c == '+' || c == '*' || c == '@';
@@ -70,7 +71,7 @@ std::string_view Reader::read_name() {
   skip_blanks();
   const auto eq = rest_.find_first_of("= \t{}[],");
   if (eq == 0 || eq == std::string_view::npos || rest_[eq] != '=') {
-    fail(rest_.substr(0, 40), "", "want name=value");
+    fail("field", rest_.substr(0, 40), "want name=value");
     return {};
   }
   const std::string_view name = rest_.substr(0, eq);
