@@ -59,6 +59,7 @@ Result<bool> CsvReader::read_line() {
   text_.clear();
   std::array<char, 4096> buffer{};
   while (true) {
+    const z_off_t start = gztell(file_->handle);
     if (!gzgets(file_->handle, buffer.data(), static_cast<int>(buffer.size()))) {
       int code = Z_OK;
       gzerror(file_->handle, &code);
@@ -69,7 +70,12 @@ Result<bool> CsvReader::read_line() {
       if (text_.empty()) return false;
       break;
     }
-    text_ += buffer.data();
+    const std::string_view part(buffer.data());
+    text_ += part;
+    if (gztell(file_->handle) - start != static_cast<z_off_t>(part.size())) {
+      ++line_;
+      return error(std::nullopt, "text without NUL bytes");
+    }
     if (text_.size() > limits::kMaxTraceLineBytes) {
       ++line_;
       text_.clear();
