@@ -1,5 +1,6 @@
 #include "sim/share_case.h"
 
+#include <array>
 #include <boost/json.hpp>
 #include <cmath>
 #include <fstream>
@@ -14,12 +15,14 @@ namespace json = boost::json;
 Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{ErrorCode::kNotFound, path, "", "a JSON file that can be read"};
-  std::string text(limits::kMaxCaseBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > limits::kMaxCaseBytes) {
-    return Error{ErrorCode::kInvalid, path, "",
-                 "at most " + std::to_string(limits::kMaxCaseBytes) + " bytes"};
+  std::string text;
+  std::array<char, 16'384> part;
+  while (file.read(part.data(), part.size()), file.gcount() > 0) {
+    text.append(part.data(), static_cast<std::size_t>(file.gcount()));
+    if (text.size() > limits::kMaxCaseBytes) {
+      return Error{ErrorCode::kInvalid, path, "",
+                   "at most " + std::to_string(limits::kMaxCaseBytes) + " bytes"};
+    }
   }
   return text;
 }
