@@ -137,7 +137,8 @@ void Runtime::Impl::release(Batch& batch) {
   }
   for (auto& [stream, effects] : batch.deliveries) {
     if (stream->push(effects)) continue;
-    std::erase_if(streams, [&](const auto& entry) { return entry.second == stream; });
+    std::erase_if(streams,
+                  [&closed = stream](const auto& entry) { return entry.second == closed; });
   }
   for (Batch::Completion& completion : batch.completions) {
     if (completion.one) completion.one(completion.replies.front());
