@@ -1,12 +1,10 @@
 // Every byte that can reach the webhook: review, pod, policy, answer. The answer must be JSON
 // again, and the same bytes must get the same answer.
-#include <cassert>
-#include <cstdint>
 #include <memory>
-#include <string>
 
 #include "admission/pod.h"
 #include "fixture.h"
+#include "fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace subak;

@@ -1,0 +1,164 @@
+// Calls as they come over gRPC, through the converters into an engine. One call a line, as
+// `CreateAccountRequest account { path: "ml" } reason: "new"`, or `wait 60000` (ms), or `pass`;
+// what is not a call is skipped. Inputs that begin with a byte below 32 are the wire form of one
+// message of that number. After every call all invariants hold, and at the end the stored facts
+// alone, and the checkpoint alone, rebuild the same state.
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/text_format.h>
+
+#include <array>
+#include <charconv>
+#include <memory>
+#include <set>
+
+#include "fuzz.h"
+#include "fuzz_calls.h"
+#include "server/store/codec.h"
+
+namespace subak::fuzz {
+namespace {
+
+constexpr std::size_t kMaxCalls = 60;
+constexpr TimeMs kStart = 1'700'000'000'000;
+
+class World {
+ public:
+  void call(std::string_view name, std::string_view text) {
+    if (name == "pass") return pass();
+    if (name == "wait") return wait(text);
+    const auto message = new_message(name);
+    if (message != nullptr && parse_text(text, message.get())) take(*message);
+  }
+  void wire(std::size_t number, std::string_view bytes) {
+    const auto message = new_message(number);
+    if (message->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) take(*message);
+  }
+  void finish() {
+    pass();
+    read_everything();
+    apply(in::CancelJob{JobId(ClusterId(9), 9), "last"}, "");  // refused: a fact of this instant
+    check_same_state(facts_, engine_.seq());
+    check_same_state(engine_.checkpoint(), engine_.seq());
+  }
+
+ private:
+  static bool parse_text(std::string_view text, google::protobuf::Message* message) {
+    struct Silent final : google::protobuf::io::ErrorCollector {
+      void AddError(int, int, const std::string&) override {}
+    } silent;
+    google::protobuf::TextFormat::Parser parser;
+    parser.RecordErrorsTo(&silent);
+    parser.SetRecursionLimit(20);
+    return parser.ParseFromString(std::string(text), message);
+  }
+
+  void take(const google::protobuf::Message& message) {
+    api::Check check;
+    std::optional<Call> call = read_call(check, message, engine_);
+    if (!check.ok()) return check_error(check.error());
+    if (call) apply(std::move(call->body), call->request_id);
+  }
+
+  void pass() {
+    for (int i = 0; i < 4 && engine_.pass_due(); ++i) apply(in::Pass{}, "");
+  }
+  void wait(std::string_view text) {
+    std::uint32_t ms = 0;
+    std::from_chars(text.data(), text.data() + text.size(), ms);
+    now_ += ms;
+    for (int i = 0; i < 100; ++i) {
+      const auto deadline = engine_.next_deadline();
+      if (!deadline || *deadline > now_) break;
+      apply(in::Tick{}, "");
+    }
+    pass();
+  }
+
+  void apply(in::Body body, const std::string& request_id) {
+    const std::uint64_t seq = engine_.seq();
+    const ApplyOutcome outcome = engine_.apply({now_, request_id, "fuzz", std::move(body)});
+    if (outcome.reply.error) check_error(*outcome.reply.error);
+    for (const Fact& fact : outcome.facts) {
+      assert(fact.seq == seq + 1 + static_cast<std::uint64_t>(&fact - outcome.facts.data()));
+      store(fact);
+    }
+    for (const Effect& effect : outcome.effects) {
+      v1::Effect message;
+      api::put(effect, engine_.cluster_name(effect.cluster), &message);
+      assert(message.pods_size() == static_cast<int>(effect.pods.size()));
+    }
+    engine_.check_invariants();
+    assert(engine_.residual(now_).is_zero());
+  }
+
+  void store(const Fact& fact) {
+    std::string bytes;
+    codec::encode(fact.body, bytes);
+    auto body = codec::decode(codec::kind_of(fact.body), bytes);
+    assert(body.ok());
+    facts_.push_back({fact.seq, fact.time_ms, std::move(*body)});
+    assert(fact_to_text(facts_.back()) == fact_to_text(fact));
+  }
+
+  void check_same_state(const std::vector<Fact>& facts, std::uint64_t seq) const {
+    Engine other;
+    for (const Fact& fact : facts) other.evolve(fact);
+    other.set_seq(seq);
+    other.check_invariants();
+    assert(other.digest() == engine_.digest());
+  }
+
+  void read_everything() {
+    std::set<JobId> waiting;
+    for (const JobRow& row : engine_.queue(1000)) waiting.insert(row.id);
+    for (const JobRow& row : engine_.jobs(JobId(), 1000, std::nullopt, "")) {
+      v1::Job job;
+      api::put(row, engine_, &job);
+      const auto why = engine_.explain(row.id, now_);
+      assert(why);
+      v1::Explanation message;
+      api::put(*why, engine_, &message);
+      assert(waiting.count(row.id) == (row.state == JobState::kQueued ? 1 : 0));
+      assert(row.state != JobState::kQueued || (why->position > 0 && !why->reasons.empty()));
+    }
+    for (const AccountRow& row : engine_.account_rows(now_)) {
+      v1::ShareRow message;
+      api::put(row, 1, &message);
+    }
+    const std::shared_ptr<const View> view = engine_.view();
+    for (const ClusterView& cluster : *view->clusters) {
+      for (const NodeId id : engine_.nodes(cluster.id)) {
+        v1::Node node;
+        api::put_node(engine_, id, &node);
+        api::Check check;
+        const NodeSpec again = api::get(check, node.spec());
+        assert(check.ok() && again == *engine_.fleet().node(id));
+      }
+    }
+  }
+
+  Engine engine_;
+  TimeMs now_ = kStart;
+  std::vector<Fact> facts_;
+};
+
+}  // namespace
+}  // namespace subak::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace subak::fuzz;
+  World world;
+  std::string_view text = text_of(data, size);
+  if (size > 0 && data[0] < kMessages && data[0] != '\n') {
+    world.wire(data[0], text.substr(1));
+    text = {};
+  }
+  for (std::size_t calls = 0; !text.empty() && calls < kMaxCalls; ++calls) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const std::string_view name = line.substr(0, line.find(' '));
+    world.call(name, line.substr(std::min(line.size(), name.size() + 1)));
+  }
+  world.finish();
+  return 0;
+}

@@ -1,0 +1,32 @@
+// `kubectl get nodes -o json`, by both of its readers: the CLI's and the simulator's.
+#include <set>
+
+#include "cli/kube_node.h"
+#include "core/limits.h"
+#include "fuzz.h"
+#include "sim/nodes_json.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace subak;
+  const auto nodes = cli::read_kube_nodes(fuzz::text_of(data, size), {"topology.io/rack"});
+  if (nodes.ok()) {
+    std::set<std::string> names;
+    for (const NodeSpec& node : *nodes) {
+      assert(names.insert(node.name).second);
+      assert(node.gpus >= 0 && node.mig_gpus >= 0 && node.unhealthy_gpus >= 0);
+      assert(node.mig_gpus <= node.gpus && node.unhealthy_gpus <= node.gpus);
+    }
+    fuzz::check_fleet(*nodes);
+  } else {
+    fuzz::check_error(nodes.error());
+  }
+  const fuzz::MemoryFile file(data, size);
+  const auto simulated = sim::read_nodes_json(file.path());
+  if (simulated.ok()) {
+    assert(!simulated->empty());
+    fuzz::check_fleet(*simulated);
+  } else {
+    fuzz::check_error(simulated.error());
+  }
+  return 0;
+}
