@@ -56,8 +56,8 @@ fuzz: $(STAMP)  ## every fuzzer for FUZZ_SECONDS (default 60) each
 	@cmake --build --preset fuzz
 	@tools/fuzz build/fuzz $(FUZZ_SECONDS)
 
-lint: build  ## house checks, formatting, clang-tidy
-	@tools/lint
+lint: build  ## house checks, formatting, clang-tidy of what changed (LINT=--all: of everything)
+	@tools/lint $(LINT)
 
 e2e:  ## against a real kube-apiserver
 	@echo "make e2e: not in this version" >&2; exit 1

@@ -152,5 +152,34 @@ class Paths(unittest.TestCase):
         self.assertEqual(complaints("paths", {"core/a.cc": '"/var/lib/subak" "a/work/b"'}), [])
 
 
+class Dashboard(unittest.TestCase):
+    def test_asks_for_what_is_there(self):
+        page = 'out.gauge("jobs", "Jobs."); out.histogram("pass_seconds", "Passes.");'
+
+        def asks(expr):
+            panel = '{"panels":[{"title":"t","targets":[{"expr":"%s"}]}]}' % expr
+            return complaints("dashboard", {"server/metrics/a.cc": page, "deploy/grafana/a.json": panel})
+
+        self.assertEqual(asks("sum(subak_jobs) / rate(subak_pass_seconds_sum[5m])"), [])
+        self.assertEqual(len(asks("subak_job")), 1)
+        self.assertEqual(len(asks("subak_pass_seconds")), 1)
+
+
+class Workflow(unittest.TestCase):
+    def of(self, *lines):
+        text = "\n".join(("matrix:", "  target: [test, lint]", "steps:") + lines)
+        files = {".github/workflows/ci.yml": text, "Makefile": "test: build\n\tctest\nlint:\n"}
+        return complaints("workflow", files)
+
+    def test_targets(self):
+        self.assertEqual(self.of("  - run: make test"), [])
+        self.assertEqual(self.of("  - run: make ${{ matrix.target }}"), [])
+        self.assertEqual(len(self.of("  - run: make tests")), 1)
+        self.assertEqual(len(self.of("  - run: make test", "    run: ctest -j8")), 1)
+        self.assertEqual(len(self.of("  - uses: actions/checkout@v4")), 1)
+        self.assertEqual(len(self.of("  - run: make test && curl x")), 1)
+        self.assertEqual(len(self.of("  - run: |", "      make test")), 2)
+
+
 if __name__ == "__main__":
     unittest.main()
