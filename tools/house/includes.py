@@ -17,8 +17,8 @@ def run(tree):
             where = f"{path}:{line_of(text, match.start())}"
             if ".." in name.split("/"):
                 yield f'{where}: "{name}" climbs; write "folder/file.h" from the top'
-            elif "/" not in name and path.startswith("tests/"):
-                continue  # a helper beside its tests: tests have no include root
+            elif path.startswith("tests/") and ("/" not in name or name.startswith("tools/")):
+                continue  # a helper beside its tests, which have no include root, or of a tool
             elif "/" not in name:
                 yield f'{where}: "{name}" has no folder; write "folder/file.h" from the top'
             elif name.split("/")[0] not in FOLDERS + _ALSO:
