@@ -1,5 +1,7 @@
 #include "admission/listener.h"
 
+#include <pthread.h>
+
 #include <boost/asio/basic_socket_acceptor.hpp>
 
 #include "admission/listener_session.h"
@@ -70,6 +72,7 @@ std::optional<Error> Listener::Impl::start() {
   for (const auto& worker : workers) {
     worker->arm_tick();
     worker->thread = std::thread([w = worker.get()] { w->io.run(); });
+    pthread_setname_np(worker->thread.native_handle(), shared->options.thread_name);
   }
   return std::nullopt;
 }

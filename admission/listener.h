@@ -50,6 +50,7 @@ struct ListenerOptions {
   std::string host = "127.0.0.1";  // an address, not a name
   std::uint16_t port = 0;          // 0: the system chooses
   int threads = 1;
+  const char* thread_name = "http";       // in top; at most 15 characters
   std::shared_ptr<CertificateStore> tls;  // nullptr: plain HTTP
   std::size_t max_body_bytes = limits::kMaxReviewBytes;
   std::size_t max_connections = limits::kMaxHttpConnections;

@@ -21,25 +21,28 @@ std::string RequestLog::id(std::size_t place) const {
   return {begin, begin + static_cast<std::ptrdiff_t>(entry.length)};
 }
 
-std::uint32_t RequestLog::find_number(std::string_view id) const {
-  return index_.find(hash(id), [&](std::uint32_t number) { return is(place_of(number), id); });
+std::uint32_t RequestLog::find_number(std::string_view id, std::uint32_t hash) const {
+  return index_.find(mix_bits(hash),
+                     [&](std::uint32_t number) { return is(place_of(number), id); });
 }
 
 const RememberedRequest* RequestLog::find(std::string_view id) const {
-  const std::uint32_t number = find_number(id);
+  const std::uint32_t number = find_number(id, hash(id));
   return number == FlatIndex::kNone ? nullptr : &entries_[place_of(number)].request;
 }
 
 void RequestLog::add(std::string_view id, const RememberedRequest& request) {
-  const std::uint32_t known = find_number(id);
+  const std::uint32_t hashed = hash(id);
+  const std::uint32_t known = find_number(id, hashed);
   if (known != FlatIndex::kNone) {
     entries_[place_of(known)].request = request;
     return;
   }
-  entries_.push_back({request, text_begin_ + text_.size(), static_cast<std::uint32_t>(id.size())});
+  entries_.push_back(
+      {request, text_begin_ + text_.size(), static_cast<std::uint32_t>(id.size()), hashed});
   text_.insert(text_.end(), id.begin(), id.end());
-  index_.insert(hash(id), number_of(entries_.size() - 1),
-                [&](std::uint32_t number) { return hash(this->id(place_of(number))); });
+  index_.insert(mix_bits(hashed), number_of(entries_.size() - 1),
+                [&](std::uint32_t number) { return mix_bits(entries_[place_of(number)].hash); });
   while (entries_.size() > limits::kMaxRequestIds ||
          entries_.front().request.at_ms + limits::kRequestIdLifeMs < request.at_ms) {
     forget_oldest();
@@ -47,7 +50,7 @@ void RequestLog::add(std::string_view id, const RememberedRequest& request) {
 }
 
 void RequestLog::forget_oldest() {
-  index_.erase(hash(id(0)), first_);
+  index_.erase(mix_bits(entries_.front().hash), first_);
   const std::uint32_t length = entries_.front().length;
   text_.erase(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(length));
   text_begin_ += length;

@@ -40,9 +40,10 @@ class RequestLog {
     RememberedRequest request;
     std::uint64_t text = 0;  // where its id begins, counted from the first id ever
     std::uint32_t length = 0;
+    std::uint32_t hash = 0;
   };
-  static std::uint64_t hash(std::string_view id) {
-    return mix_bits(std::hash<std::string_view>()(id));
+  static std::uint32_t hash(std::string_view id) {
+    return static_cast<std::uint32_t>(std::hash<std::string_view>()(id));
   }
   // The index knows entries by a number that grows with each, modulo this.
   static constexpr std::uint32_t kNumbers = 1u << 23;
@@ -51,7 +52,7 @@ class RequestLog {
     return (first_ + static_cast<std::uint32_t>(place)) % kNumbers;
   }
   bool is(std::size_t place, std::string_view id) const;
-  std::uint32_t find_number(std::string_view id) const;
+  std::uint32_t find_number(std::string_view id, std::uint32_t hash) const;
   void forget_oldest();
 
   std::deque<Entry> entries_;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "server/log/thread_name.h"
 
 namespace subak::api {
 
@@ -35,6 +36,7 @@ bool StoreReads::run(Task task) {
 }
 
 void StoreReads::work() {
+  name_thread("store reads");
   std::unique_lock lock(mutex_);
   while (true) {
     wake_.wait(lock, [this] { return !tasks_.empty() || !running_; });

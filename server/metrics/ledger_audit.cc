@@ -6,6 +6,7 @@
 
 #include "core/limits.h"
 #include "server/log/log.h"
+#include "server/log/thread_name.h"
 
 namespace subak::metrics {
 namespace {
@@ -85,6 +86,7 @@ std::optional<std::int64_t> LedgerAudit::drift_gpu_seconds() const {
 }
 
 void LedgerAudit::run() {
+  name_thread("audit");
   while (!stop_) {
     const DurationMs begin = clock_.monotonic_ms();
     once();

@@ -10,6 +10,7 @@
 
 #include "core/limits.h"
 #include "server/log/log.h"
+#include "server/log/thread_name.h"
 
 namespace subak {
 
@@ -126,6 +127,7 @@ bool Follower::Impl::read(std::function<void(const Engine&)> fn) {
 }
 
 void Follower::Impl::run() {
+  name_thread("follower");
   if (recover()) {
     while (turn()) {
     }
@@ -226,6 +228,7 @@ void Follower::Impl::begin_checkpoint() {
 }
 
 void Follower::Impl::write_checkpoint(std::uint64_t seq, const std::vector<Fact>& facts) {
+  name_thread("checkpoint");
   const auto error = store.write_checkpoint(seq, facts);
   if (error) log::warn("checkpoint not written", {{"seq", seq}, {"error", error->message()}});
   writing = false;

@@ -5,10 +5,12 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "server/log/thread_name.h"
 
 namespace subak {
 
 void Runtime::Impl::run() {
+  name_thread("loop");
   while (wait()) {
     fill();
     if (in_flight == nullptr) hand_over();

@@ -3,6 +3,8 @@
 #include <cassert>
 #include <utility>
 
+#include "server/log/thread_name.h"
+
 namespace subak {
 
 StoreThread::StoreThread(Store& store, const Clock& clock, std::function<void(Done)> done)
@@ -27,6 +29,7 @@ void StoreThread::commit(std::shared_ptr<const std::vector<Fact>> facts) {
 }
 
 void StoreThread::run() {
+  name_thread("store");
   while (true) {
     std::shared_ptr<const std::vector<Fact>> batch;
     {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/log/log.h"
+#include "server/log/thread_name.h"
 
 namespace subak {
 
@@ -31,6 +32,7 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::run() {
+  name_thread("watchdog");
   StallDetector detector(patience_ms_);
   std::unique_lock lock(mutex_);
   while (!stopping_) {

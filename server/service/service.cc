@@ -154,6 +154,7 @@ std::optional<Error> Service::Impl::start_webhook() {
   options.host = config.listen_webhook.host;
   options.port = config.listen_webhook.port;
   options.tls = std::move(certificates).value();
+  options.thread_name = "webhook";
   webhook = std::make_unique<Listener>(
       options, [this](const HttpRequest& request) { return hook->handle(request); });
   return webhook->start();

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include "server/log/log.h"
+#include "server/log/thread_name.h"
 
 namespace subak {
 
@@ -45,6 +46,7 @@ void WalCopier::written(int pages) {
 }
 
 void WalCopier::run() {
+  name_thread("wal");
   std::unique_lock lock(mutex_);
   while (true) {
     wake_.wait(lock, [&] { return due_ || stopping_; });
