@@ -1,6 +1,6 @@
 // Writes a store as a busy service would leave it: LEDGER_ROWS rows of the books and JOBS queued
-// jobs with request ids, with a checkpoint at its end.
-//   make_store FILE JOBS LEDGER_ROWS
+// jobs with request ids, made in the four hours before NOW_MS, with a checkpoint at its end.
+//   make_store FILE JOBS LEDGER_ROWS NOW_MS
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -23,7 +23,7 @@ namespace {
 
 class Maker {
  public:
-  explicit Maker(const char* path) {
+  Maker(const char* path, TimeMs start_ms) : now_ms(start_ms) {
     auto store = open_sqlite_store({.path = path});
     if (!store.ok()) fail(store.error());
     store_ = std::move(*store);
@@ -41,8 +41,7 @@ class Maker {
     flush();
     if (auto error = store_->write_checkpoint(engine_.seq(), engine_.checkpoint())) fail(*error);
   }
-  // A second after a second: time passes so that what is held and used is charged.
-  TimeMs now_ms = 1'700'000'000'000;
+  TimeMs now_ms;
 
  private:
   void flush() {
@@ -123,11 +122,11 @@ void fill(Maker& make, std::int64_t jobs, std::int64_t rows) {
 }  // namespace subak
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: make_store FILE JOBS LEDGER_ROWS\n");
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: make_store FILE JOBS LEDGER_ROWS NOW_MS\n");
     return 2;
   }
-  subak::Maker make(argv[1]);
+  subak::Maker make(argv[1], std::atoll(argv[4]) - 4 * subak::kHourMs);
   subak::fill(make, std::atoll(argv[2]), std::atoll(argv[3]));
   make.finish();
 }

@@ -27,7 +27,7 @@ clusters:
   - name: bench
     mode: enforce
 """
-NODES = 500
+
 
 
 def say(text):
@@ -61,9 +61,10 @@ class Service:
         with open(config, "w", encoding="utf-8") as f:
             f.write(CONFIG)
         begin = time.monotonic()
-        self.child = subprocess.Popen(
-            [bench.tool("subakd"), "--config", config, "--state", os.path.join(state, "subak.db"), *PORTS],
-            stdout=subprocess.PIPE, stderr=open(os.path.join(state, "log"), "a", encoding="utf-8"), text=True)
+        with open(os.path.join(state, "log"), "a", encoding="utf-8") as log:
+            self.child = bench.start(
+                [bench.tool("subakd"), "--config", config, "--state", os.path.join(state, "subak.db"), *PORTS],
+                stderr=log)
         self.line = self.child.stdout.readline()
         self.ready_s = time.monotonic() - begin
         if not self.line.startswith("subakd ready"):
@@ -99,8 +100,21 @@ def quantile_bound(before, after, q):
 class Bench:
     def __init__(self, bin_dir, work):
         self.bin, self.work = os.path.abspath(bin_dir), os.path.abspath(work)
+        self.children = []
         shutil.rmtree(self.work, ignore_errors=True)
         os.makedirs(self.work)
+
+    def end(self):
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+                child.wait()
+        shutil.rmtree(self.work, ignore_errors=True)
+
+    def start(self, command, **streams):
+        """A child that ends with the benchmark, whatever happens to that."""
+        self.children.append(subprocess.Popen(command, text=True, stdout=subprocess.PIPE, **streams))
+        return self.children[-1]
 
     def tool(self, name):
         return os.path.join(self.bin, name)
@@ -176,8 +190,7 @@ class Bench:
         tls = os.path.join(service.state, "tls")
         certificate, key = os.path.join(tls, "tls.crt"), os.path.join(tls, "tls.key")
         service.end()
-        static = subprocess.Popen([self.tool("tls_static"), certificate, key, str(len(answer))],
-                                  stdout=subprocess.PIPE, text=True)
+        static = self.start([self.tool("tls_static"), certificate, key, str(len(answer))])
         port = static.stdout.readline().strip()
         bare_us, bare_per_s = self.cost_us(static.pid, f"https://127.0.0.1:{port}/", script)
         static.kill()
@@ -233,12 +246,11 @@ class Bench:
         os.makedirs(state)
         store = os.path.join(state, "subak.db")
         begin = time.monotonic()
-        subprocess.run([self.tool("make_store"), store, jobs, rows], check=True)
+        subprocess.run([self.tool("make_store"), store, jobs, rows, str(int(time.time() * 1000))], check=True)
         say(f"store of {jobs} queued jobs and {rows} ledger rows: {os.path.getsize(store) / 1e9:.2f} GB in "
             f"{time.monotonic() - begin:.0f} s")
         service = Service(self, state)
-        load = subprocess.Popen([self.tool("submit_load"), service.ports["grpc"], "2", "4", "20", "9000", "5000000"],
-                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        load = self.start([self.tool("submit_load"), service.ports["grpc"], "2", "4", "20", "9000", "5000000"])
         time.sleep(0.2)
         service.end(signal.SIGKILL)
         acknowledged = json.loads(load.communicate(timeout=60)[0])["jobs"]
@@ -257,9 +269,11 @@ class Bench:
 
 def main():
     bench = Bench(sys.argv[1], sys.argv[2])
-    for part in sys.argv[3:] or ["admission", "submissions", "restart"]:
-        getattr(bench, part)()
-    shutil.rmtree(bench.work, ignore_errors=True)
+    try:
+        for part in sys.argv[3:] or ["admission", "submissions", "restart"]:
+            getattr(bench, part)()
+    finally:
+        bench.end()
 
 
 if __name__ == "__main__":
