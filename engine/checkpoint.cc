@@ -75,6 +75,7 @@ std::vector<Fact> Engine::checkpoint() const {
   const Impl& s = *impl_;
   std::vector<Fact> out;
   Sink sink{out, s.fact_ms};
+  if (s.fact_version > 1) sink(fact::Finalized{s.fact_version, {}});
   sink(fact::PolicySet{s.policy, {}});
   for (const auto& [id, c] : s.clusters) {
     sink(fact::ClusterSet{id, c.name, c.mode, c.namespaces, {}});

@@ -1,4 +1,4 @@
-// Decisions about clusters, nodes, lists and policy.
+// Decisions about clusters, nodes, lists, policy and the fact version.
 #include <algorithm>
 
 #include "core/limits.h"
@@ -196,6 +196,18 @@ void Turn::on(const in::SetPolicy& i) {
                   "policy");
   }
   emit(fact::PolicySet{p, stamp("")});
+}
+
+void Turn::on(const in::Finalize& i) {
+  if (i.version < s_.fact_version || i.version > kFactVersion) {
+    return refuse({ErrorCode::kInvalid, "version", std::to_string(i.version),
+                   "want " + std::to_string(s_.fact_version) + " (in force) to " +
+                       std::to_string(kFactVersion) + " (the newest that this program knows)"},
+                  "store");
+  }
+  out_.reply.revision = i.version;
+  if (i.version == s_.fact_version || i.validate_only) return;
+  emit(fact::Finalized{i.version, stamp(i.reason)});
 }
 
 void Turn::on(const in::ListBegin& i) {

@@ -42,7 +42,8 @@ struct Reply {
   std::optional<Error> error;
   JobId job;                  // SubmitJob
   AccountId account;          // SetAccount
-  std::int64_t revision = 0;  // SetAccount: the new one (validate_only: the one it would be)
+  std::int64_t revision = 0;  // SetAccount: the new one (validate_only: the one it would be);
+                              // Finalize: the fact version
   std::optional<AccountSpec> before;  // SetAccount, DeleteAccount: for the diff
   std::optional<AccountSpec> after;
   std::vector<std::string> warnings;

@@ -56,6 +56,11 @@ void Engine::Impl::on(const fact::PolicySet& f) {
   dirty = true;
 }
 
+void Engine::Impl::on(const fact::Finalized& f) {
+  fact_version = f.version;
+  remember(f.edit, {now, JobId(), AccountId(), f.version});
+}
+
 void Engine::Impl::on(const fact::AccountSet& f) {
   tree.set(f.id, f.spec, f.revision, now, intern(f.spec.quota), intern(f.spec.limit));
   remember(f.edit, {now, JobId(), f.id, f.revision});

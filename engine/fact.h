@@ -4,9 +4,11 @@
 // protobuf (proto/subak/fact/v1/fact.proto has the same field numbers; a test compares).
 //
 // Evolution: fields are only added; a new kind is written only after `admin finalize`; an unknown
-// kind stops start-up. The position in fact::Body is the durable kind number minus 1: append only.
+// kind stops start-up. The position in fact::Body is the durable kind number minus 1: append only
+// (docs/design/0002).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,6 +20,7 @@
 #include "core/error.h"
 #include "core/ids.h"
 #include "core/quantity.h"
+#include "engine/fact_kept.h"
 #include "engine/input.h"
 #include "placement/node.h"
 #include "placement/request.h"
@@ -37,20 +40,6 @@ struct EditStamp {
     v(3, "request_id", request_id);
   }
   friend bool operator==(const EditStamp&, const EditStamp&) = default;
-};
-
-// A GpuTime as it is stored.
-struct StoredGpuTime {
-  std::int64_t gpu_seconds = 0;
-  std::int64_t rest = 0;
-  template <class V>
-  void fields(V& v) {
-    v(1, "gpu_seconds", gpu_seconds);
-    v(2, "rest", rest);
-  }
-  static StoredGpuTime of(GpuTime t) { return {t.gpu_seconds(), t.rest()}; }
-  GpuTime get() const { return GpuTime::from_parts(gpu_seconds, rest); }
-  friend bool operator==(const StoredGpuTime&, const StoredGpuTime&) = default;
 };
 
 namespace fact {
@@ -367,65 +356,7 @@ struct NodeBilled {
   }
 };
 
-// --- only in checkpoints: sums that a replay from the first fact would give
-// -------------------------
-
-struct MetersKept {
-  static constexpr std::string_view kName = "meters_kept";
-  struct Meter {
-    double a = 0;
-    std::int64_t shift = 0;
-    MilliGpu rate = 0;
-    MilliGpu peak_rate = 0;
-    StoredGpuTime whole;
-    TimeMs since_ms = 0;
-    template <class V>
-    void fields(V& v) {
-      v(1, "a", a);
-      v(2, "shift", shift);
-      v(3, "rate", rate);
-      v(4, "peak_rate", peak_rate);
-      v(5, "whole", whole);
-      v(6, "since_ms", since_ms);
-    }
-    friend bool operator==(const Meter&, const Meter&) = default;
-  };
-  AccountId account;
-  Meter usage, surplus, adjustment;
-  StoredGpuTime usage_total;
-  TimeMs usage_as_of_ms = 0;
-  template <class V>
-  void fields(V& v) {
-    v(1, "account", account);
-    v(2, "usage", usage);
-    v(3, "surplus", surplus);
-    v(4, "adjustment", adjustment);
-    v(5, "usage_total", usage_total);
-    v(6, "usage_as_of_ms", usage_as_of_ms);
-  }
-};
-
-struct LedgerKept {
-  static constexpr std::string_view kName = "ledger_kept";
-  AccountId payer, holder;
-  UsageState state = UsageState::kUsed;
-  std::string product;
-  NodeId node;  // set: the sum of one node; else of one (payer, holder, state, product)
-  StoredGpuTime amount;
-  std::uint64_t rows = 0;  // set in the first of them only
-  template <class V>
-  void fields(V& v) {
-    v(1, "payer", payer);
-    v(2, "holder", holder);
-    v(3, "state", state);
-    v(4, "product", product);
-    v(5, "node", node);
-    v(6, "amount", amount);
-    v(7, "rows", rows);
-  }
-};
-
-// A job as it stands, pods and all.
+// A job as it stands, pods and all. Only in checkpoints; the others of these are in fact_kept.h.
 struct JobKept {
   static constexpr std::string_view kName = "job_kept";
   struct Pod {
@@ -471,46 +402,31 @@ struct JobKept {
   }
 };
 
-struct RequestKept {
-  static constexpr std::string_view kName = "request_kept";
-  std::string request_id;
-  TimeMs at_ms = 0;
-  JobId job;
-  AccountId account;
-  std::int64_t revision = 0;
+// The store holds facts of `version` from here on: programs that know only older ones refuse it.
+struct Finalized {
+  static constexpr std::string_view kName = "finalized";
+  std::uint32_t version = 0;
+  EditStamp edit;
   template <class V>
   void fields(V& v) {
-    v(1, "request_id", request_id);
-    v(2, "at_ms", at_ms);
-    v(3, "job", job);
-    v(4, "account", account);
-    v(5, "revision", revision);
-  }
-};
-
-// The counters from which ids are made.
-struct CountersKept {
-  static constexpr std::string_view kName = "counters_kept";
-  ClusterId cluster;  // set: that cluster's job sequence
-  std::uint64_t next_job = 0;
-  std::uint32_t next_node = 0;
-  template <class V>
-  void fields(V& v) {
-    v(1, "cluster", cluster);
-    v(2, "next_job", next_job);
-    v(3, "next_node", next_node);
+    v(1, "version", version);
+    v(2, "edit", edit);
   }
 };
 
 using Body = std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
                           AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobReserved,
                           PodBound, PodRunning, PodGone, HoldReleased, Charged, Awaited, NodeBilled,
-                          MetersKept, LedgerKept, JobKept, RequestKept, CountersKept>;
+                          MetersKept, LedgerKept, JobKept, RequestKept, CountersKept, Finalized>;
 
 }  // namespace fact
 
-// The version that this program writes. A store that a newer program finalized is refused.
-inline constexpr std::uint32_t kFactVersion = 1;
+// How many kinds each version has, from version 1 on. A store starts at version 1 and holds the
+// kinds of its version only; a Finalized fact raises it.
+inline constexpr std::array<std::uint32_t, 2> kKindsOfVersion{24, 25};
+static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Body>);
+// The newest version that this program knows.
+inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());
 
 struct Fact {
   std::uint64_t seq = 0;  // 0 in checkpoints

@@ -99,6 +99,7 @@ struct Engine::Impl {
   RequestLog requests;
   std::array<std::size_t, EnumText<JobState>::names.size()> counts{};
   NodeId last_node;
+  std::uint32_t fact_version = 1;
   TimeMs billed_until = 0;  // the last UTC midnight up to which node_billed facts exist
 
   // --- derived, rebuilt at will, never decides differently
@@ -159,6 +160,7 @@ struct Engine::Impl {
   void on(const fact::JobKept& f);
   void on(const fact::RequestKept& f);
   void on(const fact::CountersKept& f);
+  void on(const fact::Finalized& f);
   bool restoring = false;  // the fact at hand is of a checkpoint
 
   void take(Job& job, std::uint32_t rank, const PodSlot& slot);
@@ -207,6 +209,7 @@ class Turn {
   void on(const in::SetCluster& i);
   void on(const in::ImportNodes& i);
   void on(const in::DrainNode& i);
+  void on(const in::Finalize& i);
   void on(const in::SetPolicy& i);
   void on(const in::ListBegin& i);
   void on(const in::ListComplete& i);

@@ -279,6 +279,20 @@ struct HoldJob {
   }
 };
 
+// Allows the kinds of facts of `version`. There is no way back: older programs refuse the store.
+struct Finalize {
+  static constexpr std::string_view kName = "finalize";
+  std::uint32_t version = 0;
+  std::string reason;
+  bool validate_only = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "version", version);
+    v(2, "reason", reason);
+    v(3, "validate_only", validate_only);
+  }
+};
+
 // --- seen in a cluster
 // -----------------------------------------------------------------------------
 
@@ -390,9 +404,10 @@ struct Restarted {  // first input after recovery: observed clusters must list a
   void fields(V&) {}
 };
 
-using Body = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
-                          SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen,
-                          NodeGone, PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted>;
+using Body =
+    std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
+                 SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen, NodeGone,
+                 PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted, Finalize>;
 
 }  // namespace in
 

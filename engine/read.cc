@@ -168,6 +168,7 @@ std::shared_ptr<const View> Engine::view() const {
   view->seq = s.seq;
   view->time_ms = s.now;
   view->policy = s.policy;
+  view->fact_version = s.fact_version;
   view->accounts = s.view_of_accounts();
   view->clusters = s.view_of_clusters();
   view->jobs_queued = count(JobState::kQueued);

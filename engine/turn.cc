@@ -13,7 +13,8 @@ constexpr bool is_edit() {
   return std::is_same_v<T, in::SetCluster> || std::is_same_v<T, in::ImportNodes> ||
          std::is_same_v<T, in::DrainNode> || std::is_same_v<T, in::SetPolicy> ||
          std::is_same_v<T, in::SetAccount> || std::is_same_v<T, in::DeleteAccount> ||
-         std::is_same_v<T, in::CancelJob> || std::is_same_v<T, in::HoldJob>;
+         std::is_same_v<T, in::CancelJob> || std::is_same_v<T, in::HoldJob> ||
+         std::is_same_v<T, in::Finalize>;
 }
 
 bool only_validates(const in::Body& body) {

@@ -54,6 +54,7 @@ struct View {
   std::uint64_t seq = 0;  // facts up to here are in it
   TimeMs time_ms = 0;
   Policy policy;
+  std::uint32_t fact_version = 1;  // no newer kind of fact is written
   std::shared_ptr<const AccountsView> accounts;
   std::shared_ptr<const std::vector<ClusterView>> clusters;  // by id
   std::size_t jobs_queued = 0, jobs_held = 0, jobs_reserved = 0, jobs_running = 0;

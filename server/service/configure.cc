@@ -98,6 +98,7 @@ std::optional<Error> post_and_wait(Runtime& runtime, std::vector<in::Body> edits
 std::vector<in::Body> edits_for(const Config& config, const View& view,
                                 const LastConfigured& last) {
   std::vector<in::Body> edits;
+  if (view.seq == 0) edits.emplace_back(in::Finalize{kFactVersion, "new store", false});
   const Policy policy = config.policy_over(view.policy);
   if (policy != view.policy) edits.emplace_back(in::SetPolicy{policy});
   for (const ClusterConfig& cluster : named_clusters(config, view)) {

@@ -33,6 +33,9 @@ struct Describe {
     return is("node " + std::to_string(f.id.value), f.spec.name, to_text(f.spec) + drained);
   }
   bool operator()(const fact::PolicySet& f) { return is("policy", "policy", to_text(f.policy)); }
+  bool operator()(const fact::Finalized& f) {
+    return is("store", "store", "fact_version=" + std::to_string(f.version));
+  }
   bool operator()(const fact::AccountSet& f) {
     return is(account(f.id), f.spec.path, to_text(f.spec));
   }

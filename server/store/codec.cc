@@ -44,10 +44,18 @@ void encode(const fact::Body& body, std::string& out) {
   std::visit([&](auto& record) { record.fields(writer); }, const_cast<fact::Body&>(body));
 }
 
-Result<fact::Body> decode(std::uint32_t kind, std::string_view bytes) {
-  if (kind == 0 || kind > kKinds) {
+std::uint32_t version_of_kind(std::uint32_t kind) {
+  std::uint32_t version = 1;
+  for (const std::uint32_t kinds : kKindsOfVersion) version += kind > kinds ? 1 : 0;
+  return version;
+}
+
+Result<fact::Body> decode(std::uint32_t kind, std::string_view bytes, std::uint32_t version) {
+  if (kind == 0 || version_of_kind(kind) > version) {
     return bad_fact("kind", std::to_string(kind),
-                    "this program knows 1 to " + std::to_string(kKinds));
+                    "want 1 to " + std::to_string(kKindsOfVersion[version - 1]) +
+                        ", the kinds of fact version " + std::to_string(version) +
+                        ", which is all that this program knows");
   }
   if (bytes.size() > limits::kMaxFactBytes) {
     return bad_fact("body", std::to_string(bytes.size()) + " bytes",

@@ -25,9 +25,14 @@ inline constexpr std::uint32_t kKinds = std::variant_size_v<fact::Body>;
 // Appends the body's bytes to `out`.
 void encode(const fact::Body& body, std::string& out);
 
-// Reads one body. Unknown fields inside a known kind are skipped. Errors, never undefined
-// behaviour: an unknown kind or enum value (a newer program wrote it), a value out of range,
-// truncated or malformed bytes, records nested deeper than limits::kMaxFactDepth.
-Result<fact::Body> decode(std::uint32_t kind, std::string_view bytes);
+// The version that brought the kind; kinds from kKinds + 1 on are of a version to come.
+std::uint32_t version_of_kind(std::uint32_t kind);
+
+// Reads one body, as a program that knows `version` and older ones does. Unknown fields inside a
+// known kind are skipped. Errors, never undefined behaviour: an unknown kind or enum value (a newer
+// program wrote it), a value out of range, truncated or malformed bytes, records nested deeper than
+// limits::kMaxFactDepth.
+Result<fact::Body> decode(std::uint32_t kind, std::string_view bytes,
+                          std::uint32_t version = kFactVersion);
 
 }  // namespace subak::codec

@@ -17,7 +17,8 @@ namespace subak {
 
 class SqliteStore final : public Store {
  public:
-  SqliteStore(std::string path, LockFile lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  SqliteStore(const SqliteOptions& options, LockFile lock)
+      : path_(options.path), known_version_(options.fact_version), lock_(std::move(lock)) {}
   // Checks, migrates and prepares; nothing else works before.
   std::optional<Error> open(const SqliteOptions& options);
 
@@ -31,6 +32,8 @@ class SqliteStore final : public Store {
   std::optional<Error> check_whole();
   std::optional<Error> check_version();
   std::optional<Error> prepare(int wal_pages);
+  Result<std::uint32_t> version_after(std::span<const Fact> facts) const;
+  bool set_version(std::uint32_t version);
   bool insert(const Fact& fact);
   bool insert_kept(std::uint64_t seq, std::size_t ord, const Fact& fact);
   std::optional<Error> write_chunk(std::uint64_t seq, std::span<const Fact> facts,
@@ -39,6 +42,7 @@ class SqliteStore final : public Store {
   std::optional<Error> drop_checkpoints_except(std::uint64_t seq);
 
   const std::string path_;
+  const std::uint32_t known_version_;
   LockFile lock_;
   WriteGate gate_;  // whoever is in it may use db_ and the statements
   Connection db_;
@@ -48,6 +52,7 @@ class SqliteStore final : public Store {
   std::string body_;  // of the row that is being written
   std::uint64_t last_seq_ = 0;
   std::uint64_t checkpoint_seq_ = 0;
+  std::uint32_t version_ = 1;  // of the facts
   WalCopier copier_{gate_};
 };
 

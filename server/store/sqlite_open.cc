@@ -75,7 +75,7 @@ Result<std::unique_ptr<Store>> open_sqlite_store(const SqliteOptions& options) {
   auto lock = LockFile::acquire(options.path + ".lock");
   if (!lock.ok()) return lock.error();
   if (auto error = check_header(options.path)) return *error;
-  auto store = std::make_unique<SqliteStore>(options.path, std::move(*lock));
+  auto store = std::make_unique<SqliteStore>(options, std::move(*lock));
   if (auto error = store->open(options)) return *error;
   return std::unique_ptr<Store>(std::move(store));
 }
@@ -128,17 +128,19 @@ std::optional<Error> SqliteStore::check_whole() {
 }
 
 std::optional<Error> SqliteStore::check_version() {
-  const std::string sql = "INSERT OR IGNORE INTO meta VALUES ('fact_version', '" +
-                          std::to_string(kFactVersion) + "'), ('uuid', '" + random_uuid() + "')";
+  const std::string sql =
+      "INSERT OR IGNORE INTO meta VALUES ('fact_version', '1'), ('uuid', '" + random_uuid() + "')";
   const bool is_new = !db_.text("SELECT value FROM meta WHERE key = 'uuid'");
   if (is_new && !db_.exec(sql.c_str())) return db_.error("store.meta");
   const auto version = db_.number("SELECT value FROM meta WHERE key = 'fact_version'");
   if (!version) return damaged(path_, "no fact_version");
-  if (*version > static_cast<std::int64_t>(kFactVersion)) {
-    return refuse(path_, "facts of version " + std::to_string(*version),
-                  "facts of version " + std::to_string(kFactVersion) +
-                      " or older: a newer subakd finalized this store, run that one");
+  if (*version > static_cast<std::int64_t>(known_version_)) {
+    return refuse(path_, "finalized to fact version " + std::to_string(*version),
+                  "want fact version " + std::to_string(known_version_) +
+                      " or older, which is all that this program knows: run the newer subakd that "
+                      "finalized it, or restore a backup made before that");
   }
+  version_ = static_cast<std::uint32_t>(*version);
   return std::nullopt;
 }
 

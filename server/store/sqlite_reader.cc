@@ -16,17 +16,6 @@ Error damaged(std::string_view what, const std::string& got) {
                "an undamaged store: restore a backup; nothing was changed"};
 }
 
-// Columns: seq, time_ms, kind, body.
-Result<Fact> fact_of(const Statement& query) {
-  auto body = codec::decode(static_cast<std::uint32_t>(query.number(2)), query.blob(3));
-  if (!body.ok()) {
-    Error error = body.error();
-    error.field = "store.fact " + std::to_string(query.number(0)) + " " + error.field;
-    return error;
-  }
-  return Fact{query.unsigned_number(0), query.number(1), std::move(*body)};
-}
-
 // One consistent picture for several statements.
 class ReadTransaction {
  public:
@@ -45,10 +34,26 @@ class ReadTransaction {
 
 }  // namespace
 
-Result<std::unique_ptr<StoreReader>> SqliteReader::open(const std::string& path) {
+Result<std::unique_ptr<StoreReader>> SqliteReader::open(const std::string& path,
+                                                        std::uint32_t fact_version) {
   auto reader = std::make_unique<SqliteReader>();
+  reader->fact_version_ = fact_version;
   if (!reader->db_.open(path, OpenMode::kReadOnly)) return reader->db_.error("store.open");
   return std::unique_ptr<StoreReader>(std::move(reader));
+}
+
+Result<Fact> SqliteReader::fact_of(const Statement& query) {
+  const auto kind = static_cast<std::uint32_t>(query.number(2));
+  auto body = codec::decode(kind, query.blob(3), fact_version_);
+  if (body.ok()) return Fact{query.unsigned_number(0), query.number(1), std::move(*body)};
+  Error error = body.error();
+  error.field = "store.fact " + std::to_string(query.number(0)) + " " + error.field;
+  if (codec::version_of_kind(kind) > fact_version_) {
+    const auto version = db_.text("SELECT value FROM meta WHERE key = 'fact_version'");
+    error.got += " (the store is of fact version " + version.value_or("?") + ")";
+    error.want += ": run the newer subakd that wrote it, or restore a backup made before that";
+  }
+  return error;
 }
 
 Result<Recovered> SqliteReader::recover(FactSink& sink) {

@@ -11,7 +11,9 @@ namespace subak {
 
 class SqliteReader final : public StoreReader {
  public:
-  static Result<std::unique_ptr<StoreReader>> open(const std::string& path);
+  // `fact_version`: the newest that this program knows.
+  static Result<std::unique_ptr<StoreReader>> open(const std::string& path,
+                                                   std::uint32_t fact_version);
 
   Result<Recovered> recover(FactSink& sink) override;
   Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) override;
@@ -20,6 +22,7 @@ class SqliteReader final : public StoreReader {
   Result<std::vector<AuditEntry>> audit(const AuditQuery& query) override;
 
  private:
+  Result<Fact> fact_of(const Statement& query);  // columns: seq, time_ms, kind, body
   std::optional<Error> recover_checkpoint(FactSink& sink, Recovered& out);
   std::optional<Error> recover_tail(FactSink& sink, Recovered& out);
   // The number of the last fact before the first one that was made after `t`; a row whose interval
@@ -27,6 +30,7 @@ class SqliteReader final : public StoreReader {
   Result<std::uint64_t> last_seq_until(TimeMs t);
 
   Connection db_;
+  std::uint32_t fact_version_ = kFactVersion;
 };
 
 }  // namespace subak

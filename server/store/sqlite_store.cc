@@ -15,16 +15,41 @@ using Turn = WriteGate::Turn;
 
 std::optional<Error> SqliteStore::commit(std::span<const Fact> facts) {
   assert(!facts.empty() && facts.front().seq == last_seq_ + 1);
+  const Result<std::uint32_t> version = version_after(facts);
+  if (!version.ok()) return version.error();
   const Turn turn(gate_, WriteGate::Who::kCommit);
   bool ok = begin_.run();
   for (const Fact& fact : facts) ok = ok && insert(fact);
+  if (*version != version_) ok = ok && set_version(*version);
   if (ok && commit_.run()) {
     last_seq_ = facts.back().seq;
+    version_ = *version;
     return std::nullopt;
   }
   const Error error = db_.error("store.commit");
   rollback_.run();
   return error;
+}
+
+// A kind that came with a newer version must not be there before a Finalized fact allows it: the
+// previous program may be the next to open this store.
+Result<std::uint32_t> SqliteStore::version_after(std::span<const Fact> facts) const {
+  std::uint32_t version = version_;
+  for (const Fact& fact : facts) {
+    if (const auto* f = std::get_if<fact::Finalized>(&fact.body)) version = f->version;
+    const std::uint32_t needed = codec::version_of_kind(codec::kind_of(fact.body));
+    if (needed <= version && version <= known_version_) continue;
+    return Error{ErrorCode::kPrecondition, "store.fact " + std::to_string(fact.seq),
+                 std::string(fact_kind(fact)) + " of fact version " + std::to_string(needed),
+                 "want facts of version " + std::to_string(version_) + ", which the store has"};
+  }
+  return version;
+}
+
+bool SqliteStore::set_version(std::uint32_t version) {
+  const std::string sql =
+      "UPDATE meta SET value = '" + std::to_string(version) + "' WHERE key = 'fact_version'";
+  return db_.exec(sql.c_str());
 }
 
 bool SqliteStore::insert(const Fact& fact) {
@@ -109,7 +134,7 @@ std::optional<Error> SqliteStore::drop_checkpoints_except(std::uint64_t seq) {
 }
 
 Result<std::unique_ptr<StoreReader>> SqliteStore::open_reader() {
-  return SqliteReader::open(path_);
+  return SqliteReader::open(path_, known_version_);
 }
 
 }  // namespace subak

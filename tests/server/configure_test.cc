@@ -32,8 +32,9 @@ class ConfigureTest : public ::testing::Test {
 TEST_F(ConfigureTest, AnEmptyStoreGetsADefaultCluster) {
   config_.mode = Mode::kEnforce;
   const auto found = edits();
-  ASSERT_EQ(found.size(), 1u);
-  const auto& cluster = std::get<in::SetCluster>(found[0]);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(std::get<in::Finalize>(found[0]).version, kFactVersion);  // nothing to stay readable for
+  const auto& cluster = std::get<in::SetCluster>(found[1]);
   EXPECT_EQ(cluster.name, kDefaultCluster);
   EXPECT_EQ(cluster.mode, Mode::kEnforce);
   EXPECT_FALSE(cluster.reason.empty());
