@@ -54,6 +54,7 @@ inline constexpr std::uint64_t kCheckpointEveryFacts = 200'000;
 inline constexpr std::size_t kCheckpointChunkFacts = 512;  // per transaction, so that commits get in between
 inline constexpr int kWalPages = 4096;                 // 16 MiB, then the log is copied into the file
 inline constexpr std::int64_t kQuickCheckBytes = 256 << 20;  // larger files: only the small tables on open
+inline constexpr std::int64_t kSpareDiskBytes = 256 << 20;  // a copy that would leave less free is refused
 inline constexpr int kMaxFactDepth = 16;               // records inside records of a stored fact
 inline constexpr std::size_t kMaxFactBytes = 16u << 20;
 inline constexpr std::size_t kLedgerAuditPageRows = 10'000;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -120,7 +121,7 @@ class StoreReader {
 // ------------------------------------------------------------------------------------------
 
 // The durable facts. Threads: commit() is called by one thread, write_checkpoint() by one other;
-// open_reader() and describe() by any.
+// the rest by any.
 class Store {
  public:
   virtual ~Store() = default;
@@ -132,6 +133,10 @@ class Store {
   // nothing else.
   virtual std::optional<Error> write_checkpoint(std::uint64_t seq, std::span<const Fact> facts) = 0;
   virtual Result<std::unique_ptr<StoreReader>> open_reader() = 0;
+  // Copies everything durable to a new file beside the store and returns its path; the caller
+  // removes it. One at a time. Commits go on meanwhile. `wanted` is asked between parts; once it
+  // says no, the copy ends with an error.
+  virtual Result<std::string> make_copy(const std::function<bool()>& wanted);
   // "sqlite var/subak.db", for logs and status.
   virtual std::string describe() const = 0;
 };

@@ -13,6 +13,29 @@ constexpr char kTable[] =
     "CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, "
     "checksum TEXT NOT NULL, applied_ms INTEGER NOT NULL)";
 
+std::optional<Error> apply(Connection& db, const Migration& migration, std::size_t version) {
+  const std::string what = "store.migration " + std::string(migration.name);
+  if (!db.exec("BEGIN IMMEDIATE")) return db.error(what);
+  Statement note;
+  bool ok = db.exec(std::string(migration.sql).c_str()) &&
+            note.prepare(db,
+                         "INSERT INTO migrations VALUES (?, ?, ?, "
+                         "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER))");
+  const std::string checksum = sha256_hex(migration.sql);
+  if (ok) {
+    note.bind(1, static_cast<std::int64_t>(version));
+    note.bind(2, migration.name);
+    note.bind(3, std::string_view(checksum));
+    ok = note.run() && db.exec("COMMIT");
+  }
+  if (ok) return std::nullopt;
+  const Error error = db.error(what);
+  db.exec("ROLLBACK");
+  return error;
+}
+
+}  // namespace
+
 // Those that the store has must be the first ones of `all`, unchanged.
 Result<std::size_t> check_applied(Connection& db, const std::vector<Migration>& all) {
   Statement query;
@@ -38,29 +61,6 @@ Result<std::size_t> check_applied(Connection& db, const std::vector<Migration>& 
   return done;
 }
 
-std::optional<Error> apply(Connection& db, const Migration& migration, std::size_t version) {
-  const std::string what = "store.migration " + std::string(migration.name);
-  if (!db.exec("BEGIN IMMEDIATE")) return db.error(what);
-  Statement note;
-  bool ok = db.exec(std::string(migration.sql).c_str()) &&
-            note.prepare(db,
-                         "INSERT INTO migrations VALUES (?, ?, ?, "
-                         "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER))");
-  const std::string checksum = sha256_hex(migration.sql);
-  if (ok) {
-    note.bind(1, static_cast<std::int64_t>(version));
-    note.bind(2, migration.name);
-    note.bind(3, std::string_view(checksum));
-    ok = note.run() && db.exec("COMMIT");
-  }
-  if (ok) return std::nullopt;
-  const Error error = db.error(what);
-  db.exec("ROLLBACK");
-  return error;
-}
-
-}  // namespace
-
 Result<int> migrate(Connection& db, const std::vector<Migration>& all) {
   if (!db.exec(kTable)) return db.error("store.migrations");
   const Result<std::size_t> done = check_applied(db, all);
@@ -78,13 +78,17 @@ std::string sha256_hex(std::string_view text) {
   [[maybe_unused]] const int ok =
       EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr);
   assert(ok == 1 && size == digest.size());
+  return hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+std::string hex(std::string_view bytes) {
   constexpr char kHex[] = "0123456789abcdef";
-  std::string hex;
-  for (const unsigned char byte : digest) {
-    hex += kHex[byte >> 4];
-    hex += kHex[byte & 15];
+  std::string out;
+  for (const char byte : bytes) {
+    out += kHex[static_cast<unsigned char>(byte) >> 4];
+    out += kHex[byte & 15];
   }
-  return hex;
+  return out;
 }
 
 }  // namespace subak

@@ -19,11 +19,14 @@ struct Migration {
 // Those that this program was built with (migrations/sqlite/*.sql).
 const std::vector<Migration>& sqlite_migrations();
 
-// Applies what is missing. Refuses a store that has one which `all` lacks (a newer program wrote
-// it), or whose text differs from what was applied. Returns how many were applied.
+// How many the store has. Refuses a store that has one which `all` lacks (a newer program wrote
+// it), or whose text differs from what was applied.
+Result<std::size_t> check_applied(Connection& db, const std::vector<Migration>& all);
+// The same, then applies what is missing. Returns how many were applied.
 Result<int> migrate(Connection& db, const std::vector<Migration>& all);
 
-// Lower-case hexadecimal.
+// Lower-case hexadecimal, of the bytes and of their SHA-256.
+std::string hex(std::string_view bytes);
 std::string sha256_hex(std::string_view text);
 
 }  // namespace subak

@@ -25,12 +25,13 @@ class SqliteStore final : public Store {
   std::optional<Error> commit(std::span<const Fact> facts) override;
   std::optional<Error> write_checkpoint(std::uint64_t seq, std::span<const Fact> facts) override;
   Result<std::unique_ptr<StoreReader>> open_reader() override;
+  Result<std::string> make_copy(const std::function<bool()>& wanted) override;
   std::string describe() const override { return "sqlite " + path_; }
 
  private:
-  std::optional<Error> check_owner();
+  std::optional<Error> take_ownership();
   std::optional<Error> check_whole();
-  std::optional<Error> check_version();
+  std::optional<Error> read_version();
   std::optional<Error> prepare(int wal_pages);
   Result<std::uint32_t> version_after(std::span<const Fact> facts) const;
   bool set_version(std::uint32_t version);

@@ -1,17 +1,26 @@
 #include "server/store/sqlite_store.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cassert>
 #include <utility>
 
 #include "core/limits.h"
 #include "server/store/codec.h"
+#include "server/store/copy.h"
 #include "server/store/sqlite_impl.h"
 #include "server/store/sqlite_reader.h"
 
 namespace subak {
 
 using Turn = WriteGate::Turn;
+
+namespace {
+
+constexpr char kCopySuffix[] = ".copy";
+
+}  // namespace
 
 std::optional<Error> SqliteStore::commit(std::span<const Fact> facts) {
   assert(!facts.empty() && facts.front().seq == last_seq_ + 1);
@@ -131,6 +140,13 @@ std::optional<Error> SqliteStore::drop_checkpoints_except(std::uint64_t seq) {
     find.reset();
     if (!drop_kept_.run()) return db_.error("store.checkpoint");
   }
+}
+
+Result<std::string> SqliteStore::make_copy(const std::function<bool()>& wanted) {
+  const std::string copy = path_ + kCopySuffix;
+  ::unlink(copy.c_str());  // of a process that was killed while it copied
+  if (auto error = copy_store(path_, copy, wanted)) return *error;
+  return copy;
 }
 
 Result<std::unique_ptr<StoreReader>> SqliteStore::open_reader() {

@@ -1,0 +1,27 @@
+// Putting a store in the place of another, while no service runs on it.
+#pragma once
+
+#include <string>
+
+#include "core/error.h"
+#include "server/store/verify.h"
+
+namespace subak {
+
+struct RestoreOptions {
+  std::string from;    // a backup, or the file of a service that is stopped
+  std::string state;   // the file that subakd is given as --state
+  bool force = false;  // put aside what is there
+};
+
+struct Restored {
+  StoreReport report;    // of what is in place now
+  std::string replaced;  // where the old store lies; empty: there was none
+};
+
+// Copies, verifies the copy, and only then puts it in place, durable on return. Makes the folder
+// (mode 0700) if it is missing. Refused, with nothing changed: a service has the state's lock;
+// there is a store and no `force`; `from` is none or does not pass verify_store().
+Result<Restored> restore_store(const RestoreOptions& options);
+
+}  // namespace subak

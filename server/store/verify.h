@@ -1,0 +1,43 @@
+// A whole store read and proved: before a backup is called one, and before one is put in place.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/error.h"
+
+namespace subak {
+
+// The state as of a fact, by Engine::digest().
+struct StateMark {
+  std::uint64_t seq = 0;
+  std::array<std::uint64_t, 2> digest{};
+};
+// 32 hexadecimal digits.
+std::string digest_text(const std::array<std::uint64_t, 2>& digest);
+
+struct StoreReport {
+  StateMark state;  // after the last fact
+  std::uint32_t fact_version = 0;
+  std::uint64_t checkpoint_seq = 0;  // 0: none
+  std::uint64_t ledger_rows = 0;
+  std::int64_t bytes = 0;
+  std::string history;  // SHA-256 of all facts, hexadecimal
+};
+
+// Refuses a store unless
+//   - it is one, of a version that this program knows, and SQLite finds it whole;
+//   - the facts are those that note_history() noted, if it did;
+//   - their replay from the first on gives the state `live`, if that is given, where it is due;
+//   - and at the end the same state as a start, which reads the checkpoint and what follows;
+//   - the ledger's rows are those of the facts.
+// Nobody may write to it meanwhile. Cost: three readings of all facts.
+Result<StoreReport> verify_store(const std::string& path, const std::optional<StateMark>& live);
+
+// Writes the report's history into the store (table meta), so that damage shows later which leaves
+// a file readable. Stays true while facts are added.
+std::optional<Error> note_history(const std::string& path, const StoreReport& report);
+
+}  // namespace subak
