@@ -19,8 +19,9 @@ in::SetCluster wanted(const Config& config, const ClusterConfig& cluster) {
   return edit;
 }
 
+// The exceptions of a cluster that the configuration does not name are those of the view.
 bool names_a_mode(const Config& config, const ClusterConfig& cluster) {
-  return cluster.mode || config.mode || !cluster.namespaces.empty();
+  return cluster.mode || config.mode || (!config.clusters.empty() && !cluster.namespaces.empty());
 }
 
 void edit_cluster(const Config& config, const ClusterConfig& cluster, const ClusterView* now,

@@ -47,6 +47,17 @@ TEST_F(ConfigureTest, WhatIsNotNamedIsLeftAlone) {
   EXPECT_TRUE(edits().empty());
 }
 
+// It went to observe at every restart once it had an exception.
+TEST_F(ConfigureTest, ExceptionsByHandDoNotUndoTheMode) {
+  apply(in::SetCluster{"east", Mode::kEnforce, {{"lab", Mode::kObserve}}, "by hand", false});
+  EXPECT_TRUE(edits().empty());
+  config_.mode = Mode::kWarn;
+  const auto found = edits();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(std::get<in::SetCluster>(found[0]).mode, Mode::kWarn);
+  EXPECT_EQ(std::get<in::SetCluster>(found[0]).namespaces.size(), 1u);
+}
+
 TEST_F(ConfigureTest, ADifferenceIsAnEdit) {
   set_mode("east", Mode::kWarn);
   config_.clusters = {{"east", Mode::kEnforce, {{"a", Mode::kObserve}}},
