@@ -25,7 +25,7 @@ void put_us(std::int64_t us, google::protobuf::Duration* out) {
 void put_process(Shared& shared, v1::Status* out) {
   const RuntimeStats stats = shared.runtime.stats();
   out->set_version(shared.options.version);
-  out->set_fact_version(static_cast<std::int32_t>(kFactVersion));
+  out->set_newest_fact_version(static_cast<std::int32_t>(kFactVersion));
   out->set_leader(!stats.failed);
   out->set_state(stats.failed ? "failed" : shared.serving ? "serving" : "not serving");
   put(shared.start_ms, out->mutable_start_time());
@@ -42,6 +42,7 @@ void put_state(const Engine& engine, TimeMs now, v1::Status* out) {
   out->set_follower_sequence(engine.seq());
   const std::shared_ptr<const View> view = engine.view();
   for (const ClusterView& cluster : *view->clusters) put(cluster, out->add_clusters());
+  out->set_fact_version(static_cast<std::int32_t>(view->fact_version));
   out->set_jobs_queued(static_cast<std::int64_t>(view->jobs_queued));
   out->set_jobs_held(static_cast<std::int64_t>(view->jobs_held));
   out->set_jobs_reserved(static_cast<std::int64_t>(view->jobs_reserved));
@@ -105,17 +106,37 @@ AdminService::Reactor* AdminService::ListAudit(Context* context, const v1::ListA
   });
 }
 
-AdminService::Reactor* AdminService::Backup(Context* context, const v1::BackupRequest*,
-                                            v1::BackupResponse*) {
-  return not_yet(context);
+grpc::ServerWriteReactor<v1::BackupResponse>* AdminService::Backup(Context* context,
+                                                                   const v1::BackupRequest*) {
+  const Admission admission = admit(shared_, *context, Role::kAdmin);
+  auto stream = std::make_shared<BackupStream>(shared_.streams, shared_.backups, shared_.store);
+  stream->begin();
+  if (!admission.caller) {
+    stream->close(admission.refusal);
+  } else {
+    stream->start(shared_.follower);
+  }
+  return stream.get();
 }
-AdminService::Reactor* AdminService::Restore(Context* context, const v1::RestoreRequest*,
-                                             v1::RestoreResponse*) {
-  return not_yet(context);
-}
-AdminService::Reactor* AdminService::Finalize(Context* context, const v1::FinalizeRequest*,
-                                              v1::FinalizeResponse*) {
-  return not_yet(context);
+
+AdminService::Reactor* AdminService::Finalize(Context* context, const v1::FinalizeRequest* in,
+                                              v1::FinalizeResponse* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kAdmin)) return call.reactor();
+  Check check;
+  in::Finalize body;
+  const std::int64_t version =
+      check.number("fact_version", in->fact_version(), 0, std::int64_t{kFactVersion});
+  body.version = version == 0 ? kFactVersion : static_cast<std::uint32_t>(version);
+  body.reason = get_reason(check, in->reason(), true);
+  body.validate_only = in->validate_only();
+  check.name("request_id", in->request_id(), false);
+  if (!check.ok()) return call.fail(check.error());
+  out->set_previous_fact_version(static_cast<std::int32_t>(shared_.runtime.view()->fact_version));
+  return call.post(std::move(body), in->request_id(), [out](const Reply& reply) {
+    out->set_fact_version(static_cast<std::int32_t>(reply.revision));
+    out->set_repeated_request(reply.repeated);
+  });
 }
 
 PolicyService::Reactor* PolicyService::WhatIf(Context* context, const v1::WhatIfRequest*,

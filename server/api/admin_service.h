@@ -16,9 +16,10 @@ class AdminService final : public v1::AdminService::CallbackService {
   Reactor* GetStatus(Context* context, const v1::GetStatusRequest* in, v1::Status* out) override;
   Reactor* ListAudit(Context* context, const v1::ListAuditRequest* in,
                      v1::ListAuditResponse* out) override;
-  Reactor* Backup(Context* context, const v1::BackupRequest*, v1::BackupResponse*) override;
-  Reactor* Restore(Context* context, const v1::RestoreRequest*, v1::RestoreResponse*) override;
-  Reactor* Finalize(Context* context, const v1::FinalizeRequest*, v1::FinalizeResponse*) override;
+  grpc::ServerWriteReactor<v1::BackupResponse>* Backup(Context* context,
+                                                       const v1::BackupRequest*) override;
+  Reactor* Finalize(Context* context, const v1::FinalizeRequest* in,
+                    v1::FinalizeResponse* out) override;
 
   Shared& shared_;
 };

@@ -145,6 +145,7 @@ void ApiServer::shutdown(DurationMs deadline) {
   s.server->Wait();
   s.server.reset();
   s.shared.reads.stop();
+  s.shared.backups.stop();
 }
 
 void ApiServer::on_durable(const Released& batch) {

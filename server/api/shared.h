@@ -13,6 +13,7 @@
 
 #include "server/api/api.h"
 #include "server/api/auth.h"
+#include "server/api/backup.h"
 #include "server/api/job_watch.h"
 #include "server/api/static_stream.h"
 #include "server/api/status.h"
@@ -32,6 +33,7 @@ struct Shared {
   Authenticator auth;
   StoreReads reads;
   StreamSet streams;
+  BackupDesk backups;
   WatchHub watch;
   StaticHub statics;
 

@@ -213,10 +213,8 @@ TEST_F(ApiClusterTest, LaterServicesSaySo) {
   auto policy = v1::PolicyService::NewStub(channel_);
   v1::QuoteResponse quote;
   v1::WhatIfResponse what_if;
-  v1::BackupResponse backup;
   expect_later(run([&](auto* c) { return leases->Quote(c, {}, &quote); }));
   expect_later(run([&](auto* c) { return policy->WhatIf(c, {}, &what_if); }));
-  expect_later(run([&](auto* c) { return admin_->Backup(c, {}, &backup); }));
 }
 
 }  // namespace

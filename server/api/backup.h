@@ -1,0 +1,63 @@
+// Backup: a copy of the store, made beside it and sent in parts.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "server/api/streams.h"
+#include "server/runtime/follower.h"
+#include "server/runtime/ports.h"
+#include "subak/v1/admin_service.grpc.pb.h"
+
+namespace subak::api {
+
+// One backup at a time, on a thread of its own: it copies a file, which may take minutes.
+// Threads: any.
+class BackupDesk {
+ public:
+  ~BackupDesk() { stop(); }
+  // False: another backup is under way, or the service stops. Then end() is not due.
+  bool begin();
+  // Runs `work`, which calls end().
+  void run(std::function<void()> work);
+  void end();
+  // Waits for the work; close its stream before.
+  void stop();
+
+ private:
+  std::mutex mutex_;
+  bool busy_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+class BackupStream final : public QueueWriter<v1::BackupResponse> {
+ public:
+  BackupStream(StreamSet& set, BackupDesk& desk, Store& store);
+  // Call after begin(). Ends the stream with a refusal, or sends everything and ends it.
+  void start(Follower& follower);
+
+ private:
+  void drained() override { signal(&written_); }
+  void ended() override { signal(&over_); }
+  void signal(bool* what);
+  bool over();
+  void work();
+  grpc::Status send_copy();
+  // False: the stream is over.
+  bool send(v1::BackupResponse message);
+
+  BackupDesk& desk_;
+  Store& store_;
+  v1::BackupHeader header_;
+  std::mutex wait_mutex_;
+  std::condition_variable wake_;
+  bool written_ = false;
+  bool over_ = false;
+};
+
+}  // namespace subak::api

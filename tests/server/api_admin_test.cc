@@ -1,0 +1,149 @@
+// Backup and Finalize over the API.
+#include <fstream>
+
+#include "api_fixture.h"
+#include "server/store/verify.h"
+
+namespace subak {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A store of several parts, more than a connection holds for a reader that does not read.
+constexpr int kManyNodes = 20'000;
+
+class ApiAdminTest : public ApiTest {
+ protected:
+  struct Backup {
+    grpc::Status status;
+    v1::BackupHeader header;
+    std::string bytes;
+  };
+  Backup backup() {
+    grpc::ClientContext context;
+    prepare(context);
+    auto stream = admin_->Backup(&context, {});
+    Backup out;
+    v1::BackupResponse part;
+    while (stream->Read(&part)) {
+      if (part.has_header()) out.header = part.header();
+      out.bytes += part.data();
+    }
+    out.status = stream->Finish();
+    return out;
+  }
+  bool copy_is_there() const { return fs::exists(dir_ / "subak.db.copy"); }
+  grpc::Status finalize(const v1::FinalizeRequest& in) {
+    done_.Clear();
+    return run([&](auto* c) { return admin_->Finalize(c, in, &done_); });
+  }
+  v1::Status status() {
+    v1::Status out;
+    EXPECT_TRUE(run([&](auto* c) { return admin_->GetStatus(c, {}, &out); }).ok());
+    return out;
+  }
+
+  v1::FinalizeResponse done_;
+};
+
+TEST_F(ApiAdminTest, BackupIsTheStoreWithTheLiveDigest) {
+  start();
+  ASSERT_TRUE(import_nodes(kManyNodes).ok());
+  ASSERT_TRUE(create_account("ml").ok());
+  const Backup got = backup();
+  ASSERT_TRUE(got.status.ok()) << got.status.error_message();
+  EXPECT_EQ(got.header.bytes(), static_cast<std::int64_t>(got.bytes.size()));
+  EXPECT_EQ(got.header.sequence(), status().durable_sequence());
+  ASSERT_EQ(got.header.digest_size(), 2);
+  const std::string file = (dir_ / "got.db").string();
+  std::ofstream(file, std::ios::binary) << got.bytes;
+  const StateMark live{got.header.sequence(), {got.header.digest(0), got.header.digest(1)}};
+  const auto report = verify_store(file, live);
+  ASSERT_TRUE(report.ok()) << report.error().message();
+  EXPECT_EQ(report->state.seq, live.seq);
+  EXPECT_FALSE(copy_is_there());
+  EXPECT_TRUE(backup().status.ok());  // the desk is free again
+}
+
+TEST_F(ApiAdminTest, OneBackupAtATimeAndALeaverFreesIt) {
+  start();
+  ASSERT_TRUE(import_nodes(kManyNodes).ok());
+  grpc::ClientContext context;
+  prepare(context);
+  {
+    auto first = admin_->Backup(&context, {});
+    v1::BackupResponse part;
+    ASSERT_TRUE(first->Read(&part));  // the rest waits for its reader
+    EXPECT_EQ(backup().status.error_code(), grpc::RESOURCE_EXHAUSTED);
+    context.TryCancel();
+    first->Finish();
+  }
+  Backup next = backup();
+  while (next.status.error_code() == grpc::RESOURCE_EXHAUSTED) next = backup();
+  EXPECT_TRUE(next.status.ok()) << next.status.error_message();
+  EXPECT_FALSE(copy_is_there());
+}
+
+TEST_F(ApiAdminTest, StopEndsABackupThatNobodyReads) {
+  start();
+  ASSERT_TRUE(import_nodes(kManyNodes).ok());
+  grpc::ClientContext context;
+  prepare(context);
+  auto stream = admin_->Backup(&context, {});
+  v1::BackupResponse part;
+  ASSERT_TRUE(stream->Read(&part));
+  stop();
+  while (stream->Read(&part)) {
+  }
+  EXPECT_EQ(stream->Finish().error_code(), grpc::UNAVAILABLE);
+}
+
+TEST_F(ApiAdminTest, BackupAndFinalizeNeedAnAdmin) {
+  options_.token_file = (dir_ / "tokens").string();
+  std::ofstream(options_.token_file) << "team-token-012345 team-admin ml tim\n";
+  start();
+  token_ = "team-token-012345";
+  EXPECT_EQ(backup().status.error_code(), grpc::PERMISSION_DENIED);
+  v1::FinalizeRequest in;
+  in.set_reason("step");
+  EXPECT_EQ(finalize(in).error_code(), grpc::PERMISSION_DENIED);
+}
+
+TEST_F(ApiAdminTest, FinalizeTakesTheStepOnce) {
+  start();
+  EXPECT_EQ(status().fact_version(), 1);
+  EXPECT_EQ(status().newest_fact_version(), static_cast<int>(kFactVersion));
+  v1::FinalizeRequest in;
+  EXPECT_EQ(bad_field(finalize(in)), "reason");
+  in.set_reason("the old program is gone");
+  in.set_fact_version(99);
+  EXPECT_EQ(bad_field(finalize(in)), "fact_version");
+  in.set_fact_version(0);
+  in.set_validate_only(true);
+  ASSERT_TRUE(finalize(in).ok());
+  EXPECT_EQ(done_.previous_fact_version(), 1);
+  EXPECT_EQ(done_.fact_version(), static_cast<int>(kFactVersion));
+  EXPECT_EQ(status().fact_version(), 1);
+  in.set_validate_only(false);
+  ASSERT_TRUE(finalize(in).ok());
+  EXPECT_EQ(status().fact_version(), static_cast<int>(kFactVersion));
+  const std::uint64_t seq = status().durable_sequence();
+  ASSERT_TRUE(finalize(in).ok());
+  EXPECT_EQ(done_.previous_fact_version(), done_.fact_version());
+  EXPECT_EQ(status().durable_sequence(), seq);
+  in.set_fact_version(1);
+  EXPECT_EQ(bad_field(finalize(in)), "version");
+
+  v1::ListAuditRequest list;
+  list.set_subject("store");
+  v1::ListAuditResponse audit;
+  ASSERT_TRUE(run([&](auto* c) { return admin_->ListAudit(c, list, &audit); }).ok());
+  ASSERT_EQ(audit.entries_size(), 2);
+  EXPECT_EQ(audit.entries(1).what(), "finalized");
+  EXPECT_EQ(audit.entries(1).after(), "fact_version=" + std::to_string(kFactVersion));
+  EXPECT_EQ(audit.entries(1).reason(), "the old program is gone");
+  EXPECT_EQ(audit.entries(0).what(), "finalize");  // the way back that was refused
+}
+
+}  // namespace
+}  // namespace subak
