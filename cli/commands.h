@@ -15,6 +15,7 @@ void add_why(Command root);
 void add_cluster(Command root);
 void add_usage(Command root);
 void add_audit(Command root);
+void add_admin(Command root);
 void add_sim(Command root);
 void add_later(Command root);
 // Needs the finished tree: `parser` must outlive the run.

@@ -15,7 +15,6 @@ void add_later(Command root) {
       {"install", "manifests"},
       {"migrate", "moving a namespace over"},
       {"uninstall", "leaving safely"},
-      {"admin", "backup, restore, finalize"},
   };
   for (const auto& [name, help] : commands) {
     Command c = root.add(name, std::string(help) + " (not in this version)");

@@ -34,6 +34,7 @@ void add_commands(Command root, const Parser& parser) {
   add_cluster(root);
   add_usage(root);
   add_audit(root);
+  add_admin(root);
   add_sim(root);
   add_completion(root, parser);
   add_version(root);

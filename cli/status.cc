@@ -24,6 +24,13 @@ std::string drift_text(Session& s, const v1::Status& status) {
   return is_zero(status.ledger_drift()) ? text : s.paint(Colour::kRed, text);
 }
 
+std::string version_text(const v1::Status& status) {
+  const std::string text = "version " + std::to_string(status.fact_version());
+  if (status.fact_version() >= status.newest_fact_version()) return text;
+  return text + "; this subakd knows " + std::to_string(status.newest_fact_version()) +
+         " (see subak admin finalize)";
+}
+
 Table cluster_table(const v1::Status& status) {
   Table table({{"CLUSTER", Align::kLeft, Room::kElastic},
                {"MODE"},
@@ -60,6 +67,7 @@ void print_status(Session& s, const v1::Status& status) {
        status.store() + ", fact " + std::to_string(status.durable_sequence()) +
            " durable, reads at " + std::to_string(status.follower_sequence()) + ", last commit " +
            millis_text(status.last_commit()));
+  line(s, "facts", version_text(status));
   line(s, "jobs",
        std::to_string(status.jobs_queued()) + " queued, " + std::to_string(status.jobs_held()) +
            " on hold, " + std::to_string(status.jobs_reserved()) + " reserved, " +

@@ -67,7 +67,8 @@ std::optional<Error> copy_to(const std::string& to, Connection& source,
     return target.error("store.copy");
   }
   if (!copy_pages(source, target, wanted)) {
-    return wanted() ? target.error("store.copy") : refuse(to, "", "the copy is not wanted any more");
+    return wanted() ? target.error("store.copy")
+                    : refuse(to, "", "the copy is not wanted any more");
   }
   // In the mode of the source readers would need a log beside the file.
   if (!target.exec("PRAGMA journal_mode=DELETE")) return target.error("store.copy");
@@ -80,7 +81,8 @@ std::optional<Error> copy_store(const std::string& from, const std::string& to,
                                 const std::function<bool()>& wanted) {
   Connection source;
   // The transaction fixes the picture: without it a commit would begin the copy anew.
-  if (!source.open(from, OpenMode::kReadOnly) || !source.exec("BEGIN")) return source.error("store.copy");
+  if (!source.open(from, OpenMode::kReadOnly) || !source.exec("BEGIN"))
+    return source.error("store.copy");
   const auto pages = source.number("PRAGMA page_count");
   const auto page = source.number("PRAGMA page_size");
   if (!pages || !page || !source.number("SELECT count(*) FROM sqlite_master")) {

@@ -200,7 +200,8 @@ std::optional<Error> note_history(const std::string& path, const StoreReport& re
   const std::string sql = "INSERT OR REPLACE INTO meta VALUES ('history_seq', '" +
                           std::to_string(report.state.seq) + "'), ('history', '" + report.history +
                           "')";
-  if (!db.open(path, OpenMode::kReadWrite) || !db.exec(sql.c_str())) return db.error("store.verify");
+  if (!db.open(path, OpenMode::kReadWrite) || !db.exec(sql.c_str()))
+    return db.error("store.verify");
   return std::nullopt;
 }
 

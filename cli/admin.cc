@@ -1,0 +1,234 @@
+// subak admin backup, restore, finalize.
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/words.h"
+#include "server/store/copy.h"
+#include "server/store/restore.h"
+#include "server/store/verify.h"
+#include "subak/v1/admin_service.pb.h"
+
+namespace subak::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kDefaultState[] = "var/subak.db";  // of subakd too
+
+Failure failure_of(const Error& error) {
+  const int code = error.code == ErrorCode::kNotFound ? kExitNotFound : kExitRefused;
+  return {code, error.got.empty() ? error.field : error.field + ": " + error.got, error.want};
+}
+
+[[noreturn]] void fail_errno(const std::string& path, const char* todo) {
+  const int code = errno == ENOENT ? kExitNotFound : kExitRefused;
+  throw Failure{code, path + ": " + std::strerror(errno), todo};
+}
+
+std::string size_text(std::int64_t bytes) {
+  return fixed_text(static_cast<double>(bytes) / (1 << 20), 1) + " MiB";
+}
+
+// FILE.part until all of it is there and proved; then FILE. Locked, so that two backups to one FILE
+// do not mix; what an interrupted one left is taken over.
+class PartFile {
+ public:
+  explicit PartFile(std::string file) : file_(std::move(file)), path_(file_ + ".part") {
+    refuse_existing();
+    fd_ = ::open(path_.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd_ < 0) fail_errno(path_, "name a file in a folder that exists and that you may write");
+    if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+      ::close(fd_);
+      throw Failure{kExitRefused, path_ + ": another backup writes it", "name another file"};
+    }
+    refuse_existing();  // the other one may just have ended
+    if (::ftruncate(fd_, 0) != 0) fail_errno(path_, "name a file on a disk that can be written");
+  }
+  ~PartFile() {
+    if (!kept_) ::unlink(path_.c_str());
+    ::close(fd_);
+  }
+  PartFile(const PartFile&) = delete;
+  PartFile& operator=(const PartFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  void write(const std::string& bytes) {
+    for (std::size_t done = 0; done < bytes.size();) {
+      const ssize_t n = ::write(fd_, bytes.data() + done, bytes.size() - done);
+      if (n < 0 && errno != EINTR) fail_errno(path_, "make room on that disk");
+      if (n > 0) done += static_cast<std::size_t>(n);
+    }
+  }
+  void keep() {
+    refuse_existing();
+    if (auto error = sync_file(path_)) throw failure_of(*error);
+    if (::rename(path_.c_str(), file_.c_str()) != 0) fail_errno(file_, "name another file");
+    kept_ = true;
+    if (auto error = sync_file(file_)) throw failure_of(*error);
+  }
+
+ private:
+  void refuse_existing() const {
+    if (::access(file_.c_str(), F_OK) != 0) return;
+    throw usage_failure(file_ + ": exists already", "name a new file; a backup overwrites nothing");
+  }
+
+  std::string file_, path_;
+  int fd_ = -1;
+  bool kept_ = false;
+};
+
+StateMark receive(Session& s, PartFile& part) {
+  v1::BackupHeader header;
+  v1::BackupResponse answer;
+  std::int64_t bytes = 0;
+  s.client().stream("AdminService/Backup", v1::BackupRequest(), answer, [&] {
+    if (answer.has_header()) header = answer.header();
+    bytes += static_cast<std::int64_t>(answer.data().size());
+    part.write(answer.data());
+    return true;
+  });
+  if (header.digest_size() != 2 || bytes != header.bytes()) {
+    throw Failure{kExitRefused, "the backup ended early: " + std::to_string(bytes) + " bytes",
+                  "try again; no file was left"};
+  }
+  if (s.screen().progress) s.err() << "received " << size_text(bytes) << ", verifying\n";
+  return {header.sequence(), {header.digest(0), header.digest(1)}};
+}
+
+void line(Session& s, const std::string& name, const std::string& value) {
+  std::string head = name + ":";
+  head.resize(12, ' ');
+  s.out() << head << printable(value) << '\n';
+}
+
+v1::StoreReport message_of(const std::string& file, const StoreReport& report) {
+  v1::StoreReport out;
+  out.set_file(file);
+  out.set_bytes(report.bytes);
+  out.set_sequence(report.state.seq);
+  out.set_digest(digest_text(report.state.digest));
+  out.set_fact_version(static_cast<std::int32_t>(report.fact_version));
+  out.set_checkpoint_sequence(report.checkpoint_seq);
+  out.set_ledger_rows(report.ledger_rows);
+  return out;
+}
+
+void print_report(Session& s, const v1::StoreReport& report) {
+  const std::string checkpoint = std::to_string(report.checkpoint_sequence());
+  line(s, "file", report.file() + ", " + size_text(report.bytes()));
+  line(s, "holds",
+       std::to_string(report.sequence()) + " facts of version " +
+           std::to_string(report.fact_version()) + ", " + std::to_string(report.ledger_rows()) +
+           " ledger rows, " +
+           (report.checkpoint_sequence() == 0 ? "no checkpoint" : "checkpoint at " + checkpoint));
+  line(s, "digest", report.digest() + " after fact " + std::to_string(report.sequence()));
+}
+
+int backup(Session& s, const std::string& file) {
+  PartFile part(file);
+  const StateMark live = receive(s, part);
+  const Result<StoreReport> report = verify_store(part.path(), live);
+  if (!report.ok()) throw failure_of(report.error());
+  if (auto error = note_history(part.path(), *report)) throw failure_of(*error);
+  part.keep();
+  const v1::StoreReport message = message_of(file, *report);
+  s.show_text(message, [&] {
+    print_report(s, message);
+    line(s, "verified", "pages, replay of all facts, start from the checkpoint, ledger rows");
+    line(s, "service", "had the same digest after fact " + std::to_string(live.seq));
+  });
+  return kExitDone;
+}
+
+struct RestoreCommand {
+  std::string file;
+  std::string state = kDefaultState;
+  bool force = false;
+};
+
+int restore(Session& s, const RestoreCommand& o) {
+  RestoreOptions options{o.file, o.state, o.force};
+  if (options.state.ends_with('/') || fs::is_directory(options.state)) {
+    options.state = (fs::path(options.state) / "subak.db").string();
+  }
+  if (s.screen().progress) s.err() << "copying and verifying\n";
+  const Result<Restored> done = restore_store(options);
+  if (!done.ok()) throw failure_of(done.error());
+  v1::StoreReport message = message_of(options.state, done->report);
+  message.set_replaced(done->replaced);
+  s.show_text(message, [&] {
+    print_report(s, message);
+    line(s, "verified", "pages, replay of all facts, start from the checkpoint, ledger rows");
+    if (!done->replaced.empty()) line(s, "replaced", done->replaced + " is what was there before");
+    line(s, "next", "subakd --state " + options.state);
+  });
+  return kExitDone;
+}
+
+struct FinalizeCommand {
+  EditOptions edit;
+  bool dry_run = false;
+};
+
+std::string finalize_text(const v1::FinalizeResponse& answer, bool dry_run) {
+  const std::string now = std::to_string(answer.fact_version());
+  const std::string before = std::to_string(answer.previous_fact_version());
+  if (now == before) return "the store is at fact version " + now + " already";
+  return (dry_run ? "would go from fact version " : "went from fact version ") + before + " to " +
+         now + ": programs that know only " + before + " refuse the store" +
+         (dry_run ? " then" : " now");
+}
+
+int finalize(Session& s, const FinalizeCommand& o) {
+  v1::FinalizeRequest request;
+  request.set_reason(o.edit.reason);
+  request.set_request_id(o.edit.request_id);
+  request.set_validate_only(o.dry_run);
+  const auto answer = s.call<v1::FinalizeResponse>("AdminService/Finalize", request);
+  s.show_text(answer, [&] { s.out() << finalize_text(answer, o.dry_run) << '\n'; });
+  return kExitDone;
+}
+
+void add_backup(Command admin) {
+  auto file = std::make_shared<std::string>();
+  Command c = admin.add("backup", "a verified copy of the running service's store, kept here");
+  c.argument("FILE", *file, "where to write it; must not exist");
+  c.run([file](Session& s) { return backup(s, *file); });
+}
+
+void add_restore(Command admin) {
+  auto o = std::make_shared<RestoreCommand>();
+  Command c = admin.add("restore", "put a backup in the place of the state, with subakd stopped");
+  c.argument("FILE", o->file, "a backup, or the state file of a stopped subakd");
+  c.option("--state", o->state, "where subakd has its state (var/subak.db)", "FILE|DIR");
+  c.flag("--force", o->force, "put the store that is there aside");
+  c.run([o](Session& s) { return restore(s, *o); });
+}
+
+void add_finalize(Command admin) {
+  auto o = std::make_shared<FinalizeCommand>();
+  Command c =
+      admin.add("finalize", "after an upgrade: allow what the previous program cannot read");
+  add_reason(c, o->edit);
+  c.flag("--dry-run", o->dry_run, "check only");
+  c.run([o](Session& s) { return finalize(s, *o); });
+}
+
+}  // namespace
+
+void add_admin(Command root) {
+  Command admin = root.add("admin", "looking after the store: backup, restore, finalize");
+  add_backup(admin);
+  add_restore(admin);
+  add_finalize(admin);
+}
+
+}  // namespace subak::cli

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+"""Backup, restore and finalize as an operator does them: the real subak and the real subakd.
+
+Usage: admin_test.py PATH_TO_SUBAK PATH_TO_SUBAKD
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+SUBAK, SUBAKD = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "store")
+DEADLINE_S = 120  # generous: other work may share the machine
+PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
+
+
+class Service:
+    """A running subakd and the subak that talks to it."""
+
+    def __init__(self, state):
+        self.child = subprocess.Popen(
+            [SUBAKD, "--state", state, *PORTS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.drain = threading.Thread(target=self.child.stderr.read)
+        ports = dict(re.findall(r"(\w+)=([\d.]+:\d+)", self.child.stdout.readline()))
+        self.drain.start()
+        self.environment = {**os.environ, "SUBAK_SERVER": ports["grpc"]}
+
+    def run(self, *arguments):
+        return subprocess.run([SUBAK, *arguments], capture_output=True, text=True, timeout=DEADLINE_S,
+                              env=self.environment, check=False)  # fmt: skip
+
+    def ok(self, *arguments):
+        done = self.run(*arguments)
+        if done.returncode != 0:
+            raise AssertionError(f"{arguments}: {done.stderr}")
+        return done.stdout
+
+    def json(self, *arguments):
+        return json.loads(self.ok(*arguments, "--output", "json"))
+
+    def end(self, how=signal.SIGTERM):
+        if self.child.poll() is None:
+            self.child.send_signal(how)
+            self.child.wait(timeout=DEADLINE_S)
+        self.drain.join()
+        self.child.stdout.close()
+        self.child.stderr.close()
+        return self.child.returncode
+
+
+def refused(*arguments):
+    """An offline command that fails: its code and its two lines."""
+    done = subprocess.run([SUBAK, *arguments], capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+    return done.returncode, done.stderr
+
+
+def facts(path, until):
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as store:
+        return store.execute("SELECT * FROM facts WHERE seq <= ? ORDER BY seq", (until,)).fetchall()
+
+
+class Admin(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.state = self.path("var/subak.db")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self, state=None):
+        service = Service(state or self.state)
+        self.addCleanup(service.end)
+        return service
+
+    def offline(self, *arguments):
+        done = subprocess.run([SUBAK, *arguments, "--output", "json"], capture_output=True, text=True,
+                              timeout=DEADLINE_S, check=False)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def fleet(self, service):
+        service.ok("cluster", "import", "--cluster", "c", "--nodes", "4x8:NVIDIA-H100-80GB-HBM3")
+        service.ok("cluster", "mode", "c", "enforce", "--reason", "test")
+        service.ok("account", "set", "ml", "--reason", "new")
+
+    def state_at(self, store, seq):
+        """The digest after fact `seq`: a restore of the store without what came later."""
+        short = f"{store}.short"
+        shutil.copy(store, short)
+        with sqlite3.connect(short) as db:
+            for table in ("facts", "ledger", "audit"):
+                db.execute(f"DELETE FROM {table} WHERE seq > ?", (seq,))
+            db.execute("DELETE FROM checkpoint")
+            db.execute("DELETE FROM meta WHERE key LIKE 'checkpoint%' OR key LIKE 'history%'")
+        return self.offline("admin", "restore", short, "--state", short + ".state")["digest"]
+
+    def test_backup_under_load_comes_back_with_the_same_state(self):
+        service = self.start()
+        self.fleet(service)
+        done = threading.Event()
+        counts = []
+
+        def load():
+            count = 0
+            while not done.is_set() or count == 0:
+                service.ok("job", "submit", "--cluster", "c", "--account", "ml", "--user", "ana", "--gpus", "1")
+                count += 1
+            counts.append(count)
+
+        writers = [threading.Thread(target=load) for _ in range(3)]
+        for writer in writers:
+            writer.start()
+        backups = []
+        for i in range(4):
+            file = self.path(f"backup{i}.db")
+            backups.append(service.json("admin", "backup", file))
+            self.assertEqual(backups[-1]["file"], file)
+            self.assertEqual(os.stat(file).st_mode & 0o777, 0o600)
+        done.set()
+        for writer in writers:
+            writer.join()
+        self.assertEqual(len(counts), 3)
+        last = int(service.json("status")["durableSequence"])
+        taken = [int(b["sequence"]) for b in backups]
+        self.assertEqual(taken, sorted(taken))
+        self.assertLess(taken[0], last)  # the load went on
+        self.assertEqual([n for n in os.listdir(self.folder) if "part" in n], [])
+
+        chosen, seq = backups[1], taken[1]
+        other = self.path("elsewhere/subak.db")
+        restored = self.offline("admin", "restore", chosen["file"], "--state", other)
+        self.assertEqual((restored["sequence"], restored["digest"]), (chosen["sequence"], chosen["digest"]))
+        self.assertEqual(facts(other, seq), facts(self.state, seq))
+        second = self.start(other)
+        second.ok("job", "submit", "--cluster", "c", "--account", "ml", "--gpus", "1")
+        again = second.json("admin", "backup", self.path("again.db"))
+        self.assertGreater(int(again["sequence"]), seq)
+        self.assertEqual(self.state_at(again["file"], seq), chosen["digest"])
+        self.assertEqual(self.state_at(backups[3]["file"], seq), chosen["digest"])
+        self.assertIn("every balance is the sum of its rows", second.ok("usage", "verify"))
+
+    def test_what_the_commands_say(self):
+        service = self.start()
+        self.fleet(service)
+        file = self.path("b.db")
+        said = service.ok("admin", "backup", file)
+        self.assertRegex(said, r"(?m)^digest: +[0-9a-f]{32} after fact \d+$")
+        self.assertIn("had the same digest after fact", said)
+        for line in said.splitlines():
+            self.assertLessEqual(len(line.replace(self.folder, "")), 100, line)
+        self.assertEqual(service.run("admin", "backup", file).returncode, 2)
+        self.assertIn("exists already", service.run("admin", "backup", file).stderr)
+        missing = service.run("admin", "backup", self.path("nowhere/b.db"))
+        self.assertEqual(missing.returncode, 4)
+        self.assertEqual(missing.stderr.count("\n"), 2)
+        self.assertEqual(refused("--server", "127.0.0.1:1", "admin", "backup", self.path("c.db"))[0], 3)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["b.db", "var"])
+
+        code, said = refused("admin", "restore", file, "--state", self.state)
+        self.assertEqual(code, 1)
+        self.assertIn(f"subak.db.lock: locked by process {service.child.pid}\n", said)
+        self.assertEqual(service.end(), 0)
+        code, said = refused("admin", "restore", file, "--state", self.state)
+        self.assertEqual(code, 1)
+        self.assertIn("--force", said)
+        done = self.offline("admin", "restore", file, "--state", os.path.dirname(self.state), "--force")
+        self.assertEqual(done["replaced"], self.state + ".replaced-1")
+        self.assertEqual(done["file"], self.state)
+        self.assertIn("serving", self.start().ok("status"))
+
+    def test_a_bad_backup_is_refused_and_leaves_nothing(self):
+        service = self.start()
+        self.fleet(service)
+        file = self.path("b.db")
+        service.ok("admin", "backup", file)
+        target = self.path("new/subak.db")
+
+        def expect(code, text):
+            got, said = refused("admin", "restore", file, "--state", target)
+            self.assertEqual(got, code, said)
+            self.assertIn(text, said)
+            self.assertEqual(said.count("\n"), 2, said)
+            self.assertEqual([n for n in os.listdir(self.path("new")) if not n.endswith(".lock")]
+                             if os.path.exists(self.path("new")) else [], [])  # fmt: skip
+
+        with sqlite3.connect(file) as db:
+            db.execute("UPDATE facts SET body = body || x'00' WHERE seq = 3")
+        expect(1, "facts changed since the backup was made")
+        os.truncate(file, os.path.getsize(file) // 2)
+        expect(1, "cut off")
+        with open(file, "w", encoding="utf-8") as text:
+            text.write("hello " * 100)
+        expect(1, "not an SQLite file")
+        os.remove(file)
+        expect(4, "no such file")
+
+    def test_an_upgrade_is_finalized_by_hand(self):
+        os.makedirs(os.path.dirname(self.state))
+        shutil.copy(os.path.join(GOLDEN, "v1.db"), self.state)
+        service = self.start()
+        status = service.json("status")
+        newest = status["newestFactVersion"]
+        self.assertEqual(status["factVersion"], 1)
+        self.assertIn(f"version 1; this subakd knows {newest} (see subak admin finalize)", service.ok("status"))
+        self.assertEqual(service.run("admin", "finalize").returncode, 2)
+        said = service.ok("admin", "finalize", "--reason", "step", "--dry-run")
+        self.assertIn(f"would go from fact version 1 to {newest}", said)
+        self.assertEqual(service.json("status")["factVersion"], 1)
+        self.assertIn("went from", service.ok("admin", "finalize", "--reason", "step"))
+        self.assertIn("already", service.ok("admin", "finalize", "--reason", "step"))
+        self.assertEqual(service.json("status")["factVersion"], newest)
+        self.assertIn("finalized", service.ok("audit", "--subject", "store"))
+        self.assertEqual(service.end(signal.SIGKILL), -signal.SIGKILL)
+        self.assertEqual(self.start().json("status")["factVersion"], newest)
+
+    def test_a_new_store_is_of_the_newest_version(self):
+        status = self.start().json("status")
+        self.assertEqual(status["factVersion"], status["newestFactVersion"])
+
+
+if __name__ == "__main__":
+    unittest.main()
