@@ -188,7 +188,8 @@ void Turn::on(const in::PodBound& i) {
 void Turn::bind(Job& job, std::uint32_t rank, const std::string& node_name, TimeMs at) {
   const Pod& pod = job.pods[rank];
   if (pod.is_bound()) return;
-  if (pod.state == PodState::kGone || (pod.state == PodState::kWaiting && !job.from_pods())) {
+  const bool unseen = pod.state == PodState::kWaiting && pod.uid.empty();
+  if (pod.state == PodState::kGone || unseen) {
     return refuse({ErrorCode::kPrecondition, "pod", text::job_id_text(job.id),
                    "the pod holds no place that it could be bound to"},
                   job.name);
