@@ -26,7 +26,9 @@ void Engine::Impl::on(const fact::NodeSet& f) {
   if (node_ids.empty() && !restoring) billed_until = now - now % kDayMs;
   node_ids[{f.cluster, f.spec.name}] = f.id;
   last_node = std::max(last_node, f.id);
+  const ProductId before = fleet.node(f.id) != nullptr ? fleet.product_of(f.id) : ProductId();
   fleet.set_node(f.id, f.cluster, f.spec, f.drained, now);
+  relabel(f.id, before);
   ++nodes_version;
   dirty = true;
 }

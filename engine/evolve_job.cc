@@ -158,6 +158,22 @@ void Engine::Impl::bind_in_tree(const Job& job, const Pod& pod) {
   tree.bind(job.leaf, fleet.product_of(pod.slot.node), pod.slot.milligpu, now);
 }
 
+// What a node's pods take is counted under the node's product: under its new name, when it gets
+// one.
+void Engine::Impl::relabel(NodeId node, ProductId before) {
+  const auto pods = on_node.find(node);
+  const ProductId after = fleet.product_of(node);
+  if (pods == on_node.end() || before == after) return;
+  for (const auto& [id, rank] : pods->second) {
+    const Job& job = *find_job(id);
+    const Pod& pod = job.pods[rank];
+    if (!in_tree(job.leaf) || pod.slot.milligpu == 0) continue;
+    tree.release(job.leaf, before, pod.slot.milligpu, pod.is_bound(), now);
+    tree.hold(job.leaf, after, pod.slot.milligpu, now);
+    if (pod.is_bound()) bind_in_tree(job, pod);
+  }
+}
+
 // The shape of a pod that is no rank of a gang's request.
 ShapeId Engine::Impl::intern_alone(ClusterId cluster, const PodShape& shape) {
   GangRequest alone;

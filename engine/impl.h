@@ -167,6 +167,7 @@ struct Engine::Impl {
   void give(Job& job, std::uint32_t rank, TimeMs at);
   fact::NodeBilled billed(NodeId id, TimeMs as_of) const;
   void bind_in_tree(const Job& job, const Pod& pod);
+  void relabel(NodeId node, ProductId before);
   ShapeId intern_alone(ClusterId cluster, const PodShape& shape);
   void set_state(Job& job, JobState to);
   void complete_gang(Job& job);
