@@ -118,8 +118,9 @@ class World {
       assert(why);
       v1::Explanation message;
       api::put(*why, engine_, &message);
-      assert(waiting.count(row.id) == (row.state == JobState::kQueued ? 1 : 0));
-      assert(row.state != JobState::kQueued || (why->position > 0 && !why->reasons.empty()));
+      const bool queued = row.state == JobState::kQueued;
+      assert((why->position > 0) == (waiting.count(row.id) == 1));  // not below a held account
+      assert(queued ? !why->reasons.empty() : why->position == 0);
     }
     for (const AccountRow& row : engine_.account_rows(now_)) {
       v1::ShareRow message;
