@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "admission/certificates.h"
@@ -118,6 +119,7 @@ bool write_file(const std::string& file, const std::string& text) {
   const int fd = ::open(next.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return false;
   const auto written = ::write(fd, text.data(), text.size());
+  if (written >= 0 && written < static_cast<ssize_t>(text.size())) errno = ENOSPC;
   const bool ok = written == static_cast<ssize_t>(text.size()) && ::fsync(fd) == 0;
   return ::close(fd) == 0 && ok && ::rename(next.c_str(), file.c_str()) == 0;
 }
@@ -151,7 +153,8 @@ Result<CertificateFiles> ensure_self_signed(const std::string& directory,
   // The key first: a crash in between leaves a pair that does not fit and is made again.
   if (!write_file(files.key, pem_of(key.get())) || !write_file(files.cert, pem_of(leaf.get())) ||
       !write_file(files.ca, pem_of(ca.get()))) {
-    return failed(directory, "want a directory that can be written");
+    return Error{ErrorCode::kInvalid, directory, std::strerror(errno),
+                 "want a folder that can be written, on a disk with room"};
   }
   return files;
 }

@@ -70,6 +70,7 @@ struct Runtime::Impl {
   RuntimeStats stats;
   std::shared_ptr<const View> view;
   std::optional<StoreThread::Done> store_done;
+  std::optional<Error> failure;  // of a commit
   bool accepting = false;
   bool stopping = false;
   bool nudged = false;

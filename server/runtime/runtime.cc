@@ -74,9 +74,8 @@ Result<Recovered> Runtime::Impl::start() {
       store, clock, [this](StoreThread::Done done) { committed(std::move(done)); });
   thread = std::thread([this] { run(); });
   started.wait(lock, [&] { return stats.batches > 0 || stats.failed; });
-  if (!stats.failed) return recovered;
-  return Error{ErrorCode::kPrecondition, "store", "the first batch could not be written",
-               "a store that can be written"};
+  if (failure) return *failure;
+  return recovered;
 }
 
 void Runtime::Impl::stop() {
@@ -115,6 +114,7 @@ void Runtime::Impl::committed(StoreThread::Done done) {
     store_done = std::move(done);
     if (error) {
       stats.failed = true;
+      failure = error;
       accepting = false;
     }
   }

@@ -92,7 +92,9 @@ std::optional<Error> Service::Impl::open_state() {
 }
 
 void Service::Impl::make_runtime() {
-  follower = std::make_unique<Follower>(FollowerOptions{}, *store);
+  FollowerOptions follower_options;
+  follower_options.fatal = fatal;
+  follower = std::make_unique<Follower>(std::move(follower_options), *store);
   RuntimeOptions options;
   options.on_durable = [this](const Released& batch) { released(batch); };
   options.record = [this](const Input& input) {

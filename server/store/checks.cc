@@ -1,6 +1,8 @@
 #include "server/store/checks.h"
 
+#include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -28,16 +30,42 @@ Error damaged_store(const std::string& path, std::string got) {
                       "want an undamaged store: restore a backup (the file was not changed)");
 }
 
+Error unreadable_store(Connection& db, const std::string& path) {
+  const Error error = db.error("store.open");
+  switch (db.code()) {
+    case SQLITE_OK:
+    case SQLITE_DONE:
+      return damaged_store(path, "a row is missing");
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return damaged_store(path, error.got);
+    default:
+      return error;
+  }
+}
+
 std::int64_t file_size(const std::string& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 ? static_cast<std::int64_t>(info.st_size) : -1;
 }
 
-// https://www.sqlite.org/fileformat.html, 1.3. With a log beside it the header may be ahead.
+// SQLite would open what it may not write, and leave a log behind that nobody may write.
+std::optional<Error> check_rights(const std::string& path) {
+  for (const char* suffix : {"", "-wal", "-shm"}) {
+    const std::string file = path + suffix;
+    if (::access(file.c_str(), R_OK | W_OK) == 0 || errno == ENOENT) continue;
+    return refuse_store(file, std::strerror(errno), "want a file that this user can write");
+  }
+  return std::nullopt;
+}
+
+// https://www.sqlite.org/fileformat.html, 1.3. With a log beside it the header may be ahead; with a
+// journal, after a cut in the first moments of a store, all of it may be anything, and SQLite
+// undoes it.
 std::optional<Error> check_header(const std::string& path) {
   constexpr std::size_t kHeaderBytes = 100;
   const std::int64_t size = file_size(path);
-  if (size <= 0) return std::nullopt;  // new
+  if (size <= 0 || file_size(path + "-journal") > 0) return std::nullopt;
   std::string header(kHeaderBytes, '\0');
   std::ifstream file(path, std::ios::binary);
   if (!file) return refuse_store(path, std::strerror(errno), "want a file that this user can read");
@@ -57,7 +85,7 @@ std::optional<Error> check_header(const std::string& path) {
 
 std::optional<Error> check_owner(Connection& db, const std::string& path) {
   const auto id = db.number("PRAGMA application_id");
-  if (!id) return damaged_store(path, db.error("").got);
+  if (!id) return unreadable_store(db, path);
   if (*id == kApplicationId) return std::nullopt;
   return refuse_store(path, "an SQLite file of another program",
                       "want a store of subakd, or a new path");
@@ -65,14 +93,14 @@ std::optional<Error> check_owner(Connection& db, const std::string& path) {
 
 std::optional<Error> check_pragma(Connection& db, const std::string& path, const std::string& sql) {
   const auto verdict = db.text(sql.c_str());
-  if (!verdict) return damaged_store(path, db.error("").got);
+  if (!verdict) return unreadable_store(db, path);
   if (*verdict != "ok") return damaged_store(path, *verdict);
   return std::nullopt;
 }
 
 Result<std::uint32_t> check_version(Connection& db, const std::string& path, std::uint32_t known) {
   const auto version = db.number("SELECT value FROM meta WHERE key = 'fact_version'");
-  if (!version) return damaged_store(path, "no fact_version");
+  if (!version) return unreadable_store(db, path);
   if (*version <= static_cast<std::int64_t>(known)) return static_cast<std::uint32_t>(*version);
   return refuse_store(path, "finalized to fact version " + std::to_string(*version),
                       "want fact version " + std::to_string(known) +

@@ -15,8 +15,12 @@ inline constexpr std::int64_t kApplicationId = 0x5342414b;  // "SBAK", in the he
 
 Error refuse_store(const std::string& path, std::string got, std::string want);
 Error damaged_store(const std::string& path, std::string got);
+// After a read that gave nothing: a full disk or a missing right is no damage.
+Error unreadable_store(Connection& db, const std::string& path);
 std::int64_t file_size(const std::string& path);  // -1: there is none
 
+// The files that are there may be read and written by this user.
+std::optional<Error> check_rights(const std::string& path);
 // What can be said before SQLite touches the file: it has the magic words, and all the pages that
 // its header counts. A file that is missing or empty is new, and good.
 std::optional<Error> check_header(const std::string& path);

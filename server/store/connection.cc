@@ -11,18 +11,19 @@ namespace {
 const char* advice(int code) {
   switch (code) {
     case SQLITE_FULL:
-      return "room on its disk: free some, then start again";
+      return "want room on its disk: free some, then start again";
     case SQLITE_IOERR:
-      return "a disk that can be written: look at its free room, its quota and the system's log";
+      return "want a disk that can be written: look at its free room, its quota and the system's "
+             "log";
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
-      return "a file and a folder that this user can write";
+      return "want a file and a folder that this user can write";
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return "an undamaged store: restore a backup";
+      return "want an undamaged store: restore a backup";
     default:
-      return "a store that can be read and written; look at the disk and the file's owner";
+      return "want a store that can be read and written; look at the disk and the file's owner";
   }
 }
 
@@ -60,7 +61,8 @@ std::optional<std::int64_t> Connection::number(const char* sql) {
 
 Error Connection::error(std::string_view what) const {
   std::string got = sqlite3_errmsg(db_);
-  const int system = sqlite3_system_errno(db_);
+  const bool by_system = code() == SQLITE_IOERR || code() == SQLITE_CANTOPEN;
+  const int system = by_system ? sqlite3_system_errno(db_) : 0;
   if (system != 0) got += std::string(" (") + std::strerror(system) + ")";
   return Error{ErrorCode::kPrecondition, std::string(what) + " " + path_, std::move(got),
                advice(code())};

@@ -15,7 +15,7 @@ namespace {
 Error refused(const std::string& path, int fd) {
   if (errno != EWOULDBLOCK) {
     return Error{ErrorCode::kPrecondition, path, std::strerror(errno),
-                 "a lock file that can be written and locked"};
+                 "want a lock file that can be written and locked"};
   }
   std::array<char, 32> owner{};
   const ssize_t n = pread(fd, owner.data(), owner.size() - 1, 0);
@@ -31,14 +31,14 @@ Result<LockFile> LockFile::acquire(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) {
     return Error{ErrorCode::kPrecondition, path, std::strerror(errno),
-                 "a folder that exists and can be written"};
+                 "want a folder that exists and can be written"};
   }
   LockFile lock(fd);
   if (::flock(fd, LOCK_EX | LOCK_NB) != 0) return refused(path, fd);
   const std::string owner = std::to_string(::getpid()) + "\n";
   if (::ftruncate(fd, 0) != 0 ||
       ::pwrite(fd, owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size())) {
-    return Error{ErrorCode::kPrecondition, path, std::strerror(errno), "a disk with room"};
+    return Error{ErrorCode::kPrecondition, path, std::strerror(errno), "want a disk with room"};
   }
   return lock;
 }

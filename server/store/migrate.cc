@@ -47,7 +47,7 @@ Result<std::size_t> check_applied(Connection& db, const std::vector<Migration>& 
     const std::string name(query.text(1));
     if (query.number(0) > static_cast<std::int64_t>(all.size())) {
       return Error{ErrorCode::kPrecondition, "store.migrations", name,
-                   "a store of this version or older: a newer subakd wrote it, run that one"};
+                   "want a store of this version or older: a newer subakd wrote it, run that one"};
     }
     if (query.number(0) != static_cast<std::int64_t>(done) + 1 || all[done].name != name ||
         sha256_hex(all[done].sql) != query.text(2)) {

@@ -23,6 +23,7 @@ std::string random_uuid() {
 Result<std::unique_ptr<Store>> open_sqlite_store(const SqliteOptions& options) {
   auto lock = LockFile::acquire(options.path + ".lock");
   if (!lock.ok()) return lock.error();
+  if (auto error = check_rights(options.path)) return *error;
   if (auto error = check_header(options.path)) return *error;
   auto store = std::make_unique<SqliteStore>(options, std::move(*lock));
   if (auto error = store->open(options)) return *error;
@@ -49,8 +50,9 @@ std::optional<Error> SqliteStore::open(const SqliteOptions& options) {
 // A new file becomes ours.
 std::optional<Error> SqliteStore::take_ownership() {
   const auto id = db_.number("PRAGMA application_id");
+  if (!id) return unreadable_store(db_, path_);
   const auto tables = db_.number("SELECT count(*) FROM sqlite_master");
-  if (!id || !tables) return damaged_store(path_, db_.error("").got);
+  if (!tables) return unreadable_store(db_, path_);
   if (*id != 0 || *tables != 0) return check_owner(db_, path_);
   const std::string sql = "PRAGMA application_id=" + std::to_string(kApplicationId);
   if (!db_.exec(sql.c_str())) return db_.error("store.open");
@@ -61,8 +63,9 @@ std::optional<Error> SqliteStore::take_ownership() {
 // the checkpoint and the tail anyway, and stops at the first damage.
 std::optional<Error> SqliteStore::check_whole() {
   const auto pages = db_.number("PRAGMA page_count");
+  if (!pages) return unreadable_store(db_, path_);
   const auto page = db_.number("PRAGMA page_size");
-  if (!pages || !page) return damaged_store(path_, db_.error("").got);
+  if (!page) return unreadable_store(db_, path_);
   const bool all = *pages * *page <= limits::kQuickCheckBytes;
   std::vector<std::string> checks{"PRAGMA quick_check(1)"};
   if (!all) checks = {"PRAGMA quick_check(meta)", "PRAGMA quick_check(migrations)"};
@@ -91,6 +94,8 @@ std::optional<Error> SqliteStore::prepare(int wal_pages) {
                   drop_kept_.prepare(db_, "DELETE FROM checkpoint WHERE seq = ? AND ord < ?") &&
                   ledger_.prepare(db_) && audit_.prepare(db_);
   if (!ok) return db_.error("store.open");
+  // What cannot be written shows at the first write: make that one now.
+  if (!db_.exec("UPDATE meta SET value = value WHERE key = 'uuid'")) return db_.error("store.open");
   last_seq_ = static_cast<std::uint64_t>(db_.number("SELECT max(seq) FROM facts").value_or(0));
   const auto checkpoint = db_.number("SELECT value FROM meta WHERE key = 'checkpoint_seq'");
   checkpoint_seq_ = static_cast<std::uint64_t>(checkpoint.value_or(0));

@@ -13,7 +13,7 @@ namespace {
 
 Error damaged(std::string_view what, const std::string& got) {
   return Error{ErrorCode::kPrecondition, "store." + std::string(what), got,
-               "an undamaged store: restore a backup; nothing was changed"};
+               "want an undamaged store: restore a backup; nothing was changed"};
 }
 
 // One consistent picture for several statements.

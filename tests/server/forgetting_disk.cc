@@ -51,6 +51,9 @@ struct ForgettingDisk::Impl {
   int lock(Handle& handle, int level);
   int lock_shared_memory(Handle& handle, unsigned slots, int flags);
   std::optional<int> fault(const DiskChange& change);
+  bool is_full() const {
+    return lasting && fault_kind == Fault::kFull && history.size() >= fail_from;
+  }
 
   mutable std::mutex mutex;
   sqlite3_vfs vfs{};
@@ -139,6 +142,7 @@ int map_shared(sqlite3_file* file, int region, int size, int extend, void volati
   const auto wanted = static_cast<std::size_t>(region);
   *out = nullptr;
   if (wanted >= shared.size() && extend == 0) return SQLITE_OK;
+  if (wanted >= shared.size() && of(file).disk->is_full()) return SQLITE_IOERR_SHMSIZE;
   while (shared.size() <= wanted) {
     shared.push_back(std::make_unique<std::array<std::byte, 32768>>());
   }

@@ -38,7 +38,8 @@ class ForgettingDisk {
   // Changes so far. Threads: any.
   std::uint64_t points() const;
   // The change at this point fails, and if `lasting` every later one. A write may do its first half
-  // before; a sync that fails syncs nothing. kFull fails writes and truncations only.
+  // before; a sync that fails syncs nothing. kFull fails writes and truncations only, and if
+  // `lasting` there is no room for the log's index either.
   void fail_at(std::uint64_t point, Fault fault, bool lasting);
   // Connections opened from now on have synchronous=OFF, whatever they ask for.
   void without_sync();

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""The real binary from outside: start line, ports, health, webhook over TLS, signals, exit codes.
+"""The real binary from outside: start line, ports, health, webhook over TLS, signals, exit codes, full disks.
 
-Usage: subakd_test.py PATH_TO_SUBAKD
+Usage: subakd_test.py PATH_TO_SUBAKD PATH_TO_SUBAK
 """
 
 import json
 import os
 import re
+import resource
+import shutil
 import signal
 import ssl
 import stat
@@ -17,22 +19,24 @@ import unittest
 import urllib.error
 import urllib.request
 
-SUBAKD = os.path.abspath(sys.argv.pop(1))
+SUBAKD, SUBAK = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
 DEADLINE_S = 120  # generous: other work may share the machine
 PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
 
 
-def run(*flags):
-    done = subprocess.run([SUBAKD, *flags], capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+def run(*flags, **options):
+    done = subprocess.run(
+        [SUBAKD, *flags], capture_output=True, text=True, timeout=DEADLINE_S, check=False, **options
+    )
     return done.returncode, done.stdout, done.stderr
 
 
 class Process:
     """A running subakd; `ports` is what it said on its first line."""
 
-    def __init__(self, state, *flags):
+    def __init__(self, state, *flags, **options):
         command = [SUBAKD, "--state", state, *PORTS, *flags]
-        self.child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
         self.line = self.child.stdout.readline()
         self.ports = dict(re.findall(r"(\w+)=([\d.]+:\d+)", self.line))
 
@@ -104,19 +108,21 @@ class Start(unittest.TestCase):
         self.assertEqual(run("--config", example, "--check-config")[0], 0)
 
 
-class Life(unittest.TestCase):
+class Fixture(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.state = os.path.join(self.folder.name, "var", "subak.db")
 
-    def start(self, *flags):
-        process = Process(self.state, *flags)
+    def start(self, *flags, **options):
+        process = Process(self.state, *flags, **options)
         self.addCleanup(process.child.communicate)
         self.addCleanup(process.child.kill)
         self.assertRegex(process.line, r"^subakd ready webhook=\S+:\d+ grpc=\S+:\d+ http=\S+:\d+\n$")
         return process
 
+
+class Life(Fixture):
     def test_serves_and_stops(self):
         process = self.start("--mode", "enforce")
         mode = stat.S_IMODE(os.stat(os.path.dirname(self.state)).st_mode)
@@ -168,6 +174,102 @@ class Life(unittest.TestCase):
             if "tokens read again" in line:
                 break
         self.assertEqual(process.end(signal.SIGTERM), 0)
+
+
+def files_at_most(size):
+    """For a child: no file may grow beyond it, as on a full disk; needs no rights."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+class Disk(Fixture):
+    def set_shares(self, process, shares):
+        command = [SUBAK, "account", "set", "ml", "--shares", str(shares), "--reason", "test"]
+        environment = {**os.environ, "SUBAK_SERVER": process.ports["grpc"]}
+        done = subprocess.run(command, capture_output=True, timeout=DEADLINE_S, env=environment, check=False)
+        return done.returncode == 0
+
+    def shares(self, process):
+        command = [SUBAK, "account", "get", "ml", "--output", "json"]
+        environment = {**os.environ, "SUBAK_SERVER": process.ports["grpc"]}
+        done = subprocess.run(command, capture_output=True, timeout=DEADLINE_S, env=environment, check=True)
+        return int(json.loads(done.stdout)["shares"])
+
+    def test_a_disk_that_fills_up_ends_the_service_and_loses_nothing(self):
+        process = self.start(preexec_fn=files_at_most(300_000))
+        acknowledged = 0
+        while self.set_shares(process, acknowledged + 1):
+            acknowledged += 1
+            self.assertLess(acknowledged, 1000)
+        self.assertGreater(acknowledged, 0)
+        errors = process.child.communicate(timeout=DEADLINE_S)[1]
+        self.assertEqual(process.child.returncode, 3, errors)
+        lines = [line for line in errors.splitlines() if "level=error" in line]
+        self.assertEqual(len(lines), 1, errors)
+        self.assertIn(f"store.commit {self.state}", lines[0])
+        self.assertIn("free room", lines[0])
+        process = self.start()
+        self.assertIn(self.shares(process), (acknowledged, acknowledged + 1))
+        self.assertTrue(self.set_shares(process, acknowledged + 2))
+        self.assertIn("subak_bill_residual_gpu_seconds 0\n", process.get("/metrics")[1])
+        self.assertEqual(process.end(signal.SIGTERM), 0)
+
+    def test_a_full_disk_refuses_the_start_in_one_line(self):
+        os.makedirs(os.path.dirname(self.state))
+        for size in (0, 2000, 10_000, 20_000, 35_000):
+            code, out, errors = run("--state", self.state, *PORTS, preexec_fn=files_at_most(size))
+            self.assertIn(code, (1, 3), f"{size}: {out}{errors}")
+            lines = [line for line in errors.splitlines() if "level=info" not in line]
+            self.assertEqual(len(lines), 1, errors)
+            self.assertIn(os.path.dirname(self.state), lines[0])
+            self.assertRegex(lines[0], "free room|File too large|with room")
+            self.assertNotIn("backup", lines[0])
+        self.assertEqual(self.start().end(signal.SIGTERM), 0)
+
+
+class ReadOnly(Fixture):
+    """As a user whom the system refuses something; root is refused nothing, so it becomes nobody."""
+
+    def setUp(self):
+        super().setUp()
+        self.state = os.path.join(self.folder.name, "subak.db")
+        self.options, self.binary = {}, SUBAKD
+        if os.geteuid() == 0:
+            self.options = {"user": 65534, "group": 65534}
+            self.binary = shutil.copy(SUBAKD, self.folder.name)
+            os.chmod(self.folder.name, 0o777)
+        self.assertEqual(self.refused_or_stopped(), (0, ""))
+
+    def refused_or_stopped(self):
+        command = [self.binary, "--state", self.state, *PORTS]
+        child = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **self.options
+        )
+        if child.stdout.readline():
+            child.send_signal(signal.SIGTERM)
+        errors = child.communicate(timeout=DEADLINE_S)[1]
+        return child.returncode, "".join(x for x in errors.splitlines(True) if "level=info" not in x)
+
+    def expect_refusal(self, file, why, advice):
+        code, errors = self.refused_or_stopped()
+        self.assertEqual(code, 1, errors)
+        self.assertRegex(errors, rf'^subakd: [^\n]*{re.escape(file)}: was "{why}[^\n]*", [^\n]*{advice}[^\n]*\n$')
+
+    def test_a_store_that_cannot_be_written_refuses_the_start(self):
+        os.chmod(self.state, 0o444)
+        self.expect_refusal(self.state, "Permission denied", "can write")
+        os.chmod(self.state, 0o000)
+        self.expect_refusal(self.state, "Permission denied", "can write")
+        os.chmod(self.state, 0o600)
+        self.assertEqual(self.refused_or_stopped(), (0, ""))
+
+    def test_a_folder_that_cannot_be_written_refuses_the_start(self):
+        os.chmod(self.folder.name, 0o555)
+        self.addCleanup(os.chmod, self.folder.name, 0o777)
+        self.expect_refusal(self.state, "", "can write")
+        os.chmod(self.folder.name, 0o777)
+        os.remove(self.state + ".lock")
+        os.chmod(self.folder.name, 0o555)
+        self.expect_refusal(self.state + ".lock", "Permission denied", "can be written")
 
 
 if __name__ == "__main__":
