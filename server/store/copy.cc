@@ -9,7 +9,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/limits.h"
 #include "server/store/connection.h"
 
 namespace subak {
@@ -29,7 +28,7 @@ std::string folder_of(const std::string& path) {
 }
 
 // The copy must not take the room that the next commit needs: a service without disk ends.
-std::optional<Error> check_room(const std::string& to, std::int64_t bytes) {
+std::optional<Error> check_room(const std::string& to, std::int64_t needed) {
   struct statvfs info {};
   const std::string folder = folder_of(to);
   if (::statvfs(folder.c_str(), &info) != 0) {
@@ -37,7 +36,6 @@ std::optional<Error> check_room(const std::string& to, std::int64_t bytes) {
   }
   const auto free =
       static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);
-  const std::int64_t needed = bytes + limits::kSpareDiskBytes;
   if (free >= needed) return std::nullopt;
   return refuse(folder, std::to_string(free >> 20) + " MiB free",
                 "want " + std::to_string(needed >> 20) + " MiB: the copy and some to spare");
@@ -78,7 +76,7 @@ std::optional<Error> copy_to(const std::string& to, Connection& source,
 }  // namespace
 
 std::optional<Error> copy_store(const std::string& from, const std::string& to,
-                                const std::function<bool()>& wanted) {
+                                const std::function<bool()>& wanted, std::int64_t spare_bytes) {
   Connection source;
   // The transaction fixes the picture: without it a commit would begin the copy anew.
   if (!source.open(from, OpenMode::kReadOnly) || !source.exec("BEGIN"))
@@ -88,7 +86,7 @@ std::optional<Error> copy_store(const std::string& from, const std::string& to,
   if (!pages || !page || !source.number("SELECT count(*) FROM sqlite_master")) {
     return source.error("store.copy");
   }
-  if (auto error = check_room(to, *pages * *page)) return error;
+  if (auto error = check_room(to, *pages * *page + spare_bytes)) return error;
   if (auto error = make_file(to)) return error;
   auto error = copy_to(to, source, wanted);
   if (error) ::unlink(to.c_str());

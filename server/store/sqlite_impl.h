@@ -15,6 +15,8 @@
 
 namespace subak {
 
+inline constexpr char kCopySuffix[] = ".copy";  // make_copy() writes there
+
 class SqliteStore final : public Store {
  public:
   SqliteStore(const SqliteOptions& options, LockFile lock)

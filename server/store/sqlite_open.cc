@@ -1,4 +1,5 @@
 #include <openssl/rand.h>
+#include <unistd.h>
 
 #include <array>
 #include <utility>
@@ -25,6 +26,7 @@ Result<std::unique_ptr<Store>> open_sqlite_store(const SqliteOptions& options) {
   if (!lock.ok()) return lock.error();
   if (auto error = check_rights(options.path)) return *error;
   if (auto error = check_header(options.path)) return *error;
+  ::unlink((options.path + kCopySuffix).c_str());  // of a process that was killed while it copied
   auto store = std::make_unique<SqliteStore>(options, std::move(*lock));
   if (auto error = store->open(options)) return *error;
   return std::unique_ptr<Store>(std::move(store));

@@ -1,7 +1,5 @@
 #include "server/store/sqlite_store.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -15,12 +13,6 @@
 namespace subak {
 
 using Turn = WriteGate::Turn;
-
-namespace {
-
-constexpr char kCopySuffix[] = ".copy";
-
-}  // namespace
 
 std::optional<Error> SqliteStore::commit(std::span<const Fact> facts) {
   assert(!facts.empty() && facts.front().seq == last_seq_ + 1);
@@ -144,7 +136,6 @@ std::optional<Error> SqliteStore::drop_checkpoints_except(std::uint64_t seq) {
 
 Result<std::string> SqliteStore::make_copy(const std::function<bool()>& wanted) {
   const std::string copy = path_ + kCopySuffix;
-  ::unlink(copy.c_str());  // of a process that was killed while it copied
   if (auto error = copy_store(path_, copy, wanted)) return *error;
   return copy;
 }

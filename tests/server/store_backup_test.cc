@@ -125,10 +125,19 @@ TEST_F(StoreBackupTest, CopyStopsWhenNobodyWantsItAndNeverOverwrites) {
   EXPECT_TRUE(copy_store(path_, file("nowhere/backup.db"), always));
 }
 
+TEST_F(StoreBackupTest, ACopyThatWouldFillTheDiskIsRefused) {
+  made();
+  const auto error = copy_store(path_, backup_, always, std::int64_t{1} << 60);
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->message().find("MiB free"), std::string::npos) << error->message();
+  EXPECT_FALSE(fs::exists(backup_));
+}
+
 TEST_F(StoreBackupTest, StoreMakesCopiesBesideItself) {
   made();
-  Program program(path_);
   std::ofstream(path_ + ".copy") << "left by a process that was killed";
+  Program program(path_);
+  EXPECT_FALSE(fs::exists(path_ + ".copy"));
   const auto copy = program.store().make_copy(always);
   ASSERT_TRUE(copy.ok()) << copy.error().message();
   EXPECT_EQ(*copy, path_ + ".copy");

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "server/store/connection.h"
+#include "server/store/migrate.h"
 #include "store_program.h"
 
 namespace subak {
@@ -77,6 +78,46 @@ TEST_F(StoreVersionTest, ThereAndBackUntilFinalized) {
   ASSERT_EQ(now.error(), "");
   EXPECT_EQ(now.engine().digest(), digest);
   EXPECT_EQ(now.engine().view()->fact_version, kFactVersion);
+}
+
+// Every level that a released program may have left behind.
+TEST_F(StoreVersionTest, AStoreOfEachMigrationLevelOpens) {
+  const std::vector<Migration>& all = sqlite_migrations();
+  for (std::size_t level = 0; level <= all.size(); ++level) {
+    const std::string path = path_ + std::to_string(level);
+    {
+      Connection db;
+      ASSERT_TRUE(db.open(path, OpenMode::kCreate));
+      ASSERT_TRUE(db.exec("PRAGMA application_id=0x5342414b"));
+      const auto last = all.begin() + static_cast<std::ptrdiff_t>(level);
+      EXPECT_EQ(*migrate(db, {all.begin(), last}), static_cast<int>(level));
+    }
+    Program program(path);
+    ASSERT_EQ(program.error(), "") << "level " << level;
+    program.found();
+    program.work();
+    Connection db;
+    ASSERT_TRUE(db.open(path, OpenMode::kReadOnly));
+    EXPECT_EQ(*check_applied(db, all), all.size());
+  }
+}
+
+// Programs of other times: one that lacks the last migration, and one that has another text for it.
+TEST_F(StoreVersionTest, MigrationsOfOthersAreRefusedAndNothingIsChanged) {
+  made_by_previous();
+  std::vector<Migration> all = sqlite_migrations();
+  all.push_back({"9999_later", "CREATE TABLE later (x)"});
+  Connection db;
+  ASSERT_TRUE(db.open(path_, OpenMode::kReadWrite));
+  ASSERT_EQ(*migrate(db, all), 1);
+  const std::string newer = Program(path_).error();
+  EXPECT_NE(newer.find("9999_later"), std::string::npos) << newer;
+  EXPECT_NE(newer.find("a newer subakd wrote it, run that one"), std::string::npos) << newer;
+  all.back().sql = "CREATE TABLE later (y)";
+  const auto changed = migrate(db, all);
+  ASSERT_FALSE(changed.ok());
+  EXPECT_NE(changed.error().message().find("9999_later"), std::string::npos);
+  EXPECT_EQ(db.number("SELECT count(*) FROM pragma_table_info('later') WHERE name = 'y'"), 0);
 }
 
 // The version is part of the state, so that a start from a checkpoint knows it too.
