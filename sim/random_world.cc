@@ -128,6 +128,7 @@ in::Body RandomWorld::choose() {
   if (dice < 970) return in::HoldJob{some_job(), rng_.percent(50), "random"};
   if (dice < 975) return change_policy();
   if (dice < 980) return list_again();
+  if (dice < 981) return in::Finalize{kFactVersion, "random", rng_.percent(50)};
   if (dice < 982) return in::Restarted{};
   if (dice < 986) {
     const std::size_t i = rng_.below(kNodes);

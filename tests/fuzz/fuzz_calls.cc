@@ -15,6 +15,7 @@ const std::array<const Message*, kMessages>& prototypes() {
       &v1::ImportNodesRequest::default_instance(),   &v1::DrainNodeRequest::default_instance(),
       &v1::UndrainNodeRequest::default_instance(),   &v1::CancelJobRequest::default_instance(),
       &v1::HoldJobRequest::default_instance(),       &v1::ReleaseJobRequest::default_instance(),
+      &v1::FinalizeRequest::default_instance(),
   };
   return kAll;
 }
@@ -122,6 +123,13 @@ Call read(api::Check& check, const v1::ReleaseJobRequest& in, const Engine&) {
   return hold(check, in, false);
 }
 
+Call read(api::Check& check, const v1::FinalizeRequest& in, const Engine&) {
+  const std::int64_t version = check.number("fact_version", in.fact_version(), 0, kFactVersion);
+  return {in::Finalize{version == 0 ? kFactVersion : static_cast<std::uint32_t>(version),
+                       api::get_reason(check, in.reason(), true), in.validate_only()},
+          check.name("request_id", in.request_id(), false)};
+}
+
 template <class... Request>
 std::optional<Call> read_any(api::Check& check, const Message& message, const Engine& engine) {
   std::optional<Call> call;
@@ -152,8 +160,8 @@ std::optional<Call> read_call(api::Check& check, const Message& message, const E
   return read_any<v1::ObserveRequest, v1::CreateJobRequest, v1::CreateAccountRequest,
                   v1::UpdateAccountRequest, v1::DeleteAccountRequest, v1::UpdateClusterRequest,
                   v1::ImportNodesRequest, v1::DrainNodeRequest, v1::UndrainNodeRequest,
-                  v1::CancelJobRequest, v1::HoldJobRequest, v1::ReleaseJobRequest>(check, message,
-                                                                                   engine);
+                  v1::CancelJobRequest, v1::HoldJobRequest, v1::ReleaseJobRequest,
+                  v1::FinalizeRequest>(check, message, engine);
 }
 
 }  // namespace subak::fuzz
