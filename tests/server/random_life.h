@@ -36,7 +36,7 @@ class RandomLife {
   }
 
  private:
-  // Passes, ticks and restarts are the runtime's own. Every mutation has a request id.
+  // Every mutation has a request id.
   Input next() {
     while (true) {
       Input input = world_.next(std::nullopt);
@@ -44,9 +44,12 @@ class RandomLife {
           std::holds_alternative<in::ListComplete>(input.body)) {
         world_.saw(input, {});
       }
-      constexpr std::size_t kFirstOfRuntime = 17;
-      if (input.body.index() >= kFirstOfRuntime) continue;
-      const bool mutation = input.body.index() < 9;
+      const bool runtimes_own = std::holds_alternative<in::Tick>(input.body) ||
+                                std::holds_alternative<in::Pass>(input.body) ||
+                                std::holds_alternative<in::Restarted>(input.body);
+      if (runtimes_own) continue;
+      const bool mutation =
+          input.body.index() < 9 || std::holds_alternative<in::Finalize>(input.body);
       if (mutation && input.request_id.empty()) {
         input.request_id = "s" + std::to_string(name_) + "-" + std::to_string(++serial_);
       }
