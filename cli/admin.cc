@@ -32,7 +32,13 @@ Failure failure_of(const Error& error) {
   throw Failure{code, path + ": " + std::strerror(errno), todo};
 }
 
+// Before anything is done: afterwards it would look as if nothing was.
+void refuse_csv(Session& s) {
+  if (s.is_csv()) s.show_text(v1::StoreReport(), [] {});
+}
+
 std::string size_text(std::int64_t bytes) {
+  if (bytes < 1 << 20) return std::to_string((bytes + 1023) / 1024) + " KiB";
   return fixed_text(static_cast<double>(bytes) / (1 << 20), 1) + " MiB";
 }
 
@@ -93,13 +99,18 @@ StateMark receive(Session& s, PartFile& part) {
     if (answer.has_header()) header = answer.header();
     bytes += static_cast<std::int64_t>(answer.data().size());
     part.write(answer.data());
+    if (s.screen().progress) {
+      s.err() << "\rreceived " << size_text(bytes) << " of " << size_text(header.bytes())
+              << std::flush;
+    }
     return true;
   });
+  if (s.screen().progress) s.err() << '\n';
   if (header.digest_size() != 2 || bytes != header.bytes()) {
     throw Failure{kExitRefused, "the backup ended early: " + std::to_string(bytes) + " bytes",
                   "try again; no file was left"};
   }
-  if (s.screen().progress) s.err() << "received " << size_text(bytes) << ", verifying\n";
+  if (s.screen().progress) s.err() << "verifying\n";
   return {header.sequence(), {header.digest(0), header.digest(1)}};
 }
 
@@ -133,6 +144,7 @@ void print_report(Session& s, const v1::StoreReport& report) {
 }
 
 int backup(Session& s, const std::string& file) {
+  refuse_csv(s);
   PartFile part(file);
   const StateMark live = receive(s, part);
   const Result<StoreReport> report = verify_store(part.path(), live);
@@ -155,6 +167,7 @@ struct RestoreCommand {
 };
 
 int restore(Session& s, const RestoreCommand& o) {
+  refuse_csv(s);
   RestoreOptions options{o.file, o.state, o.force};
   if (options.state.ends_with('/') || fs::is_directory(options.state)) {
     options.state = (fs::path(options.state) / "subak.db").string();
@@ -188,6 +201,7 @@ std::string finalize_text(const v1::FinalizeResponse& answer, bool dry_run) {
 }
 
 int finalize(Session& s, const FinalizeCommand& o) {
+  refuse_csv(s);
   v1::FinalizeRequest request;
   request.set_reason(o.edit.reason);
   request.set_request_id(o.edit.request_id);

@@ -33,6 +33,7 @@ bool BackupDesk::begin() {
 
 void BackupDesk::run(std::function<void()> work) {
   const std::scoped_lock lock(mutex_);
+  if (stopping_) return;
   if (thread_.joinable()) thread_.join();  // of the last one, which has called end()
   thread_ = std::thread(std::move(work));
 }

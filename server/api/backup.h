@@ -22,7 +22,7 @@ class BackupDesk {
   ~BackupDesk() { stop(); }
   // False: another backup is under way, or the service stops. Then end() is not due.
   bool begin();
-  // Runs `work`, which calls end().
+  // Runs `work`, which calls end(). Not after stop().
   void run(std::function<void()> work);
   void end();
   // Waits for the work; close its stream before.

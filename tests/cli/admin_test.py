@@ -161,6 +161,7 @@ class Admin(unittest.TestCase):
             self.assertLessEqual(len(line.replace(self.folder, "")), 100, line)
         self.assertEqual(service.run("admin", "backup", file).returncode, 2)
         self.assertIn("exists already", service.run("admin", "backup", file).stderr)
+        self.assertEqual(service.run("admin", "backup", self.path("c.db"), "--output", "csv").returncode, 2)
         missing = service.run("admin", "backup", self.path("nowhere/b.db"))
         self.assertEqual(missing.returncode, 4)
         self.assertEqual(missing.stderr.count("\n"), 2)
