@@ -59,6 +59,14 @@ inline constexpr int kMaxFactDepth = 16;               // records inside records
 inline constexpr std::size_t kMaxFactBytes = 16u << 20;
 inline constexpr std::size_t kLedgerAuditPageRows = 10'000;
 
+// Metrics page. More accounts: only whole levels of the tree that fit, since a parent's figures include
+// all below it; `subak_accounts_without_series` says how many are left out.
+inline constexpr std::size_t kMetricAccounts = 10'000;
+inline constexpr std::size_t kSurveyShapes = 16;       // of a cluster, the most usual: the rest is left out
+inline constexpr std::size_t kSurveyQueue = 1000;      // jobs at the head whose positions are followed
+inline constexpr std::size_t kSurveyExplained = 10;    // of these, whose reasons are counted
+inline constexpr DurationMs kSurveyEveryMs = 15'000;   // at most this often, and at most a fiftieth of a core
+
 // Webhook.
 inline constexpr std::size_t kMaxReviewBytes = 3u << 20;  // kube-apiserver's own body limit
 inline constexpr std::size_t kMaxHttpHeaderBytes = 32u << 10;

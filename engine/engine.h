@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -128,6 +129,23 @@ struct NodeBill {
   GpuTime residual;  // capacity.allocated - charged
 };
 
+// Figures that need a look at everything that waits or holds GPUs, for metrics.
+struct Survey {
+  struct OfCluster {
+    ClusterId id;
+    MilliGpu foreign = 0;  // held by pods that were bound without us
+    // Part of the free GPUs that the usual pods cannot use: Fleet::fragmentation over the
+    // limits::kSurveyShapes shapes that most pods that wait or run have.
+    double fragmentation = 0;
+  };
+  std::vector<OfCluster> clusters;  // by id
+  // Earliest submit time of what is queued at or below an account; none if nothing is.
+  std::map<AccountId, TimeMs> oldest_submit;
+  std::vector<JobId> head;  // the first limits::kSurveyQueue of the queue, in order
+  // How many of the first limits::kSurveyExplained wait for each reason; a job may have several.
+  std::map<ReasonToken, std::size_t> reasons;
+};
+
 class Engine {
  public:
   Engine();
@@ -179,6 +197,7 @@ class Engine {
   // Nodes of a cluster with their ids, by id.
   std::vector<NodeId> nodes(ClusterId cluster) const;
   std::size_t count(JobState state) const;
+  Survey survey() const;  // O(queued jobs + pods that hold GPUs + nodes): now and then
 
  private:
   struct Impl;

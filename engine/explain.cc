@@ -123,6 +123,23 @@ std::vector<RankStep> Engine::Impl::ranking(const Job& job, TimeMs t) const {
   return steps;
 }
 
+std::vector<Reason> Engine::Impl::reasons_of(const Job& job, std::size_t position) const {
+  std::vector<Reason> out;
+  if (job.state == JobState::kHeld) {
+    out.push_back(reason(ReasonToken::kOnHold, text::job_id_text(job.id),
+                         job.cancelling ? "the job is being cancelled" : "the job is held"));
+  }
+  if (const AccountId held = tree.first_held(job.leaf)) {
+    const std::string path = shown_path(tree.node(held));
+    out.push_back(reason(ReasonToken::kOnHold, path, "account " + path + " is held"));
+  }
+  explain_limits(job, out);
+  if (job.shape) explain_place(job, position, out);
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Reason& a, const Reason& b) { return a.token < b.token; });
+  return out;
+}
+
 std::optional<Explanation> Engine::explain(JobId id, TimeMs t) const {
   const Impl& s = *impl_;
   const Job* job = s.find_job(id);
@@ -143,15 +160,6 @@ std::optional<Explanation> Engine::explain(JobId id, TimeMs t) const {
     out.reasons.push_back(std::move(r));
     return out;
   }
-  if (job->state == JobState::kHeld) {
-    out.reasons.push_back(
-        reason(ReasonToken::kOnHold, text::job_id_text(id),
-               job->cancelling ? "the job is being cancelled" : "the job is held"));
-  }
-  if (const AccountId held = s.tree.first_held(job->leaf)) {
-    const std::string path = shown_path(s.tree.node(held));
-    out.reasons.push_back(reason(ReasonToken::kOnHold, path, "account " + path + " is held"));
-  }
   if (job->state == JobState::kQueued) {
     const std::vector<JobId> order =
         s.ready.order(s.tree, s.policy.order, TargetShareRule(), s.tick.get(), t, s.ready.size());
@@ -159,10 +167,7 @@ std::optional<Explanation> Engine::explain(JobId id, TimeMs t) const {
     if (it != order.end()) out.position = static_cast<std::size_t>(it - order.begin()) + 1;
     out.ranking = s.ranking(*job, t);
   }
-  s.explain_limits(*job, out.reasons);
-  if (job->shape) s.explain_place(*job, out.position, out.reasons);
-  std::stable_sort(out.reasons.begin(), out.reasons.end(),
-                   [](const Reason& a, const Reason& b) { return a.token < b.token; });
+  out.reasons = s.reasons_of(*job, out.position);
   return out;
 }
 

@@ -182,8 +182,11 @@ struct Engine::Impl {
   // --- reads
   // ---------------------------------------------------------------------------------------
   JobRow row(const Job& job, bool with_pods) const;
+  // All that bind a job that waits with its whole gang, structural first.
+  std::vector<Reason> reasons_of(const Job& job, std::size_t position) const;
   void explain_limits(const Job& job, std::vector<Reason>& out) const;
   void explain_place(const Job& job, std::size_t position, std::vector<Reason>& out) const;
+  void survey_queue(Survey& out) const;
   std::vector<RankStep> ranking(const Job& job, TimeMs t) const;
   std::shared_ptr<const AccountsView> view_of_accounts() const;
   std::shared_ptr<const std::vector<ClusterView>> view_of_clusters() const;

@@ -139,8 +139,8 @@ class Fleet {
   // GPUs than it costs withholds as many of the node's free ones. Foreign pods are taken the same
   // way and may overcommit. `owner` is named as a blocker in reasons.
   void take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
-  // An end that is reported late: give() may name a time before the node's last change; its books are
-  // then what they would have been.
+  // An end that is reported late: give() may name a time before the node's last change; its books
+  // are then what they would have been.
   void give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
   bool over_allocated(NodeId id) const;
   // Bumped whenever something became free or a node changed so that a shape that did not fit may
@@ -160,8 +160,9 @@ class Fleet {
   std::vector<ProductTotals> totals() const;  // by cluster, then product
   std::vector<DomainRow> domains(ClusterId cluster) const;
   std::vector<MigRow> mig(ClusterId cluster) const;
-  // FGD's fragmentation of the free GPUs over the given shapes and their popularity: sum over nodes
-  // of F_n / sum of free (Weng et al., ATC'23). 0 when nothing is free.
+  // FGD's fragmentation of a cluster's free GPUs over the given shapes (all of that cluster) and
+  // their popularity: sum over nodes of F_n / sum of free (Weng et al., ATC'23). 0 when nothing is
+  // free.
   double fragmentation(std::span<const std::pair<ShapeId, double>> mix) const;
   // The largest amount of one GPU kind a single node could hold when empty, for static checks.
   std::int64_t largest_node_gpus(ClusterId cluster, std::string_view product) const;

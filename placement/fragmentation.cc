@@ -63,10 +63,11 @@ double Fleet::fragmentation(std::span<const std::pair<ShapeId, double>> mix) con
     for (const Pods& p : s.pods) impl_->catch_up(*p.filter);
     weights += weight;
   }
+  const ClusterId cluster = mix.empty() ? ClusterId() : cluster_of(mix.front().first);
   double fragments = 0, free = 0;
   for (NodeIndex i = 0; i < impl_->nodes.size(); ++i) {
     const auto& n = impl_->nodes[i];
-    if (!n || !n->open()) continue;
+    if (mix.empty() || !n || !n->open() || n->cluster != cluster) continue;
     const auto gpus =
         std::accumulate(n->room.gpu_free.begin(), n->room.gpu_free.end(), MilliGpu{0});
     const MilliGpu slices = free_slices(*n);

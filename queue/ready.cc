@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 #include <utility>
 
 #include "queue/ready_index.h"
@@ -28,6 +29,28 @@ std::vector<ShapeId> ReadyQueue::waiting_shapes() const {
 }
 
 std::optional<JobId> ReadyQueue::oldest(ShapeId shape) const { return index_->oldest(shape); }
+
+ReadyQueue::Census ReadyQueue::census() const {
+  Census out;
+  for (const auto& [key, number] : index_->kinds()) {
+    if (out.by_shape.empty() || out.by_shape.back().first != key.shape)
+      out.by_shape.push_back({key.shape, 0});
+    out.by_shape.back().second += index_->kind(number).jobs;
+  }
+  std::vector<std::optional<TimeMs>> oldest;  // by account id
+  const ready::JobTable& jobs = index_->jobs();
+  for (std::uint32_t slot = 0; slot < jobs.slots(); ++slot) {
+    const ready::Slot& job = jobs[slot];
+    if (!job.live) continue;
+    if (job.leaf.value >= oldest.size()) oldest.resize(job.leaf.value + 1);
+    std::optional<TimeMs>& least = oldest[job.leaf.value];
+    least = std::min(least.value_or(job.submit_ms), job.submit_ms);
+  }
+  for (std::uint32_t id = 0; id < oldest.size(); ++id) {
+    if (oldest[id]) out.oldest.push_back({AccountId(id), *oldest[id]});
+  }
+  return out;
+}
 
 std::vector<JobId> ReadyQueue::line(AccountId leaf) const {
   const ready::JobTable& jobs = index_->jobs();

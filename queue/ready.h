@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "accounting/order.h"
@@ -56,6 +57,12 @@ class ReadyQueue {
   std::vector<ShapeId> waiting_shapes() const;
   // The job of this shape that has waited longest (submit time, then id).
   std::optional<JobId> oldest(ShapeId shape) const;
+  // What waits in figures, for metrics that are read now and then. O(jobs).
+  struct Census {
+    std::vector<std::pair<ShapeId, std::size_t>> by_shape;  // jobs
+    std::vector<std::pair<AccountId, TimeMs>> oldest;       // by leaf: the earliest submit time
+  };
+  Census census() const;
   // Jobs of this leaf in line order, for lists and explanations.
   std::vector<JobId> line(AccountId leaf) const;
   // Queued milli-GPU and jobs at or below a node.

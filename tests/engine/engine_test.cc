@@ -100,8 +100,8 @@ TEST(Engine, PatienceKeepsNodesForTheNeediestThatDoesNotFit) {
   engine.apply(at(kHourMs + 1, in::Pass{}));
   auto free_job = [&](std::uint64_t sequence, std::uint32_t ranks, TimeMs t) {
     for (std::uint32_t r = 0; r < ranks; ++r) {
-      engine.apply(at(t, in::PodGone{"main", {"", JobId(ClusterId(1), sequence), r}, 0,
-                                     Outcome::kSucceeded}));
+      engine.apply(at(
+          t, in::PodGone{"main", {"", JobId(ClusterId(1), sequence), r}, 0, Outcome::kSucceeded}));
     }
     engine.apply(at(t, in::Pass{}));
     engine.check_invariants();
@@ -112,6 +112,35 @@ TEST(Engine, PatienceKeepsNodesForTheNeediestThatDoesNotFit) {
       << "a small job took a node that is kept free";
   free_job(3, 1, 2 * kHourMs + 2);
   EXPECT_EQ(engine.job(JobId(ClusterId(1), 4), false)->state, JobState::kReserved);
+}
+
+TEST(Engine, SurveySeesForeignPodsFragmentsAndWhoWaitsLongest) {
+  Engine engine;
+  set_up(engine, 2);
+  engine.apply(at(0, in::SetCluster{"other", Mode::kEnforce, {}, "", false}));
+  engine.apply(at(0, in::ImportNodes{"other", {node("o0", 8)}, "", false}));
+  engine.apply(at(1, submit("a", whole(1, 4))));
+  engine.apply(at(1, in::Pass{}));
+  PodRecord stray;
+  stray.uid = "u1";
+  stray.ns = "x";
+  stray.name = "stray";
+  stray.shape = whole(1, 2).groups[0].shape;
+  stray.node = "n1";
+  engine.apply(at(2, in::PodSeen{"main", stray}));
+  engine.apply(at(3, submit("b", whole(3, 8))));  // three nodes: never fits
+  engine.apply(at(5, submit("b", whole(3, 8))));
+  const Survey survey = engine.survey();
+  ASSERT_EQ(survey.clusters.size(), 2u);
+  EXPECT_EQ(survey.clusters[0].foreign, 2000);
+  // 4 + 6 GPUs are free; of the pods 1 of 7 can use them, 6 of 7 need whole nodes.
+  EXPECT_DOUBLE_EQ(survey.clusters[0].fragmentation, 6.0 / 7);
+  EXPECT_EQ(survey.clusters[1].foreign, 0);
+  EXPECT_EQ(survey.clusters[1].fragmentation, 0) << "nothing is wanted there";
+  const AccountId b = engine.accounts().find("b");
+  EXPECT_EQ(survey.oldest_submit, (std::map<AccountId, TimeMs>{{kRootAccount, 3}, {b, 3}}));
+  EXPECT_EQ(survey.head.size(), 2u);
+  EXPECT_EQ(survey.reasons, (std::map<ReasonToken, std::size_t>{{ReasonToken::kExceedsFleet, 2}}));
 }
 
 TEST(Engine, NextDeadlineIsTheEarliestHoldThenMidnight) {
