@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,6 +68,10 @@ class ApiServer {
   // Ends streams with UNAVAILABLE, takes no new calls, lets unary calls finish until the deadline.
   // Call before Runtime::stop(). Idempotent.
   void shutdown(DurationMs deadline);
+
+  // Observe streams that are open and have named their cluster, by the name they gave (empty: the
+  // only one). Threads: any.
+  std::map<std::string, std::size_t> observers() const;
 
   // For RuntimeOptions: on_durable after Follower::durable of the same batch, so that what it asks
   // the follower sees the batch. Both run on the loop's thread and never block.

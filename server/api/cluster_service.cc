@@ -116,7 +116,7 @@ ClusterService::Reactor* ClusterService::ListMigSlices(Context* context,
 grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>* ClusterService::Observe(
     Context* context) {
   const Admission admission = admit(shared_, *context, Role::kAdmin);
-  auto stream = std::make_shared<ObserveStream>(shared_.streams, shared_.runtime,
+  auto stream = std::make_shared<ObserveStream>(shared_.streams, observers_, shared_.runtime,
                                                 admission.caller ? admission.caller->actor : "");
   stream->begin(admission.caller ? grpc::Status::OK : admission.refusal);
   return stream.get();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "server/api/observe.h"
 #include "server/api/shared.h"
 #include "subak/v1/cluster_service.grpc.pb.h"
 
@@ -8,6 +9,7 @@ namespace subak::api {
 class ClusterService final : public v1::ClusterService::CallbackService {
  public:
   explicit ClusterService(Shared& shared) : shared_(shared) {}
+  std::map<std::string, std::size_t> observers() const { return observers_.read(); }
 
  private:
   using Context = grpc::CallbackServerContext;
@@ -36,6 +38,7 @@ class ClusterService final : public v1::ClusterService::CallbackService {
                                                        const v1::StaticRequest* in) override;
 
   Shared& shared_;
+  Observers observers_;
 };
 
 }  // namespace subak::api

@@ -13,8 +13,24 @@ namespace {
 constexpr auto kMailboxRetry = std::chrono::milliseconds(5);
 }
 
-ObserveStream::ObserveStream(StreamSet& set, Runtime& runtime, std::string actor)
-    : set_(set), runtime_(runtime), actor_(std::move(actor)) {}
+void Observers::begin(const std::string& cluster) {
+  const std::scoped_lock lock(mutex_);
+  ++open_[cluster];
+}
+
+void Observers::end(const std::string& cluster) {
+  const std::scoped_lock lock(mutex_);
+  if (--open_[cluster] == 0) open_.erase(cluster);
+}
+
+std::map<std::string, std::size_t> Observers::read() const {
+  const std::scoped_lock lock(mutex_);
+  return open_;
+}
+
+ObserveStream::ObserveStream(StreamSet& set, Observers& observers, Runtime& runtime,
+                             std::string actor)
+    : set_(set), observers_(observers), runtime_(runtime), actor_(std::move(actor)) {}
 
 void ObserveStream::begin(const grpc::Status& refusal) {
   self_ = shared_from_this();
@@ -36,6 +52,7 @@ void ObserveStream::close(const grpc::Status& status) {
 }
 
 void ObserveStream::OnDone() {
+  if (last_sequence_ > 0) observers_.end(cluster_);
   set_.remove(self_);
   const auto last = std::move(self_);  // may destroy this on return
 }
@@ -72,6 +89,7 @@ std::optional<grpc::Status> ObserveStream::check_order() {
     check.fail("cluster", cluster, "want one stream for each cluster");
   }
   if (!check.ok()) return to_status(check.error());
+  if (last_sequence_ == 0) observers_.begin(cluster_);
   last_sequence_ = request_.sequence();
   return std::nullopt;
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,11 +18,24 @@
 
 namespace subak::api {
 
+// The clusters that are observed now: open streams by the name that their first event gave, empty
+// for the only cluster. Threads: any.
+class Observers {
+ public:
+  void begin(const std::string& cluster);
+  void end(const std::string& cluster);
+  std::map<std::string, std::size_t> read() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::size_t> open_;
+};
+
 class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>,
                             public Closable,
                             public std::enable_shared_from_this<ObserveStream> {
  public:
-  ObserveStream(StreamSet& set, Runtime& runtime, std::string actor);
+  ObserveStream(StreamSet& set, Observers& observers, Runtime& runtime, std::string actor);
   // Call once. A refusal ends the stream before anything is read.
   void begin(const grpc::Status& refusal);
   void close(const grpc::Status& status) override;
@@ -47,6 +61,7 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
   void collect_locked(v1::ObserveResponse* ack);
 
   StreamSet& set_;
+  Observers& observers_;
   Runtime& runtime_;
   std::string actor_;
   v1::ObserveRequest request_;  // touched by the one read at a time

@@ -148,6 +148,10 @@ void ApiServer::shutdown(DurationMs deadline) {
   s.shared.backups.stop();
 }
 
+std::map<std::string, std::size_t> ApiServer::observers() const {
+  return impl_->clusters.observers();
+}
+
 void ApiServer::on_durable(const Released& batch) {
   if (batch.commit_us > 0) impl_->shared.last_commit_us = batch.commit_us;
   impl_->shared.watch.on_durable(batch);

@@ -32,22 +32,24 @@ void HttpRoutes::handle(std::string_view method, std::string_view target, HttpDo
 // The engine's half is written by the follower's thread. Where it refuses, the page is short and
 // says so, instead of no page at all: what is wrong is then on it.
 void HttpRoutes::metrics(HttpDone done) const {
-  metrics::Exposition page;
-  metrics::write_shell(page, sources_.state(), *sources_.events);
-  const auto finish = [done = std::move(done)](metrics::Exposition& out, bool whole) {
-    out.gauge("scrape_complete",
-              "0 if the reading side refused, so that its families are missing.");
-    out.sample({}, whole ? 1 : 0);
-    done({200, std::string(kMetricsType), out.take()});
+  const auto page = std::make_shared<metrics::Families>();
+  metrics::write_state(*page, sources_.state());
+  const auto finish = [page, done = std::move(done), events = sources_.events](
+                          const std::string& accounts, bool whole) {
+    page->gauge("subak_scrape_complete",
+                "0 if the reading side refused, so that its families are missing.");
+    page->sample({}, whole);
+    done({200, std::string(kMetricsType), events->text() + page->text() + accounts});
   };
-  const auto shared = std::make_shared<metrics::Exposition>(std::move(page));
   const TimeMs wall = sources_.clock->wall_ms();
-  const bool queued =
-      sources_.read([shared, finish, wall, users = sources_.user_metrics](const Engine& engine) {
-        metrics::write_engine(*shared, engine, std::max(wall, engine.now()), users);
-        finish(*shared, true);
-      });
-  if (!queued) finish(*shared, false);
+  const bool queued = sources_.read([page, finish, wall, users = sources_.user_metrics,
+                                     surveyor = surveyor_](const Engine& engine) {
+    const TimeMs now = std::max(wall, engine.now());
+    const Survey& survey = surveyor->look(engine);
+    metrics::write_fleet(*page, engine, survey, now);
+    finish(metrics::write_accounts(*page, engine, survey, now, users), true);
+  });
+  if (!queued) finish("", false);
 }
 
 void HttpRoutes::summary(HttpDone done) const {

@@ -10,7 +10,9 @@
 
 #include "admission/listener.h"
 #include "engine/engine.h"
+#include "server/metrics/events.h"
 #include "server/metrics/page.h"
+#include "server/metrics/surveyor.h"
 #include "server/runtime/follower.h"
 #include "server/runtime/ports.h"
 
@@ -23,14 +25,16 @@ struct HttpSources {
   std::function<metrics::ShellState()> state;
   // Follower::read.
   std::function<bool(std::function<void(const Engine&)>)> read;
-  const metrics::Events* events = nullptr;
+  metrics::Events* events = nullptr;
   const Clock* clock = nullptr;
   bool user_metrics = false;
 };
 
 class HttpRoutes {
  public:
-  explicit HttpRoutes(HttpSources sources) : sources_(std::move(sources)) {}
+  explicit HttpRoutes(HttpSources sources)
+      : sources_(std::move(sources)),
+        surveyor_(std::make_shared<metrics::Surveyor>(*sources_.clock, *sources_.events)) {}
   // Calls `done` exactly once: at once, or later on the follower's thread. `target` may have a
   // query, which is ignored. Only GET and HEAD.
   void handle(std::string_view method, std::string_view target, HttpDone done) const;
@@ -42,6 +46,7 @@ class HttpRoutes {
   HttpResponse readyz() const;
 
   HttpSources sources_;
+  std::shared_ptr<metrics::Surveyor> surveyor_;  // reads that are queued may outlive the routes
 };
 
 // For a listener of its own: a call waits for the follower, at most limits::kHttpAnswerMs, then

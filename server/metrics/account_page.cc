@@ -1,64 +1,174 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
 #include "server/metrics/page.h"
 
 namespace subak::metrics {
 namespace {
-
-// Which accounts have series: not the root, whose empty path is no label value.
-bool shown(const AccountRow& row, bool users) {
-  return !row.spec.path.empty() && (users || !row.spec.user);
-}
-
-// One value per account; a parent's includes all below it, so add up one level, not all of them.
-template <class Value>
-void per_account(Exposition& out, const std::vector<AccountRow>& rows, bool users, Value value) {
-  for (const AccountRow& row : rows) {
-    if (shown(row, users)) out.sample({{"account", row.spec.path}}, value(row));
-  }
-}
 
 double gpu_seconds(GpuTime time) {
   return static_cast<double>(time.gpu_seconds()) +
          static_cast<double>(time.rest()) / static_cast<double>(GpuTime::kRawPerGpuSecond);
 }
 
-void write_limits(Exposition& out, const std::vector<AccountRow>& rows, bool users) {
-  out.gauge("account_limit_milligpu",
-            "Most at once, of a product or of any (gpu); none if unlimited.");
+// The accounts that have series: whole levels of the tree, from the top, while they fit; of a first
+// level that does not, its first ones. Users count as one more level. Not the root, whose empty
+// path is no label value.
+std::vector<const AccountRow*> shown(const std::vector<AccountRow>& rows, bool users,
+                                     std::size_t most) {
+  std::map<std::size_t, std::vector<const AccountRow*>> levels;
+  std::map<AccountId, std::size_t> depth;
   for (const AccountRow& row : rows) {
-    if (!shown(row, users)) continue;
-    for (const ProductAmount& limit : row.spec.limit) {
-      out.sample({{"account", row.spec.path}, {"product", limit.product}}, limit.milligpu);
+    if (row.spec.path.empty()) continue;
+    depth[row.id] = depth[row.parent] + 1;
+    if (row.spec.user && !users) continue;
+    levels[row.spec.user ? limits::kMaxAccountDepth + 1 : depth[row.id]].push_back(&row);
+  }
+  std::vector<const AccountRow*> out;
+  for (const auto& [level, accounts] : levels) {
+    if (out.size() + accounts.size() > most) {
+      const auto some = static_cast<std::ptrdiff_t>(out.empty() ? most : 0);
+      out.insert(out.end(), accounts.begin(), accounts.begin() + some);
+      break;
+    }
+    out.insert(out.end(), accounts.begin(), accounts.end());
+  }
+  return out;
+}
+
+std::string label_value(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\\' || c == '"') out += '\\';
+    out += c == '\n' ? std::string("\\n") : std::string(1, c);
+  }
+  return out;
+}
+
+// The text format for many series that differ in one label: each label is written once, each value
+// straight into the page.
+class AccountText {
+ public:
+  explicit AccountText(std::vector<const AccountRow*> rows) : rows_(std::move(rows)) {
+    for (const AccountRow* row : rows_) {
+      labels_.push_back("{account=\"" + label_value(row->spec.path) + "\"");
     }
   }
+
+  // A gauge of each account; a parent's includes all below it, so add up one level, not all.
+  template <class Value>
+  void gauge(std::string_view name, std::string_view help, Value value) {
+    family(name, help, "gauge", value);
+  }
+  template <class Value>
+  void counter(std::string_view name, std::string_view help, Value value) {
+    family(name, help, "counter", value);
+  }
+  void limits() {
+    begin("subak_account_limit_milligpu",
+          "Most at once, of a product or of any (gpu); none if unlimited.", "gauge");
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      for (const ProductAmount& limit : rows_[i]->spec.limit) {
+        line(i, ",product=\"" + label_value(limit.product) + "\"");
+        number(limit.milligpu);
+      }
+    }
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  template <class Value>
+  void family(std::string_view name, std::string_view help, std::string_view type, Value value) {
+    begin(name, help, type);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      line(i, "");
+      number(value(*rows_[i]));
+    }
+  }
+  void begin(std::string_view name, std::string_view help, std::string_view type) {
+    name_ = name;
+    text_.append("# HELP ").append(name).append(" ").append(help);
+    text_.append("\n# TYPE ").append(name).append(" ").append(type).append("\n");
+  }
+  void line(std::size_t row, std::string_view more) {
+    text_.append(name_).append(labels_[row]).append(more).append("} ");
+  }
+  template <class Number>
+  void number(Number value) {
+    std::array<char, 32> buffer;
+    if constexpr (std::is_floating_point_v<Number>) {
+      if (!std::isfinite(value)) {
+        text_.append(std::isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf").append("\n");
+        return;
+      }
+    }
+    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+    text_.append(buffer.data(), end).append("\n");
+  }
+
+  std::vector<const AccountRow*> rows_;
+  std::vector<std::string> labels_;
+  std::string_view name_;
+  std::string text_;
+};
+
+using R = const AccountRow&;
+
+void write_shares(AccountText& out) {
+  out.gauge("subak_account_shares", "Configured shares, relative to the siblings'.",
+            [](R r) { return r.spec.shares; });
+  out.counter("subak_account_usage_gpu_seconds_total", "GPU time reserved and used, never decayed.",
+              [](R r) { return gpu_seconds(r.usage_total); });
+  out.gauge("subak_account_decayed_usage", "Decayed usage in GPU-seconds: what priority reads.",
+            [](R r) { return r.usage_gpu_seconds; });
+  out.gauge(
+      "subak_account_share_factor",
+      "2^-(usage share / share): 1 unused, 0.5 exactly served, less: had more than its share.",
+      [](R r) { return r.share_factor; });
+  out.gauge("subak_account_norm_shares", "Shares as a part of the siblings' sum.",
+            [](R r) { return r.norm_shares; });
+  out.gauge("subak_account_effective_usage", "Decayed usage as a part of the parent's.",
+            [](R r) { return r.effective_usage; });
+}
+
+void write_amounts(AccountText& out) {
+  out.gauge("subak_account_running_milligpu", "Bound now.", [](R r) { return r.running; });
+  out.gauge("subak_account_held_milligpu", "Reserved now and not yet bound.",
+            [](R r) { return r.held; });
+  out.gauge("subak_account_queued_milligpu", "The least that the waiting jobs need.",
+            [](R r) { return r.queued; });
+  out.gauge("subak_account_quota_milligpu", "Guaranteed.", [](R r) { return r.quota; });
+  out.limits();
 }
 
 }  // namespace
 
-void write_accounts(Exposition& out, const Engine& engine, TimeMs now, bool users) {
+std::string write_accounts(Families& out, const Engine& engine, const Survey& survey, TimeMs now,
+                           bool users, std::size_t most) {
   const std::vector<AccountRow> rows = engine.account_rows(now);
-  out.gauge("jobs_pending", "Jobs that wait at the account or below it.");
-  per_account(out, rows, users, [](const AccountRow& r) { return r.jobs_queued; });
-  out.gauge("account_shares", "Configured shares, relative to the siblings'.");
-  per_account(out, rows, users, [](const AccountRow& r) { return r.spec.shares; });
-  out.counter("account_usage_gpu_seconds_total", "GPU time reserved and used, never decayed.");
-  per_account(out, rows, users, [](const AccountRow& r) { return gpu_seconds(r.usage_total); });
-  out.gauge("account_decayed_usage", "Decayed usage in GPU-seconds: what priority reads.");
-  per_account(out, rows, users, [](const AccountRow& r) { return r.usage_gpu_seconds; });
-  out.gauge("account_share_factor", "2^-(usage share / share): 1 unused, 0.5 exactly served.");
-  per_account(out, rows, users, [](const AccountRow& r) { return r.share_factor; });
-  out.gauge("account_norm_shares", "Shares as a part of the siblings' sum.");
-  per_account(out, rows, users, [](const AccountRow& r) { return r.norm_shares; });
-  out.gauge("account_effective_usage", "Decayed usage as a part of the parent's.");
-  per_account(out, rows, users, [](const AccountRow& r) { return r.effective_usage; });
-  out.gauge("account_running_milligpu", "Bound now.");
-  per_account(out, rows, users, [](const AccountRow& r) { return r.running; });
-  out.gauge("account_held_milligpu", "Reserved now and not yet bound.");
-  per_account(out, rows, users, [](const AccountRow& r) { return r.held; });
-  out.gauge("account_queued_milligpu", "The least that the waiting jobs need.");
-  per_account(out, rows, users, [](const AccountRow& r) { return r.queued; });
-  out.gauge("account_quota_milligpu", "Guaranteed.");
-  per_account(out, rows, users, [](const AccountRow& r) { return r.quota; });
-  write_limits(out, rows, users);
+  const std::size_t all =
+      static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [&](const AccountRow& row) {
+        return !row.spec.path.empty() && (users || !row.spec.user);
+      }));
+  std::vector<const AccountRow*> with_series = shown(rows, users, most);
+  out.gauge("subak_accounts_without_series",
+            "Accounts beyond the page's limit: they are in their parents' figures only.");
+  out.sample({}, all - with_series.size());
+  AccountText text(std::move(with_series));
+  text.gauge("subak_jobs_pending", "Jobs that wait at the account or below it.",
+             [](R r) { return r.jobs_queued; });
+  text.gauge("subak_account_oldest_wait_seconds",
+             "How long the job has waited that waits longest there or below; 0 if none does.",
+             [&](R r) {
+               const auto oldest = survey.oldest_submit.find(r.id);
+               const bool waits = oldest != survey.oldest_submit.end() && r.jobs_queued > 0;
+               return waits ? static_cast<double>(now - oldest->second) / kSecondMs : 0.0;
+             });
+  write_shares(text);
+  write_amounts(text);
+  return text.take();
 }
 
 }  // namespace subak::metrics

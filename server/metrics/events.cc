@@ -1,36 +1,117 @@
 #include "server/metrics/events.h"
 
+#include <prometheus/text_serializer.h>
+
+#include <type_traits>
+#include <variant>
+
+#include "admission/policy.h"
+#include "placement/request.h"
+
 namespace subak::metrics {
+namespace {
 
-void CounterTable::add(std::string_view first, std::string_view second, std::uint64_t by) {
-  const std::lock_guard lock(mutex_);
-  counts_[Key(first, second)] += by;
+using prometheus::BuildCounter;
+using prometheus::BuildHistogram;
+using Bounds = prometheus::Histogram::BucketBoundaries;
+
+auto& counter(prometheus::Registry& registry, const char* name, const char* help) {
+  return BuildCounter().Name(name).Help(help).Register(registry);
 }
 
-std::map<CounterTable::Key, std::uint64_t> CounterTable::read() const {
-  const std::lock_guard lock(mutex_);
-  return counts_;
+auto& histogram(prometheus::Registry& registry, const char* name, const char* help) {
+  return BuildHistogram().Name(name).Help(help).Register(registry);
 }
+
+const Bounds& wait_bounds() {
+  static const Bounds bounds{1,    5,      15,     60,     300,     900,
+                             3600, 14'400, 43'200, 86'400, 259'200, 604'800};
+  return bounds;
+}
+
+double seconds(std::int64_t us) { return static_cast<double>(us) / 1e6; }
+
+// The cluster of an event that an edge reports; nullptr for every other input.
+const std::string* observed_cluster(const in::Body& body) {
+  return std::visit(
+      [](const auto& i) -> const std::string* {
+        using T = std::decay_t<decltype(i)>;
+        if constexpr (std::is_same_v<T, in::ListBegin> || std::is_same_v<T, in::ListComplete> ||
+                      std::is_same_v<T, in::NodeSeen> || std::is_same_v<T, in::NodeGone> ||
+                      std::is_same_v<T, in::PodSeen> || std::is_same_v<T, in::PodBound> ||
+                      std::is_same_v<T, in::PodRunning> || std::is_same_v<T, in::PodGone>) {
+          return &i.cluster;
+        }
+        return nullptr;
+      },
+      body);
+}
+
+}  // namespace
 
 std::size_t class_of(std::int32_t priority) { return priority < 0 ? 0 : priority == 0 ? 1 : 2; }
 
-Histogram Events::wait_histogram() {
-  return Histogram({1000, 5000, 15'000, 60'000, 300'000, 900'000, 3'600'000, 14'400'000, 43'200'000,
-                    86'400'000, 259'200'000, 604'800'000},
-                   1000);
+Events::Events()
+    : admissions_(counter(registry_, "subak_admissions_total", "Answers of the webhook.")),
+      admission_seconds_(
+          histogram(registry_, "subak_admission_seconds", "Time in the webhook's handler.")
+              .Add({}, Bounds{1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 0.1})),
+      bypasses_(counter(registry_, "subak_bypass_attempts_total",
+                        "Ways around the gate that were tried, by way.")),
+      pass_seconds_(
+          histogram(registry_, "subak_scheduling_pass_seconds", "Duration of a scheduling pass.")
+              .Add({}, Bounds{1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 0.5, 1})),
+      placements_(counter(registry_, "subak_placements_total",
+                          "Jobs that got a place, by the topology they asked for.")),
+      reservations_expired_(counter(registry_, "subak_reservations_expired_total",
+                                    "Holds taken back because nothing was bound in time.")
+                                .Add({})),
+      releases_refused_(counter(registry_, "subak_release_refused_total",
+                                "Places given that came to nothing: rejected (the node refused the "
+                                "pod), node_gone (the node went before the pod was bound).")),
+      position_moves_(counter(registry_, "subak_job_position_moves_total",
+                              "Waiting jobs near the head of the queue that were seen further back "
+                              "than at the look before.")
+                          .Add({})),
+      wait_seconds_(histogram(registry_, "subak_job_wait_seconds",
+                              "From submission until the whole gang had its place.")),
+      commit_seconds_(
+          histogram(registry_, "subak_store_commit_seconds", "Duration of a durable commit.")
+              .Add({}, Bounds{1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.5, 1})),
+      batch_facts_(histogram(registry_, "subak_store_batch_facts", "Facts in one commit.")
+                       .Add({}, Bounds{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000})),
+      watch_relists_(counter(registry_, "subak_watch_relists_total",
+                             "Complete lists begun by the clusters' edges.")
+                         .Add({})) {
+  // A counter that begins with its first event hides it from increase(): they begin at 0.
+  for (const std::string_view way : EnumText<Bypass>::names) {
+    if (way != enum_name(Bypass::kNone)) bypasses_.Add({{"way", std::string(way)}});
+  }
+  for (const std::string_view name : EnumText<Topology>::names) {
+    placements_.Add({{"topology", std::string(name)}});
+  }
+  for (const char* reason : {"rejected", "node_gone"}) releases_refused_.Add({{"reason", reason}});
+  for (const std::string_view name : kClasses) {
+    wait_seconds_.Add({{"class", std::string(name)}}, wait_bounds());
+  }
 }
 
 Reservations Events::durable(const Released& batch) {
   Reservations found;
   if (!batch.facts || batch.facts->empty()) return found;
-  commit_us.observe(batch.commit_us);
-  batch_facts.observe(static_cast<std::int64_t>(batch.facts->size()));
+  commit_seconds_.Observe(seconds(batch.commit_us));
+  batch_facts_.Observe(static_cast<double>(batch.facts->size()));
   for (const Fact& fact : *batch.facts) {
     if (const auto* reserved = std::get_if<fact::JobReserved>(&fact.body)) {
       found.push_back({reserved->id, fact.time_ms});
     } else if (const auto* released = std::get_if<fact::HoldReleased>(&fact.body)) {
-      if (released->reason == "expired") {
-        reservations_expired.fetch_add(1, std::memory_order_relaxed);
+      if (released->reason == "expired") reservations_expired_.Increment();
+      if (released->reason == "node_gone") {
+        releases_refused_.Add({{"reason", "node_gone"}}).Increment();
+      }
+    } else if (const auto* gone = std::get_if<fact::PodGone>(&fact.body)) {
+      if (gone->outcome == Outcome::kRejected) {
+        releases_refused_.Add({{"reason", "rejected"}}).Increment();
       }
     }
   }
@@ -42,24 +123,43 @@ void Events::look_up(const Reservations& reservations, const Engine* engine) {
     const std::optional<JobRow> row =
         engine ? engine->job(reservation.job, false) : std::optional<JobRow>();
     if (!row) {
-      placements.add("unknown");
+      placements_.Add({{"topology", "unknown"}}).Increment();
       continue;
     }
     if (row->started_ms != reservation.at_ms) continue;  // a hold that was only extended
-    placements.add(enum_name(row->request.topology));
-    wait_ms[class_of(row->priority)].observe(row->started_ms - row->submit_ms);
+    placements_.Add({{"topology", std::string(enum_name(row->request.topology))}}).Increment();
+    wait_seconds_.Add({{"class", std::string(kClasses[class_of(row->priority)])}}, wait_bounds())
+        .Observe(static_cast<double>(row->started_ms - row->submit_ms) / kSecondMs);
   }
 }
 
 void Events::input(const Input& input) {
-  if (std::holds_alternative<in::ListBegin>(input.body)) {
-    watch_relists.fetch_add(1, std::memory_order_relaxed);
-  }
+  if (std::holds_alternative<in::ListBegin>(input.body)) watch_relists_.Increment();
+  const std::string* cluster = observed_cluster(input.body);
+  if (cluster == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  last_observed_[*cluster] = input.time_ms;
 }
 
+void Events::pass(std::int64_t us) { pass_seconds_.Observe(seconds(us)); }
+
 void Events::admission(std::string_view decision, std::string_view reason, std::int64_t us) {
-  admission_us.observe(us);
-  admissions.add(decision, reason);
+  admission_seconds_.Observe(seconds(us));
+  admissions_.Add({{"decision", std::string(decision)}, {"reason", std::string(reason)}})
+      .Increment();
+}
+
+void Events::bypass(std::string_view way) {
+  bypasses_.Add({{"way", std::string(way)}}).Increment();
+}
+
+std::map<std::string, TimeMs> Events::last_observed() const {
+  const std::lock_guard lock(mutex_);
+  return last_observed_;
+}
+
+std::string Events::text() const {
+  return prometheus::TextSerializer().Serialize(registry_.Collect());
 }
 
 }  // namespace subak::metrics

@@ -9,7 +9,7 @@ namespace {
 
 using Counts = std::map<std::tuple<std::string, std::string, std::string>, std::int64_t>;
 
-void write_domains(Exposition& out, const Engine& engine, const std::vector<ClusterId>& clusters) {
+void write_domains(Families& out, const Engine& engine, const std::vector<ClusterId>& clusters) {
   Counts counts;
   for (const ClusterId cluster : clusters) {
     const std::string name = engine.cluster_name(cluster);
@@ -18,14 +18,14 @@ void write_domains(Exposition& out, const Engine& engine, const std::vector<Clus
       ++counts[{name, d.kind, state}];
     }
   }
-  out.gauge("domains", "NVLink domains by how much of them is free.");
+  out.gauge("subak_domains", "NVLink domains by how much of them is free.");
   for (const auto& [key, count] : counts) {
     const auto& [cluster, kind, state] = key;
     out.sample({{"cluster", cluster}, {"kind", kind}, {"state", state}}, count);
   }
 }
 
-void write_slices(Exposition& out, const Engine& engine, const std::vector<ClusterId>& clusters) {
+void write_slices(Families& out, const Engine& engine, const std::vector<ClusterId>& clusters) {
   Counts counts;
   for (const ClusterId cluster : clusters) {
     const std::string name = engine.cluster_name(cluster);
@@ -34,22 +34,49 @@ void write_slices(Exposition& out, const Engine& engine, const std::vector<Clust
       counts[{name, row.profile, "free"}] += row.configured - row.used;
     }
   }
-  out.gauge("mig_slices", "Configured MIG slices.");
+  out.gauge("subak_mig_slices", "Configured MIG slices.");
   for (const auto& [key, count] : counts) {
     const auto& [cluster, profile, state] = key;
     out.sample({{"cluster", cluster}, {"profile", profile}, {"state", state}}, count);
   }
 }
 
+void write_survey(Families& out, const Engine& engine, const Survey& survey) {
+  out.gauge("subak_foreign_milligpu", "Held by pods that were bound without Subak.");
+  for (const Survey::OfCluster& c : survey.clusters) {
+    out.sample({{"cluster", engine.cluster_name(c.id)}}, c.foreign);
+  }
+  out.gauge("subak_fragmentation_ratio",
+            "Part of the free GPUs that the usual pods of the cluster cannot use.");
+  for (const Survey::OfCluster& c : survey.clusters) {
+    out.sample({{"cluster", engine.cluster_name(c.id)}}, c.fragmentation);
+  }
+}
+
+void write_reasons(Families& out, const Survey& survey) {
+  out.gauge("subak_queue_head_waits",
+            "Of the first 10 jobs of the queue, those that wait for this; one may have several.");
+  for (std::size_t i = 0; i < EnumText<ReasonToken>::names.size(); ++i) {
+    const auto reason = static_cast<ReasonToken>(i);
+    if (reason == ReasonToken::kNone || reason == ReasonToken::kWaitingForPreemptedWorkloads) {
+      continue;  // nothing is ever preempted in this version
+    }
+    const auto at = survey.reasons.find(reason);
+    out.sample({{"reason", enum_name(reason)}}, at == survey.reasons.end() ? 0 : at->second);
+  }
+}
+
 }  // namespace
 
-void write_fleet(Exposition& out, const Engine& engine, TimeMs now) {
+void write_fleet(Families& out, const Engine& engine, const Survey& survey, TimeMs now) {
   std::vector<ClusterId> clusters;
   const std::shared_ptr<const View> view = engine.view();
   for (const ClusterView& cluster : *view->clusters) clusters.push_back(cluster.id);
   write_domains(out, engine, clusters);
   write_slices(out, engine, clusters);
-  out.gauge("bill_residual_gpu_seconds",
+  write_survey(out, engine, survey);
+  write_reasons(out, survey);
+  out.gauge("subak_bill_residual_gpu_seconds",
             "GPU time of all nodes that no payer explains, summed without sign; must be 0.");
   const GpuTime residual = engine.residual(now);
   out.sample({},

@@ -1,43 +1,59 @@
-// The page at /metrics. Two halves: what the View and the counters say, on the caller's thread, and
-// what only an engine knows (a row per account, domains, slices, the bill), on the follower's. The
-// names are the contract of the dashboards; docs/operations.md lists them. Label sets are bounded:
-// accounts, clusters, products and profiles as configured, the rest from closed vocabularies. Users
-// have series of their own only if asked for. Threads: pure functions.
+// The page at /metrics, docs/metrics.md says what is on it. What happened is in Events; the rest is
+// read here: what the View and the counters say, on the caller's thread, and what only an engine
+// knows (a row per account, domains, slices, the bill), on the follower's. The names are the
+// contract of the dashboards. Label sets are bounded: accounts by limits::kMetricAccounts,
+// clusters, products and profiles as configured, the rest from closed vocabularies. Users have
+// series of their own only if asked for. Threads: pure functions.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "core/limits.h"
 #include "engine/engine.h"
 #include "engine/view.h"
-#include "server/metrics/events.h"
-#include "server/metrics/exposition.h"
+#include "server/metrics/families.h"
 #include "server/runtime/follower.h"
 #include "server/runtime/runtime.h"
 
 namespace subak::metrics {
 
+// What the process costs; 0 where it cannot be read.
+struct ProcessState {
+  double cpu_seconds = 0;
+  std::uint64_t resident_bytes = 0;
+};
+ProcessState read_process();
+
 struct ShellState {
+  TimeMs now_ms = 0;
   std::shared_ptr<const View> view;
   RuntimeStats runtime;
   FollowerStats follower;
   bool stalled = false;
   std::string version;
+  ProcessState process;
+  TimeMs start_ms = 0;  // of the service
   // Of the last recomputation of balances from the ledger's rows; none before the first.
   std::optional<std::int64_t> drift_gpu_seconds;
+  // End of the webhook's certificate.
+  std::optional<TimeMs> certificate_end_ms;
+  std::uint64_t store_bytes = 0;
+  // By cluster as an edge names it, empty for the only one: Observe streams that are open, and when
+  // the last event came.
+  std::map<std::string, std::size_t> observers;
+  std::map<std::string, TimeMs> last_observed;
 };
 
-// Everything but the engine's half.
-void write_shell(Exposition& out, const ShellState& state, const Events& events);
-// The engine's half as of `now` (not before Engine::now()).
-void write_engine(Exposition& out, const Engine& engine, TimeMs now, bool users);
-
-// Parts of the above.
-void write_state(Exposition& out, const ShellState& state);  // jobs, clusters, GPUs, health
-void write_events(Exposition& out, const Events& events);    // counters and histograms
-void write_accounts(Exposition& out, const Engine& engine, TimeMs now, bool users);
-void write_fleet(Exposition& out, const Engine& engine, TimeMs now);
+// Everything but the engine's half and the Events.
+void write_state(Families& out, const ShellState& state);
+// The engine's half as of `now` (not before Engine::now()). The accounts are written straight to
+// text, which is returned: docs/design/0008 has the measurements.
+void write_fleet(Families& out, const Engine& engine, const Survey& survey, TimeMs now);
+std::string write_accounts(Families& out, const Engine& engine, const Survey& survey, TimeMs now,
+                           bool users, std::size_t most = limits::kMetricAccounts);
 
 }  // namespace subak::metrics

@@ -6,27 +6,22 @@ namespace subak::metrics {
 namespace {
 
 double gpus(MilliGpu milligpu) { return static_cast<double>(milligpu) / kMilliPerGpu; }
+double seconds(TimeMs ms) { return static_cast<double>(ms) / kSecondMs; }
 
-void write_jobs(Exposition& out, const View& view) {
-  out.gauge("jobs", "Jobs that have not ended, by state.");
+void write_jobs(Families& out, const View& view) {
+  out.gauge("subak_jobs", "Jobs that have not ended, by state.");
   out.sample({{"state", "queued"}}, view.jobs_queued);
   out.sample({{"state", "held"}}, view.jobs_held);
   out.sample({{"state", "reserved"}}, view.jobs_reserved);
   out.sample({{"state", "running"}}, view.jobs_running);
-  out.counter("ledger_rows_total", "Rows of the books.");
+  out.counter("subak_ledger_rows_total", "Rows of the books.");
   out.sample({}, view.ledger_rows);
 }
 
-void write_clusters(Exposition& out, const View& view) {
-  if (!view.clusters) return;
-  out.gauge("cluster_synced", "1 once the cluster's list of nodes and pods is complete.");
-  for (const ClusterView& c : *view.clusters) out.sample({{"cluster", c.name}}, c.synced ? 1 : 0);
-  out.gauge("cluster_mode", "1 for the mode that the cluster is in.");
-  for (const ClusterView& c : *view.clusters) {
-    out.sample({{"cluster", c.name}, {"mode", enum_name(c.mode)}}, 1);
-  }
-  out.gauge("gpus", "Installed GPUs by what is done with them; the states add up to all of them.");
-  for (const ClusterView& c : *view.clusters) {
+void write_gpus(Families& out, const std::vector<ClusterView>& clusters) {
+  out.gauge("subak_gpus",
+            "Installed GPUs by what is done with them; the states add up to all of them.");
+  for (const ClusterView& c : clusters) {
     for (const ProductTotals& p : c.products) {
       const auto row = [&](std::string_view state, MilliGpu amount) {
         out.sample({{"cluster", c.name}, {"product", p.product}, {"state", state}}, gpus(amount));
@@ -39,50 +34,112 @@ void write_clusters(Exposition& out, const View& view) {
   }
 }
 
-void write_runtime(Exposition& out, const RuntimeStats& runtime) {
-  out.counter("inputs_total", "Inputs that the loop has applied.");
-  out.sample({}, runtime.inputs);
-  out.counter("inputs_refused_total", "Inputs refused because the mailbox was full or closed.");
-  out.sample({}, runtime.refused);
-  out.gauge("mailbox_inputs", "Inputs that wait for the loop.");
-  out.sample({}, runtime.mailbox);
-  out.counter("facts_total", "Facts made durable since the start.");
-  out.sample({}, runtime.facts);
-  out.gauge("clock_behind_seconds", "How far the wall clock is behind the time last stamped.");
-  out.sample({}, static_cast<double>(runtime.clock_behind_ms) / kSecondMs);
+// What is known under a cluster's name, or under none if it is the only one.
+template <class Value>
+Value under(const std::map<std::string, Value>& by_name, const std::string& name, bool only,
+            Value otherwise) {
+  auto at = by_name.find(name);
+  Value out = at == by_name.end() ? otherwise : at->second;
+  at = by_name.find("");
+  return only && at != by_name.end() ? std::max(out, at->second) : out;
 }
 
-void write_follower(Exposition& out, const FollowerStats& follower) {
-  out.gauge("follower_lag_facts", "Durable facts that the reading side has not seen yet.");
+// An imported fleet has no edge that reports its nodes.
+void write_edges(Families& out, const ShellState& state, const std::vector<ClusterView>& clusters) {
+  const bool only = clusters.size() == 1;
+  out.gauge("subak_cluster_observers", "Edges that report the cluster now.");
+  for (const ClusterView& c : clusters) {
+    if (c.owned) continue;
+    out.sample({{"cluster", c.name}}, under(state.observers, c.name, only, std::size_t{0}));
+  }
+  out.gauge("subak_cluster_observation_age_seconds",
+            "Since the cluster's edge reported anything, or since the start.");
+  for (const ClusterView& c : clusters) {
+    if (c.owned) continue;
+    const TimeMs last = under(state.last_observed, c.name, only, state.start_ms);
+    out.sample({{"cluster", c.name}}, seconds(std::max<TimeMs>(0, state.now_ms - last)));
+  }
+}
+
+void write_clusters(Families& out, const ShellState& state) {
+  if (!state.view->clusters) return;
+  const std::vector<ClusterView>& clusters = *state.view->clusters;
+  out.gauge("subak_cluster_synced", "1 once the cluster's list of nodes and pods is complete.");
+  for (const ClusterView& c : clusters) out.sample({{"cluster", c.name}}, c.synced);
+  out.gauge("subak_cluster_mode", "1 for the mode that the cluster is in.");
+  for (const ClusterView& c : clusters) {
+    out.sample({{"cluster", c.name}, {"mode", enum_name(c.mode)}}, 1);
+  }
+  write_gpus(out, clusters);
+  write_edges(out, state, clusters);
+}
+
+void write_runtime(Families& out, const RuntimeStats& runtime) {
+  out.counter("subak_inputs_total", "Inputs that the loop has applied.");
+  out.sample({}, runtime.inputs);
+  out.counter("subak_inputs_refused_total",
+              "Inputs refused because the mailbox was full or closed.");
+  out.sample({}, runtime.refused);
+  out.gauge("subak_mailbox_inputs", "Inputs that wait for the loop.");
+  out.sample({}, runtime.mailbox);
+  out.counter("subak_facts_total", "Facts made durable since the start.");
+  out.sample({}, runtime.facts);
+  out.gauge("subak_clock_behind_seconds",
+            "How far the wall clock is behind the time last stamped.");
+  out.sample({}, seconds(runtime.clock_behind_ms));
+}
+
+void write_follower(Families& out, const FollowerStats& follower) {
+  out.gauge("subak_follower_lag_facts", "Durable facts that the reading side has not seen yet.");
   out.sample({}, follower.durable_seq - std::min(follower.durable_seq, follower.seq));
-  out.counter("checkpoints_total", "Checkpoints written.");
+  out.gauge("subak_follower_failed", "1 if the reading side could not read the store.");
+  out.sample({}, follower.failed);
+  out.counter("subak_checkpoints_total", "Checkpoints written.");
   out.sample({}, follower.checkpoints);
-  out.counter("checkpoint_failures_total", "Checkpoints that could not be written.");
+  out.counter("subak_checkpoint_failures_total", "Checkpoints that could not be written.");
   out.sample({}, follower.checkpoint_failures);
-  out.counter("digest_mismatches_total", "Times that loop and follower disagreed; must stay 0.");
+  out.counter("subak_digest_mismatches_total",
+              "Times that loop and follower disagreed; must stay 0.");
   out.sample({}, follower.digests_different);
+}
+
+void write_process(Families& out, const ShellState& state) {
+  out.counter("process_cpu_seconds_total", "Processor time of the process.");
+  out.sample({}, state.process.cpu_seconds);
+  out.gauge("process_resident_memory_bytes", "Memory that the process has in use.");
+  out.sample({}, state.process.resident_bytes);
+  out.gauge("process_start_time_seconds", "Start of the service, in Unix time.");
+  out.sample({}, seconds(state.start_ms));
+  out.gauge("subak_store_bytes", "Size of the state file and its log.");
+  out.sample({}, state.store_bytes);
+  out.gauge("subak_build_info", "1, with the version.");
+  out.sample({{"version", state.version}}, 1);
 }
 
 }  // namespace
 
-void write_state(Exposition& out, const ShellState& state) {
+void write_state(Families& out, const ShellState& state) {
   if (state.view) {
     write_jobs(out, *state.view);
-    write_clusters(out, *state.view);
+    write_clusters(out, state);
   }
   write_runtime(out, state.runtime);
   write_follower(out, state.follower);
-  out.gauge("leader", "1 if this process may write.");
-  out.sample({}, state.runtime.failed ? 0 : 1);
-  out.gauge("loop_stalled", "1 while the loop has work and makes no progress.");
-  out.sample({}, state.stalled ? 1 : 0);
+  out.gauge("subak_leader", "1 if this process may write.");
+  out.sample({}, state.view && !state.runtime.failed);
+  out.gauge("subak_loop_stalled", "1 while the loop has work and makes no progress.");
+  out.sample({}, state.stalled);
   if (state.drift_gpu_seconds) {
-    out.gauge("ledger_drift_gpu_seconds",
+    out.gauge("subak_ledger_drift_gpu_seconds",
               "Largest difference between a balance and the sum of its rows; must be 0.");
     out.sample({}, *state.drift_gpu_seconds);
   }
-  out.gauge("build_info", "1, with the version.");
-  out.sample({{"version", state.version}}, 1);
+  if (state.certificate_end_ms) {
+    out.gauge("subak_certificate_not_after_seconds",
+              "End of the webhook's certificate, in Unix time.");
+    out.sample({}, seconds(*state.certificate_end_ms));
+  }
+  write_process(out, state);
 }
 
 }  // namespace subak::metrics

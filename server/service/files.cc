@@ -32,4 +32,14 @@ std::string certificate_folder(const std::string& state) {
 
 std::string input_trace_file(const std::string& state) { return state + ".inputs"; }
 
+std::uint64_t state_bytes(const std::string& state) {
+  std::uint64_t bytes = 0;
+  for (const char* end : {"", "-wal"}) {
+    std::error_code missing;
+    const std::uintmax_t size = fs::file_size(state + end, missing);
+    if (!missing) bytes += size;
+  }
+  return bytes;
+}
+
 }  // namespace subak

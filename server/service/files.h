@@ -1,6 +1,7 @@
 // The files beside the store. Private to server/service.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -13,5 +14,7 @@ std::optional<Error> make_state_folder(const std::string& state);
 // The folder of the self-signed certificates and the first file of the input trace.
 std::string certificate_folder(const std::string& state);
 std::string input_trace_file(const std::string& state);
+// What the state file and its log take; 0 while there are none.
+std::uint64_t state_bytes(const std::string& state);
 
 }  // namespace subak

@@ -49,6 +49,7 @@ struct Service::Impl {
   Config config;
   std::function<void(const Error&)> fatal;
   SystemClock clock;
+  const TimeMs start_ms = clock.wall_ms();
   metrics::Events events;
   std::unique_ptr<Store> store;
   std::unique_ptr<InputTrace> trace;
@@ -57,6 +58,7 @@ struct Service::Impl {
   std::unique_ptr<ApiServer> api;
   std::unique_ptr<Watchdog> watchdog;
   std::unique_ptr<metrics::LedgerAudit> audit;
+  std::shared_ptr<CertificateStore> certificate;
   std::unique_ptr<Webhook> hook;
   std::unique_ptr<Listener> webhook;
   std::unique_ptr<HttpRoutes> routes;
@@ -148,14 +150,14 @@ std::optional<Error> Service::Impl::start_webhook() {
   hook_options.now_ns = [this] { return clock.monotonic_us() * 1000; };
   hook_options.on_decision = [this](std::string_view decision, std::string_view reason,
                                     std::int64_t us) { events.admission(decision, reason, us); };
-  hook_options.on_bypass = [this](std::string_view) { events.bypass(); };
+  hook_options.on_bypass = [this](std::string_view way) { events.bypass(way); };
   hook = std::make_unique<Webhook>(std::move(hook_options));
   Result<std::shared_ptr<CertificateStore>> certificates = open_certificates();
   if (!certificates) return certificates.error();
   ListenerOptions options;
   options.host = config.listen_webhook.host;
   options.port = config.listen_webhook.port;
-  options.tls = std::move(certificates).value();
+  options.tls = certificate = std::move(certificates).value();
   options.thread_name = "webhook";
   webhook = std::make_unique<Listener>(
       options, [this](const HttpRequest& request) { return hook->handle(request); });
@@ -211,12 +213,19 @@ void Service::Impl::stop() {
 metrics::ShellState Service::Impl::shell_state() const {
   metrics::ShellState state;
   state.version = kVersion;
+  state.now_ms = clock.wall_ms();
+  state.start_ms = start_ms;
+  state.process = metrics::read_process();
   if (!recovered) return state;
   state.view = runtime->view();
   state.runtime = runtime->stats();
   state.follower = follower->stats();
   state.stalled = watchdog->stalled();
   state.drift_gpu_seconds = audit->drift_gpu_seconds();
+  state.certificate_end_ms = certificate->expires_at_ms();
+  state.store_bytes = state_bytes(config.state);
+  state.observers = api->observers();
+  state.last_observed = events.last_observed();
   return state;
 }
 

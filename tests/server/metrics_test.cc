@@ -6,7 +6,9 @@
 #include <fstream>
 
 #include "engine/engine.h"
+#include "server/metrics/events.h"
 #include "server/metrics/page.h"
+#include "server/metrics/surveyor.h"
 
 namespace subak::metrics {
 namespace {
@@ -14,41 +16,38 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(Histogram, BucketsAreUpperBounds) {
-  Histogram h({10, 100}, 1000);
-  for (const std::int64_t value : {0, 10, 11, 100, 101, 5000}) h.observe(value);
-  const HistogramSnapshot s = h.snapshot();
-  EXPECT_EQ(s.bounds, (std::vector<double>{0.01, 0.1}));
-  EXPECT_EQ(s.buckets, (std::vector<std::uint64_t>{2, 2, 2}));
-  EXPECT_EQ(s.count, 6u);
-  EXPECT_DOUBLE_EQ(s.sum, 5.222);
-}
-
-TEST(Exposition, WritesTheTextFormat) {
-  Histogram h({250, 500}, 1'000'000);
-  h.observe(300);
-  Exposition out;
-  out.gauge("jobs", "Jobs.");
+TEST(Families, WritesTheTextFormat) {
+  Families out;
+  out.gauge("subak_jobs", "Jobs.");
   out.sample({{"state", "queued"}, {"account", "a\"b\\c\nd"}}, 3);
   out.sample({}, 0.1);
   out.sample({}, std::numeric_limits<double>::infinity());
-  out.histogram("pass_seconds", "Passes.");
-  out.sample({{"k", "v"}}, h.snapshot());
-  EXPECT_EQ(out.take(),
+  out.counter("subak_facts_total", "Facts.");
+  out.sample({}, std::uint64_t{123'456'789'012});
+  EXPECT_EQ(out.text(),
             "# HELP subak_jobs Jobs.\n# TYPE subak_jobs gauge\n"
             "subak_jobs{state=\"queued\",account=\"a\\\"b\\\\c\\nd\"} 3\n"
             "subak_jobs 0.1\nsubak_jobs +Inf\n"
-            "# HELP subak_pass_seconds Passes.\n# TYPE subak_pass_seconds histogram\n"
-            "subak_pass_seconds_bucket{k=\"v\",le=\"0.00025\"} 0\n"
-            "subak_pass_seconds_bucket{k=\"v\",le=\"0.0005\"} 1\n"
-            "subak_pass_seconds_bucket{k=\"v\",le=\"+Inf\"} 1\n"
-            "subak_pass_seconds_sum{k=\"v\"} 0.0003\nsubak_pass_seconds_count{k=\"v\"} 1\n");
+            "# HELP subak_facts_total Facts.\n# TYPE subak_facts_total counter\n"
+            "subak_facts_total 123456789012\n");
 }
+
+// A clock that stands where it is put.
+class SetClock final : public Clock {
+ public:
+  TimeMs wall_ms() const override { return 0; }
+  std::int64_t monotonic_us() const override { return us; }
+  std::int64_t us = 0;
+};
 
 // An engine with one cluster of two nodes, one running job, one queued one; facts as a batch.
 class PageTest : public ::testing::Test {
  protected:
   PageTest() {
+    state_.version = "1.2.3";
+    state_.drift_gpu_seconds = 0;
+    state_.certificate_end_ms = 1'800'000'000'000;
+    state_.start_ms = now_;
     apply(in::SetCluster{"east", Mode::kEnforce, {}, "test", false});
     NodeSpec node;
     node.product = "H100";
@@ -95,19 +94,28 @@ class PageTest : public ::testing::Test {
     job.request.groups.push_back(group);
     return apply(job).job;
   }
-  std::string page(bool users) {
-    ShellState state;
-    state.view = engine_.view();
-    state.version = "1.2.3";
-    state.drift_gpu_seconds = 0;
-    Exposition out;
-    write_shell(out, state, events_);
-    write_engine(out, engine_, now_, users);
-    return out.take();
+  std::string page(bool users, std::size_t most = limits::kMetricAccounts) {
+    state_.now_ms = now_;
+    state_.view = engine_.view();
+    Families out;
+    write_state(out, state_);
+    SetClock clock;
+    Surveyor surveyor(clock, events_);
+    const Survey& survey = surveyor.look(engine_);
+    write_fleet(out, engine_, survey, now_);
+    const std::string accounts = write_accounts(out, engine_, survey, now_, users, most);
+    return events_.text() + out.text() + accounts;
+  }
+  void add_account(const std::string& path) {
+    in::SetAccount account;
+    account.reason = "test";
+    account.spec.path = path;
+    apply(account);
   }
 
   Engine engine_;
   Events events_;
+  ShellState state_;
   TimeMs now_ = 1'700'000'000'000;
   std::vector<Fact> facts_;
   JobId first_;
@@ -115,18 +123,28 @@ class PageTest : public ::testing::Test {
 
 TEST_F(PageTest, StateAndAccounts) {
   const std::string text = page(false);
-  for (const char* line :
-       {"subak_jobs{state=\"running\"} 1\n", "subak_jobs{state=\"queued\"} 1\n",
-        "subak_cluster_mode{cluster=\"east\",mode=\"enforce\"} 1\n",
-        "subak_gpus{cluster=\"east\",product=\"H100\",state=\"allocated\"} 8\n",
-        "subak_gpus{cluster=\"east\",product=\"H100\",state=\"idle\"} 8\n",
-        "subak_account_shares{account=\"ml\"} 3\n", "subak_jobs_pending{account=\"ml\"} 1\n",
-        "subak_account_running_milligpu{account=\"ml\"} 8000\n",
-        "subak_account_queued_milligpu{account=\"ml\"} 16000\n",
-        "subak_account_limit_milligpu{account=\"ml\",product=\"gpu\"} 24000\n",
-        "subak_domains{cluster=\"east\",kind=\"node\",state=\"full\"} 1\n",
-        "subak_bill_residual_gpu_seconds 0\n", "subak_ledger_drift_gpu_seconds 0\n",
-        "subak_build_info{version=\"1.2.3\"} 1\n"}) {
+  for (const char* line : {"subak_jobs{state=\"running\"} 1\n",
+                           "subak_jobs{state=\"queued\"} 1\n",
+                           "subak_cluster_mode{cluster=\"east\",mode=\"enforce\"} 1\n",
+                           "subak_gpus{cluster=\"east\",product=\"H100\",state=\"allocated\"} 8\n",
+                           "subak_gpus{cluster=\"east\",product=\"H100\",state=\"idle\"} 8\n",
+                           "subak_account_shares{account=\"ml\"} 3\n",
+                           "subak_jobs_pending{account=\"ml\"} 1\n",
+                           "subak_account_running_milligpu{account=\"ml\"} 8000\n",
+                           "subak_account_queued_milligpu{account=\"ml\"} 16000\n",
+                           "subak_account_limit_milligpu{account=\"ml\",product=\"gpu\"} 24000\n",
+                           "subak_domains{cluster=\"east\",kind=\"node\",state=\"full\"} 1\n",
+                           "subak_bill_residual_gpu_seconds 0\n",
+                           "subak_ledger_drift_gpu_seconds 0\n",
+                           "subak_foreign_milligpu{cluster=\"east\"} 0\n",
+                           "subak_fragmentation_ratio{cluster=\"east\"} 0\n",
+                           "subak_leader 1\n",
+                           "subak_certificate_not_after_seconds 1800000000\n",
+                           "subak_account_oldest_wait_seconds{account=\"ml\"} 3\n",
+                           "subak_accounts_without_series 0\n",
+                           "subak_queue_head_waits{reason=\"WaitingForCapacity\"} 1\n",
+                           "subak_queue_head_waits{reason=\"ExceedsFleet\"} 0\n",
+                           "subak_build_info{version=\"1.2.3\"} 1\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   EXPECT_THAT(text, Not(HasSubstr("account=\"\"")));
@@ -135,6 +153,58 @@ TEST_F(PageTest, StateAndAccounts) {
 TEST_F(PageTest, UsersOnlyBehindTheSwitch) {
   EXPECT_THAT(page(false), Not(HasSubstr("ml/ana")));
   EXPECT_THAT(page(true), HasSubstr("subak_account_running_milligpu{account=\"ml/ana\"} 8000\n"));
+}
+
+// Three levels: ml, ml.a and ml.b, ml/ana.
+TEST_F(PageTest, BeyondTheLimitWholeLevelsAreLeftOut) {
+  add_account("ml.a");
+  add_account("ml.b");
+  const auto series = [](const std::string& text) {
+    std::size_t found = 0;
+    for (std::size_t at = 0; (at = text.find("\nsubak_account_shares{", at)) != text.npos; ++at)
+      ++found;
+    return found;
+  };
+  EXPECT_EQ(series(page(true)), 4u);
+  const std::string most = page(true, 3);
+  EXPECT_EQ(series(most), 3u);
+  EXPECT_THAT(most, Not(HasSubstr("ml/ana")));
+  EXPECT_THAT(most, HasSubstr("subak_accounts_without_series 1\n"));
+  const std::string top = page(true, 2);
+  EXPECT_EQ(series(top), 1u) << "one level of two does not fit beside the first";
+  EXPECT_THAT(top, HasSubstr("subak_jobs_pending{account=\"ml\"} 1\n")) << "all below it counts";
+  EXPECT_THAT(top, HasSubstr("subak_accounts_without_series 3\n"));
+  add_account("bio");
+  EXPECT_EQ(series(page(true, 1)), 1u) << "of a first level that does not fit, its first ones";
+}
+
+TEST_F(PageTest, EdgesOfWatchedClusters) {
+  apply(in::SetCluster{"west", Mode::kObserve, {}, "test", false});
+  Input seen;
+  seen.time_ms = now_ - 30'000;
+  seen.body = in::NodeGone{"west", "n9"};
+  events_.input(seen);
+  state_.observers = {{"west", 1}, {"east", 1}};
+  state_.last_observed = events_.last_observed();
+  const std::string text = page(false);
+  EXPECT_THAT(text, HasSubstr("subak_cluster_observers{cluster=\"west\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("subak_cluster_observation_age_seconds{cluster=\"west\"} 30\n"));
+  EXPECT_THAT(text, Not(HasSubstr("observers{cluster=\"east\"}"))) << "its fleet was imported";
+}
+
+TEST_F(PageTest, TheSurveyIsTakenNowAndThenAndFollowsPositions) {
+  SetClock clock;
+  Surveyor surveyor(clock, events_);
+  EXPECT_EQ(surveyor.look(engine_).oldest_submit.size(), 3u);  // root, ml, ml/ana
+  add_account("bio");
+  in::SubmitJob other;
+  other.account = "bio";
+  other.request = engine_.job(first_, false)->request;
+  apply(other);  // bio has used nothing: its job comes first
+  EXPECT_EQ(surveyor.look(engine_).oldest_submit.size(), 3u) << "not yet time";
+  clock.us = limits::kSurveyEveryMs * 1000;
+  EXPECT_EQ(surveyor.look(engine_).oldest_submit.size(), 4u);
+  EXPECT_THAT(events_.text(), HasSubstr("subak_job_position_moves_total 1\n"));
 }
 
 TEST_F(PageTest, EventsComeFromFacts) {
@@ -155,23 +225,31 @@ TEST_F(PageTest, EventsComeFromFacts) {
   for (const char* line :
        {"subak_placements_total{topology=\"node\"} 1\n",
         "subak_placements_total{topology=\"unknown\"} 1\n",
+        "subak_placements_total{topology=\"rack\"} 0\n",
         "subak_job_wait_seconds_count{class=\"normal\"} 1\n",
         "subak_job_wait_seconds_count{class=\"high\"} 0\n", "subak_watch_relists_total 1\n",
+        "subak_job_wait_seconds_bucket{class=\"normal\",le=\"1\"} 0\n",
+        "subak_job_wait_seconds_bucket{class=\"normal\",le=\"5\"} 1\n",
         "subak_store_commit_seconds_bucket{le=\"0.001\"} 0\n",
         "subak_store_commit_seconds_bucket{le=\"0.002\"} 1\n",
         "subak_admissions_total{decision=\"denied\",reason=\"over_limit\"} 1\n",
-        "subak_admission_seconds_sum 0.00003\n", "subak_reservations_expired_total 0\n"}) {
+        "subak_admission_seconds_sum 3e-05\n", "subak_reservations_expired_total 0\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }
 
-TEST_F(PageTest, ExpiredHoldsAreCounted) {
+TEST_F(PageTest, PlacesThatCameToNothingAreCounted) {
   Released batch;
   batch.facts = std::make_shared<const std::vector<Fact>>(
       std::vector<Fact>{{1, 0, fact::HoldReleased{first_, 1, "expired"}},
-                        {2, 0, fact::HoldReleased{first_, 1, "cancelled"}}});
+                        {2, 0, fact::HoldReleased{first_, 1, "node_gone"}},
+                        {3, 0, fact::PodGone{first_, 0, 0, Outcome::kRejected}},
+                        {4, 0, fact::PodGone{first_, 1, 0, Outcome::kSucceeded}}});
   EXPECT_TRUE(events_.durable(batch).empty());
-  EXPECT_THAT(page(false), HasSubstr("subak_reservations_expired_total 1\n"));
+  const std::string text = page(false);
+  EXPECT_THAT(text, HasSubstr("subak_reservations_expired_total 1\n"));
+  EXPECT_THAT(text, HasSubstr("subak_release_refused_total{reason=\"node_gone\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("subak_release_refused_total{reason=\"rejected\"} 1\n"));
 }
 
 TEST_F(PageTest, PromtoolAcceptsIt) {

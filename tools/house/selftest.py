@@ -145,6 +145,41 @@ class Limits(unittest.TestCase):
         self.assertEqual(len(complaints("limits", only_tests)), 1)
 
 
+class Monitoring(unittest.TestCase):
+    GOOD = {
+        "server/metrics/a.cc": 'out.gauge("subak_a", "A."); histogram(registry_, "subak_b_seconds", "B.")',
+        "docs/metrics.md": "| `subak_a` {x} | a |\n| `subak_b_seconds` | b |\n",
+        "docs/operations.md": "### SubakA\n",
+        "deploy/prometheus/rules.yml": "  - record: subak:b:p99\n    expr: f(subak_b_seconds_bucket)\n",
+        "deploy/prometheus/alerts.yml": "      - alert: SubakA\n        expr: subak_a > 1 or subak:b:p99 > 1\n"
+        "        annotations:\n          runbook: docs/operations.md#subaka\n",
+        "tests/deploy/alerts_test.yml": "labels: '{alertname=\"SubakA\"}' " 'ALERTS{alertname="SubakA", alertstate="firing"}',
+        "deploy/grafana/a.json": '{"templating": {"list": []}, "panels": [{"type": "stat", "title": "A", "description":'
+        ' "a", "fieldConfig": {"defaults": {"unit": "s"}}, "targets": [{"expr": "subak_a"}]}]}',
+    }
+
+    def changed(self, path, old, new):
+        self.assertIn(old, self.GOOD[path])
+        return complaints("monitoring", {**self.GOOD, path: self.GOOD[path].replace(old, new)})
+
+    def test_each_mistake(self):
+        self.assertEqual(complaints("monitoring", self.GOOD), [])
+        for path, old, new in (
+            ("deploy/grafana/a.json", "subak_a", "subak_c"),
+            ("deploy/grafana/a.json", '"description": "a"', '"description": ""'),
+            ("deploy/grafana/a.json", '"unit": "s"', '"unit": ""'),
+            ("deploy/prometheus/rules.yml", "subak_b_seconds_bucket", "subak_b_bucket"),
+            ("deploy/prometheus/alerts.yml", "subak:b:p99", "subak:c:p99"),
+            ("deploy/prometheus/alerts.yml", "#subaka", "#subakb"),
+            ("docs/operations.md", "### SubakA", "### SubakB"),
+            ("tests/deploy/alerts_test.yml", 'labels: ', ""),
+            ("tests/deploy/alerts_test.yml", ', alertstate="firing"', ""),
+            ("docs/metrics.md", "| `subak_a` {x} | a |\n", ""),
+            ("docs/metrics.md", "subak_b_seconds", "subak_c"),
+        ):
+            self.assertNotEqual(self.changed(path, old, new), [], (path, old))
+
+
 class Paths(unittest.TestCase):
     def test_homes(self):
         for path in ("/ho" + "me/ana/x", "/ro" + "ot/x"):

@@ -1,0 +1,38 @@
+// Builds metric families whose values are read at the scrape instead of being kept: state of the
+// service, clusters, domains. prometheus-cpp's data model, so that its serializer writes them.
+// Threads: none; one per page.
+#pragma once
+
+#include <prometheus/metric_family.h>
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace subak::metrics {
+
+using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;
+
+class Families {
+ public:
+  // Begins a family; its samples follow until the next one. `help` in one line.
+  void counter(std::string_view name, std::string_view help);
+  void gauge(std::string_view name, std::string_view help);
+  // Label names are [a-z_]+, values any text.
+  template <class Number>
+  void sample(Labels labels, Number value) {
+    add(labels, static_cast<double>(value));
+  }
+  // In the text format, version 0.0.4.
+  std::string text() const;
+
+ private:
+  void begin(std::string_view name, std::string_view help, prometheus::MetricType type);
+  void add(Labels labels, double value);
+
+  std::vector<prometheus::MetricFamily> families_;
+};
+
+}  // namespace subak::metrics
