@@ -34,12 +34,13 @@ void HttpRoutes::handle(std::string_view method, std::string_view target, HttpDo
 void HttpRoutes::metrics(HttpDone done) const {
   const auto page = std::make_shared<metrics::Families>();
   metrics::write_state(*page, sources_.state());
-  const auto finish = [page, done = std::move(done), events = sources_.events](
-                          const std::string& accounts, bool whole) {
+  const auto finish = [page, done = std::move(done), events = sources_.events](std::string text,
+                                                                               bool whole) {
     page->gauge("subak_scrape_complete",
                 "0 if the reading side refused, so that its families are missing.");
     page->sample({}, whole);
-    done({200, std::string(kMetricsType), events->text() + page->text() + accounts});
+    text += events->text() + page->text();
+    done({200, std::string(kMetricsType), std::move(text)});
   };
   const TimeMs wall = sources_.clock->wall_ms();
   const bool queued = sources_.read([page, finish, wall, users = sources_.user_metrics,

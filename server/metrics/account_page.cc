@@ -55,6 +55,7 @@ class AccountText {
     for (const AccountRow* row : rows_) {
       labels_.push_back("{account=\"" + label_value(row->spec.path) + "\"");
     }
+    text_.reserve(kUsualBytes * rows_.size());
   }
 
   // A gauge of each account; a parent's includes all below it, so add up one level, not all.
@@ -79,6 +80,8 @@ class AccountText {
   std::string take() { return std::move(text_); }
 
  private:
+  static constexpr std::size_t kUsualBytes = 1200;  // of one account's series
+
   template <class Value>
   void family(std::string_view name, std::string_view help, std::string_view type, Value value) {
     begin(name, help, type);

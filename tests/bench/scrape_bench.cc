@@ -134,9 +134,8 @@ void scrape(World& world, metrics::Events& events) {
     metrics::Families families;
     metrics::write_state(families, state);
     metrics::write_fleet(families, world.engine, survey, world.now);
-    const std::string accounts =
-        metrics::write_accounts(families, world.engine, survey, world.now, false);
-    page = events.text() + families.text() + accounts;
+    page = metrics::write_accounts(families, world.engine, survey, world.now, false);
+    page += events.text() + families.text();
   });
   const double rows_ms = best_ms([&] { bench::keep(world.engine.account_rows(world.now)); });
   const double fleet_ms = best_ms([&] {

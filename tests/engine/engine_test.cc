@@ -140,7 +140,9 @@ TEST(Engine, SurveySeesForeignPodsFragmentsAndWhoWaitsLongest) {
   const AccountId b = engine.accounts().find("b");
   EXPECT_EQ(survey.oldest_submit, (std::map<AccountId, TimeMs>{{kRootAccount, 3}, {b, 3}}));
   EXPECT_EQ(survey.head.size(), 2u);
-  EXPECT_EQ(survey.reasons, (std::map<ReasonToken, std::size_t>{{ReasonToken::kExceedsFleet, 2}}));
+  EXPECT_EQ(survey.reasons,
+            (std::map<ReasonToken, std::size_t>{{ReasonToken::kExceedsFleet, 2},
+                                                {ReasonToken::kWaitingForCapacity, 2}}));
 }
 
 TEST(Engine, NextDeadlineIsTheEarliestHoldThenMidnight) {

@@ -202,6 +202,19 @@ TEST_F(ApiStreamTest, EventsAreAcknowledgedInOrderUnderLoad) {
   EXPECT_EQ(errors, kEvents);
 }
 
+TEST_F(ApiStreamTest, ObserversCountWhileTheirStreamIsOpen) {
+  EXPECT_TRUE(api_->observers().empty());
+  grpc::ClientContext context;
+  prepare(context);
+  auto observe = clusters_->Observe(&context);
+  send(*observe, node_seen("x"));
+  EXPECT_EQ(api_->observers(), (std::map<std::string, std::size_t>{{"", 1}}));
+  observe->WritesDone();
+  EXPECT_TRUE(observe->Finish().ok());
+  api_->shutdown(kMinuteMs);  // the stream is over for the server too
+  EXPECT_TRUE(api_->observers().empty());
+}
+
 TEST_F(ApiStreamTest, BrokenProtocolEndsTheStream) {
   const auto ends_with = [&](std::uint64_t sequence, const std::string& cluster) {
     grpc::ClientContext context;
