@@ -111,12 +111,14 @@ class ShellStressTest : public testing::Test {
   void scrape() {
     HttpSources sources;
     sources.state = [this] {
-      return metrics::ShellState{runtime_->view(),
-                                 runtime_->stats(),
-                                 follower_->stats(),
-                                 watchdog_->stalled(),
-                                 "1",
-                                 audit_->drift_gpu_seconds()};
+      metrics::ShellState state;
+      state.view = runtime_->view();
+      state.runtime = runtime_->stats();
+      state.follower = follower_->stats();
+      state.stalled = watchdog_->stalled();
+      state.drift_gpu_seconds = audit_->drift_gpu_seconds();
+      state.last_observed = events_.last_observed();
+      return state;
     };
     sources.read = [this](std::function<void(const Engine&)> fn) {
       return follower_->read(std::move(fn));
@@ -156,7 +158,7 @@ class ShellStressTest : public testing::Test {
                  [this](std::string_view decision, std::string_view reason, std::int64_t us) {
                    events_.admission(decision, reason, us);
                  },
-                 [this](std::string_view) { events_.bypass(); }}};
+                 [this](std::string_view way) { events_.bypass(way); }}};
 };
 
 TEST_F(ShellStressTest, AllThreadsAtOnce) {
