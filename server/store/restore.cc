@@ -43,14 +43,19 @@ std::string aside(const std::string& state) {
   }
 }
 
-// The log first: left behind, SQLite would apply it to the file that comes.
+// The file keeps its name too until the new one takes it: a service that starts in between must not
+// find nothing and begin a new store. Its log goes: left behind, SQLite would apply it to the file
+// that comes.
 std::optional<Error> put_aside(const std::string& state, const std::string& name) {
-  for (const char* part : {"-wal", "-shm", ""}) {
-    std::error_code error;
-    if (file_size(state + part) < 0) continue;
-    fs::rename(state + part, name + part, error);
-    if (error)
-      return refuse_store(state + part, error.message(), "want a file that can be renamed");
+  std::error_code error;
+  if (file_size(state) >= 0) {
+    fs::create_hard_link(state, name, error);
+    if (error) fs::copy_file(state, name, error);  // a file system without links
+    if (error) return refuse_store(name, error.message(), "want a file that can be made");
+  }
+  for (const char* part : {"-wal", "-shm"}) {
+    if (file_size(state + part) >= 0) fs::rename(state + part, name + part, error);
+    if (error) return refuse_store(state + part, error.message(), "want a file that can be moved");
   }
   return std::nullopt;
 }

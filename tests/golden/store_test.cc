@@ -10,6 +10,7 @@
 
 #include "engine/engine.h"
 #include "server/runtime/runtime.h"
+#include "server/store/connection.h"
 #include "server/store/sqlite_store.h"
 #include "server/store/verify.h"
 
@@ -52,6 +53,12 @@ TEST_P(GoldenStore, ReadsToTheSameState) {
   EXPECT_EQ(report->fact_version, GetParam());
   EXPECT_GT(report->checkpoint_seq, 0u);                 // a checkpoint
   EXPECT_LT(report->checkpoint_seq, report->state.seq);  // and a tail
+
+  Connection db;
+  ASSERT_TRUE(db.open(copy_, OpenMode::kReadOnly));
+  EXPECT_EQ(db.number("SELECT count(*) FROM (SELECT kind FROM facts UNION SELECT kind FROM "
+                      "checkpoint)"),
+            kKindsOfVersion[GetParam() - 1]);  // each kind that there was
 
   auto store = open_sqlite_store({copy_});
   ASSERT_TRUE(store.ok()) << store.error().message();
