@@ -187,19 +187,6 @@ class Paths(unittest.TestCase):
         self.assertEqual(complaints("paths", {"core/a.cc": '"/var/lib/subak" "a/work/b"'}), [])
 
 
-class Dashboard(unittest.TestCase):
-    def test_asks_for_what_is_there(self):
-        page = 'out.gauge("jobs", "Jobs."); out.histogram("pass_seconds", "Passes.");'
-
-        def asks(expr):
-            panel = '{"panels":[{"title":"t","targets":[{"expr":"%s"}]}]}' % expr
-            return complaints("dashboard", {"server/metrics/a.cc": page, "deploy/grafana/a.json": panel})
-
-        self.assertEqual(asks("sum(subak_jobs) / rate(subak_pass_seconds_sum[5m])"), [])
-        self.assertEqual(len(asks("subak_job")), 1)
-        self.assertEqual(len(asks("subak_pass_seconds")), 1)
-
-
 class Workflow(unittest.TestCase):
     def of(self, *lines):
         text = "\n".join(("matrix:", "  target: [test, lint]", "steps:") + lines)
