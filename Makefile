@@ -14,7 +14,7 @@ TOOL = if [ -x tools/$(1) ]; then tools/$(1); else echo "make $(1): not in this 
 
 help:  ## this list
 	@echo "Subak: shares a GPU fleet fairly. Targets:"
-	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1|\2/p' Makefile | column -t -s '|'
+	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{ printf "  make %-8s %s\n", $$1, $$2 }'
 
 $(STAMP): tools/setup
 	@tools/setup
