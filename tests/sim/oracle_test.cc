@@ -1,10 +1,12 @@
 // Random worlds against the naive oracle. SUBAK_WORLD_INPUTS sets how many inputs in all (default
-// 100,000), SUBAK_WORLD_SEED the first seed.
+// 100,000), SUBAK_WORLD_SEED the first seed. More inputs make more worlds: the oracle's time grows
+// with the square of a world's length.
 #include "sim/oracle.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "sim/random_world.h"
@@ -17,9 +19,13 @@ std::uint64_t setting(const char* name, std::uint64_t usual) {
   return text ? std::strtoull(text, nullptr, 10) : usual;
 }
 
-constexpr std::uint64_t kWorlds = 20;
+constexpr std::uint64_t kLeastWorlds = 20;
+constexpr std::uint64_t kMostInputs = 20'000;  // of one world
 constexpr std::uint64_t kCheckEvery = 97;     // invariants of the engine
 constexpr std::uint64_t kCompareEvery = 499;  // all sums of the oracle
+
+const std::uint64_t kInputs = setting("SUBAK_WORLD_INPUTS", 100'000);
+const std::uint64_t kWorlds = std::max(kLeastWorlds, kInputs / kMostInputs);
 
 std::string join(const std::vector<std::string>& lines) {
   std::string all;
@@ -40,7 +46,7 @@ class World : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(World, AgreesWithTheOracle) {
   const std::uint64_t seed = setting("SUBAK_WORLD_SEED", 1) + GetParam();
-  const std::uint64_t inputs = setting("SUBAK_WORLD_INPUTS", 100'000) / kWorlds;
+  const std::uint64_t inputs = kInputs / kWorlds;
   const bool plain = seed % 2 == 0;
   RandomWorld world({seed, plain});
   Oracle oracle({plain, plain});
