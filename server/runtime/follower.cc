@@ -24,6 +24,8 @@ struct Follower::Impl {
 
   void run();
   bool recover();
+  void finish();
+  bool wait();  // false: the end
   bool turn();  // false: the end
   void evolve(const Released& batch);
   bool catch_up();
@@ -61,11 +63,15 @@ struct Follower::Impl {
 Follower::Follower(FollowerOptions options, Store& store)
     : impl_(std::make_unique<Impl>(std::move(options), store)) {}
 
-Follower::~Follower() { stop(); }
+Follower::~Follower() {
+  if (!impl_->options.stepped) stop();
+}
 
 std::optional<Error> Follower::start() { return impl_->start(); }
 
 void Follower::stop() { impl_->stop(); }
+
+void Follower::turn() { impl_->turn(); }
 
 void Follower::durable(const Released& batch) { impl_->durable(batch); }
 
@@ -83,7 +89,11 @@ std::optional<Error> Follower::Impl::start() {
   if (!opened.ok()) return opened.error();
   reader = std::move(*opened);
   running = true;
-  thread = std::thread([this] { run(); });
+  if (!options.stepped) {
+    thread = std::thread([this] { run(); });
+  } else {
+    recover();
+  }
   return std::nullopt;
 }
 
@@ -94,8 +104,13 @@ void Follower::Impl::stop() {
     running = false;
     stopping = true;
   }
-  wake.notify_all();
-  thread.join();
+  if (!options.stepped) {
+    wake.notify_all();
+    thread.join();
+  } else if (!stats.failed) {
+    turn();
+    finish();
+  }
 }
 
 void Follower::Impl::durable(const Released& batch) {
@@ -129,9 +144,13 @@ bool Follower::Impl::read(std::function<void(const Engine&)> fn) {
 void Follower::Impl::run() {
   name_thread("follower");
   if (recover()) {
-    while (turn()) {
+    while (wait() && turn()) {
     }
   }
+  finish();
+}
+
+void Follower::Impl::finish() {
   end_checkpoint();
   if (options.checkpoint_on_stop && !stats.failed && engine.seq() > checkpoint_seq) {
     begin_checkpoint();
@@ -153,19 +172,23 @@ bool Follower::Impl::recover() {
   return true;
 }
 
+bool Follower::Impl::wait() {
+  std::unique_lock lock(mutex);
+  wake.wait(lock, [&] { return stopping || behind || !batches.empty() || !reads.empty(); });
+  return !stopping || behind || !batches.empty() || !reads.empty();
+}
+
 // Reads are taken together with the facts that were released before them, and run after those.
 bool Follower::Impl::turn() {
   std::deque<Released> released;
   std::vector<std::function<void(const Engine&)>> asked;
   bool from_store = false;
   {
-    std::unique_lock lock(mutex);
-    wake.wait(lock, [&] { return stopping || behind || !batches.empty() || !reads.empty(); });
+    const std::lock_guard lock(mutex);
     released.swap(batches);
     queued_facts = 0;
     asked.swap(reads);
     from_store = behind;
-    if (stopping && !behind && released.empty() && asked.empty()) return false;
   }
   for (const Released& batch : released) evolve(batch);
   if (from_store && !catch_up()) return false;
@@ -223,6 +246,7 @@ void Follower::Impl::begin_checkpoint() {
   checkpoint_seq = engine.seq();
   checkpoint_size = facts.size();
   writing = true;
+  if (options.stepped) return write_checkpoint(checkpoint_seq, facts);
   checkpoint_thread = std::thread(
       [this, seq = checkpoint_seq, kept = std::move(facts)] { write_checkpoint(seq, kept); });
 }

@@ -22,6 +22,8 @@ struct FollowerOptions {
   std::uint64_t checkpoint_every = limits::kCheckpointEveryFacts;
   bool checkpoint_on_stop = true;
   std::size_t most_queued_facts = limits::kFollowerFacts;
+  // No threads: the caller runs turn(), so that a simulation of faults repeats exactly.
+  bool stepped = false;
   std::function<void()> on_digest_mismatch;
   // Called once when the store can no longer be read. Unset: log and end the process at once.
   Fatal fatal;
@@ -44,7 +46,7 @@ class Follower {
  public:
   // `store` outlives the follower.
   Follower(FollowerOptions options, Store& store);
-  ~Follower();  // stop()
+  ~Follower();  // stop(); a stepped one just ends, as a process that crashes
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
@@ -62,6 +64,8 @@ class Follower {
   // (limits::kFollowerMailbox), or not running. Threads: any.
   bool read(std::function<void(const Engine&)> fn);
   FollowerStats stats() const;
+  // Stepped only: works off what is queued, reads too, and writes a checkpoint if one is due.
+  void turn();
 
  private:
   struct Impl;

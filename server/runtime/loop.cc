@@ -11,15 +11,15 @@ namespace subak {
 
 void Runtime::Impl::run() {
   name_thread("loop");
-  while (wait()) {
-    fill();
-    if (in_flight == nullptr) hand_over();
-    if (durable != nullptr) release(*std::exchange(durable, nullptr));
-  }
+  while (wait()) turn();
 }
 
-// Takes what came. The store's answer makes room for the next batch to be handed over before the
-// old one is released, so that the store never waits for replies to be sent.
+void Runtime::Impl::turn() {
+  fill();
+  if (in_flight == nullptr) hand_over();
+  if (durable != nullptr) release(*std::exchange(durable, nullptr));
+}
+
 bool Runtime::Impl::wait() {
   std::unique_lock lock(mutex);
   stats.has_work = has_work();
@@ -29,6 +29,12 @@ bool Runtime::Impl::wait() {
            (in_flight == nullptr && (stopping || wants_pass()));
   };
   wake.wait_for(lock, std::chrono::milliseconds(patience()), ready);
+  return collect();
+}
+
+// Takes what came. The store's answer makes room for the next batch to be handed over before the
+// old one is released, so that the store never waits for replies to be sent.
+bool Runtime::Impl::collect() {
   nudged = false;
   if (stats.failed) return false;
   if (store_done) {
@@ -121,7 +127,8 @@ void Runtime::Impl::hand_over() {
   ++handed_over;
   if (wants_digest(*batch.facts)) batch.released.digest = engine.digest();
   in_flight = std::exchange(filling, std::make_unique<Batch>());
-  store_thread->commit(in_flight->facts);
+  if (store_thread != nullptr) return store_thread->commit(in_flight->facts);
+  to_commit = in_flight->facts;
 }
 
 // The digest covers the engine's time, which a follower knows from facts alone: only a batch that

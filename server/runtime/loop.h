@@ -33,15 +33,22 @@ struct Batch {
 };
 
 struct Runtime::Impl {
-  Impl(RuntimeOptions o, Store& s, const Clock& c) : options(std::move(o)), store(s), clock(c) {}
+  Impl(RuntimeOptions o, Store& s, const Clock& c)
+      : options(std::move(o)), store(s), clock(c), mailbox(options.most_waiting) {}
 
   Result<Recovered> start();
+  void start_threads();
   void stop();
+  void stop_threads();
   bool post(Mail mail);
+  void step();
+  void commit();
 
   // The loop.
   void run();
-  bool wait();  // false: the end
+  bool wait();     // false: the end
+  bool collect();  // under `mutex`; false: the end
+  void turn();
   void fill();
   void take_mail(Mail& mail);
   Reply apply(Input input);
@@ -74,7 +81,7 @@ struct Runtime::Impl {
   bool accepting = false;
   bool stopping = false;
   bool nudged = false;
-  bool running = false;  // the threads exist
+  bool running = false;  // between start() and stop()
 
   // The loop's own.
   Engine engine;
@@ -85,7 +92,8 @@ struct Runtime::Impl {
   std::unique_ptr<Batch> durable;  // came back, not yet released
   std::vector<std::pair<ClusterId, std::shared_ptr<EffectStream>>> streams;
   std::uint64_t handed_over = 0;
-  std::unique_ptr<StoreThread> store_thread;
+  std::unique_ptr<StoreThread> store_thread;                      // unless stepped
+  std::shared_ptr<const std::vector<Fact>> to_commit;             // stepped only
   std::thread thread;
 };
 

@@ -4,12 +4,10 @@
 #include <iterator>
 #include <utility>
 
-#include "core/limits.h"
-
 namespace subak {
 
 bool Mailbox::put(Mail mail) {
-  if (mail.inputs.size() > limits::kLoopMailbox - waiting_) return false;
+  if (mail.inputs.size() > most_ - waiting_) return false;
   waiting_ += mail.inputs.size();
   mails_.push_back(std::move(mail));
   return true;

@@ -21,10 +21,11 @@ struct Mail {
   ClusterId cluster;  // of the stream
 };
 
-// Holds at most limits::kLoopMailbox inputs, counting those that the loop has taken and not
-// applied. Threads: put() any; the rest the loop's. The caller's mutex guards it.
+// Holds at most `most` inputs, counting those that the loop has taken and not applied. Threads:
+// put() any; the rest the loop's. The caller's mutex guards it.
 class Mailbox {
  public:
+  explicit Mailbox(std::size_t most) : most_(most) {}
   // False: no room.
   bool put(Mail mail);
   bool empty() const { return mails_.empty(); }
@@ -35,6 +36,7 @@ class Mailbox {
 
  private:
   std::vector<Mail> mails_;
+  std::size_t most_;
   std::size_t waiting_ = 0;
 };
 

@@ -10,7 +10,9 @@ namespace subak {
 Runtime::Runtime(RuntimeOptions options, Store& store, const Clock& clock)
     : impl_(std::make_unique<Impl>(std::move(options), store, clock)) {}
 
-Runtime::~Runtime() { stop(); }
+Runtime::~Runtime() {
+  if (!impl_->options.stepped) stop();
+}
 
 Result<Recovered> Runtime::start() { return impl_->start(); }
 
@@ -50,6 +52,10 @@ RuntimeStats Runtime::stats() const {
   return stats;
 }
 
+void Runtime::turn() { impl_->step(); }
+
+void Runtime::commit() { impl_->commit(); }
+
 void Runtime::nudge() {
   {
     const std::lock_guard lock(impl_->mutex);
@@ -70,12 +76,38 @@ Result<Recovered> Runtime::Impl::start() {
   accepting = running = true;
   mailbox.put(std::move(restarted));
   stats.has_work = true;
-  store_thread = std::make_unique<StoreThread>(
-      store, clock, [this](StoreThread::Done done) { committed(std::move(done)); });
-  thread = std::thread([this] { run(); });
+  if (options.stepped) return recovered;
+  start_threads();
   started.wait(lock, [&] { return stats.batches > 0 || stats.failed; });
   if (failure) return *failure;
   return recovered;
+}
+
+void Runtime::Impl::start_threads() {
+  store_thread = std::make_unique<StoreThread>(
+      store, clock, [this](StoreThread::Done done) { committed(std::move(done)); });
+  thread = std::thread([this] { run(); });
+}
+
+void Runtime::Impl::stop_threads() {
+  wake.notify_all();
+  thread.join();
+  store_thread.reset();
+}
+
+void Runtime::Impl::step() {
+  {
+    const std::lock_guard lock(mutex);
+    if (!collect()) return;
+  }
+  turn();
+  const std::lock_guard lock(mutex);
+  stats.has_work = has_work();
+}
+
+void Runtime::Impl::commit() {
+  const auto facts = std::exchange(to_commit, nullptr);
+  if (facts != nullptr) committed(StoreThread::commit_now(store, clock, *facts));
 }
 
 void Runtime::Impl::stop() {
@@ -86,9 +118,11 @@ void Runtime::Impl::stop() {
     accepting = false;
     stopping = true;
   }
-  wake.notify_all();
-  thread.join();
-  store_thread.reset();
+  if (!options.stepped) {
+    stop_threads();
+  } else {
+    for (; has_work() && !stats.failed; step()) commit();
+  }
   for (const auto& [cluster, stream] : streams) stream->stop();
   streams.clear();
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/limits.h"
 #include "engine/engine.h"
 #include "engine/view.h"
 #include "server/runtime/effect_stream.h"
@@ -45,6 +46,10 @@ struct RuntimeOptions {
   // End each batch with in::Pass when the engine says that one is due. Tests that must agree with a
   // simulation switch it off and post Pass themselves.
   bool auto_pass = true;
+  // No threads: the caller runs turn() and commit(), so that a simulation of faults repeats exactly.
+  bool stepped = false;
+  // Inputs that may wait in the mailbox; more are refused.
+  std::size_t most_waiting = limits::kLoopMailbox;
   // Every n-th batch carries a digest, if its last fact was made at its last instant (O(state) on
   // the loop: tests and audits). 0: none.
   std::uint64_t digest_every = 0;
@@ -73,12 +78,13 @@ class Runtime {
  public:
   // `store` and `clock` outlive the runtime.
   Runtime(RuntimeOptions options, Store& store, const Clock& clock);
-  ~Runtime();  // stop()
+  ~Runtime();  // stop(); a stepped one just ends, as a process that crashes
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
   // Rebuilds the state, starts both threads, applies in::Restarted and returns when that is
-  // durable. Call once. An error (damaged store, unknown fact, failed commit): nothing runs.
+  // durable (stepped: as soon as it waits for the first turn). Call once. An error (damaged store,
+  // unknown fact, failed commit): nothing runs.
   Result<Recovered> start();
   // Refuses new posts, works off what was accepted, makes it durable and releases it, closes the
   // effect streams, joins. Idempotent. Not from the loop's own callbacks.
@@ -88,7 +94,7 @@ class Runtime {
   // ---------------------------------------------------------------------------------- Queues an
   // input (time_ms is stamped here, whatever it was). `done`, which may be null, runs on the loop's
   // thread when everything the input caused is durable; it must not block. False: the mailbox is
-  // full (limits::kLoopMailbox), or the runtime is not running; `done` is not called then.
+  // full (RuntimeOptions::most_waiting), or the runtime is not running; `done` is not called then.
   bool post(Input input, ReplyFn done);
   // The same for a group: applied back to back in one batch, one completion. Never empty.
   bool post_many(std::vector<Input> inputs, RepliesFn done);
@@ -100,6 +106,14 @@ class Runtime {
   RuntimeStats stats() const;
   // Wakes the loop to look at the clock again (fake clocks; a real one needs none).
   void nudge();
+
+  // --- stepped only, all calls from one thread
+  // ---------------------------------------------------------------------------------- One turn of
+  // the loop: takes what came, hands a batch over if the store is idle, releases what has become
+  // durable. Nothing after a failed commit.
+  void turn();
+  // What the store thread does: commits the batch that was handed over, if there is one.
+  void commit();
 
  private:
   struct Impl;

@@ -38,17 +38,18 @@ void StoreThread::run() {
       if (batch_ == nullptr) return;
       batch = std::exchange(batch_, nullptr);
     }
-    Done done = commit_now(*batch);
+    Done done = commit_now(store_, clock_, *batch);
     batch = nullptr;
     done_(std::move(done));
   }
 }
 
-StoreThread::Done StoreThread::commit_now(const std::vector<Fact>& facts) {
+StoreThread::Done StoreThread::commit_now(Store& store, const Clock& clock,
+                                          const std::vector<Fact>& facts) {
   if (facts.empty()) return {};
-  const std::int64_t begin = clock_.monotonic_us();
-  Done done{store_.commit(facts)};
-  done.commit_us = clock_.monotonic_us() - begin;
+  const std::int64_t begin = clock.monotonic_us();
+  Done done{store.commit(facts), 0};
+  done.commit_us = clock.monotonic_us() - begin;
   return done;
 }
 

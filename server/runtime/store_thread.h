@@ -29,10 +29,11 @@ class StoreThread {
 
   // At most one batch may be with the store. Without facts it is durable as soon as it is its turn.
   void commit(std::shared_ptr<const std::vector<Fact>> facts);
+  // What the thread does with a batch.
+  static Done commit_now(Store& store, const Clock& clock, const std::vector<Fact>& facts);
 
  private:
   void run();
-  Done commit_now(const std::vector<Fact>& facts);
 
   Store& store_;
   const Clock& clock_;
