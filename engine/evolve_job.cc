@@ -121,7 +121,10 @@ void Engine::Impl::on(const fact::JobMoved& f) {
   job.ended_ms = now;
   const auto gang = gangs.find({f.id.cluster(), job.name});
   if (gang != gangs.end() && gang->second == f.id) gangs.erase(gang);
-  for (const Pod& pod : job.pods) uids.erase(pod.uid);
+  for (const Pod& pod : job.pods) {
+    const auto known = uids.find(pod.uid);  // a pod that got past its gate goes on in another job
+    if (known != uids.end() && known->second.first == f.id) uids.erase(known);
+  }
   job.wishes.reset();
   done.push_back(f.id);
   forget_done();
