@@ -242,13 +242,13 @@ void Turn::expire(Job& job) {
   }
 }
 
-// The last pod gone ends the job.
+// The last pod gone ends the job; ranks of a gang that never came do not count.
 void Turn::finish_if_over(JobId id, Outcome outcome) {
   const Job* job = s_.find_job(id);
   if (job == nullptr || job->state == JobState::kDone) return;
   const bool over = std::all_of(job->pods.begin(), job->pods.end(), [&](const Pod& p) {
-    return p.state == PodState::kGone ||
-           (job->cancelling && p.state == PodState::kWaiting && p.uid.empty());
+    const bool never_came = p.state == PodState::kWaiting && p.uid.empty();
+    return p.state == PodState::kGone || (never_came && (job->cancelling || job->from_pods()));
   });
   fact::JobMoved moved;
   moved.id = id;
