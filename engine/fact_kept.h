@@ -83,6 +83,7 @@ struct LedgerKept {
   }
 };
 
+// Also made when a request found nothing to change.
 struct RequestKept {
   static constexpr std::string_view kName = "request_kept";
   std::string request_id;

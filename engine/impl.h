@@ -207,6 +207,7 @@ class Turn {
   void refuse(Error error, std::string subject);
   EditStamp stamp(const std::string& reason) const;
   bool answer_repeated();
+  void keep_request();
   void close_days();
 
   // decide_cluster.cc

@@ -33,7 +33,20 @@ ApplyOutcome Turn::run() {
   s_.now = std::max(s_.now, input_.time_ms);
   close_days();
   std::visit([&](const auto& body) { on(body); }, input_.body);
+  keep_request();
   return std::move(out_);
+}
+
+// A request that found everything as it wants it is remembered like one that changed something:
+// said again later, it must not undo what came in between.
+void Turn::keep_request() {
+  const std::string& id = input_.request_id;
+  if (id.empty() || out_.reply.error || only_validates(input_.body) ||
+      s_.requests.find(id) != nullptr) {
+    return;
+  }
+  const Reply& reply = out_.reply;
+  emit(fact::RequestKept{id, s_.now, reply.job, reply.account, reply.revision});
 }
 
 void Turn::emit(fact::Body body) {
