@@ -124,6 +124,8 @@ void Turn::remove_node(NodeId id) {
           charge(job, r, s_.now, UsageState::kHeldUnbound, kPlatform);
         }
         emit(fact::HoldReleased{job_id, job.attempt, "node_gone"});
+      } else if (job.from_pods() && job.pods[rank].state == PodState::kHeld) {
+        release_lost(job, id);
       } else {
         end_pod(job_id, rank, s_.now, Outcome::kLost);
       }
@@ -131,6 +133,42 @@ void Turn::remove_node(NodeId id) {
   }
   emit(s_.billed(id, s_.now));
   emit(fact::NodeRemoved{id});
+}
+
+// Pods on their way to a node that is gone give back what they held there and stay known: they
+// still are in the cluster, and once their gates are open nothing sends them elsewhere. They are
+// evicted if something makes them anew; else they wait for a person.
+void Turn::release_lost(const Job& job, NodeId node) {
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    const Pod& pod = job.pods[rank];
+    if (pod.state != PodState::kHeld || pod.slot.node != node) continue;
+    charge(job, rank, s_.now, UsageState::kHeldUnbound, kPlatform);
+    fact::PodAdded again;
+    again.job = job.id;
+    again.rank = rank;
+    again.uid = pod.uid;
+    again.name = pod.name;
+    again.shape = s_.pod_shape(pod);
+    again.controlled = pod.controlled;
+    emit(fact::PodGone{job.id, rank, s_.now, Outcome::kNone});
+    emit(std::move(again));
+  }
+  if (job.cancelling) return;
+  fact::JobMoved moved;
+  moved.id = job.id;
+  moved.to = job.state;
+  moved.edit = {"", "node_gone", ""};
+  if (may_evict(job)) {
+    moved.outcome = Outcome::kEvicted;
+    moved.cancelling = true;
+    emit(std::move(moved));
+    if (const auto effect = s_.effect_of(job)) out_.effects.push_back(*effect);
+  } else if (job.pods_holding() == 0) {
+    for (const JobState to : {JobState::kQueued, JobState::kHeld}) {
+      moved.to = to;
+      emit(moved);
+    }
+  }
 }
 
 void Turn::on(const in::ImportNodes& i) {

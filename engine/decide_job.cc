@@ -188,6 +188,11 @@ void Turn::on(const in::HoldJob& i) {
                        (i.held ? "held" : "released")},
                   id);
   }
+  if (!i.held && job->from_pods() && job->attempt > 0) {
+    return refuse({ErrorCode::kPrecondition, "job", id,
+                   "the node that its pods were let go to is gone: cancel it and make them anew"},
+                  id);
+  }
   fact::JobMoved moved;
   moved.id = i.job;
   moved.to = wanted;
@@ -205,6 +210,14 @@ void Turn::on(const in::Tick&) {
   }
 }
 
+// A pod that is not bound yet is never deleted unless something would make it anew.
+bool Turn::may_evict(const Job& job) {
+  return std::none_of(job.pods.begin(), job.pods.end(), [](const Pod& p) {
+    const bool unbound = p.state == PodState::kHeld || p.state == PodState::kWaiting;
+    return unbound && !p.controlled;
+  });
+}
+
 // A hold that was not bound in time. What sits nowhere goes back to the queue; a gang of pods whose
 // gates are open is evicted, if something would make its pods anew; else it keeps its place and
 // says so.
@@ -213,11 +226,7 @@ void Turn::expire(Job& job) {
   const bool touched = std::any_of(job.pods.begin(), job.pods.end(), [](const Pod& p) {
     return p.is_bound() || p.state == PodState::kGone;
   });
-  const bool keep =
-      job.from_pods() && std::any_of(job.pods.begin(), job.pods.end(), [](const Pod& p) {
-        return p.state == PodState::kHeld && !p.controlled;
-      });
-  const bool evict = !keep && (touched || job.from_pods()) && !job.cancelling;
+  const bool evict = (job.from_pods() ? may_evict(job) : touched) && !job.cancelling;
   if (job.from_pods()) emit(fact::JobReserved{id, job.attempt, 0, {}});  // its deadline is past
   if (evict) {
     fact::JobMoved moved;

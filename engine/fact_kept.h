@@ -83,8 +83,7 @@ struct LedgerKept {
   }
 };
 
-// Also made when a request found nothing to change.
-struct RequestKept {
+struct RequestKept {  // also of a request that found nothing to change
   static constexpr std::string_view kName = "request_kept";
   std::string request_id;
   TimeMs at_ms = 0;

@@ -224,6 +224,7 @@ class Turn {
   std::optional<Error> check_node(const NodeSpec& spec) const;
   void set_node(Cluster& cluster, const NodeSpec& spec, const EditStamp& edit);
   void remove_node(NodeId id);
+  void release_lost(const Job& job, NodeId node);
   void adopt_running(const Cluster& cluster);
 
   // decide_account.cc
@@ -238,6 +239,7 @@ class Turn {
   std::optional<Error> check_submit(const in::SubmitJob& i, const Cluster* cluster) const;
   AccountId leaf_of(AccountId account, const std::string& user);
   void expire(Job& job);
+  static bool may_evict(const Job& job);
   void finish_if_over(JobId id, Outcome outcome);
 
   // decide_pod.cc
