@@ -92,8 +92,8 @@ struct Runtime::Impl {
   std::unique_ptr<Batch> durable;  // came back, not yet released
   std::vector<std::pair<ClusterId, std::shared_ptr<EffectStream>>> streams;
   std::uint64_t handed_over = 0;
-  std::unique_ptr<StoreThread> store_thread;                      // unless stepped
-  std::shared_ptr<const std::vector<Fact>> to_commit;             // stepped only
+  std::unique_ptr<StoreThread> store_thread;           // unless stepped
+  std::shared_ptr<const std::vector<Fact>> to_commit;  // stepped only
   std::thread thread;
 };
 

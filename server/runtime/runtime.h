@@ -46,7 +46,8 @@ struct RuntimeOptions {
   // End each batch with in::Pass when the engine says that one is due. Tests that must agree with a
   // simulation switch it off and post Pass themselves.
   bool auto_pass = true;
-  // No threads: the caller runs turn() and commit(), so that a simulation of faults repeats exactly.
+  // No threads: the caller runs turn() and commit(), so that a simulation of faults repeats
+  // exactly.
   bool stepped = false;
   // Inputs that may wait in the mailbox; more are refused.
   std::size_t most_waiting = limits::kLoopMailbox;
