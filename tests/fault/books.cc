@@ -1,0 +1,180 @@
+#include "books.h"
+
+#include <algorithm>
+
+namespace subak::fault {
+
+Books::Report Books::report_of(const in::Body& body) {
+  using Kind = Report::Kind;
+  if (const auto* b = std::get_if<in::PodBound>(&body)) {
+    return {Kind::kBound, b->pod, b->at_ms, b->node};
+  }
+  if (const auto* r = std::get_if<in::PodRunning>(&body)) {
+    return {Kind::kBound, r->pod, r->at_ms, ""};
+  }
+  if (const auto* s = std::get_if<in::PodSeen>(&body)) {
+    const Kind kind = s->pod.node.empty() ? Kind::kNone : Kind::kBound;
+    return {kind, {s->pod.uid, {}, 0, 0}, s->pod.bound_at_ms, s->pod.node};
+  }
+  if (const auto* g = std::get_if<in::PodGone>(&body)) {
+    return {Kind::kGone, g->pod, g->ended_at_ms, ""};
+  }
+  return {};
+}
+
+std::optional<Books::Place> Books::find(const PodRef& ref) const {
+  if (!ref.uid.empty()) {
+    const auto known = uids_.find(ref.uid);
+    if (known == uids_.end()) return std::nullopt;
+    return known->second;
+  }
+  const Place place{ref.job, ref.rank};
+  const auto stay = stays_.find(place);
+  if (stay == stays_.end()) return std::nullopt;
+  if (ref.attempt != 0 && ref.attempt != stay->second.attempt) return std::nullopt;
+  return place;
+}
+
+void Books::wrong(const Place& place, const std::string& what) {
+  mistakes.push_back("@" + std::to_string(now_) + " " + text::job_id_text(place.first) + "/" +
+                     std::to_string(place.second) + " " + what);
+}
+
+void Books::saw(const Input& input, const ApplyOutcome& outcome) {
+  input_ = &input;
+  now_ = std::max(now_, input.time_ms);
+  report_ = report_of(input.body);
+  named_ = find(report_.pod);
+  const auto before = named_ ? stays_.find(*named_) : stays_.end();
+  const bool bind_due = before != stays_.end() && !before->second.bound &&
+                        report_.kind == Report::Kind::kBound && !outcome.reply.error;
+  const bool end_due = before != stays_.end() && report_.kind == Report::Kind::kGone;
+  for (const Fact& fact : outcome.facts) {
+    std::visit([this](const auto& body) { on(body); }, fact.body);
+  }
+  if (named_) {
+    const auto after = stays_.find(*named_);
+    if (bind_due && after != stays_.end() && !after->second.bound) {
+      wrong(*named_, "was reported bound, and that was ignored");
+    }
+    if (end_due && after != stays_.end()) wrong(*named_, "was reported gone, and that was ignored");
+  }
+  mark(input, report_);
+}
+
+// What a list has named since it began.
+void Books::mark(const Input& input, const Report& report) {
+  const bool begins = std::holds_alternative<in::ListBegin>(input.body);
+  if (begins || std::holds_alternative<in::Restarted>(input.body)) {
+    listed_.clear();
+    listed_nodes_.clear();
+  }
+  if (const auto* node = std::get_if<in::NodeSeen>(&input.body)) {
+    listed_nodes_.insert(node->node.name);
+  }
+  if (std::holds_alternative<in::PodGone>(input.body)) return;
+  if (const auto place = find(report.pod)) listed_.insert(*place);
+}
+
+void Books::on(const fact::PodAdded& f) {
+  uids_[f.uid] = {f.job, f.rank};
+  if (!f.bound) return;
+  Stay stay;
+  stay.since = stay.charged_to = now_;
+  stay.bound = now_;
+  stay.node = f.slot.node;
+  if (!stays_.emplace(Place{f.job, f.rank}, stay).second) wrong({f.job, f.rank}, "stays twice");
+  if (report_.kind != Report::Kind::kBound) wrong({f.job, f.rank}, "runs though nobody said so");
+}
+
+void Books::on(const fact::JobReserved& f) {
+  for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
+    Stay stay;
+    stay.since = stay.charged_to = now_;
+    stay.until = f.until_ms;
+    stay.attempt = f.attempt;
+    stay.node = f.slots[rank].node;
+    if (!stays_.emplace(Place{f.id, rank}, stay).second) wrong({f.id, rank}, "stays twice");
+  }
+}
+
+void Books::on(const fact::Charged& f) {
+  const Place place{f.row.allocation.job, f.row.allocation.rank};
+  const auto known = stays_.find(place);
+  if (known == stays_.end()) return wrong(place, "was charged for no stay");
+  Stay& stay = known->second;
+  if (f.row.allocation.attempt != stay.attempt) wrong(place, "was charged for another attempt");
+  stay.charged += f.row.to_ms - f.row.from_ms;
+  if (f.row.state == UsageState::kHeld) stay.held += f.row.to_ms - f.row.from_ms;
+  stay.charged_to = f.row.to_ms;
+}
+
+void Books::on(const fact::PodBound& f) {
+  const Place place{f.job, f.rank};
+  const auto known = stays_.find(place);
+  if (known == stays_.end()) return wrong(place, "was bound without a hold");
+  Stay& stay = known->second;
+  if (stay.bound) return wrong(place, "was bound twice");
+  if (named_ != place || report_.kind != Report::Kind::kBound) {
+    return wrong(place, "was bound though nobody said so");
+  }
+  TimeMs at = report_.at_ms == 0 ? now_ : std::clamp(report_.at_ms, stay.since, now_);
+  if (f.slot.node != stay.node) at = now_;
+  if (f.at_ms != at) wrong(place, "was bound at another time");
+  if (stay.held != at - stay.since) wrong(place, "its hold was charged for another time");
+  stay.bound = at;
+  stay.node = f.slot.node;
+}
+
+bool Books::node_went(NodeId node) const {
+  const std::string& name = nodes_.at(node);
+  if (const auto* gone = std::get_if<in::NodeGone>(&input_->body)) return gone->node == name;
+  return std::holds_alternative<in::ListComplete>(input_->body) && listed_nodes_.count(name) == 0;
+}
+
+TimeMs Books::end_of(const Place& place, const Stay& stay) {
+  if (named_ == place && report_.kind == Report::Kind::kGone) {
+    return report_.at_ms == 0 ? now_ : std::clamp(report_.at_ms, stay.charged_to, now_);
+  }
+  const bool unlisted =
+      std::holds_alternative<in::ListComplete>(input_->body) && listed_.count(place) == 0;
+  if (!unlisted && !node_went(stay.node)) wrong(place, "ended for no reason");
+  return now_;
+}
+
+void Books::close(const Place& place, TimeMs at) {
+  const Stay& stay = stays_.at(place);
+  if (stay.charged != at - stay.since) {
+    wrong(place, "stayed " + std::to_string(at - stay.since) + " ms, was charged for " +
+                     std::to_string(stay.charged));
+  }
+  stays_.erase(place);
+}
+
+void Books::on(const fact::PodGone& f) {
+  const Place place{f.job, f.rank};
+  std::erase_if(uids_, [&](const auto& entry) { return entry.second == place; });
+  const auto known = stays_.find(place);
+  if (known == stays_.end()) return;
+  const TimeMs at = end_of(place, known->second);
+  if (f.at_ms != at) wrong(place, "ended at another time");
+  close(place, at);
+}
+
+void Books::on(const fact::HoldReleased& f) {
+  for (const auto& [place, stay] : std::map(stays_)) {
+    if (place.first != f.id || stay.bound) continue;
+    if (now_ < stay.until && f.reason == "expired") wrong(place, "expired before its time");
+    close(place, now_);
+  }
+}
+
+void Books::on(const fact::JobMoved& f) {
+  if (f.to != JobState::kDone) return;
+  std::erase_if(uids_, [&](const auto& entry) { return entry.second.first == f.id; });
+  for (const auto& [place, stay] : stays_) {
+    if (place.first == f.id) wrong(place, "stays though its job is done");
+  }
+}
+
+}  // namespace subak::fault

@@ -1,0 +1,69 @@
+// The books as they must be, from nothing but what was reported and when the service took note of
+// it: each stay of a pod on a node begins, is bound and ends once, for a reason, and is charged for
+// exactly its time. Threads: none.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace subak::fault {
+
+class Books {
+ public:
+  // One input as stamped, and what the engine made of it.
+  void saw(const Input& input, const ApplyOutcome& outcome);
+  std::vector<std::string> mistakes;
+
+ private:
+  using Place = std::pair<JobId, std::uint32_t>;  // rank of a job
+  struct Stay {
+    TimeMs since = 0, until = 0, charged_to = 0;
+    std::optional<TimeMs> bound;
+    DurationMs charged = 0, held = 0;
+    std::uint32_t attempt = 0;
+    NodeId node;
+  };
+  // What the input says of one pod.
+  struct Report {
+    enum class Kind : std::uint8_t { kNone, kBound, kGone } kind = Kind::kNone;
+    PodRef pod;
+    TimeMs at_ms = 0;
+    std::string node;
+  };
+  static Report report_of(const in::Body& body);
+  std::optional<Place> find(const PodRef& ref) const;
+  void wrong(const Place& place, const std::string& what);
+  void mark(const Input& input, const Report& report);
+
+  void on(const fact::NodeSet& f) { nodes_[f.id] = f.spec.name; }
+  void on(const fact::PodAdded& f);
+  void on(const fact::JobReserved& f);
+  void on(const fact::Charged& f);
+  void on(const fact::PodBound& f);
+  void on(const fact::PodGone& f);
+  void on(const fact::HoldReleased& f);
+  void on(const fact::JobMoved& f);
+  template <class Other>
+  void on(const Other&) {}
+  TimeMs end_of(const Place& place, const Stay& stay);
+  bool node_went(NodeId node) const;
+  void close(const Place& place, TimeMs at);
+
+  const Input* input_ = nullptr;
+  Report report_;
+  std::optional<Place> named_;  // by report_
+  TimeMs now_ = 0;
+  std::map<Place, Stay> stays_;
+  std::map<std::string, Place> uids_;
+  std::map<NodeId, std::string> nodes_;
+  std::set<std::string> listed_nodes_;
+  std::set<Place> listed_;
+};
+
+}  // namespace subak::fault

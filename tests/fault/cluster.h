@@ -1,0 +1,98 @@
+// The truth of what runs: a small cluster with users, controllers, a scheduler, kubelets, a
+// launcher of API jobs, and the log of events that a watch of it would give. It knows nothing of
+// Subak but what an edge does to it. Threads: none.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/effect.h"
+#include "engine/input.h"
+#include "faults.h"
+
+namespace subak::fault {
+
+inline constexpr const char* kCluster = "c";
+
+// One pod as it really is.
+struct TruePod {
+  PodRef ref;         // by uid, or by job, rank and attempt of what the launcher made
+  PodRecord record;   // what a list says of it
+  std::string place;  // the node that its opened gate names
+  TimeMs bound_ms = 0, running_ms = 0, ended_ms = 0;
+  Outcome outcome = Outcome::kNone;
+  bool evicted = false;  // asked to end
+  bool live() const { return ended_ms == 0; }
+  bool occupies() const { return live() && bound_ms != 0; }
+};
+std::string name_of(const PodRef& ref);
+
+class Cluster {
+ public:
+  Cluster(sim::Rng& rng, const Faults& faults);
+
+  TimeMs now;  // the true time
+  // What happened, oldest first: what a watch delivers.
+  const std::vector<in::Body>& log() const { return log_; }
+  // All there is now, as one list; pods that ended are in it until they are deleted.
+  std::vector<in::Body> list() const;
+
+  // Something happens by itself.
+  void act();
+  // Faults are over: nodes are well, gangs complete.
+  void heal(const Faults& none);
+  // Everything that can go on does: gangs complete, open pods are bound, bound ones run, each ends
+  // once it has run for a while.
+  void progress();
+
+  // What an edge does. False: there is no such pod (any more).
+  bool open_gate(const Effect& effect, const EffectPod& pod);
+  bool evict(const Effect& effect, const EffectPod& pod);
+  // The service does not know this pod of the launcher: it is stopped.
+  void stop(const PodRef& ref);
+  // The service knows of this end: whoever made the pod may delete it.
+  void forget(const PodRef& ref);
+
+  const std::map<std::string, NodeSpec>& nodes() const { return nodes_; }
+  const std::map<std::string, TruePod>& pods() const { return pods_; }
+  std::size_t live() const;
+  std::int64_t free_gpus(const NodeSpec& node) const;
+  // What must never be, whatever happened to messages.
+  const std::vector<std::string>& complaints() const { return complaints_; }
+  // Pods that found no room where they had been placed.
+  std::size_t turned_away() const { return turned_away_; }
+  const std::vector<TruePod>& ended() const { return ended_; }
+
+ private:
+  void create_gang();
+  void bear(std::size_t index);
+  void create_foreign();
+  void let_slip();  // somebody takes a gate away by hand
+  void node_event();
+  void schedule(TruePod& pod);
+  void kubelet(TruePod& pod);
+  void bind(TruePod& pod, const std::string& node);
+  void run(TruePod& pod);
+  void end(TruePod& pod, Outcome outcome);
+  void delete_ended();
+  TruePod* some_pod();
+  in::Body seen(const TruePod& pod) const;
+  PodRef launched_ref(const Effect& effect, const EffectPod& pod) const;
+  void launch(const Effect& effect, const EffectPod& pod);
+
+  sim::Rng& rng_;
+  Faults faults_;
+  std::map<std::string, NodeSpec> nodes_;
+  std::map<std::string, TruePod> pods_;
+  std::deque<PodRecord> unborn_;  // members of gangs and replacements still to come
+  std::vector<in::Body> log_;
+  std::vector<TruePod> ended_;
+  std::vector<std::string> complaints_;
+  std::uint64_t serial_ = 0;
+  std::size_t replaced_ = 0;
+  std::size_t turned_away_ = 0;
+};
+
+}  // namespace subak::fault

@@ -1,0 +1,57 @@
+// The edge of the fake cluster: a list, then a watch, over a connection that loses, repeats,
+// reorders and delays; and the effects that it carries out. What it may do wrong a relist must
+// mend. Threads: none.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "cluster.h"
+#include "server/runtime/runtime.h"
+
+namespace subak::fault {
+
+class Edge {
+ public:
+  // Posts to the service; false: it takes nothing now.
+  using Post = std::function<bool(in::Body, ReplyFn)>;
+  using Delivered = std::function<void(const Effect&)>;
+  Edge(Cluster& cluster, sim::Rng& rng, const Faults& faults, Post post, Delivered delivered);
+
+  bool connected() const { return stream_ != nullptr; }
+  // Subscribes and begins a list. May fail; then it is not connected.
+  void connect(Runtime& runtime, ClusterId id);
+  // What was on the way is lost, except what is late.
+  void disconnect();
+  void relist();
+  // Sends one event, or delivers one that is late.
+  void send();
+  // Carries out one effect.
+  void carry_out();
+  void heal(const Faults& none);
+  // Sends and carries out all there is. False: there was nothing.
+  bool pump();
+
+ private:
+  void follow_watch();
+  bool post(const in::Body& body);
+  void on_reply(const in::Body& body, const Reply& reply);
+  void collect();
+  void apply(const Effect& effect);
+
+  Cluster& cluster_;
+  sim::Rng& rng_;
+  Faults faults_;
+  Post post_;
+  Delivered delivered_;
+  std::shared_ptr<EffectStream> stream_;
+  std::size_t cursor_ = 0;       // into the cluster's log
+  std::deque<in::Body> outbox_;  // to be sent in this order
+  std::vector<in::Body> late_;   // to be sent at any time, even on the next connection
+  std::deque<Effect> effects_;
+  std::vector<Effect> late_effects_;
+};
+
+}  // namespace subak::fault

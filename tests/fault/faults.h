@@ -1,0 +1,77 @@
+// Which faults a world has. Each seed draws its own set: a world with all of them at once hardly
+// gets far in any direction, and a small set says more about what broke.
+#pragma once
+
+#include <string>
+
+#include "sim/rng.h"
+
+namespace subak::fault {
+
+struct Faults {
+  // What the cluster's edge reports.
+  bool lose = false, repeat = false, reorder = false, delay = false;
+  bool disconnect = false;  // and so lists at any time
+  bool vanish = false;      // ended pods are deleted while nobody looks
+  // What the edge is asked to do.
+  bool lose_effects = false, repeat_effects = false, delay_effects = false;
+  // The service.
+  bool slow_store = false, failing_store = false, crash = false, small_mailbox = false;
+  bool slow_follower = false;
+  bool clock = false;  // the wall clock jumps, both ways
+  // The world.
+  bool nodes = false;    // come, go, fall silent, lose GPUs
+  bool foreign = false;  // pods that run without us
+  bool edits = false;    // accounts, limits, modes, drains
+  bool retries = false;  // users ask twice
+
+  static Faults draw(sim::Rng& rng);
+  static Faults none() { return {}; }
+  // Nothing keeps the service from knowing when exactly each pod began and ended.
+  bool exact_times() const {
+    return !(lose || delay || reorder || vanish || clock || nodes || foreign || edits);
+  }
+  std::string text() const;
+};
+
+// The members by name, once for all.
+template <class F, class V>
+void each_fault(F& faults, V visit) {
+  visit("lose", faults.lose);
+  visit("repeat", faults.repeat);
+  visit("reorder", faults.reorder);
+  visit("delay", faults.delay);
+  visit("disconnect", faults.disconnect);
+  visit("vanish", faults.vanish);
+  visit("lose_effects", faults.lose_effects);
+  visit("repeat_effects", faults.repeat_effects);
+  visit("delay_effects", faults.delay_effects);
+  visit("slow_store", faults.slow_store);
+  visit("failing_store", faults.failing_store);
+  visit("crash", faults.crash);
+  visit("small_mailbox", faults.small_mailbox);
+  visit("slow_follower", faults.slow_follower);
+  visit("clock", faults.clock);
+  visit("nodes", faults.nodes);
+  visit("foreign", faults.foreign);
+  visit("edits", faults.edits);
+  visit("retries", faults.retries);
+}
+
+inline Faults Faults::draw(sim::Rng& rng) {
+  Faults faults;
+  constexpr std::uint64_t kChances[] = {15, 40, 80};
+  const std::uint64_t chance = kChances[rng.below(3)];
+  each_fault(faults, [&](const char*, bool& on) { on = rng.percent(chance); });
+  return faults;
+}
+
+inline std::string Faults::text() const {
+  std::string out;
+  each_fault(*this, [&](const char* name, bool on) {
+    if (on) out += (out.empty() ? "" : " ") + std::string(name);
+  });
+  return out.empty() ? "none" : out;
+}
+
+}  // namespace subak::fault

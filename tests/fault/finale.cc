@@ -1,0 +1,241 @@
+// The end of a world: no faults any more, one list, and everything must come right.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "world.h"
+
+namespace subak::fault {
+namespace {
+
+constexpr int kMostRounds = 2000;
+constexpr int kMostTurns = 2000;
+constexpr int kPatienceRounds = 300;  // then people cancel what cannot go on
+
+// One pod as the engine has it.
+struct Pictured {
+  JobId job;
+  PodState state = PodState::kWaiting;
+  std::string node;
+};
+
+std::map<std::string, Pictured> picture_of(const Engine& engine) {
+  std::map<std::string, Pictured> all;
+  for (const JobRow& row : engine.jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
+    if (row.state == JobState::kDone) continue;
+    const auto job = engine.job(row.id, true);
+    for (const PodRow& pod : job->pods) {
+      const bool api = pod.uid.empty();
+      if (pod.state == PodState::kGone || (api && pod.state == PodState::kWaiting)) continue;
+      const PodRef ref =
+          api ? PodRef{"", row.id, pod.rank, row.attempt} : PodRef{pod.uid, {}, 0, 0};
+      const NodeSpec* const node = pod.slot.node ? engine.fleet().node(pod.slot.node) : nullptr;
+      all[name_of(ref)] = {row.id, pod.state, node == nullptr ? "" : node->name};
+    }
+  }
+  return all;
+}
+
+bool is_bound(PodState state) { return state == PodState::kBound || state == PodState::kRunning; }
+
+}  // namespace
+
+void World::finale() {
+  heal();
+  settle();
+  if (is_wrong()) return;
+  compare_picture();
+  compare_waiting();
+  drain();
+  if (is_wrong()) return;
+  for (const auto& [request, id] : users_.submitted()) {
+    if (!judge_.engine().job(id, false)) judge_.wrong("request " + request + " is lost");
+  }
+  for (const auto& [request, id] : users_.cancelled()) {
+    const auto job = judge_.engine().job(id, false);
+    if (job && job->state != JobState::kDone) judge_.wrong("cancel " + request + " is lost");
+  }
+  if (cluster_.ended().empty()) judge_.wrong("nothing ever ran");
+  compare_times();
+  for (const std::string& complaint : cluster_.complaints()) judge_.wrong(complaint);
+  follower_->turn();
+  if (follower_->stats().seq != store_.durable_seq()) judge_.wrong("the follower lags behind");
+  judge_.audit();
+}
+
+void World::heal() {
+  judge_.say("--- no more faults");
+  skew_ms_ = 0;
+  pass_time(0);
+  cluster_.heal(Faults::none());
+  edge_.heal(Faults::none());
+  settle();
+  while (!is_wrong() && users_.finish()) settle();
+  release_everything();
+  settle();
+  edge_.disconnect();
+  while (!is_wrong() && !edge_.connected()) {
+    edge_.connect(*runtime_, ClusterId(1));
+    turn();
+    commit(FaultStore::Fate::kKept);
+  }
+}
+
+// Until nothing is on its way anywhere.
+void World::settle() {
+  for (int i = 0; i < kMostTurns && !is_wrong(); ++i) {
+    const bool some = edge_.connected() && edge_.pump();
+    turn();
+    commit(FaultStore::Fate::kKept);
+    turn();
+    follower_->turn();
+    if (!some && !runtime_->stats().has_work && !judge_.engine().pass_due()) return;
+  }
+  judge_.wrong("the service does not come to rest");
+}
+
+// What people had held back may go on.
+void World::release_everything() {
+  const auto ask = [this](in::Body body) {
+    while (!is_wrong() && !post(Input{0, "", "", body}, nullptr)) settle();
+  };
+  const Engine& engine = judge_.engine();
+  ask(in::SetCluster{kCluster, Mode::kEnforce, {}, "test", false});
+  for (AccountId id : engine.accounts().preorder()) {
+    in::SetAccount account;
+    account.spec = engine.accounts().node(id).spec;
+    if (account.spec.path.empty() || account.spec.user) continue;
+    account.spec.limit.clear();
+    account.spec.held = account.spec.draining = false;
+    account.reason = "test";
+    ask(std::move(account));
+  }
+  for (const auto& [name, spec] : cluster_.nodes()) {
+    ask(in::DrainNode{kCluster, name, false, "test"});
+  }
+  for (const JobRow& row : engine.jobs(JobId(), SIZE_MAX, JobState::kHeld, "")) {
+    if (!row.cancelling) ask(in::HoldJob{row.id, false, "test"});
+  }
+}
+
+// The engine's picture is the truth, and the other way round.
+void World::compare_picture() {
+  const std::map<std::string, Pictured> picture = picture_of(judge_.engine());
+  for (const auto& [name, pod] : cluster_.pods()) {
+    if (!pod.live() || pod.evicted) continue;  // what is being stopped may be unknown already
+    const auto known = picture.find(name);
+    if (known == picture.end()) {
+      judge_.wrong(name + " lives and the engine does not know it");
+    } else if (pod.occupies() != is_bound(known->second.state) ||
+               (pod.occupies() && pod.record.node != known->second.node)) {
+      judge_.wrong(name + " is on \"" + pod.record.node + "\", to the engine " +
+                   std::string(enum_name(known->second.state)) + " on \"" + known->second.node +
+                   "\"");
+    } else if (known->second.state == PodState::kHeld && pod.place != known->second.node) {
+      judge_.wrong(name + " is reserved and its gate is not open");
+    }
+  }
+  for (const auto& [name, known] : picture) {
+    const auto pod = cluster_.pods().find(name);
+    if (pod == cluster_.pods().end() || !pod->second.live()) {
+      judge_.wrong("the engine has " + name + " of " + text::job_id_text(known.job) + " as " +
+                   std::string(enum_name(known.state)) + ", and there is no such pod");
+    }
+  }
+}
+
+// Nobody waits beside an idle node that would do; judged for single pods, which fit or do not.
+void World::compare_waiting() {
+  const Engine& engine = judge_.engine();
+  if (engine.policy().patience_ms > 0) return;  // nodes may be kept free
+  for (const JobRow& row : engine.jobs(JobId(), SIZE_MAX, JobState::kQueued, "")) {
+    if (row.gang_size != 1) continue;
+    const PodShape& shape = row.request.groups[0].shape;
+    for (NodeId id : engine.nodes(ClusterId(1))) {
+      const NodeSpec& node = *engine.fleet().node(id);
+      const bool right = shape.products.empty() || shape.products[0] == node.product;
+      const NodeLevels levels = engine.fleet().levels(id);
+      if (right && levels.installed - levels.allocated >= shape.gpus * kMilliPerGpu) {
+        judge_.wrong(text::job_id_text(row.id) + " waits though " + node.name + " has room");
+      }
+    }
+  }
+}
+
+std::string World::unfinished() const {
+  std::string all;
+  for (const JobRow& row : judge_.engine().jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
+    if (row.state == JobState::kDone) continue;
+    all += " " + text::job_id_text(row.id) + " " + std::string(enum_name(row.state)) +
+           (row.cancelling ? " cancelling" : "");
+  }
+  for (const auto& [name, pod] : cluster_.pods()) {
+    if (pod.live()) all += " pod " + name + (pod.record.gated ? " gated" : "");
+  }
+  return all;
+}
+
+// What only a person can end: gangs whose missing pods never come, and pods without a controller
+// whose node went while they were on their way to it.
+void World::give_up() {
+  for (const JobRow& row : judge_.engine().jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
+    const auto job = judge_.engine().job(row.id, true);
+    const bool left_behind =
+        job->attempt > 0 && std::any_of(job->pods.begin(), job->pods.end(), [](const PodRow& pod) {
+          return pod.state == PodState::kWaiting && !pod.uid.empty();
+        });
+    if (job->cancelling || (job->state != JobState::kIncomplete && !left_behind)) continue;
+    post(Input{0, "", "", in::CancelJob{row.id, "it cannot go on"}}, nullptr);
+    settle();
+  }
+}
+
+// Work goes on until there is none: every job that can start does, and ends.
+void World::drain() {
+  for (int round = 0; round < kMostRounds && !is_wrong(); ++round) {
+    if (unfinished().empty()) return;
+    pass_time(kMinuteMs);
+    cluster_.progress();
+    settle();
+    if (round >= kPatienceRounds) give_up();
+  }
+  if (!is_wrong()) judge_.wrong("never finished:" + unfinished());
+}
+
+// Where nothing kept the service from knowing them, the times in the books are the true ones.
+void World::compare_times() {
+  if (!faults_.exact_times()) return;
+  std::map<std::string, AllocationId> allocations;  // by pod
+  std::map<AllocationId, DurationMs> used;
+  std::map<JobId, std::uint32_t> attempts;
+  std::map<std::pair<JobId, std::uint32_t>, std::string> uids;
+  for (const Fact& fact : store_.facts()) {
+    if (const auto* added = std::get_if<fact::PodAdded>(&fact.body)) {
+      uids[{added->job, added->rank}] = added->uid;
+    } else if (const auto* reserved = std::get_if<fact::JobReserved>(&fact.body)) {
+      attempts[reserved->id] = reserved->attempt;
+    } else if (const auto* bound = std::get_if<fact::PodBound>(&fact.body)) {
+      const AllocationId id{bound->job, bound->rank, attempts[bound->job]};
+      const auto uid = uids.find({bound->job, bound->rank});
+      const PodRef ref = uid == uids.end() ? PodRef{"", id.job, id.rank, id.attempt}
+                                           : PodRef{uid->second, {}, 0, 0};
+      allocations[name_of(ref)] = id;
+    } else if (const auto* charged = std::get_if<fact::Charged>(&fact.body)) {
+      const LedgerRow& row = charged->row;
+      if (row.state == UsageState::kUsed) used[row.allocation] += row.to_ms - row.from_ms;
+    }
+  }
+  for (const TruePod& pod : cluster_.ended()) {
+    if (pod.bound_ms == 0) continue;
+    const auto known = allocations.find(name_of(pod.ref));
+    if (known == allocations.end()) {
+      // A launcher may start what was taken back meanwhile; it is told, and stops it.
+      if (!pod.ref.uid.empty()) judge_.wrong(name_of(pod.ref) + " ran and was never charged");
+    } else if (used[known->second] != pod.ended_ms - pod.bound_ms) {
+      judge_.wrong(name_of(pod.ref) + " ran " + std::to_string(pod.ended_ms - pod.bound_ms) +
+                   " ms, charged were " + std::to_string(used[known->second]));
+    }
+  }
+}
+
+}  // namespace subak::fault

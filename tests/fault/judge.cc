@@ -1,0 +1,255 @@
+#include "judge.h"
+
+#include <algorithm>
+#include <iostream>
+
+namespace subak::fault {
+namespace {
+
+constexpr std::size_t kCompareEvery = 40;
+
+// The moves that a job can make by one input.
+bool legal(JobState from, JobState to) {
+  using S = JobState;
+  switch (from) {
+    case S::kIncomplete:
+      return to == S::kQueued || to == S::kHeld || to == S::kDone;
+    case S::kQueued:
+      return to == S::kIncomplete || to == S::kHeld || to == S::kReserved || to == S::kDone;
+    case S::kHeld:
+      return to == S::kIncomplete || to == S::kQueued || to == S::kDone;
+    case S::kReserved:
+      return to == S::kQueued || to == S::kHeld || to == S::kRunning || to == S::kDone;
+    case S::kRunning:
+      return to == S::kDone;
+    case S::kDone:
+      return false;
+  }
+  return false;
+}
+
+void touch(std::set<JobId>& jobs, JobId id) { jobs.insert(id); }
+template <class Other>
+void touch(std::set<JobId>&, const Other&) {}
+
+}  // namespace
+
+Judge::Judge(FaultStore& store, bool trace) : store_(store), trace_(trace) {}
+
+void Judge::wrong(const std::string& what) {
+  say("WRONG: " + what);
+  mistakes_.push_back(what);
+}
+
+void Judge::say(const std::string& what) const {
+  if (trace_) std::cout << what << "\n";
+}
+
+std::vector<std::string> Judge::mistakes() {
+  std::vector<std::string> all = mistakes_;
+  const auto add = [&](const std::vector<std::string>& more, const char* who) {
+    for (const std::string& line : more) all.push_back(std::string(who) + line);
+  };
+  add(store_.complaints, "store: ");
+  add(memory_.oracle.mistakes(), "oracle: ");
+  add(memory_.books.mistakes, "books: ");
+  return all;
+}
+
+// --- the service's life
+// ----------------------------------------------------------------------------
+
+std::unique_ptr<Engine> Judge::fold() const {
+  auto engine = std::make_unique<Engine>();
+  for (const Fact& fact : store_.facts()) engine->evolve(fact);
+  return engine;
+}
+
+void Judge::crashed() {
+  applied_.clear();
+  engine_ = nullptr;
+}
+
+void Judge::recovered() {
+  engine_ = std::make_unique<Engine>();
+  const auto reader = std::move(*store_.open_reader());
+  if (!recover_engine(*reader, *engine_).ok()) wrong("the store cannot be read");
+  const auto digest = engine_->digest();
+  if (fold()->digest() != digest) wrong("checkpoint and tail differ from the whole history");
+  const auto before = digests_.find(engine_->seq());
+  if (before != digests_.end() && before->second != digest) {
+    wrong("the state after the restart is not the one before");
+  }
+  engine_->check_invariants();
+  const std::uint64_t durable = store_.durable_seq();
+  std::erase_if(history_,
+                [&](const Seen& seen) { return seen.outcome.facts.back().seq > durable; });
+  digests_.erase(digests_.upper_bound(durable), digests_.end());
+  released_facts_ = durable;
+  jobs_.clear();
+  for (const JobRow& row : engine_->jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
+    jobs_[row.id] = {row.state, row.attempt};
+  }
+  memory_ = Memory();
+  for (const Seen& seen : history_) judge(seen, nullptr);
+}
+
+void Judge::saw(const Input& input) {
+  Seen seen{input, engine_->apply(input)};
+  if (trace_) {
+    std::cout << "> " << input_to_text(input) << "\n";
+    for (const Fact& fact : seen.outcome.facts) std::cout << fact_to_text(fact) << "\n";
+    if (seen.outcome.reply.error) std::cout << "  " << seen.outcome.reply.error->message() << "\n";
+  }
+  engine_->check_invariants();
+  judge(seen, engine_.get());
+  if (++inputs_ % kCompareEvery == 0) {
+    memory_.oracle.compare(*engine_);
+    digests_[engine_->seq()] = engine_->digest();
+  }
+  note_effects(seen.outcome.facts);
+  if (!input.actor.empty()) applied_[input.actor] = engine_->seq();
+  if (!seen.outcome.facts.empty()) history_.push_back(std::move(seen));
+}
+
+void Judge::judge(const Seen& seen, const Engine* engine) {
+  memory_.oracle.saw(seen.input, seen.outcome);
+  memory_.books.saw(seen.input, seen.outcome);
+  if (engine == nullptr) return;
+  judge_moves(seen, *engine);
+  judge_limits(seen, *engine);
+}
+
+void Judge::judge_moves(const Seen& seen, const Engine& engine) {
+  std::set<JobId> touched;
+  for (const Fact& fact : seen.outcome.facts) {
+    std::visit(
+        [&](const auto& body) {
+          if constexpr (requires { body.job; }) touch(touched, body.job);
+          if constexpr (requires { body.id; }) touch(touched, body.id);
+        },
+        fact.body);
+    if (const auto* created = std::get_if<fact::JobCreated>(&fact.body)) {
+      const bool first = jobs_.emplace(created->id, Known{created->state, 0}).second;
+      if (!first) wrong("the id " + text::job_id_text(created->id) + " was given twice");
+    }
+  }
+  touched.erase(JobId());
+  for (const JobId id : touched) {
+    const auto row = engine.job(id, false);
+    Known& known = jobs_.at(id);
+    const std::string name = text::job_id_text(id);
+    if (!row) {
+      wrong(name + " is forgotten");
+      continue;
+    }
+    if (row->state != known.state && !legal(known.state, row->state)) {
+      wrong(name + " went from " + std::string(enum_name(known.state)) + " to " +
+            std::string(enum_name(row->state)));
+    }
+    const bool again = row->state == JobState::kReserved && known.state == JobState::kQueued;
+    if (row->attempt != known.attempt + (again ? 1 : 0)) wrong(name + " skips an attempt");
+    known = {row->state, row->attempt};
+  }
+}
+
+void Judge::judge_limits(const Seen& seen, const Engine& engine) {
+  const AccountTree& tree = engine.accounts();
+  for (const Fact& fact : seen.outcome.facts) {
+    const auto* reserved = std::get_if<fact::JobReserved>(&fact.body);
+    if (reserved == nullptr || reserved->slots.empty()) continue;
+    const auto row = engine.job(reserved->id, false);
+    std::string path = row->user.empty() ? row->account : row->account + "/" + row->user;
+    for (AccountId a = tree.find(path); a; a = tree.node(a).parent) {
+      for (const ProductAmount& limit : tree.node(a).spec.limit) {
+        if (limit.product == kAnyProduct && tree.node(a).alloc() > limit.milligpu) {
+          wrong(text::job_id_text(reserved->id) + " lifts " + tree.node(a).spec.path +
+                " above its limit");
+        }
+      }
+    }
+  }
+}
+
+void Judge::note_effects(const std::vector<Fact>& facts) {
+  for (const Fact& fact : facts) {
+    if (const auto* reserved = std::get_if<fact::JobReserved>(&fact.body)) {
+      if (!reserved->slots.empty()) reserved_[{reserved->id, reserved->attempt}] = fact.seq;
+    } else if (const auto* moved = std::get_if<fact::JobMoved>(&fact.body)) {
+      if (moved->cancelling) cancelled_[moved->id] = fact.seq;
+    }
+  }
+}
+
+void Judge::released(const Released& batch) {
+  if (batch.seq > store_.durable_seq()) wrong("a batch was released before it was durable");
+  for (const Fact& fact : *batch.facts) {
+    const auto& all = store_.facts();
+    if (fact.seq != ++released_facts_) wrong("a fact was released out of order");
+    if (fact.seq <= all.size() && fact_to_text(all[fact.seq - 1]) != fact_to_text(fact)) {
+      wrong("another fact was released than stored");
+    }
+  }
+}
+
+// --- what it shows
+// ---------------------------------------------------------------------------------
+
+void Judge::acknowledged(const std::string& post, const Reply& reply) {
+  const auto applied = applied_.find(post);
+  if (applied == applied_.end()) return wrong(post + " was answered and never applied");
+  if (applied->second > store_.durable_seq()) wrong(post + " was answered before it was durable");
+  say("  answer to " + post + (reply.error ? ": " + reply.error->message() : ""));
+}
+
+void Judge::delivered(const Effect& effect) {
+  const bool open = effect.kind == EffectKind::kOpenGate;
+  const std::string job = text::job_id_text(effect.job);
+  say("  effect " + std::string(enum_name(effect.kind)) + " " + job);
+  std::uint64_t rests_on = 0;
+  if (open) {
+    const auto known = reserved_.find({effect.job, effect.attempt});
+    rests_on = known == reserved_.end() ? UINT64_MAX : known->second;
+  } else {
+    const auto known = cancelled_.find(effect.job);
+    rests_on = known == cancelled_.end() ? UINT64_MAX : known->second;
+  }
+  if (rests_on > store_.durable_seq()) wrong("an effect for " + job + " before it was durable");
+  if (!open) return;
+  for (const EffectPod& pod : effect.pods) {
+    const std::string key = pod.uid.empty() ? job + "/" + std::to_string(pod.rank) + "/" +
+                                                  std::to_string(effect.attempt)
+                                            : pod.uid;
+    const std::string where = pod.node + " " + std::to_string(pod.gpu_mask);
+    if (gates_.emplace(key, where).first->second != where) {
+      wrong("the gate of " + key + " was opened for two places");
+    }
+  }
+}
+
+void Judge::viewed(const View& view) {
+  if (view.seq > store_.durable_seq()) wrong("a view was published before it was durable");
+}
+
+void Judge::audit() {
+  const auto all = fold();
+  if (all->digest() != engine_->digest()) wrong("the history folds to another state");
+  all->check_invariants();
+  memory_.oracle.compare(*engine_);
+  std::map<Ledger::Key, GpuTime> sums;
+  std::set<std::string> requests;
+  for (const Fact& fact : store_.facts()) {
+    if (const auto* charged = std::get_if<fact::Charged>(&fact.body)) {
+      const LedgerRow& row = charged->row;
+      sums[{row.payer, row.holder, row.state, row.product}] += row.amount();
+    } else if (const auto* created = std::get_if<fact::JobCreated>(&fact.body)) {
+      const std::string& request = created->edit.request_id;
+      if (!request.empty() && !requests.insert(request).second) {
+        wrong("request " + request + " made two jobs");
+      }
+    }
+  }
+  if (sums != engine_->ledger().sums()) wrong("the ledger has drifted from its rows");
+}
+
+}  // namespace subak::fault

@@ -1,0 +1,79 @@
+// What must hold after every step of a fault world, whatever the faults. It keeps an engine of its
+// own beside the service's, fed with the same inputs, and looks at everything that the service
+// shows to anybody. Threads: none.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "books.h"
+#include "server/runtime/runtime.h"
+#include "sim/oracle.h"
+#include "store.h"
+
+namespace subak::fault {
+
+class Judge {
+ public:
+  Judge(FaultStore& store, bool trace);
+
+  // --- the service's life
+  void crashed();    // nothing is left but the store
+  void recovered();  // a new process has read the store
+  void saw(const Input& input);
+  void released(const Released& batch);
+  // --- what it shows
+  void acknowledged(const std::string& post, const Reply& reply);
+  void delivered(const Effect& effect);
+  void viewed(const View& view);
+
+  void wrong(const std::string& what);
+  void say(const std::string& what) const;  // into the trace
+  // All that is wrong so far, also in the store and the oracle; empty: nothing.
+  std::vector<std::string> mistakes();
+  // As the service's own is, at the last input.
+  const Engine& engine() const { return *engine_; }
+  // At the end: the whole history folds to the same state, sums and request ids are right.
+  void audit();
+
+ private:
+  // What is judged against history; made anew from what is durable after a crash.
+  struct Memory {
+    sim::Oracle oracle{sim::Oracle::Options{false, false}};
+    Books books;
+  };
+  struct Known {
+    JobState state = JobState::kIncomplete;
+    std::uint32_t attempt = 0;
+  };
+  struct Seen {
+    Input input;
+    ApplyOutcome outcome;
+  };
+  void judge(const Seen& seen, const Engine* engine);
+  void judge_moves(const Seen& seen, const Engine& engine);
+  void judge_limits(const Seen& seen, const Engine& engine);
+  void note_effects(const std::vector<Fact>& facts);
+  std::unique_ptr<Engine> fold() const;  // all facts from the first
+
+  FaultStore& store_;
+  const bool trace_;
+  std::unique_ptr<Engine> engine_;
+  Memory memory_;
+  std::map<JobId, Known> jobs_;  // as of the last input
+  std::vector<Seen> history_;    // inputs that made facts
+  std::size_t released_facts_ = 0;
+  std::map<std::string, std::uint64_t> applied_;  // post: last fact when it was applied
+  std::map<std::pair<JobId, std::uint32_t>, std::uint64_t> reserved_;  // attempt: its fact
+  std::map<JobId, std::uint64_t> cancelled_;
+  std::map<std::string, std::string> gates_;  // pod: where its gate was opened to
+  std::map<std::uint64_t, std::array<std::uint64_t, 2>> digests_;  // by last fact
+  std::size_t inputs_ = 0;
+  std::vector<std::string> mistakes_;
+};
+
+}  // namespace subak::fault

@@ -1,0 +1,177 @@
+#include "world.h"
+
+#include <utility>
+
+namespace subak::fault {
+
+World::World(WorldOptions options)
+    : options_(options),
+      rng_(options.seed),
+      faults_(Faults::draw(rng_)),
+      store_(options.planted),
+      judge_(store_, options.trace),
+      cluster_(rng_, faults_),
+      users_(
+          rng_, faults_,
+          [this](Input i, ReplyFn done) { return post(std::move(i), std::move(done)); },
+          [this](const std::string& what) { judge_.wrong(what); }),
+      edge_(
+          cluster_, rng_, faults_,
+          [this](in::Body body, ReplyFn done) {
+            return post(Input{0, "", "", std::move(body)}, std::move(done));
+          },
+          [this](const Effect& effect) { judge_.delivered(effect); }) {
+  pass_time(0);
+}
+
+std::vector<std::string> World::run() {
+  judge_.say("seed " + std::to_string(options_.seed) + ", faults: " + faults_.text());
+  start();
+  set_up();
+  for (int i = 0; i < options_.steps && !is_wrong(); ++i) step();
+  if (!is_wrong()) finale();
+  return judge_.mistakes();
+}
+
+// --- the service's life
+// ----------------------------------------------------------------------------
+
+void World::start() {
+  judge_.say("--- the service starts");
+  judge_.recovered();
+  FollowerOptions follower;
+  follower.stepped = true;
+  follower.checkpoint_every = 20 + rng_.below(100);
+  follower.checkpoint_on_stop = rng_.percent(50);
+  follower.most_queued_facts = faults_.slow_follower ? 10 : 1000;
+  follower.on_digest_mismatch = [this] { judge_.wrong("the follower differs from the loop"); };
+  follower_ = std::make_unique<Follower>(follower, store_);
+  RuntimeOptions options;
+  options.stepped = true;
+  options.digest_every = 1;
+  if (faults_.small_mailbox) options.most_waiting = 4;
+  options.record = [this](const Input& input) { judge_.saw(input); };
+  options.on_durable = [this](const Released& batch) {
+    judge_.released(batch);
+    follower_->durable(batch);
+  };
+  options.fatal = [this](const Error&) { dead_ = true; };
+  runtime_ = std::make_unique<Runtime>(options, store_, clock_);
+  dead_ = false;
+  if (follower_->start() || !runtime_->start().ok()) judge_.wrong("the service does not start");
+}
+
+void World::crash() {
+  if (rng_.percent(50)) {
+    commit(rng_.percent(50) ? FaultStore::Fate::kKept : FaultStore::Fate::kKeptButFailed);
+  }
+  judge_.say("--- the service is gone");
+  edge_.disconnect();
+  users_.crashed();
+  runtime_ = nullptr;
+  follower_ = nullptr;
+  store_.crash();
+  judge_.crashed();
+  if (rng_.percent(30)) pass_time(rng_.between(0, 5 * kMinuteMs));
+  start();
+}
+
+// Whatever was accepted is answered before the service goes.
+void World::stop() {
+  judge_.say("--- the service stops");
+  store_.fate = FaultStore::Fate::kKept;
+  runtime_->stop();
+  follower_->stop();
+  crash();
+}
+
+void World::turn() {
+  runtime_->turn();
+  if (const auto view = runtime_->view()) judge_.viewed(*view);
+}
+
+void World::commit(FaultStore::Fate fate) {
+  store_.fate = fate;
+  runtime_->commit();
+  store_.fate = FaultStore::Fate::kKept;
+}
+
+bool World::post(Input input, ReplyFn done) {
+  const std::string name = "p" + std::to_string(++posts_);
+  input.actor = name;
+  return runtime_->post(std::move(input), [this, name, done = std::move(done)](const Reply& reply) {
+    judge_.acknowledged(name, reply);
+    if (done) done(reply);
+  });
+}
+
+// --- one step
+// --------------------------------------------------------------------------------------
+
+void World::pass_time(DurationMs ms) {
+  cluster_.now += ms;
+  clock_.mono_us += ms * 1000;
+  clock_.wall = cluster_.now + skew_ms_;
+}
+
+void World::set_up() {
+  for (in::Body& body : Users::set_up(rng_)) {
+    while (!post(Input{0, "", "", body}, nullptr)) {
+      turn();
+      commit(FaultStore::Fate::kKept);
+    }
+  }
+  settle();
+}
+
+void World::step() {
+  const std::uint64_t dice = rng_.below(100);
+  if (dice < 8) {
+    pass_time(rng_.percent(90) ? rng_.between(0, 5'000) : rng_.between(0, 10 * kMinuteMs));
+    if (faults_.clock && rng_.percent(5)) skew_ms_ = rng_.between(-kHourMs, kHourMs);
+  } else if (dice < 30) {
+    cluster_.act();
+  } else if (dice < 65) {
+    edge_step();
+  } else if (dice < 72) {
+    users_.act();
+  } else {
+    service_step();
+  }
+  if (dead_) crash();
+}
+
+void World::edge_step() {
+  if (!edge_.connected()) return edge_.connect(*runtime_, ClusterId(1));
+  const std::uint64_t dice = rng_.below(100);
+  if (dice < 60) {
+    edge_.send();
+  } else if (dice < 97) {
+    edge_.carry_out();
+  } else if (dice == 98 && faults_.disconnect) {
+    edge_.disconnect();
+  } else if (dice == 99 && faults_.disconnect) {
+    edge_.relist();
+  }
+}
+
+void World::service_step() {
+  const std::uint64_t dice = rng_.below(1000);
+  const bool slow = faults_.slow_store && rng_.percent(80);
+  if (dice < 450) {
+    turn();
+  } else if (dice < 800) {
+    if (!slow) commit(FaultStore::Fate::kKept);
+  } else if (dice < 980) {
+    store_.checkpoints_fail = faults_.failing_store && rng_.percent(30);
+    if (!faults_.slow_follower || rng_.percent(20)) follower_->turn();
+  } else if (dice < 985) {
+    if (faults_.failing_store) {
+      commit(rng_.percent(50) ? FaultStore::Fate::kLost : FaultStore::Fate::kKeptButFailed);
+    }
+  } else if (faults_.crash) {
+    rng_.percent(90) ? crash() : stop();
+  }
+}
+
+}  // namespace subak::fault
