@@ -179,14 +179,17 @@ void Oracle::judge_place(const Job& j, const fact::JobReserved& f) {
     }
     MilliGpu total = 0;
     bool all_ours = true;
+    // Cut GPUs and the others have a capacity each: a node that lost one says itself of which kind.
+    const bool cut = s.gpu_mask == 0;
     for (const Slot& other : with) {
-      if (other.at.node != s.node) continue;
+      if (other.at.node != s.node || (other.at.gpu_mask == 0) != cut) continue;
       total += other.at.milligpu;
       all_ours = all_ours && other.ours;
     }
     // Unhealthy GPUs are whole ones; slices are counted by profile.
     const std::int64_t ill = n->spec.mig_gpus > 0 ? 0 : n->spec.unhealthy_gpus;
-    const MilliGpu there = (n->spec.gpus - ill) * kMilliPerGpu;
+    const std::int64_t gpus = cut ? n->spec.mig_gpus : n->spec.gpus - n->spec.mig_gpus - ill;
+    const MilliGpu there = gpus * kMilliPerGpu;
     if (all_ours && total > there) wrong(name(f.id, 0) + " lifts a node above its GPUs");
     // A whole GPU is nobody else's.
     if (s.milligpu != std::popcount(s.gpu_mask) * kMilliPerGpu) continue;
