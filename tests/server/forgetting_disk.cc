@@ -12,6 +12,7 @@
 #include <optional>
 #include <random>
 #include <thread>
+#include <utility>
 
 namespace subak::test {
 namespace {
@@ -100,7 +101,7 @@ int truncate_file(sqlite3_file* file, sqlite3_int64 size) {
                                {Kind::kTruncate, 0, static_cast<std::uint64_t>(size), {}, false});
 }
 int sync_file(sqlite3_file* file, int) {
-  return of(file).disk->change(of(file), {Kind::kSync, 0, 0, {}, of(file).inode->new_entry});
+  return of(file).disk->change(of(file), {Kind::kSync, 0, 0, {}, false});
 }
 int file_size(sqlite3_file* file, sqlite3_int64* size) {
   const std::lock_guard lock(of(file).disk->mutex);
@@ -310,7 +311,7 @@ int ForgettingDisk::Impl::change(const Handle& handle, DiskChange change) {
   if (code && change.kind == Kind::kWrite && !stopped) change.bytes.resize(change.bytes.size() / 2);
   if (code && (change.kind != Kind::kWrite || stopped)) return *code;
   if (change.kind == Kind::kTruncate) inode.bytes.resize(change.at, '\0');
-  if (change.kind == Kind::kSync) inode.new_entry = false;
+  if (change.kind == Kind::kSync) change.folder = std::exchange(inode.new_entry, false);
   if (change.kind == Kind::kWrite) {
     const std::size_t end = change.at + change.bytes.size();
     if (inode.bytes.size() < end) inode.bytes.resize(end, '\0');
