@@ -122,7 +122,7 @@ void queue_of_a_million() {
   std::fprintf(stderr, "submit: %.0f ns each; %zu running, %zu queued\n",
                adding.ns() / static_cast<double>(kJobs), running.size(),
                world.engine.count(JobState::kQueued));
-  bench::row("engine_job_bytes",
+  bench::row("job_bytes",
              static_cast<double>(bench::heap_bytes() - before) / static_cast<double>(kJobs),
              "bytes", 400, bench::Better::kLess,
              "the goal; heap of one engine, name and request id included");
