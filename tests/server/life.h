@@ -90,7 +90,8 @@ class Life {
   // Facts released and effects delivered since the last call.
   ApplyOutcome take() {
     ApplyOutcome out;
-    for (const ClusterView& cluster : *runtime_->view()->clusters) {
+    const std::shared_ptr<const View> view = runtime_->view();
+    for (const ClusterView& cluster : *view->clusters) {
       auto& stream = streams_[cluster.id];
       if (stream == nullptr) stream = runtime_->subscribe(cluster.id, [] {});
       if (stream == nullptr) continue;
