@@ -82,8 +82,7 @@ void Judge::recovered() {
   }
   engine_->check_invariants();
   const std::uint64_t durable = store_.durable_seq();
-  std::erase_if(history_,
-                [&](const Seen& seen) { return seen.outcome.facts.back().seq > durable; });
+  std::erase_if(history_, [&](const Seen& seen) { return seen.seq > durable; });
   digests_.erase(digests_.upper_bound(durable), digests_.end());
   released_facts_ = durable;
   jobs_.clear();
@@ -95,7 +94,8 @@ void Judge::recovered() {
 }
 
 void Judge::saw(const Input& input) {
-  Seen seen{input, engine_->apply(input)};
+  Seen seen{input, engine_->apply(input), 0};
+  seen.seq = engine_->seq();
   if (trace_) {
     std::cout << "> " << input_to_text(input) << "\n";
     for (const Fact& fact : seen.outcome.facts) std::cout << fact_to_text(fact) << "\n";
@@ -109,7 +109,8 @@ void Judge::saw(const Input& input) {
   }
   note_effects(seen.outcome.facts);
   if (!input.actor.empty()) applied_[input.actor] = engine_->seq();
-  if (!seen.outcome.facts.empty()) history_.push_back(std::move(seen));
+  const bool begins = std::holds_alternative<in::ListBegin>(input.body);
+  if (begins || !seen.outcome.facts.empty()) history_.push_back(std::move(seen));
 }
 
 void Judge::judge(const Seen& seen, const Engine* engine) {

@@ -53,6 +53,7 @@ class Judge {
   struct Seen {
     Input input;
     ApplyOutcome outcome;
+    std::uint64_t seq = 0;  // of the last fact by then
   };
   void judge(const Seen& seen, const Engine* engine);
   void judge_moves(const Seen& seen, const Engine& engine);
@@ -65,7 +66,7 @@ class Judge {
   std::unique_ptr<Engine> engine_;
   Memory memory_;
   std::map<JobId, Known> jobs_;  // as of the last input
-  std::vector<Seen> history_;    // inputs that made facts
+  std::vector<Seen> history_;    // inputs that made facts, and the begin of each list
   std::size_t released_facts_ = 0;
   std::map<std::string, std::uint64_t> applied_;  // post: last fact when it was applied
   std::map<std::pair<JobId, std::uint32_t>, std::uint64_t> reserved_;  // attempt: its fact
