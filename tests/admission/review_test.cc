@@ -103,6 +103,19 @@ TEST(Review, WritesADenial) {
             R"("allowed":false,"status":{"code":403,"reason":"Forbidden","message":"no\u000a"}}})");
 }
 
+TEST(Review, JsonStringsAreEscapedWhereTheyMustBe) {
+  const auto quoted = [](std::string_view s) {
+    std::string out;
+    append_json_string(out, s);
+    return out;
+  };
+  EXPECT_EQ(quoted(""), R"("")");
+  EXPECT_EQ(quoted("plain"), R"("plain")");
+  EXPECT_EQ(quoted("\"a\"b\\"), R"("\"a\"b\\")");
+  EXPECT_EQ(quoted(std::string_view("x\0\x1f y\n", 6)), R"("x\u0000\u001f y\u000a")");
+  EXPECT_EQ(quoted("gr\xc3\xbc\xc3\x9f"), "\"gr\xc3\xbc\xc3\x9f\"");
+}
+
 TEST(Review, Base64) {
   const auto encode = [](std::string_view s) {
     std::string out;
