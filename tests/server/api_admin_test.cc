@@ -32,6 +32,15 @@ class ApiAdminTest : public ApiTest {
     out.status = stream->Finish();
     return out;
   }
+  // A connection that takes no more of a stream than its reader asks for.
+  void connect_narrow() {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 65'535);
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    connect(grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(api_->port()),
+                                      grpc::InsecureChannelCredentials(), arguments));
+  }
   bool copy_is_there() const { return fs::exists(dir_ / "subak.db.copy"); }
   grpc::Status finalize(const v1::FinalizeRequest& in) {
     done_.Clear();
@@ -67,6 +76,7 @@ TEST_F(ApiAdminTest, BackupIsTheStoreWithTheLiveDigest) {
 
 TEST_F(ApiAdminTest, OneBackupAtATimeAndALeaverFreesIt) {
   start();
+  connect_narrow();
   ASSERT_TRUE(import_nodes(kManyNodes).ok());
   grpc::ClientContext context;
   prepare(context);
@@ -86,6 +96,7 @@ TEST_F(ApiAdminTest, OneBackupAtATimeAndALeaverFreesIt) {
 
 TEST_F(ApiAdminTest, StopEndsABackupThatNobodyReads) {
   start();
+  connect_narrow();
   ASSERT_TRUE(import_nodes(kManyNodes).ok());
   grpc::ClientContext context;
   prepare(context);
