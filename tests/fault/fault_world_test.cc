@@ -48,6 +48,7 @@ TEST(FaultWorld, SeedsThatFailedOnce) {
       {54, "a gang whose first rank never came could not be cancelled"},
       {58, "a pod that got past its gate was forgotten with its gang, and charged for ever"},
       {83, "the same, with a crash in between"},
+      {2017, "the judge kept the time of a list that a crash had forgotten"},
   };
   for (const auto& [seed, was] : kSeeds) run({seed}, std::string("once ") + was + "\n");
 }

@@ -83,6 +83,8 @@ void Judge::recovered() {
   engine_->check_invariants();
   const std::uint64_t durable = store_.durable_seq();
   std::erase_if(history_, [&](const Seen& seen) { return seen.seq > durable; });
+  // A list that began after the last durable fact is forgotten, and so is its time.
+  while (!history_.empty() && history_.back().outcome.facts.empty()) history_.pop_back();
   digests_.erase(digests_.upper_bound(durable), digests_.end());
   released_facts_ = durable;
   jobs_.clear();
