@@ -40,7 +40,7 @@ void lost_batch() { sink = static_cast<std::int64_t>((new std::vector<Fact>(10))
 
 // What the mailbox's caller must do under its mutex, done without.
 void unlocked_mailbox() {
-  Mailbox mailbox;
+  Mailbox mailbox(1);
   std::thread poster([&] { mailbox.put(Mail{{Input{}}, nullptr, nullptr, nullptr, ClusterId()}); });
   std::thread watcher([&] { sink = static_cast<std::int64_t>(mailbox.waiting()); });
   poster.join();
