@@ -210,10 +210,14 @@ TEST(FollowerWithoutStore, DoesNotStart) {
 TEST_F(FollowerTest, ReadsDoNotWaitForASlowCheckpoint) {
   struct Slow final : MemoryStore {
     std::optional<Error> write_checkpoint(std::uint64_t seq, std::span<const Fact> facts) override {
-      begun.set_value();
-      go_on.get_future().wait();
+      if (first) {
+        first = false;
+        begun.set_value();
+        go_on.get_future().wait();
+      }
       return MemoryStore::write_checkpoint(seq, facts);
     }
+    bool first = true;
     std::promise<void> begun, go_on;
   } slow;
   FollowerOptions options;
@@ -234,10 +238,10 @@ TEST_F(FollowerTest, ReadsDoNotWaitForASlowCheckpoint) {
     follower.durable(released(seq));
     EXPECT_EQ(ask(follower, [](const Engine& engine) { return engine.seq(); }), seq);
   }
+  EXPECT_EQ(follower.stats().checkpoints, 0u);
   slow.go_on.set_value();
   follower.stop();
-  EXPECT_EQ(follower.stats().checkpoints, 1u);
-  EXPECT_EQ(slow.checkpoint_seq(), 1u);
+  EXPECT_GE(follower.stats().checkpoints, 1u);  // a second one may have become due meanwhile
 }
 
 // A fact that cannot be read back ends the follower, loudly, and reads are refused from then on.
