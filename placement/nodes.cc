@@ -40,7 +40,7 @@ void leave(Group& group, NodeIndex node) {
 
 // Which GPUs cannot be given out: we know how many are unhealthy or held without an index, not
 // which. Taken to be those with most free, the highest index first, as only free ones matter.
-GpuMask withheld(const std::vector<std::int32_t>& free, std::int64_t count, MilliGpu* sum) {
+GpuMask withheld(const std::vector<std::int32_t>& free, std::int64_t count) {
   GpuMask mask = 0;
   for (; count > 0; --count) {
     int best = -1;
@@ -51,34 +51,66 @@ GpuMask withheld(const std::vector<std::int32_t>& free, std::int64_t count, Mill
     }
     if (best < 0) break;
     mask |= GpuMask{1} << best;
-    if (sum != nullptr) *sum += free[static_cast<std::size_t>(best)];
   }
   return mask;
 }
 
+MilliGpu sum_of(const std::vector<std::int32_t>& free, GpuMask gpus) {
+  MilliGpu sum = 0;
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    if ((gpus >> i & 1) != 0) sum += free[i];
+  }
+  return sum;
+}
+
+// Takes `amount` from the GPUs with most free, the highest index first.
+void lessen(std::vector<std::int32_t>& free, MilliGpu amount) {
+  while (amount > 0) {
+    std::size_t best = 0;
+    for (std::size_t i = 0; i < free.size(); ++i) {
+      if (free[i] >= free[best]) best = i;
+    }
+    if (free.empty() || free[best] == 0) return;
+    const auto part = static_cast<std::int32_t>(std::min<MilliGpu>(amount, free[best]));
+    free[best] -= part;
+    amount -= part;
+  }
+}
+
 void fill_gpus(const NodeState& node, GpuMask kept, Room& room, MilliGpu* unhealthy_free) {
   const auto capacity = static_cast<std::int32_t>(gpu_capacity(node.spec));
+  MilliGpu held = node.loose;
+  for (const std::int32_t used : node.gpu_used) held += used;
+  // What is held on indexes that the node no longer has is still held somewhere.
+  MilliGpu unplaced = held;
   for (std::size_t i = 0; i < room.gpu_free.size(); ++i) {
     const std::int32_t used = i < node.gpu_used.size() ? node.gpu_used[i] : 0;
     room.gpu_free[i] = std::max(0, capacity - used);
     if (used != 0) room.whole &= ~(GpuMask{1} << i);
+    unplaced -= used;
   }
-  // What is held on indexes that the node no longer has is still held somewhere.
-  MilliGpu unplaced = node.loose;
-  for (std::size_t i = room.gpu_free.size(); i < node.gpu_used.size(); ++i) {
-    unplaced += node.gpu_used[i];
-  }
+  const std::int64_t ill = node.spec.unhealthy_gpus;
   const std::int64_t loose = (unplaced + kMilliPerGpu - 1) / kMilliPerGpu;
-  GpuMask out = kept;
-  if (node.spec.unhealthy_gpus > 0)
-    withheld(room.gpu_free, node.spec.unhealthy_gpus, unhealthy_free);
-  if (node.spec.unhealthy_gpus + loose > 0) {
-    out |= withheld(room.gpu_free, node.spec.unhealthy_gpus + loose, nullptr);
+  const GpuMask gone = withheld(room.gpu_free, ill + loose);
+  MilliGpu excess = 0;
+  if (ill > 0) {
+    const auto healthy = static_cast<std::int64_t>(room.gpu_free.size()) - ill;
+    const MilliGpu left = std::max<MilliGpu>(0, healthy * capacity - held);
+    excess = std::max<MilliGpu>(0, sum_of(room.gpu_free, ~gone) - left);
+    if (unhealthy_free != nullptr) {
+      *unhealthy_free = sum_of(room.gpu_free, withheld(room.gpu_free, ill)) + excess;
+    }
   }
+  const GpuMask out = kept | gone;
   room.usable &= ~out;
-  room.whole &= ~out;
   for (std::size_t i = 0; out != 0 && i < room.gpu_free.size(); ++i) {
     if ((out >> i & 1) != 0) room.gpu_free[i] = 0;
+  }
+  // Who is on an unhealthy GPU counts against the healthy ones, as in the node's allocatable.
+  lessen(room.gpu_free, excess);
+  room.whole &= ~out;
+  for (std::size_t i = 0; excess > 0 && i < room.gpu_free.size(); ++i) {
+    if (room.gpu_free[i] < capacity) room.whole &= ~(GpuMask{1} << i);
   }
 }
 

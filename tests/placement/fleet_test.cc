@@ -142,6 +142,34 @@ TEST(FleetHolds, UnhealthyGpusAreNotGivenOut) {
   EXPECT_EQ(f.levels(NodeId(1)).idle, 0);
 }
 
+GangRequest fraction(MilliGpu milligpu) {
+  GangRequest r = gang(1, 1);
+  r.groups[0].shape.kind = GpuKind::kFraction;
+  r.groups[0].shape.milligpu = milligpu;
+  return r;
+}
+
+// 700 + 700 on two GPUs, one of which is then unhealthy: nobody knows which. The scheduler sees an
+// allocatable of 1000 with 1400 requested, and binds nothing more there; so nothing is put there.
+TEST(FleetHolds, WhoIsOnAnUnhealthyGpuCountsAgainstTheHealthyOnes) {
+  Fleet f;
+  NodeSpec s = node(1, 2);
+  add(f, 1, s);
+  ASSERT_EQ(start(f, 1, fraction(700)).size(), 1u);
+  ASSERT_EQ(start(f, 2, fraction(700)).size(), 1u);
+  s.unhealthy_gpus = 1;
+  add(f, 1, s);
+  EXPECT_TRUE(where(f, fraction(200)).empty());
+  EXPECT_EQ(f.levels(NodeId(1)).unusable, 600);
+  EXPECT_EQ(f.levels(NodeId(1)).idle, 0);
+  s.gpus = 3;
+  add(f, 1, s);
+  EXPECT_EQ(where(f, fraction(300)), Ids{1});
+  EXPECT_TRUE(where(f, gang(1, 1)).empty());
+  EXPECT_EQ(f.levels(NodeId(1)).unusable, 1000);
+  EXPECT_EQ(f.levels(NodeId(1)).idle, 600);
+}
+
 TEST(FleetEarmarks, KeepNodesForOneOwner) {
   Fleet f;
   add(f, 1, node(1, 8));

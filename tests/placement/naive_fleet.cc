@@ -80,6 +80,45 @@ std::uint64_t Fleet::kept(std::uint32_t id) const {
   return mask;
 }
 
+// GPUs' worth of what is held on GPUs that the node no longer has.
+std::int64_t gpus_beyond(const Node& n) {
+  MilliGpu beyond = 0;
+  for (const Held& h : n.held) {
+    for (std::int64_t i = uncut(n.spec); i < 64; ++i) {
+      if (bit(h.slot.gpu_mask, static_cast<std::size_t>(i)))
+        beyond += h.slot.milligpu / std::popcount(h.slot.gpu_mask);
+    }
+  }
+  return (beyond + 999) / 1000;
+}
+
+// The `count` GPUs with most free, of equals the last.
+std::uint64_t worst_gpus(const std::vector<MilliGpu>& free, std::int64_t count) {
+  std::uint64_t sick = 0;
+  for (std::int64_t k = 0; k < std::min<std::int64_t>(count, std::ssize(free)); ++k) {
+    std::size_t worst = free.size();
+    for (std::size_t i = 0; i < free.size(); ++i) {
+      const bool better = worst == free.size() ||
+                          std::max<MilliGpu>(0, free[i]) >= std::max<MilliGpu>(0, free[worst]);
+      if (!bit(sick, i) && better) worst = i;
+    }
+    sick |= std::uint64_t{1} << worst;
+  }
+  return sick;
+}
+
+// By how much the free GPUs that are not `sick` exceed what the node's allocatable has left.
+MilliGpu over_allocatable(const Node& n, const std::vector<MilliGpu>& free, std::uint64_t sick) {
+  if (n.spec.unhealthy_gpus == 0) return 0;
+  MilliGpu over = 0;
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    if (!bit(sick, i)) over += std::max<MilliGpu>(0, free[i]);
+  }
+  MilliGpu left = (uncut(n.spec) - n.spec.unhealthy_gpus) * per_gpu(n.spec);
+  for (const Held& h : n.held) left -= h.pod.kind == GpuKind::kMig ? 0 : h.slot.milligpu;
+  return std::max<MilliGpu>(0, over - std::max<MilliGpu>(0, left));
+}
+
 Left Fleet::left(std::uint32_t id, bool empty) const {
   const Node& n = nodes.at(id);
   const NodeSpec& s = n.spec;
@@ -107,26 +146,16 @@ Left Fleet::left(std::uint32_t id, bool empty) const {
   if (out == kAll) {
     for (auto& [profile, count] : l.slices) count = 0;
   }
-  MilliGpu beyond = 0;  // held on GPUs that the node no longer has
-  for (const Held& h : n.held) {
-    for (std::size_t i = l.gpu.size(); i < 64; ++i) {
-      if (bit(h.slot.gpu_mask, i)) beyond += h.slot.milligpu / std::popcount(h.slot.gpu_mask);
-    }
-  }
-  const std::int64_t away = s.unhealthy_gpus + (beyond + 999) / 1000;
-  std::uint64_t sick = 0;
-  for (std::int64_t k = 0; k < std::min<std::int64_t>(away, uncut(s)); ++k) {
-    std::size_t worst = l.gpu.size();
-    for (std::size_t i = 0; i < l.gpu.size(); ++i) {
-      const bool better = worst == l.gpu.size() ||
-                          std::max<MilliGpu>(0, l.gpu[i]) >= std::max<MilliGpu>(0, l.gpu[worst]);
-      if (!bit(sick, i) && better) worst = i;
-    }
-    sick |= std::uint64_t{1} << worst;
-  }
+  const std::uint64_t sick = worst_gpus(l.gpu, s.unhealthy_gpus + gpus_beyond(n));
   out |= sick;
+  MilliGpu over = over_allocatable(n, l.gpu, sick);
   for (std::size_t i = 0; i < l.gpu.size(); ++i) {
     if (bit(out, i) || l.gpu[i] < 0) l.gpu[i] = 0;
+  }
+  while (over > 0 && *std::max_element(l.gpu.begin(), l.gpu.end()) > 0) {
+    // Of equals the last.
+    auto& most = *std::max_element(l.gpu.rbegin(), l.gpu.rend());
+    for (; most > 0 && over > 0; --over) --most;
   }
   return l;
 }
@@ -151,11 +180,11 @@ NodeLevels Fleet::levels(std::uint32_t id) const {
       if (bit(h.slot.gpu_mask, i)) free[i] -= h.slot.milligpu / std::popcount(h.slot.gpu_mask);
     }
   }
-  std::sort(free.rbegin(), free.rend());
-  MilliGpu sick = 0;
-  for (std::size_t i = 0; i < free.size() && i < static_cast<std::size_t>(n.spec.unhealthy_gpus);
-       ++i) {
-    sick += std::max<MilliGpu>(0, free[i]);
+  MilliGpu sick =
+      over_allocatable(n, free, worst_gpus(free, n.spec.unhealthy_gpus + gpus_beyond(n)));
+  const std::uint64_t worst = worst_gpus(free, n.spec.unhealthy_gpus);
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    if (bit(worst, i)) sick += std::max<MilliGpu>(0, free[i]);
   }
   const bool closed = !n.spec.ready || n.spec.unschedulable || n.drained;
   l.unusable = rest < 0 || closed ? rest : std::min(rest, sick);
