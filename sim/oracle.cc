@@ -246,7 +246,8 @@ void Oracle::close(JobId id, std::uint32_t rank, TimeMs at) {
 
 void Oracle::on(const fact::PodBound& f) {
   Slot* const s = slot(f.job, f.rank);
-  if (!s || s->bound) return wrong(name(f.job, f.rank) + " was bound without a hold");
+  if (!s) return wrong(name(f.job, f.rank) + " was bound without a hold");
+  if (s->bound && s->at.node == f.slot.node) wrong(name(f.job, f.rank) + " was bound twice");
   s->bound = true;
   if (s->at == f.slot) return;
   if (s->charged_to != now_ && s->at.milligpu > 0) wrong("a pod moved with its hold uncharged");

@@ -88,6 +88,8 @@ in::Body RandomWorld::advance_pod() {
   if (pod.state == Pod::State::kOpen) {
     std::string node = pod.node;
     if (!options_.plain && rng_.percent(3)) node = node_name(rng_.below(16));
+    // News may come in another order: it runs before it is known to be bound, or where.
+    if (!options_.plain && rng_.percent(5)) return in::PodRunning{cluster, reference, 0};
     if (rng_.percent(10)) return in::Pass{};  // slow to bind: the hold may run out
     pod.state = Pod::State::kBound;
     pod.node = node;

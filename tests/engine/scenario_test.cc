@@ -1,9 +1,9 @@
-// Runs tests/scenarios/*.txt: the language of core/text.h with what the engine answers under each input.
+// Runs tests/scenarios/*.txt: the language of core/text.h with what the engine answers under each
+// input.
 //
 //   % a comment
-//   > @1000 submit_job cluster=main account=ml request={groups=[{count=1 shape={kind=whole gpus=8}}]}
-//   #7 @1000 job_created ...        facts, as made
-//   effect kind=open_gate ...       effects
+//   > @1000 submit_job cluster=main account=ml request={groups=[{count=1 shape={kind=whole
+//   gpus=8}}]} #7 @1000 job_created ...        facts, as made effect kind=open_gate ... effects
 //   error account: was "x", ...     the refusal
 //   warning ...
 //   ? why 1-1                       a question; its answer follows (queue, why, shares)
@@ -40,7 +40,8 @@ void answer_why(const Engine& engine, const std::string& id, std::ostream& out) 
   }
   out << "= " << describe(why->job) << " position=" << why->position << "\n";
   for (const Reason& r : why->reasons) {
-    out << "= " << enum_name(r.token) << " " << r.subject << " need=" << r.need << " have=" << r.have;
+    out << "= " << enum_name(r.token) << " " << r.subject << " need=" << r.need
+        << " have=" << r.have;
     for (const std::string& b : r.blockers) out << " by=" << b;
     out << "\n";
   }
@@ -51,6 +52,8 @@ std::string ask(const Engine& engine, const std::string& question) {
   std::string verb, what;
   in >> verb >> what;
   std::ostringstream out;
+  const bool known = verb == "why" || verb == "queue" || verb == "shares" || verb == "bill";
+  if (!known) ADD_FAILURE() << "no such question: " << question;
   if (verb == "why") answer_why(engine, what, out);
   if (verb == "queue") {
     for (const JobRow& row : engine.queue(100)) out << "= " << describe(row) << "\n";
@@ -76,8 +79,9 @@ std::string ask(const Engine& engine, const std::string& question) {
     for (const auto& [key, amount] : engine.ledger().sums()) {
       const bool in_tree = key.payer != kPlatform && key.payer != kUnassigned;
       out << "= payer "
-          << (key.payer == kPlatform ? "platform" : in_tree ? engine.accounts().node(key.payer).spec.path
-                                                            : "unassigned")
+          << (key.payer == kPlatform ? "platform"
+              : in_tree              ? engine.accounts().node(key.payer).spec.path
+                                     : "unassigned")
           << " " << enum_name(key.state) << " " << key.product
           << " gpu_seconds=" << amount.gpu_seconds() << "\n";
     }
@@ -161,7 +165,9 @@ TEST_P(Scenario, AnswersAsWritten) {
 
 INSTANTIATE_TEST_SUITE_P(Files, Scenario, testing::ValuesIn(scenario_files()), [](const auto& p) {
   std::string name = std::filesystem::path(p.param).stem().string();
-  std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); },
+      '_');
   return name;
 });
 
