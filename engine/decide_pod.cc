@@ -181,13 +181,16 @@ void Turn::add_foreign(Cluster& cluster, const PodRecord& pod, AccountId account
 void Turn::on(const in::PodBound& i) {
   const auto found = s_.find_pod(i.pod);
   if (!found) return refuse(unknown_pod(i.pod), i.pod.uid);
-  mark_seen(found->first.cluster(), found->first, found->second);
-  bind(*s_.find_job(found->first), found->second, i.node, i.at_ms);
+  const auto [id, rank] = *found;
+  mark_seen(id.cluster(), id, rank);
+  Job& job = *s_.find_job(id);
+  // Without uid and attempt it may be late news of an earlier place: that moves nobody.
+  if (i.pod.uid.empty() && i.pod.attempt == 0 && job.pods[rank].is_bound()) return;
+  bind(job, rank, i.node, i.at_ms);
 }
 
 void Turn::bind(Job& job, std::uint32_t rank, const std::string& node_name, TimeMs at) {
   const Pod& pod = job.pods[rank];
-  if (pod.is_bound()) return;
   const bool unseen = pod.state == PodState::kWaiting && pod.uid.empty();
   if (pod.state == PodState::kGone || unseen) {
     return refuse({ErrorCode::kPrecondition, "pod", text::job_id_text(job.id),
@@ -199,6 +202,7 @@ void Turn::bind(Job& job, std::uint32_t rank, const std::string& node_name, Time
     return refuse({ErrorCode::kNotFound, "node", node_name, "no such node has been seen"},
                   job.name);
   }
+  if (pod.is_bound()) return rebind(job, rank, node);
   if (pod.state ==
       PodState::kWaiting) {  // it got past its gate: the world decided, we account for it
     PodRecord stray;
@@ -223,6 +227,17 @@ void Turn::bind(Job& job, std::uint32_t rank, const std::string& node_name, Time
   }
   charge(job, rank, at, UsageState::kHeld, job.leaf);
   emit(fact::PodBound{job.id, rank, at, slot});
+}
+
+// We took it to be elsewhere: it ran before we heard where. Its former place is charged until now.
+void Turn::rebind(const Job& job, std::uint32_t rank, NodeId node) {
+  const Pod& pod = job.pods[rank];
+  if (pod.slot.node == node) return;
+  const bool running = pod.state == PodState::kRunning;
+  const PodSlot slot = s_.fleet.adopt_slot(pod.shape, pod.shape_rank, node);
+  charge_end(job, rank, s_.now);
+  emit(fact::PodBound{job.id, rank, s_.now, slot});
+  if (running) emit(fact::PodRunning{job.id, rank, s_.now});
 }
 
 void Turn::on(const in::PodRunning& i) {

@@ -256,7 +256,8 @@ struct JobReserved {
 };
 
 // The hold became a meter at `at_ms` on `slot` (the reserved one unless somebody bound it
-// elsewhere).
+// elsewhere). A second one for a bound pod corrects where it is: it ran before its node was known,
+// and was taken to be on its reserved one.
 struct PodBound {
   static constexpr std::string_view kName = "pod_bound";
   JobId job;

@@ -252,6 +252,7 @@ class Turn {
   void queue_pod(Cluster& cluster, const PodRecord& pod, AccountId account);
   void add_foreign(Cluster& cluster, const PodRecord& pod, AccountId account);
   void bind(Job& job, std::uint32_t rank, const std::string& node, TimeMs at);
+  void rebind(const Job& job, std::uint32_t rank, NodeId node);
   void end_pod(JobId id, std::uint32_t rank, TimeMs at, Outcome outcome);
   void charge(const Job& job, std::uint32_t rank, TimeMs to, UsageState state, AccountId payer);
   void charge_end(const Job& job, std::uint32_t rank, TimeMs to);

@@ -57,6 +57,11 @@ void Books::saw(const Input& input, const ApplyOutcome& outcome) {
     if (bind_due && after != stays_.end() && !after->second.bound) {
       wrong(*named_, "was reported bound, and that was ignored");
     }
+    const bool sure = !report_.pod.uid.empty() || report_.pod.attempt != 0;
+    if (sure && after != stays_.end() && !report_.node.empty() && !outcome.reply.error &&
+        nodes_.at(after->second.node) != report_.node) {
+      wrong(*named_, "is at " + report_.node + ", and that was ignored");
+    }
     if (end_due && after != stays_.end()) wrong(*named_, "was reported gone, and that was ignored");
   }
   mark(input, report_);
@@ -82,12 +87,14 @@ void Books::on(const fact::PodAdded& f) {
   Stay stay;
   stay.since = stay.charged_to = now_;
   stay.bound = now_;
+  stay.attempt = attempts_[f.job];
   stay.node = f.slot.node;
   if (!stays_.emplace(Place{f.job, f.rank}, stay).second) wrong({f.job, f.rank}, "stays twice");
   if (report_.kind != Report::Kind::kBound) wrong({f.job, f.rank}, "runs though nobody said so");
 }
 
 void Books::on(const fact::JobReserved& f) {
+  attempts_[f.id] = f.attempt;
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
     Stay stay;
     stay.since = stay.charged_to = now_;
@@ -114,15 +121,20 @@ void Books::on(const fact::PodBound& f) {
   const auto known = stays_.find(place);
   if (known == stays_.end()) return wrong(place, "was bound without a hold");
   Stay& stay = known->second;
-  if (stay.bound) return wrong(place, "was bound twice");
   if (named_ != place || report_.kind != Report::Kind::kBound) {
     return wrong(place, "was bound though nobody said so");
   }
   TimeMs at = report_.at_ms == 0 ? now_ : std::clamp(report_.at_ms, stay.since, now_);
   if (f.slot.node != stay.node) at = now_;
   if (f.at_ms != at) wrong(place, "was bound at another time");
-  if (stay.held != at - stay.since) wrong(place, "its hold was charged for another time");
-  stay.bound = at;
+  if (stay.bound) {
+    if (f.slot.node == stay.node) wrong(place, "was bound twice");
+    if (nodes_.at(f.slot.node) != report_.node) wrong(place, "was moved to where it is not");
+    if (stay.charged_to != now_) wrong(place, "was moved with its stay uncharged");
+  } else {
+    if (stay.held != at - stay.since) wrong(place, "its hold was charged for another time");
+    stay.bound = at;
+  }
   stay.node = f.slot.node;
 }
 

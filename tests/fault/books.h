@@ -61,6 +61,7 @@ class Books {
   TimeMs now_ = 0;
   std::map<Place, Stay> stays_;
   std::map<std::string, Place> uids_;
+  std::map<JobId, std::uint32_t> attempts_;
   std::map<NodeId, std::string> nodes_;
   std::set<std::string> listed_nodes_;
   std::set<Place> listed_;

@@ -48,7 +48,10 @@ TEST(FaultWorld, SeedsThatFailedOnce) {
       {54, "a gang whose first rank never came could not be cancelled"},
       {58, "a pod that got past its gate was forgotten with its gang, and charged for ever"},
       {83, "the same, with a crash in between"},
+      {2080, "a pod that ran before its node was known stayed where it had been taken to be"},
       {2017, "the judge kept the time of a list that a crash had forgotten"},
+      {3248, "the judge took a pod that a late list named again to be of another attempt"},
+      {6391, "the judge took a second start that was told to stop for the first one"},
   };
   for (const auto& [seed, was] : kSeeds) run({seed}, std::string("once ") + was + "\n");
 }

@@ -205,7 +205,7 @@ void World::drain() {
 // Where nothing kept the service from knowing them, the times in the books are the true ones.
 void World::compare_times() {
   if (!faults_.exact_times()) return;
-  std::map<std::string, AllocationId> allocations;  // by pod
+  std::map<std::string, std::pair<AllocationId, TimeMs>> allocations;  // and bound when, by pod
   std::map<AllocationId, DurationMs> used;
   std::map<JobId, std::uint32_t> attempts;
   std::map<std::pair<JobId, std::uint32_t>, std::string> uids;
@@ -219,7 +219,7 @@ void World::compare_times() {
       const auto uid = uids.find({bound->job, bound->rank});
       const PodRef ref = uid == uids.end() ? PodRef{"", id.job, id.rank, id.attempt}
                                            : PodRef{uid->second, {}, 0, 0};
-      allocations[name_of(ref)] = id;
+      allocations[name_of(ref)] = {id, bound->at_ms};
     } else if (const auto* charged = std::get_if<fact::Charged>(&fact.body)) {
       const LedgerRow& row = charged->row;
       if (row.state == UsageState::kUsed) used[row.allocation] += row.to_ms - row.from_ms;
@@ -228,12 +228,18 @@ void World::compare_times() {
   for (const TruePod& pod : cluster_.ended()) {
     if (pod.bound_ms == 0) continue;
     const auto known = allocations.find(name_of(pod.ref));
+    // A launcher may start what was taken back meanwhile, or what it has forgotten to have ended;
+    // it is told, and stops it.
+    const bool launched = pod.ref.uid.empty();
     if (known == allocations.end()) {
-      // A launcher may start what was taken back meanwhile; it is told, and stops it.
-      if (!pod.ref.uid.empty()) judge_.wrong(name_of(pod.ref) + " ran and was never charged");
-    } else if (used[known->second] != pod.ended_ms - pod.bound_ms) {
+      if (!launched) judge_.wrong(name_of(pod.ref) + " ran and was never charged");
+      continue;
+    }
+    const auto& [id, bound_ms] = known->second;
+    if (launched && pod.evicted && pod.bound_ms != bound_ms) continue;
+    if (used[id] != pod.ended_ms - pod.bound_ms) {
       judge_.wrong(name_of(pod.ref) + " ran " + std::to_string(pod.ended_ms - pod.bound_ms) +
-                   " ms, charged were " + std::to_string(used[known->second]));
+                   " ms, charged were " + std::to_string(used[id]));
     }
   }
 }
