@@ -1,8 +1,11 @@
 // Interned requests: find them by content, and make them ready for searches.
 #include <algorithm>
 #include <cassert>
+#include <functional>
+#include <string_view>
 #include <type_traits>
 
+#include "core/flat_index.h"
 #include "core/text.h"
 #include "placement/eligibility.h"
 #include "placement/fleet_impl.h"
@@ -11,13 +14,11 @@
 namespace subak {
 namespace {
 
-// FNV-1a over every field, by the same lists that drive the text form.
+// Over every field, by the same lists that drive the text form. A start interns a million requests.
 struct Hasher {
-  std::uint64_t state = 0xcbf29ce484222325ULL;
+  std::uint64_t state = 0;
 
-  void mix(std::uint64_t v) {
-    for (int i = 0; i < 8; ++i) state = (state ^ (v >> (8 * i) & 0xff)) * 0x100000001b3ULL;
-  }
+  void mix(std::uint64_t v) { state = mix_bits(state + 0x9e3779b97f4a7c15ULL + v); }
   template <class T>
   void value(const T& v) {
     if constexpr (std::is_enum_v<T>) {
@@ -26,7 +27,7 @@ struct Hasher {
       mix(static_cast<std::uint64_t>(v));
     } else if constexpr (std::is_same_v<T, std::string>) {
       mix(v.size());
-      for (const char c : v) state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+      if (!v.empty()) mix(std::hash<std::string_view>()(v));
     } else if constexpr (IsVector<T>) {
       mix(v.size());
       for (const auto& item : v) value(item);
