@@ -52,6 +52,8 @@ inline constexpr std::size_t kTraceFiles = 4;          // the oldest goes
 // Store.
 inline constexpr std::uint64_t kCheckpointEveryFacts = 200'000;
 inline constexpr std::size_t kCheckpointChunkFacts = 512;  // per transaction, so that commits get in between
+inline constexpr std::size_t kRecoverChunkFacts = 256;  // at a start, from the reading thread to the evolving one
+inline constexpr std::size_t kRecoverChunks = 8;        // of those waiting; the reader waits at more
 inline constexpr int kWalPages = 4096;                 // 16 MiB, then the log is copied into the file
 inline constexpr std::int64_t kQuickCheckBytes = 256 << 20;  // larger files: only the small tables on open
 inline constexpr std::int64_t kSpareDiskBytes = 256 << 20;  // a copy that would leave less free is refused

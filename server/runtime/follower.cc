@@ -88,7 +88,10 @@ std::optional<Error> Follower::Impl::start() {
   auto opened = store.open_reader();
   if (!opened.ok()) return opened.error();
   reader = std::move(*opened);
-  running = true;
+  {
+    const std::lock_guard lock(mutex);
+    running = true;
+  }
   if (!options.stepped) {
     thread = std::thread([this] { run(); });
   } else {
