@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cli/failure.h"
+#include "core/limits.h"
 
 namespace subak::cli {
 namespace {
@@ -14,9 +15,10 @@ std::string read_all(std::istream& in, const std::string& name) {
   char block[65536];
   while (in.read(block, sizeof block) || in.gcount() > 0) {
     text.append(block, static_cast<std::size_t>(in.gcount()));
-    if (text.size() > kMaxInputFileBytes) {
+    if (text.size() > limits::kMaxInputFileBytes) {
       throw usage_failure(
-          name + ": larger than " + std::to_string(kMaxInputFileBytes >> 20) + " MiB", "split it");
+          name + ": larger than " + std::to_string(limits::kMaxInputFileBytes >> 20) + " MiB",
+          "split it");
     }
   }
   if (in.bad()) throw usage_failure(name + ": cannot be read", "name a file that you may read");

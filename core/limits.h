@@ -83,9 +83,10 @@ inline constexpr std::size_t kMaxHttpConnections = 4096;
 inline constexpr DurationMs kRequestIdLifeMs = kDayMs;
 inline constexpr std::size_t kMaxRequestIds = 1'000'000;
 
-// Files that the offline commands read. Longer lines and more rows: the file is refused, with the line.
+// Files that commands read. Longer lines and more rows: the file is refused, with the line.
 inline constexpr std::size_t kMaxTraceLineBytes = 64u << 10;
 inline constexpr std::size_t kMaxTraceRows = 10'000'000;
+inline constexpr std::size_t kMaxInputFileBytes = 1u << 30;  // 50,000 nodes as kubectl prints them
 inline constexpr std::size_t kMaxCaseBytes = 64u << 20;  // sim share
 
 // gRPC. A page ends at whichever of its limits comes first. Full queues answer RESOURCE_EXHAUSTED; a stream

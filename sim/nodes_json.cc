@@ -4,11 +4,10 @@
 
 #include <boost/json.hpp>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 
 #include "core/limits.h"
 #include "core/names.h"
+#include "sim/json_file.h"
 
 namespace subak::sim {
 namespace {
@@ -43,16 +42,11 @@ bool takes_work(const json::value& node) {
 }  // namespace
 
 Result<std::vector<NodeSpec>> read_nodes_json(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{ErrorCode::kNotFound, path, "", "a JSON file that can be read"};
-  const std::string all{std::istreambuf_iterator<char>(file), {}};
-  boost::system::error_code code;
-  const json::value root = json::parse(all, code);
-  const json::value* const items = code ? nullptr : find(&root, {"items"});
-  if (!items || !items->is_array()) {
-    return Error{ErrorCode::kInvalid, path, code ? code.message() : "",
-                 "the output of kubectl get nodes -o json"};
-  }
+  const std::string want = "the output of kubectl get nodes -o json";
+  const Result<json::value> root = read_json_file(path, limits::kMaxInputFileBytes, want);
+  if (!root.ok()) return root.error();
+  const json::value* const items = find(&*root, {"items"});
+  if (!items || !items->is_array()) return Error{ErrorCode::kInvalid, path, "", want};
   std::vector<NodeSpec> fleet;
   for (std::size_t i = 0; i < items->get_array().size(); ++i) {
     const json::value& item = items->get_array()[i];

@@ -1,31 +1,15 @@
 #include "sim/share_case.h"
 
-#include <array>
 #include <boost/json.hpp>
 #include <cmath>
-#include <fstream>
 
 #include "core/limits.h"
+#include "sim/json_file.h"
 
 namespace subak::sim {
 namespace {
 
 namespace json = boost::json;
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{ErrorCode::kNotFound, path, "", "a JSON file that can be read"};
-  std::string text;
-  std::array<char, 16'384> part;
-  while (file.read(part.data(), part.size()), file.gcount() > 0) {
-    text.append(part.data(), static_cast<std::size_t>(file.gcount()));
-    if (text.size() > limits::kMaxCaseBytes) {
-      return Error{ErrorCode::kInvalid, path, "",
-                   "at most " + std::to_string(limits::kMaxCaseBytes) + " bytes"};
-    }
-  }
-  return text;
-}
 
 // A number, whichever way JSON wrote it; NaN if it is none.
 double number(const json::value* v) {
@@ -71,15 +55,13 @@ std::optional<Error> read_row(const json::value& value, const std::string& where
 }  // namespace
 
 Result<ShareCase> read_share_case(const std::string& path) {
-  const auto text = read_file(path);
-  if (!text.ok()) return text.error();
-  boost::system::error_code code;
-  const json::value root = json::parse(*text, code);
-  const json::object* const o = code ? nullptr : root.if_object();
+  const std::string want = "a JSON object with a list \"tree\"";
+  const Result<json::value> root = read_json_file(path, limits::kMaxCaseBytes, want);
+  if (!root.ok()) return root.error();
+  const json::object* const o = root->if_object();
   const json::value* const tree = o ? o->if_contains("tree") : nullptr;
   if (!tree || !tree->is_array()) {
-    return Error{ErrorCode::kInvalid, path, code ? code.message() : "",
-                 "a JSON object with a list \"tree\""};
+    return Error{ErrorCode::kInvalid, path, "", want};
   }
   ShareCase result;
   for (const json::value& value : tree->get_array()) {

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "sim/commands.h"
+#include "sim/json_file.h"
 #include "temp_dir.h"
 
 namespace subak::sim {
@@ -102,6 +103,16 @@ TEST(ShareCase, NamesTheBadField) {
   missing.case_path = dir.path("none.json");
   EXPECT_EQ(sim_share(missing, out, err), 4);
   EXPECT_NE(err.str().find("none.json"), std::string::npos);
+}
+
+TEST(JsonFile, LargerOnesAreRefused) {
+  TempDir dir;
+  const std::string path = dir.write("list.json", "[1, 2, 3]");
+  EXPECT_TRUE(read_json_file(path, 9, "a list").ok());
+  const auto refused = read_json_file(path, 8, "a list");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().field, path);
+  EXPECT_EQ(refused.error().want, "at most 8 bytes");
 }
 
 }  // namespace
