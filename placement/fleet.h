@@ -31,7 +31,7 @@ struct Placement {
 // Integrals of one node's capacity since it was first seen, in milli-GPU x ms. At any instant
 //     installed = allocated + idle + stranded + unusable     (exactly; a test and a metric)
 // stranded: memory units outside every configured slice, and 1000 mod R of a GPU shared R ways.
-// unusable: free GPUs that are unhealthy, or on a node that is cordoned, drained or not ready.
+// unusable: free beyond the healthy GPUs, or on a node that is cordoned, drained or not ready.
 // Where more is held than the node has (it shrank or is gone, or pods overcommit it), idle is 0 and
 // unusable is negative by exactly the excess: capacity that is charged but not there.
 struct NodeBooks {
