@@ -1,10 +1,11 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
 
 #include <chrono>
 #include <fstream>
-#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -21,28 +22,29 @@ namespace subak {
 namespace {
 
 constexpr int kMaxStreamsPerConnection = 1024;
+constexpr unsigned kCertificateLookS = 1;  // how often its files are read again
 
 Error option_error(std::string field, std::string got, std::string want) {
   return {ErrorCode::kInvalid, std::move(field), std::move(got), std::move(want)};
 }
 
-Result<std::string> read_pem(const char* field, const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return option_error(field, path, "want a PEM file that can be read");
-  return std::string((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+std::optional<Error> check_readable(const char* field, const std::string& path) {
+  if (std::ifstream(path, std::ios::binary)) return std::nullopt;
+  return option_error(field, path, "want a PEM file that can be read");
 }
 
 Result<std::shared_ptr<grpc::ServerCredentials>> credentials_of(const ApiOptions& options) {
   if (options.tls_cert.empty() || options.token_file.empty()) {
     return grpc::InsecureServerCredentials();
   }
-  const auto cert = read_pem("tlsCert", options.tls_cert);
-  if (!cert) return cert.error();
-  const auto key = read_pem("tlsKey", options.tls_key);
-  if (!key) return key.error();
-  grpc::SslServerCredentialsOptions tls;
-  tls.pem_key_cert_pairs.push_back({*key, *cert});
-  return grpc::SslServerCredentials(tls);
+  if (auto error = check_readable("tlsCert", options.tls_cert)) return *error;
+  if (auto error = check_readable("tlsKey", options.tls_key)) return *error;
+  namespace tls = grpc::experimental;
+  tls::TlsServerCredentialsOptions watched(std::make_shared<tls::FileWatcherCertificateProvider>(
+      options.tls_key, options.tls_cert, kCertificateLookS));
+  watched.watch_identity_key_cert_pairs();
+  watched.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  return tls::TlsServerCredentials(watched);
 }
 
 // "127.x.y.z:port", "[::1]:port". Names are not trusted to mean loopback.

@@ -5,7 +5,10 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
+#include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "api_fixture.h"
 #include "server/api/auth.h"
@@ -100,6 +103,33 @@ TEST_F(ApiAuthTest, PlaintextIsNotAnsweredWhereTlsIsSpoken) {
                               grpc::InsecureChannelCredentials()));
   as_admin();
   EXPECT_EQ(read().error_code(), grpc::UNAVAILABLE);
+}
+
+// A renewed pair is used for new connections without a restart; the old one is known no more.
+TEST_F(ApiAuthTest, ARenewedCertificateIsReadAgain) {
+  start_tls();
+  as_admin();
+  EXPECT_TRUE(read().ok());
+  const std::string was = read_file(options_.tls_cert);
+  write_certificate(options_.tls_cert + ".new", options_.tls_key + ".new");
+  std::filesystem::rename(options_.tls_key + ".new", options_.tls_key);
+  std::filesystem::rename(options_.tls_cert + ".new", options_.tls_cert);
+  grpc::SslCredentialsOptions tls;
+  const auto answered_with = [&](const std::string& roots) {
+    tls.pem_root_certs = roots;
+    grpc::ChannelArguments own;  // not a connection that is open already
+    own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    connect(grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(api_->port()),
+                                      grpc::SslCredentials(tls), own));
+    return read().ok();
+  };
+  bool renewed = false;
+  for (int i = 0; i < 300 && !renewed; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    renewed = answered_with(read_file(options_.tls_cert));
+  }
+  EXPECT_TRUE(renewed);
+  EXPECT_FALSE(answered_with(was));
 }
 
 TEST_F(ApiAuthTest, ViewersReadOnly) {
