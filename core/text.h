@@ -3,7 +3,7 @@
 // A record is a struct with a member template
 //     template <class V> void fields(V& v) { v(1, "job", job); v(2, "pods", pods); }
 // which names each field once, with the number that its durable form uses (proto/subak/fact/v1).
-// The same list drives this text form, the protobuf wire form (server/store/codec.h) and equality in
+// The same list drives this text form, the protobuf wire form (server/codec/codec.h) and equality in
 // tests, so the three cannot disagree.
 //
 // Grammar:  record  := name=value (" " name=value)*      fields at their default are left out

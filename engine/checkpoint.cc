@@ -1,5 +1,6 @@
 // The state as facts that rebuild it in an empty engine, and its digest.
 #include <cassert>
+#include <functional>
 
 #include "engine/impl.h"
 
@@ -22,11 +23,11 @@ DecayedMeter::State state_of(const fact::MetersKept::Meter& m) {
   return s;
 }
 
-// Collects checkpoint facts, all with number 0 and the engine's time.
+// Hands on checkpoint facts, all with number 0 and the engine's time.
 struct Sink {
-  std::vector<Fact>& out;
+  const std::function<void(const Fact&)>& each;
   TimeMs now;
-  void operator()(fact::Body body) { out.push_back({0, now, std::move(body)}); }
+  void operator()(fact::Body body) { each({0, now, std::move(body)}); }
 };
 
 void keep_accounts(const AccountTree& tree, Sink& sink) {
@@ -72,9 +73,14 @@ void keep_ledger(const Ledger& ledger, Sink& sink) {
 }  // namespace
 
 std::vector<Fact> Engine::checkpoint() const {
-  const Impl& s = *impl_;
   std::vector<Fact> out;
-  Sink sink{out, s.fact_ms};
+  checkpoint([&out](const Fact& fact) { out.push_back(fact); });
+  return out;
+}
+
+void Engine::checkpoint(const std::function<void(const Fact&)>& each) const {
+  const Impl& s = *impl_;
+  Sink sink{each, s.fact_ms};
   if (s.fact_version > 1) sink(fact::Finalized{s.fact_version, {}});
   sink(fact::PolicySet{s.policy, {}});
   for (const auto& [id, c] : s.clusters) {
@@ -103,7 +109,6 @@ std::vector<Fact> Engine::checkpoint() const {
   for (const auto& [id, c] : s.clusters) {
     if (c.awaited) sink(fact::Awaited{id, c.awaited});
   }
-  return out;
 }
 
 fact::JobKept Engine::Impl::kept(const Job& job) const {
@@ -228,14 +233,14 @@ void Engine::Impl::on(const fact::CountersKept& f) {
 std::array<std::uint64_t, 2> Engine::digest() const {
   // FNV-1a in two lanes over the canonical text of the checkpoint: a comparison, not a signature.
   std::array<std::uint64_t, 2> h{0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL};
-  for (const Fact& fact : checkpoint()) {
+  checkpoint([&h](const Fact& fact) {
     for (char c : fact_to_text(fact)) {
       const auto byte = static_cast<unsigned char>(c);
       h[0] = (h[0] ^ byte) * 0x100000001b3ULL;
       h[1] = (h[1] ^ byte ^ (h[0] >> 32)) * 0x100000001b3ULL;
     }
     h[1] ^= h[0];
-  }
+  });
   return h;
 }
 

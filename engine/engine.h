@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -173,6 +174,7 @@ class Engine {
   // Facts that rebuild this state in an empty engine (recovery without history), and a digest of
   // them.
   std::vector<Fact> checkpoint() const;
+  void checkpoint(const std::function<void(const Fact&)>& each) const;
   std::array<std::uint64_t, 2> digest() const;
   // Asserts: nothing above capacity, tree sums, open holds, bill residual zero. O(state).
   void check_invariants() const;

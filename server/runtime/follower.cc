@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "server/codec/packed_facts.h"
 #include "server/log/log.h"
 #include "server/log/thread_name.h"
 
@@ -32,7 +33,7 @@ struct Follower::Impl {
   void compare(const std::array<std::uint64_t, 2>& digest);
   bool checkpoint_due() const;
   void begin_checkpoint();
-  void write_checkpoint(std::uint64_t seq, const std::vector<Fact>& facts);
+  void write_checkpoint(std::uint64_t seq, const PackedFacts& facts);
   void end_checkpoint();
   void fail(const Error& error);
 
@@ -245,7 +246,8 @@ bool Follower::Impl::checkpoint_due() const {
 // The facts are made here, where the engine is; they are written beside the reads.
 void Follower::Impl::begin_checkpoint() {
   end_checkpoint();
-  std::vector<Fact> facts = engine.checkpoint();
+  PackedFacts facts;
+  engine.checkpoint([&facts](const Fact& fact) { facts.add(fact); });
   checkpoint_seq = engine.seq();
   checkpoint_size = facts.size();
   writing = true;
@@ -254,7 +256,7 @@ void Follower::Impl::begin_checkpoint() {
       [this, seq = checkpoint_seq, kept = std::move(facts)] { write_checkpoint(seq, kept); });
 }
 
-void Follower::Impl::write_checkpoint(std::uint64_t seq, const std::vector<Fact>& facts) {
+void Follower::Impl::write_checkpoint(std::uint64_t seq, const PackedFacts& facts) {
   name_thread("checkpoint");
   const auto error = store.write_checkpoint(seq, facts);
   if (error) log::warn("checkpoint not written", {{"seq", seq}, {"error", error->message()}});

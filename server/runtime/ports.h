@@ -18,6 +18,8 @@
 
 namespace subak {
 
+class PackedFacts;
+
 // The only source of time. Threads: any.
 class Clock {
  public:
@@ -128,10 +130,10 @@ class Store {
   // All or nothing, and durable on return. `facts` are numbered without a gap and never empty. An
   // error is final: the caller shows nothing of the batch and ends the process.
   virtual std::optional<Error> commit(std::span<const Fact> facts) = 0;
-  // Facts (seq 0) that rebuild the state as of `seq`, which is durable. Replaces the previous
+  // Facts that rebuild the state as of `seq`, which is durable. Replaces the previous
   // checkpoint once all of it is durable; commits may run meanwhile. An error loses the checkpoint,
   // nothing else.
-  virtual std::optional<Error> write_checkpoint(std::uint64_t seq, std::span<const Fact> facts) = 0;
+  virtual std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) = 0;
   virtual Result<std::unique_ptr<StoreReader>> open_reader() = 0;
   // Copies everything durable to a new file beside the store and returns its path; the caller
   // removes it. One at a time. Commits go on meanwhile. `wanted` is asked between parts; once it

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "server/codec/packed_facts.h"
 #include "server/runtime/ports.h"
 #include "server/store/audit_rows.h"
 #include "server/store/connection.h"
@@ -25,7 +26,7 @@ class SqliteStore final : public Store {
   std::optional<Error> open(const SqliteOptions& options);
 
   std::optional<Error> commit(std::span<const Fact> facts) override;
-  std::optional<Error> write_checkpoint(std::uint64_t seq, std::span<const Fact> facts) override;
+  std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
   Result<std::unique_ptr<StoreReader>> open_reader() override;
   Result<std::string> make_copy(const std::function<bool()>& wanted) override;
   std::string describe() const override { return "sqlite " + path_; }
@@ -38,9 +39,9 @@ class SqliteStore final : public Store {
   Result<std::uint32_t> version_after(std::span<const Fact> facts) const;
   bool set_version(std::uint32_t version);
   bool insert(const Fact& fact);
-  bool insert_kept(std::uint64_t seq, std::size_t ord, const Fact& fact);
-  std::optional<Error> write_chunk(std::uint64_t seq, std::span<const Fact> facts,
-                                   std::size_t begin);
+  bool insert_kept(std::uint64_t seq, std::size_t ord, const PackedFacts::Row& row);
+  std::optional<Error> write_chunk(std::uint64_t seq, PackedFacts::Cursor& facts, std::size_t from,
+                                   std::size_t to);
   std::optional<Error> use_checkpoint(std::uint64_t seq, std::size_t facts);
   std::optional<Error> drop_checkpoints_except(std::uint64_t seq);
 

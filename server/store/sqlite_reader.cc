@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "server/codec/codec.h"
 #include "server/store/audit_rows.h"
-#include "server/store/codec.h"
 #include "server/store/ledger_rows.h"
 
 namespace subak {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/limits.h"
-#include "server/store/codec.h"
+#include "server/codec/codec.h"
 #include "server/store/copy.h"
 #include "server/store/sqlite_impl.h"
 #include "server/store/sqlite_reader.h"
@@ -70,36 +70,36 @@ bool SqliteStore::insert(const Fact& fact) {
 
 // In chunks, so that commits get in between. Rows of a checkpoint that is not the one in use are
 // never read, so a crash on the way only leaves rows that the next checkpoint drops.
-std::optional<Error> SqliteStore::write_checkpoint(std::uint64_t seq, std::span<const Fact> facts) {
+std::optional<Error> SqliteStore::write_checkpoint(std::uint64_t seq, const PackedFacts& facts) {
   if (seq == checkpoint_seq_) return std::nullopt;
   if (auto error = drop_checkpoints_except(checkpoint_seq_)) return error;
-  for (std::size_t i = 0; i < facts.size(); i += limits::kCheckpointChunkFacts) {
-    if (auto error = write_chunk(seq, facts, i)) return error;
+  PackedFacts::Cursor cursor(facts);
+  for (std::size_t from = 0; from < facts.size(); from += limits::kCheckpointChunkFacts) {
+    const std::size_t to = std::min(facts.size(), from + limits::kCheckpointChunkFacts);
+    if (auto error = write_chunk(seq, cursor, from, to)) return error;
   }
   if (auto error = use_checkpoint(seq, facts.size())) return error;
   return drop_checkpoints_except(seq);
 }
 
-std::optional<Error> SqliteStore::write_chunk(std::uint64_t seq, std::span<const Fact> facts,
-                                              std::size_t begin) {
+std::optional<Error> SqliteStore::write_chunk(std::uint64_t seq, PackedFacts::Cursor& facts,
+                                              std::size_t from, std::size_t to) {
   const Turn turn(gate_, WriteGate::Who::kBackground);
-  const std::size_t end = std::min(facts.size(), begin + limits::kCheckpointChunkFacts);
   bool ok = begin_.run();
-  for (std::size_t i = begin; i < end; ++i) ok = ok && insert_kept(seq, i, facts[i]);
+  PackedFacts::Row row;
+  for (std::size_t i = from; i < to; ++i) ok = ok && facts.next(row) && insert_kept(seq, i, row);
   if (ok && commit_.run()) return std::nullopt;
   const Error error = db_.error("store.checkpoint");
   rollback_.run();
   return error;
 }
 
-bool SqliteStore::insert_kept(std::uint64_t seq, std::size_t ord, const Fact& fact) {
-  body_.clear();
-  codec::encode(fact.body, body_);
+bool SqliteStore::insert_kept(std::uint64_t seq, std::size_t ord, const PackedFacts::Row& row) {
   insert_kept_.bind(1, seq);
   insert_kept_.bind(2, static_cast<std::uint64_t>(ord));
-  insert_kept_.bind(3, fact.time_ms);
-  insert_kept_.bind(4, std::uint64_t{codec::kind_of(fact.body)});
-  insert_kept_.bind_blob(5, body_);
+  insert_kept_.bind(3, row.time_ms);
+  insert_kept_.bind(4, std::uint64_t{row.kind});
+  insert_kept_.bind_blob(5, row.body);
   return insert_kept_.run();
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/limits.h"
 #include "engine/engine.h"
+#include "server/codec/packed_facts.h"
 #include "server/store/sqlite_store.h"
 
 namespace subak {
@@ -39,7 +40,9 @@ class Maker {
   }
   void finish() {
     flush();
-    if (auto error = store_->write_checkpoint(engine_.seq(), engine_.checkpoint())) fail(*error);
+    PackedFacts kept;
+    engine_.checkpoint([&kept](const Fact& fact) { kept.add(fact); });
+    if (auto error = store_->write_checkpoint(engine_.seq(), kept)) fail(*error);
   }
   TimeMs now_ms;
 

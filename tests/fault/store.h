@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/codec/packed_facts.h"
 #include "server/runtime/ports.h"
 
 namespace subak::fault {
@@ -41,10 +42,10 @@ class FaultStore final : public Store {
     return std::nullopt;
   }
 
-  std::optional<Error> write_checkpoint(std::uint64_t seq, std::span<const Fact> facts) override {
+  std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override {
     if (checkpoints_fail) return broken();
     if (seq > said_seq()) complaints.push_back("a checkpoint of what is not durable");
-    checkpoint_.assign(facts.begin(), facts.end());
+    checkpoint_ = unpack(facts);
     checkpoint_seq_ = seq;
     if (planted_ == Planted::kSpoilsCheckpoint) {
       for (Fact& fact : checkpoint_) {

@@ -13,7 +13,7 @@
 
 #include "fuzz.h"
 #include "fuzz_calls.h"
-#include "server/store/codec.h"
+#include "server/codec/codec.h"
 
 namespace subak::fuzz {
 namespace {

@@ -2,7 +2,7 @@
 // which decodes as the same, in bytes and in text.
 #include "engine/fact.h"
 #include "fuzz.h"
-#include "server/store/codec.h"
+#include "server/codec/codec.h"
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "server/codec/packed_facts.h"
 #include "server/runtime/ports.h"
 #include "server/runtime/runtime.h"
 
@@ -37,10 +38,10 @@ class MemoryStore : public Store {
     batches_.push_back(facts.size());
     return std::nullopt;
   }
-  std::optional<Error> write_checkpoint(std::uint64_t seq, std::span<const Fact> facts) override {
+  std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override {
     const std::lock_guard lock(mutex_);
     checkpoint_seq_ = seq;
-    checkpoint_.assign(facts.begin(), facts.end());
+    checkpoint_ = unpack(facts);
     return std::nullopt;
   }
   Result<std::unique_ptr<StoreReader>> open_reader() override {

@@ -193,7 +193,7 @@ TEST_F(FollowerTest, TooSlowFollowerReadsTheStore) {
 TEST(FollowerWithoutStore, DoesNotStart) {
   struct Failing final : Store {
     std::optional<Error> commit(std::span<const Fact>) override { return std::nullopt; }
-    std::optional<Error> write_checkpoint(std::uint64_t, std::span<const Fact>) override {
+    std::optional<Error> write_checkpoint(std::uint64_t, const PackedFacts&) override {
       return std::nullopt;
     }
     Result<std::unique_ptr<StoreReader>> open_reader() override {
@@ -209,7 +209,7 @@ TEST(FollowerWithoutStore, DoesNotStart) {
 // A disk that takes long over a checkpoint: the next one waits, reads do not.
 TEST_F(FollowerTest, ReadsDoNotWaitForASlowCheckpoint) {
   struct Slow final : MemoryStore {
-    std::optional<Error> write_checkpoint(std::uint64_t seq, std::span<const Fact> facts) override {
+    std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override {
       if (first) {
         first = false;
         begun.set_value();
@@ -260,7 +260,7 @@ TEST_F(FollowerTest, DamagedStoreIsFatal) {
     std::optional<Error> commit(std::span<const Fact> facts) override {
       return memory.commit(facts);
     }
-    std::optional<Error> write_checkpoint(std::uint64_t, std::span<const Fact>) override {
+    std::optional<Error> write_checkpoint(std::uint64_t, const PackedFacts&) override {
       return std::nullopt;
     }
     Result<std::unique_ptr<StoreReader>> open_reader() override {

@@ -8,8 +8,9 @@
 #include <memory>
 #include <set>
 
-#include "server/store/codec.h"
-#include "server/store/wire.h"
+#include "server/codec/codec.h"
+#include "server/codec/packed_facts.h"
+#include "server/codec/wire.h"
 #include "store_random_fact.h"
 #include "subak/fact/v1/fact.pb.h"
 
@@ -266,6 +267,29 @@ TEST(Codec, DamagedBytesNeverDoHarm) {
     }
   }
   EXPECT_GT(errors, 1000u);
+}
+
+// Of all kinds and sizes, over several blocks, one of them for a fact of its own.
+TEST(PackedFacts, ComeBackAsTheyWere) {
+  RandomFill random(7);
+  std::vector<Fact> facts;
+  for (std::size_t i = 0; i < 20'000; ++i) {
+    facts.push_back(random.fact(i % std::variant_size_v<fact::Body>));
+    facts.back().time_ms = static_cast<TimeMs>(random.below(1u << 30));
+    if (i == 5000) {
+      fact::EditRefused large;
+      large.error.assign(3u << 20, 'x');
+      facts.back().body = large;
+    }
+  }
+  const PackedFacts packed = pack(facts);
+  ASSERT_EQ(packed.size(), facts.size());
+  const std::vector<Fact> back = unpack(packed);
+  ASSERT_EQ(back.size(), facts.size());
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    ASSERT_EQ(fact_to_text(back[i]), fact_to_text({0, facts[i].time_ms, facts[i].body})) << i;
+  }
+  EXPECT_TRUE(unpack(PackedFacts()).empty());
 }
 
 }  // namespace

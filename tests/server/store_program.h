@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "server/codec/packed_facts.h"
 #include "server/runtime/runtime.h"
 #include "server/store/sqlite_store.h"
 
@@ -79,7 +80,9 @@ class Program {
     edit.reason = "more work";
     ASSERT_FALSE(apply(edit));
   }
-  void checkpoint() { ASSERT_FALSE(store_->write_checkpoint(engine_.seq(), engine_.checkpoint())); }
+  void checkpoint() {
+    ASSERT_FALSE(store_->write_checkpoint(engine_.seq(), pack(engine_.checkpoint())));
+  }
 
  private:
   std::string error_;

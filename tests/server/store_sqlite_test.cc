@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/limits.h"
+#include "server/codec/packed_facts.h"
 #include "server/store/migrate.h"
 #include "server/store/sqlite_store.h"
 #include "store_random_fact.h"
@@ -140,7 +141,7 @@ TEST_F(SqliteStoreTest, CheckpointReplacesWhatCameBefore) {
       kept.back().time_ms = static_cast<TimeMs>(i);
       want.push_back(text_of(kept.back()));
     }
-    ASSERT_FALSE(store->write_checkpoint(at, kept));
+    ASSERT_FALSE(store->write_checkpoint(at, pack(kept)));
     Texts got;
     const auto recovered = reader(*store)->recover(got);
     ASSERT_TRUE(recovered.ok()) << recovered.error().message();
@@ -162,7 +163,7 @@ TEST_F(SqliteStoreTest, HalfWrittenCheckpointIsIgnoredAndDroppedLater) {
   Texts got;
   ASSERT_TRUE(reader(*store)->recover(got).ok());
   EXPECT_TRUE(got.checkpoint.empty());
-  ASSERT_FALSE(store->write_checkpoint(1, std::vector<Fact>{account_set(0, 2, "ml", 1, "")}));
+  ASSERT_FALSE(store->write_checkpoint(1, pack({account_set(0, 2, "ml", 1, "")})));
   store = nullptr;
   sql("CREATE TABLE t AS SELECT CASE WHEN count(*) = 1 THEN 1 ELSE NULL END AS x FROM checkpoint; "
       "CREATE TABLE u (x NOT NULL); INSERT INTO u SELECT x FROM t");
@@ -171,7 +172,8 @@ TEST_F(SqliteStoreTest, HalfWrittenCheckpointIsIgnoredAndDroppedLater) {
 TEST_F(SqliteStoreTest, MissingCheckpointRowStopsTheStart) {
   auto store = open();
   ASSERT_FALSE(store->commit(std::vector<Fact>{account_set(1, 2, "ml", 1, "")}));
-  ASSERT_FALSE(store->write_checkpoint(1, std::vector<Fact>(3, account_set(0, 2, "ml", 1, ""))));
+  ASSERT_FALSE(
+      store->write_checkpoint(1, pack(std::vector<Fact>(3, account_set(0, 2, "ml", 1, "")))));
   sql("DELETE FROM checkpoint WHERE ord = 1");
   Texts got;
   const auto recovered = reader(*store)->recover(got);
@@ -446,8 +448,8 @@ TEST_F(SqliteStoreTest, LogStaysBoundedUnderLoad) {
     }
     ASSERT_FALSE(store->commit(facts));
     if (round % 50 == 20) {
-      ASSERT_FALSE(
-          store->write_checkpoint(seq, std::vector<Fact>(3000, account_set(0, 2, "ml", 1, ""))));
+      ASSERT_FALSE(store->write_checkpoint(
+          seq, pack(std::vector<Fact>(3000, account_set(0, 2, "ml", 1, "")))));
     }
     largest = std::max(largest, fs::file_size(path_ + "-wal"));
   }

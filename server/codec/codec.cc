@@ -1,10 +1,10 @@
-#include "server/store/codec.h"
+#include "server/codec/codec.h"
 
 #include <array>
 #include <utility>
 #include <variant>
 
-#include "server/store/wire.h"
+#include "server/codec/wire.h"
 
 namespace subak::codec {
 namespace {

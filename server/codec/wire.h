@@ -1,4 +1,4 @@
-// The field visitors behind server/store/codec.h, and the same for any other record with fields(v).
+// The field visitors behind server/codec/codec.h, and the same for any other record with fields(v).
 #pragma once
 
 #include <google/protobuf/io/coded_stream.h>

@@ -1,0 +1,70 @@
+#include "server/codec/packed_facts.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <utility>
+
+#include "server/codec/codec.h"
+
+namespace subak {
+namespace {
+
+constexpr std::size_t kBlockBytes = 1 << 20;
+
+struct Header {
+  TimeMs time_ms = 0;
+  std::uint32_t kind = 0;
+  std::uint32_t length = 0;
+};
+
+}  // namespace
+
+void PackedFacts::add(const Fact& fact) {
+  body_.clear();
+  codec::encode(fact.body, body_);
+  const Header header{fact.time_ms, codec::kind_of(fact.body),
+                      static_cast<std::uint32_t>(body_.size())};
+  const std::size_t room = sizeof header + body_.size();
+  if (blocks_.empty() || blocks_.back().capacity() - blocks_.back().size() < room) {
+    blocks_.emplace_back().reserve(std::max(kBlockBytes, room));
+  }
+  blocks_.back().append(reinterpret_cast<const char*>(&header), sizeof header);
+  blocks_.back() += body_;
+  ++size_;
+}
+
+bool PackedFacts::Cursor::next(Row& row) {
+  if (block_ < facts_.blocks_.size() && at_ == facts_.blocks_[block_].size()) {
+    ++block_;
+    at_ = 0;
+  }
+  if (block_ == facts_.blocks_.size()) return false;
+  const std::string& block = facts_.blocks_[block_];
+  Header header;
+  std::memcpy(&header, block.data() + at_, sizeof header);
+  row.time_ms = header.time_ms;
+  row.kind = header.kind;
+  row.body = std::string_view(block).substr(at_ + sizeof header, header.length);
+  at_ += sizeof header + header.length;
+  return true;
+}
+
+PackedFacts pack(const std::vector<Fact>& facts) {
+  PackedFacts packed;
+  for (const Fact& fact : facts) packed.add(fact);
+  return packed;
+}
+
+std::vector<Fact> unpack(const PackedFacts& packed) {
+  std::vector<Fact> facts;
+  PackedFacts::Cursor cursor(packed);
+  for (PackedFacts::Row row; cursor.next(row);) {
+    auto body = codec::decode(row.kind, row.body);
+    assert(body.ok());
+    facts.push_back({0, row.time_ms, *std::move(body)});
+  }
+  return facts;
+}
+
+}  // namespace subak

@@ -1,0 +1,49 @@
+// Facts in their durable form (server/codec/codec.h), one after another in memory: a checkpoint on
+// its way to the store, at about a tenth of what the records would take. Threads: one at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/quantity.h"
+#include "engine/fact.h"
+
+namespace subak {
+
+class PackedFacts {
+ public:
+  struct Row {
+    TimeMs time_ms = 0;
+    std::uint32_t kind = 0;  // codec::kind_of()
+    std::string_view body;   // into the PackedFacts
+  };
+  // Reads from the first on; the PackedFacts stay as they are meanwhile.
+  class Cursor {
+   public:
+    explicit Cursor(const PackedFacts& facts) : facts_(facts) {}
+    bool next(Row& row);  // false: there are no more
+
+   private:
+    const PackedFacts& facts_;
+    std::size_t block_ = 0, at_ = 0;
+  };
+
+  void add(const Fact& fact);  // its number is not kept
+  std::size_t size() const { return size_; }
+
+ private:
+  std::deque<std::string> blocks_;  // of whole rows, so that growing copies nothing
+  std::string body_;
+  std::size_t size_ = 0;
+};
+
+PackedFacts pack(const std::vector<Fact>& facts);
+// With number 0 each, as those of a checkpoint. They were packed by this program, so they are
+// whole.
+std::vector<Fact> unpack(const PackedFacts& facts);
+
+}  // namespace subak
