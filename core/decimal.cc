@@ -19,8 +19,8 @@ Result<MilliGpu> parse_milligpu(std::string_view text, std::string_view field) {
   const auto dot = text.find('.');
   const std::string_view whole = text.substr(0, dot);
   std::string_view rest = dot == std::string_view::npos ? "" : text.substr(dot + 1);
-  const bool shape_ok = !whole.empty() && rest.size() <= 3 &&
-                        (dot == std::string_view::npos || !rest.empty());
+  const bool shape_ok =
+      !whole.empty() && rest.size() <= 3 && (dot == std::string_view::npos || !rest.empty());
   std::int64_t units = 0;
   const auto [end, ec] = std::from_chars(whole.data(), whole.data() + whole.size(), units);
   if (!shape_ok || ec != std::errc() || end != whole.data() + whole.size() || whole[0] == '-' ||

@@ -16,8 +16,8 @@ Result<MilliGpu> parse_milligpu(std::string_view text, std::string_view field);
 // 16'000 -> "16", 500 -> "0.5". Negative amounts keep their sign.
 std::string format_milligpu(MilliGpu amount);
 
-// "gpu=16", "NVIDIA-H100-80GB-HBM3=16,gpu=4", "16" (= gpu=16). Sorted by product, each at most once.
-// "none" and "" give an empty list.
+// "gpu=16", "NVIDIA-H100-80GB-HBM3=16,gpu=4", "16" (= gpu=16). Sorted by product, each at most
+// once. "none" and "" give an empty list.
 Result<ProductAmounts> parse_amounts(std::string_view text, std::string_view field);
 
 // The form that parse_amounts reads back; "none" when empty.

@@ -9,8 +9,8 @@
 
 namespace subak {
 
-// Parses a sum of terms with the units ms, s, m, h, d, w, largest first, each at most once. No sign,
-// no blanks, no bare number. `field` names it in the error.
+// Parses a sum of terms with the units ms, s, m, h, d, w, largest first, each at most once. No
+// sign, no blanks, no bare number. `field` names it in the error.
 Result<DurationMs> parse_duration(std::string_view text, std::string_view field);
 
 // The shortest exact form: 216'000'000 -> "2d12h". 0 -> "0s".

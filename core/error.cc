@@ -4,13 +4,20 @@ namespace subak {
 
 std::string_view to_string(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalid: return "invalid";
-    case ErrorCode::kNotFound: return "not_found";
-    case ErrorCode::kExists: return "exists";
-    case ErrorCode::kConflict: return "conflict";
-    case ErrorCode::kPrecondition: return "precondition";
-    case ErrorCode::kDenied: return "denied";
-    case ErrorCode::kExhausted: return "exhausted";
+    case ErrorCode::kInvalid:
+      return "invalid";
+    case ErrorCode::kNotFound:
+      return "not_found";
+    case ErrorCode::kExists:
+      return "exists";
+    case ErrorCode::kConflict:
+      return "conflict";
+    case ErrorCode::kPrecondition:
+      return "precondition";
+    case ErrorCode::kDenied:
+      return "denied";
+    case ErrorCode::kExhausted:
+      return "exhausted";
   }
   return "invalid";
 }

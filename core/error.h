@@ -1,5 +1,5 @@
-// Errors as values. The core throws nothing; every refusal names the field, what it was, and what it
-// should be, so that each edge can say it in its own way.
+// Errors as values. The core throws nothing; every refusal names the field, what it was, and what
+// it should be, so that each edge can say it in its own way.
 #pragma once
 
 #include <string>
@@ -39,8 +39,8 @@ struct Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : v_(std::move(value)) {}              // NOLINT: implicit on purpose
-  Result(Error error) : v_(std::move(error)) {}          // NOLINT: implicit on purpose
+  Result(T value) : v_(std::move(value)) {}      // NOLINT: implicit on purpose
+  Result(Error error) : v_(std::move(error)) {}  // NOLINT: implicit on purpose
   bool ok() const { return v_.index() == 0; }
   explicit operator bool() const { return ok(); }
   const T& value() const& { return std::get<0>(v_); }

@@ -11,7 +11,8 @@ namespace subak {
 
 using TimeMs = std::int64_t;      // milliseconds since the Unix epoch, UTC
 using DurationMs = std::int64_t;  // milliseconds
-using MilliGpu = std::int64_t;    // 1000 = one whole GPU; a MIG slice is its memory units / the card's
+// 1000 = one whole GPU; a MIG slice is its memory units / the card's
+using MilliGpu = std::int64_t;
 
 constexpr MilliGpu kMilliPerGpu = 1000;
 constexpr DurationMs kSecondMs = 1000;
@@ -46,8 +47,14 @@ class GpuTime {
   constexpr Raw raw() const { return raw_; }
   constexpr bool is_zero() const { return raw_ == 0; }
 
-  constexpr GpuTime& operator+=(GpuTime o) { raw_ += o.raw_; return *this; }
-  constexpr GpuTime& operator-=(GpuTime o) { raw_ -= o.raw_; return *this; }
+  constexpr GpuTime& operator+=(GpuTime o) {
+    raw_ += o.raw_;
+    return *this;
+  }
+  constexpr GpuTime& operator-=(GpuTime o) {
+    raw_ -= o.raw_;
+    return *this;
+  }
   friend constexpr GpuTime operator+(GpuTime a, GpuTime b) { return a += b; }
   friend constexpr GpuTime operator-(GpuTime a, GpuTime b) { return a -= b; }
   friend constexpr bool operator==(GpuTime a, GpuTime b) { return a.raw_ == b.raw_; }

@@ -1,6 +1,6 @@
-// Why a job does not start. One closed vocabulary for `why`, events, metrics and conditions; Kueue's
-// reason tokens where they fit (KEP-10852 of kubernetes-sigs/kueue), ours where it has none.
-// Structural reasons come before capacity, capacity before order.
+// Why a job does not start. One closed vocabulary for `why`, events, metrics and conditions;
+// Kueue's reason tokens where they fit (KEP-10852 of kubernetes-sigs/kueue), ours where it has
+// none. Structural reasons come before capacity, capacity before order.
 #pragma once
 
 #include <array>
@@ -32,27 +32,38 @@ enum class ReasonToken : std::uint8_t {
   kReservedForOther,         // free GPUs are kept for a job that has waited longest
   kOutranked,                // others come first in the fair-share order and the rest is taken
   kWaitingForPreemptedWorkloads,
-  kPendingEvaluation,        // not looked at yet: a pass is due
+  kPendingEvaluation,  // not looked at yet: a pass is due
 };
 
 template <>
 struct EnumText<ReasonToken> {
-  static constexpr std::array<std::string_view, 18> names{
-      "None",             "OnHold",           "GangIncomplete",
-      "WaitingForNodes",  "Misconfigured",    "NoMatchingFlavor",
-      "ExceedsFleet",     "ExceedsMaxQuota",  "WaitingForQuota",
-      "WaitingForCapacity", "TopologyPlacementFailed", "MigGeometry",
-      "NodeResources",    "NodeConditions",   "ReservedForOther",
-      "Outranked",        "WaitingForPreemptedWorkloads", "PendingEvaluation"};
+  static constexpr std::array<std::string_view, 18> names{"None",
+                                                          "OnHold",
+                                                          "GangIncomplete",
+                                                          "WaitingForNodes",
+                                                          "Misconfigured",
+                                                          "NoMatchingFlavor",
+                                                          "ExceedsFleet",
+                                                          "ExceedsMaxQuota",
+                                                          "WaitingForQuota",
+                                                          "WaitingForCapacity",
+                                                          "TopologyPlacementFailed",
+                                                          "MigGeometry",
+                                                          "NodeResources",
+                                                          "NodeConditions",
+                                                          "ReservedForOther",
+                                                          "Outranked",
+                                                          "WaitingForPreemptedWorkloads",
+                                                          "PendingEvaluation"};
 };
 
 // One binding constraint: what it is, how much is needed and there, and who or what is in the way.
 struct Reason {
   ReasonToken token = ReasonToken::kNone;
-  std::string subject;       // account path, product, label or resource that it is about
-  std::int64_t need = 0;     // in the subject's own unit (milli-GPU, pods, bytes)
+  std::string subject;    // account path, product, label or resource that it is about
+  std::int64_t need = 0;  // in the subject's own unit (milli-GPU, pods, bytes)
   std::int64_t have = 0;
-  std::string detail;        // one sentence for a person
+  std::string detail;                 // one sentence for a person
   std::vector<std::string> blockers;  // jobs or nodes by name, at most 8
 
   friend bool operator==(const Reason&, const Reason&) = default;

@@ -3,15 +3,16 @@
 // A record is a struct with a member template
 //     template <class V> void fields(V& v) { v(1, "job", job); v(2, "pods", pods); }
 // which names each field once, with the number that its durable form uses (proto/subak/fact/v1).
-// The same list drives this text form, the protobuf wire form (server/codec/codec.h) and equality in
-// tests, so the three cannot disagree.
+// The same list drives this text form, the protobuf wire form (server/codec/codec.h) and equality
+// in tests, so the three cannot disagree.
 //
 // Grammar:  record  := name=value (" " name=value)*      fields at their default are left out
-//                     (a number or enum at 0, an empty string or list, a record equal to a fresh one)
+//                     (a number or enum at 0, an empty string or list, a record equal to a fresh
+//                     one)
 //           value   := atom | "quoted\n" | [value,value] | {record}
-// The writer emits fields in declaration order and one canonical spelling, so equal records have equal
-// bytes. The reader accepts fields in any order and refuses unknown names.
-// Threads: pure functions, no shared state.
+// The writer emits fields in declaration order and one canonical spelling, so equal records have
+// equal bytes. The reader accepts fields in any order and refuses unknown names. Threads: pure
+// functions, no shared state.
 #pragma once
 
 #include <array>
@@ -48,10 +49,16 @@ constexpr std::optional<E> enum_from(std::string_view name) {
 }
 
 template <class T>
-concept IsVector = requires { typename T::value_type; typename T::allocator_type; } &&
-                   !std::same_as<T, std::string>;
+concept IsVector = requires {
+  typename T::value_type;
+  typename T::allocator_type;
+}
+&&!std::same_as<T, std::string>;
 template <class T>
-concept IsSmallId = requires(T t) { typename T::rep; { t.value } -> std::convertible_to<std::uint64_t>; };
+concept IsSmallId = requires(T t) {
+  typename T::rep;
+  { t.value } -> std::convertible_to<std::uint64_t>;
+};
 
 namespace text {
 
@@ -68,9 +75,9 @@ class Reader {
 
   void skip_blanks();
   bool at_end();
-  bool accept(char c);                   // skips blanks first
-  std::string_view read_name();          // up to '='; consumes the '='
-  std::string read_string(std::string_view field);   // atom or quoted
+  bool accept(char c);                              // skips blanks first
+  std::string_view read_name();                     // up to '='; consumes the '='
+  std::string read_string(std::string_view field);  // atom or quoted
   std::string_view rest() const { return rest_; }
 
  private:
@@ -101,8 +108,8 @@ struct FieldWriter {
   }
 };
 
-// Field visitor that sets every number to 0: a number that is left out is 0, whatever default its record
-// has. (A nested record that is left out is at its default.)
+// Field visitor that sets every number to 0: a number that is left out is 0, whatever default its
+// record has. (A nested record that is left out is at its default.)
 struct NumberZeroer {
   template <class T>
   void operator()(int, std::string_view, T& value) {

@@ -51,7 +51,7 @@ void keep_meters(const AccountTree& tree, Sink& sink) {
     m.adjustment = kept(node.adjustment.state());
     m.usage_total = StoredGpuTime::of(node.usage_total);
     m.usage_as_of_ms = node.usage_as_of;
-    sink(std::move(m));
+    sink(m);
   }
 }
 

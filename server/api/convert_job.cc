@@ -74,7 +74,8 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
   out->set_gang_size(static_cast<std::int32_t>(row.gang_size));
   out->set_milligpu(row.milligpu);
   put(row.submit_ms, out->mutable_submit_time());
-  if (row.started_ms != 0 && row.state != JobState::kReserved) put(row.started_ms, out->mutable_start_time());
+  if (row.started_ms != 0 && row.state != JobState::kReserved)
+    put(row.started_ms, out->mutable_start_time());
   if (row.ended_ms != 0) put(row.ended_ms, out->mutable_end_time());
   out->set_attempt(static_cast<std::int32_t>(row.attempt));
   out->set_cancelling(row.cancelling);

@@ -10,7 +10,8 @@ TEST(InputText, RoundTripsAWholeSubmission) {
   const std::string line =
       "@1000 submit_job request_id=r-1 actor=token:ci cluster=main account=ml.vision user=ana "
       "name=\"train \\\"v2\\\"\\n\" request={groups=[{count=4 shape={kind=whole gpus=8 "
-      "products=[NVIDIA-H100-80GB-HBM3] node_selector=[{key=zone value=\"a b\"}]}}] topology=nvlink "
+      "products=[NVIDIA-H100-80GB-HBM3] node_selector=[{key=zone value=\"a b\"}]}}] "
+      "topology=nvlink "
       "segment=2} priority=-5 time_limit_ms=3600000";
   const auto input = input_from_text(line);
   ASSERT_TRUE(input.ok()) << input.error().message();

@@ -33,7 +33,8 @@ TEST_F(ConfigureTest, AnEmptyStoreGetsADefaultCluster) {
   config_.mode = Mode::kEnforce;
   const auto found = edits();
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(std::get<in::Finalize>(found[0]).version, kFactVersion);  // nothing to stay readable for
+  EXPECT_EQ(std::get<in::Finalize>(found[0]).version,
+            kFactVersion);  // nothing to stay readable for
   const auto& cluster = std::get<in::SetCluster>(found[1]);
   EXPECT_EQ(cluster.name, kDefaultCluster);
   EXPECT_EQ(cluster.mode, Mode::kEnforce);

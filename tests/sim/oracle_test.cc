@@ -21,8 +21,8 @@ std::uint64_t setting(const char* name, std::uint64_t usual) {
 
 constexpr std::uint64_t kLeastWorlds = 20;
 constexpr std::uint64_t kMostInputs = 20'000;  // of one world
-constexpr std::uint64_t kCheckEvery = 97;     // invariants of the engine
-constexpr std::uint64_t kCompareEvery = 499;  // all sums of the oracle
+constexpr std::uint64_t kCheckEvery = 97;      // invariants of the engine
+constexpr std::uint64_t kCompareEvery = 499;   // all sums of the oracle
 
 const std::uint64_t kInputs = setting("SUBAK_WORLD_INPUTS", 100'000);
 const std::uint64_t kWorlds = std::max(kLeastWorlds, kInputs / kMostInputs);
