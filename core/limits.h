@@ -58,10 +58,7 @@ inline constexpr std::size_t kTraceFiles = 4;              // the oldest goes
 inline constexpr std::uint64_t kCheckpointEveryFacts = 200'000;
 // Per transaction, so that commits get in between
 inline constexpr std::size_t kCheckpointChunkFacts = 512;
-// At a start, from the reading thread to the evolving one
-inline constexpr std::size_t kRecoverChunkFacts = 256;
-inline constexpr std::size_t kRecoverChunks = 8;  // of those waiting; the reader waits at more
-inline constexpr int kWalPages = 4096;            // 16 MiB, then the log is copied into the file
+inline constexpr int kWalPages = 4096;  // 16 MiB, then the log is copied into the file
 // Larger files: only the small tables on open
 inline constexpr std::int64_t kQuickCheckBytes = 256 << 20;
 // A copy that would leave less free is refused

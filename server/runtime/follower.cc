@@ -89,10 +89,7 @@ std::optional<Error> Follower::Impl::start() {
   auto opened = store.open_reader();
   if (!opened.ok()) return opened.error();
   reader = std::move(*opened);
-  {
-    const std::lock_guard lock(mutex);
-    running = true;
-  }
+  running = true;
   if (!options.stepped) {
     thread = std::thread([this] { run(); });
   } else {

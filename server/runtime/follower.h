@@ -51,7 +51,7 @@ class Follower {
   Follower& operator=(const Follower&) = delete;
 
   // Opens a reader and starts the thread, which first rebuilds the state; reads wait for that.
-  // Call right after Runtime::start(), which needs the machine for itself, or before it.
+  // Call before Runtime::start(), or right after it.
   std::optional<Error> start();
   // Works off what is queued, writes a checkpoint if one is due, joins. Call after Runtime::stop().
   void stop();

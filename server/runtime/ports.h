@@ -38,9 +38,9 @@ class Clock {
 class FactSink {
  public:
   virtual ~FactSink() = default;
-  virtual void checkpoint_fact(Fact fact) = 0;
+  virtual void checkpoint_fact(const Fact& fact) = 0;
   virtual void checkpoint_end(std::uint64_t seq) = 0;
-  virtual void fact(Fact fact) = 0;
+  virtual void fact(const Fact& fact) = 0;
 };
 
 struct Recovered {

@@ -121,8 +121,7 @@ class Runtime {
   std::unique_ptr<Impl> impl_;
 };
 
-// Feeds an empty engine with all that `reader` has, on the calling thread; a second one reads and
-// decodes ahead of it meanwhile.
+// Feeds an empty engine with all that `reader` has.
 Result<Recovered> recover_engine(StoreReader& reader, Engine& engine);
 
 }  // namespace subak

@@ -180,6 +180,7 @@ std::optional<Error> Service::Impl::start() {
   if (auto error = start_http()) return error;
   if (auto error = open_state()) return error;
   make_runtime();
+  if (auto error = follower->start()) return error;
   const Result<Recovered> state = runtime->start();
   if (!state) return state.error();
   log::info("recovered", {{"store", store->describe()},
@@ -187,8 +188,6 @@ std::optional<Error> Service::Impl::start() {
                           {"checkpoint", state->checkpoint_seq},
                           {"tail_facts", state->tail_facts}});
   if (auto error = configure(config, *runtime, *store)) return error;
-  // Not beside the runtime's own start, which would take twice as long; reads wait for it.
-  if (auto error = follower->start()) return error;
   watchdog = std::make_unique<Watchdog>([this] { return runtime->stats(); }, clock);
   audit = std::make_unique<metrics::LedgerAudit>(*follower, *store, clock);
   if (auto error = start_webhook()) return error;

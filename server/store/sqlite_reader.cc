@@ -79,9 +79,9 @@ std::optional<Error> SqliteReader::recover_checkpoint(FactSink& sink, Recovered&
   }
   query.bind(1, out.checkpoint_seq);
   while (out.checkpoint_seq != 0 && query.step()) {
-    Result<Fact> fact = fact_of(query);
+    const Result<Fact> fact = fact_of(query);
     if (!fact.ok()) return fact.error();
-    sink.checkpoint_fact(std::move(*fact));
+    sink.checkpoint_fact(*fact);
     ++out.checkpoint_facts;
   }
   if (query.failed()) return db_.error("store.checkpoint");
@@ -102,14 +102,14 @@ std::optional<Error> SqliteReader::recover_tail(FactSink& sink, Recovered& out) 
   }
   query.bind(1, out.seq);
   while (query.step()) {
-    Result<Fact> fact = fact_of(query);
+    const Result<Fact> fact = fact_of(query);
     if (!fact.ok()) return fact.error();
     if (fact->seq != out.seq + 1) {
       return damaged("facts", "no fact " + std::to_string(out.seq + 1) + " before " +
                                   std::to_string(fact->seq));
     }
+    sink.fact(*fact);
     out.seq = fact->seq;
-    sink.fact(std::move(*fact));
     ++out.tail_facts;
   }
   if (query.failed()) return db_.error("store.facts");

@@ -26,9 +26,9 @@ std::string text_of(const Fact& fact) {
 struct Texts final : FactSink {
   std::vector<std::string> checkpoint, tail;
   std::uint64_t checkpoint_seq = 999;
-  void checkpoint_fact(Fact fact) override { checkpoint.push_back(text_of(fact)); }
+  void checkpoint_fact(const Fact& fact) override { checkpoint.push_back(text_of(fact)); }
   void checkpoint_end(std::uint64_t seq) override { checkpoint_seq = seq; }
-  void fact(Fact fact) override { tail.push_back(text_of(fact)); }
+  void fact(const Fact& fact) override { tail.push_back(text_of(fact)); }
 };
 
 class SqliteStoreTest : public testing::Test {
