@@ -1,8 +1,10 @@
 # A thin door to CMake and the tools. `make` alone says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help setup build run demo test bench e2e soak fuzz asan tsan lint package clean
+.PHONY: help setup build everything run demo play test bench e2e soak fuzz asan tsan lint package clean
 
-# The first run installs what is missing; later ones look again only when the list changed.
+# The first run installs what is missing; later ones look again only when the list changed. Two halves:
+# what the service is built from, and what its tests and checks need besides.
+RUN_STAMP := build/.setup-run
 STAMP := build/.setup
 # Cache hits do not depend on where the tree lies.
 export CCACHE_BASEDIR := $(CURDIR)
@@ -16,29 +18,47 @@ help:  ## this list
 	@echo "Subak: shares a GPU fleet fairly. Targets:"
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{ printf "  make %-8s %s\n", $$1, $$2 }'
 
+$(RUN_STAMP): tools/setup
+	@tools/setup --run
+	@mkdir -p build && touch $(RUN_STAMP)
+
 $(STAMP): tools/setup
 	@tools/setup
-	@mkdir -p build && touch $(STAMP)
+	@mkdir -p build && touch $(RUN_STAMP) $(STAMP)
 
-setup: $(STAMP)  ## install missing Debian packages (every other target does so too)
+setup: $(STAMP)  ## install missing Debian packages (every other target installs what it needs)
 
-build: $(STAMP)  ## optimised binaries at build/bin/subakd and build/bin/subak
+# $(1): what to build. The configuration leaves the tests out while GoogleTest is not installed.
+define BUILD
 	@$(call CONFIGURE,release)
-	@cmake --build --preset release
+	@cmake --build --preset release --target $(1)
+endef
+
+build: $(RUN_STAMP)  ## optimised binaries at build/bin/subakd and build/bin/subak
+	$(call BUILD,subakd subak)
+
+# Also the tests, the benchmarks and their tools.
+everything: $(STAMP)
+	$(call BUILD,all)
 
 run: build  ## the service in the foreground, state under var/
 	build/bin/subakd $(ARGS)
 
-demo: build  ## two minutes of the real service with a bundled fleet; exit 0 only if every figure holds
+demo: $(RUN_STAMP)  ## two minutes of the real service with a bundled fleet; exit 0 only if every figure holds
+	$(call BUILD,subakd subak-demo)
 	@$(call TOOL,demo)
 
-test: build  ## all tests that need only Debian's packages
+play: $(RUN_STAMP)  ## the service with a played cluster, to try the README's "Use it"; Ctrl-C ends it
+	$(call BUILD,subakd subak subak-play)
+	@$(call TOOL,play)
+
+test: everything  ## all tests that need only Debian's packages
 	@ctest --preset release -j "$$(nproc)"
 
-bench: build  ## benchmarks beside their physical limits; writes build/bench.json
+bench: everything  ## benchmarks beside their physical limits; writes build/bench.json
 	@$(call TOOL,bench)
 
-soak: build  ## the long form of the tests, under 3 hours, seeds printed
+soak: everything  ## the long form of the tests, under 3 hours, seeds printed
 	@$(call TOOL,soak)
 
 asan: $(STAMP)  ## all tests under AddressSanitizer and UBSan
@@ -56,7 +76,7 @@ fuzz: $(STAMP)  ## every fuzzer for FUZZ_SECONDS (default 60) each
 	@cmake --build --preset fuzz
 	@tools/fuzz build/fuzz $(FUZZ_SECONDS)
 
-lint: build  ## house checks, formatting, clang-tidy of what changed (LINT=--all: of everything)
+lint: everything  ## house checks, formatting, clang-tidy of what changed (LINT=--all: of everything)
 	@tools/lint $(LINT)
 
 e2e:  ## against a real kube-apiserver
