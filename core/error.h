@@ -30,7 +30,7 @@ struct Error {
   std::string got;
   std::string want;
 
-  // "quota.gpu: was "-3", want a number of GPUs >= 0" in one line.
+  // "quota.gpu: was "-3", want a number of GPUs >= 0" in one line, cut as core/cut.h says.
   std::string message() const;
   friend bool operator==(const Error&, const Error&) = default;
 };

@@ -15,7 +15,9 @@ inline constexpr std::size_t kMaxReasonBytes = 1024;  // --reason of an edit
 inline constexpr std::size_t kMaxAccountDepth = 16;   // levels below the root
 inline constexpr std::size_t kMaxAccounts = 100'000;  // accounts and users together: then refused
 inline constexpr std::size_t kMaxNamespacesPerAccount = 1024;
-inline constexpr std::int64_t kMaxShares = 1'000'000'000;  // of one account: then refused
+inline constexpr std::size_t kMaxProductsPerAccount = 256;  // with a quota or limit of their own
+inline constexpr std::size_t kMaxNamespaceModes = 10'000;   // of one cluster: then refused
+inline constexpr std::int64_t kMaxShares = 1'000'000'000;   // of one account: then refused
 // Levels of a written tree (sim share): refused
 inline constexpr std::uint32_t kMaxShareTreeDepth = 256;
 
@@ -24,9 +26,23 @@ inline constexpr std::uint32_t kMaxShareTreeDepth = 256;
 inline constexpr std::size_t kMaxQueuedJobs = 1'000'000;
 inline constexpr std::uint32_t kMaxPodsPerJob = 10'000;
 inline constexpr std::int64_t kMaxGpusPerPod = 64;
+// What one pod, one job and one node may carry. Webhook, Observe, API and import share these by way
+// of engine/bounds.h: what the gate lets pass, the engine takes, and what the engine takes, the
+// next start reads. More: refused with the field, the value (cut) and the limit.
 inline constexpr std::size_t kMaxSelectorTerms = 64;  // per pod, selectors + affinity + tolerations
-inline constexpr std::size_t kMaxBatchJobs = 1000;    // BatchCreateJobs
-inline constexpr MilliGpu kMaxMilliGpu = 1'000'000'000;  // 10^6 GPUs in any one quantity
+inline constexpr std::size_t kMaxTermValues = 64;     // values of one requirement
+inline constexpr std::size_t kMaxPodListItems = 64;   // host ports, resources, products of a pod
+inline constexpr std::size_t kMaxNodeListItems = 1024;  // labels, taints, resources of a node
+inline constexpr std::size_t kMaxTextBytes = 512;       // any key or value in a request or node
+inline constexpr std::size_t kMaxPodRequestBytes = 16u << 10;  // one pod's request, as stored
+inline constexpr std::size_t kMaxJobRequestBytes = 2u << 20;   // a whole gang's, as stored
+inline constexpr std::size_t kMaxNodeBytes = 256u << 10;       // one node, as stored
+inline constexpr std::int64_t kMaxCpuMilli = 1'000'000'000;    // 10^6 cores in one pod or node
+inline constexpr std::int64_t kMaxMemoryBytes = std::int64_t{1} << 50;    // 1Pi in one pod or node
+inline constexpr std::int64_t kMaxResourceCount = std::int64_t{1} << 50;  // some count bytes
+inline constexpr TimeMs kMaxTimeMs = 253'402'300'799'999;  // the end of the year 9999
+inline constexpr std::size_t kMaxBatchJobs = 1000;         // BatchCreateJobs
+inline constexpr MilliGpu kMaxMilliGpu = 1'000'000'000;    // 10^6 GPUs in any one quantity
 
 // Ended jobs that can still be asked for; then the oldest is forgotten (the ledger is not)
 inline constexpr std::size_t kDoneJobsKept = 10'000;
@@ -37,12 +53,16 @@ inline constexpr std::size_t kMaxStartsPerPass = 4096;
 inline constexpr std::size_t kMaxFitChecksPerPass = 65'536;
 
 // Fleet.
-inline constexpr std::size_t kMaxNodes = 200'000;
+inline constexpr std::size_t kMaxNodes = 200'000;  // at once, in all clusters: a new one is refused
+inline constexpr std::uint32_t kMaxNodeIds =
+    800'000;                                       // ever: an id is not given twice; then refused
+inline constexpr std::size_t kMaxClusters = 1000;  // a new one more is refused
+inline constexpr std::size_t kMaxProducts =
+    10'000;  // GPU products ever named: a new one is refused
 inline constexpr std::size_t kMaxGpusPerNode = 64;
 
 // Shell. A full mailbox refuses: watches stop reading, mutations get RESOURCE_EXHAUSTED.
 inline constexpr std::size_t kLoopMailbox = 65'536;
-inline constexpr std::size_t kFollowerMailbox = 65'536;
 inline constexpr std::size_t kMaxBatchInputs = 4096;      // inputs of one turn
 inline constexpr std::size_t kMaxEffectBacklog = 65'536;  // per Effects stream, then it is closed
 
@@ -58,12 +78,15 @@ inline constexpr std::size_t kTraceFiles = 4;              // the oldest goes
 inline constexpr std::uint64_t kCheckpointEveryFacts = 200'000;
 // Per transaction, so that commits get in between
 inline constexpr std::size_t kCheckpointChunkFacts = 512;
+// A job with more pods than fit in this is kept in several facts
+inline constexpr std::size_t kCheckpointPartBytes = 1u << 20;
 inline constexpr int kWalPages = 4096;  // 16 MiB, then the log is copied into the file
-// Larger files: only the small tables on open
+// Larger stores are read whole only once the service runs
 inline constexpr std::int64_t kQuickCheckBytes = 256 << 20;
 // A copy that would leave less free is refused
 inline constexpr std::int64_t kSpareDiskBytes = 256 << 20;
 inline constexpr int kMaxFactDepth = 16;  // records inside records of a stored fact
+// Not read, so not written either: the commit ends with an error. No accepted input makes one.
 inline constexpr std::size_t kMaxFactBytes = 16u << 20;
 inline constexpr std::size_t kLedgerAuditPageRows = 10'000;
 
@@ -81,11 +104,41 @@ inline constexpr DurationMs kSurveyEveryMs = 15'000;
 inline constexpr std::size_t kMaxReviewBytes = 3u << 20;  // kube-apiserver's own body limit
 inline constexpr std::size_t kMaxHttpHeaderBytes = 32u << 10;
 inline constexpr std::size_t kMaxHttpDrainBytes = 64u << 20;  // a longer body closes the connection
-inline constexpr DurationMs kHttpIdleMs = 90'000;
+// Longer than kube-apiserver keeps an idle connection (90 s, client-go's default): who closes first
+// must be the one that sends, or a review is lost that was just under way.
+inline constexpr DurationMs kHttpIdleMs = 120'000;
 inline constexpr DurationMs kHttpReadMs = 10'000;
 inline constexpr DurationMs kHttpAnswerMs = 5'000;  // of the metrics port: then 503
 inline constexpr DurationMs kStopMs = 20'000;       // a stop that takes longer ends the process
 inline constexpr std::size_t kMaxHttpConnections = 4096;
+// More from one address, or more in all: the connection that has been idle longest goes first; if
+// none is idle, the new one is closed
+inline constexpr std::size_t kMaxHttpConnectionsPerPeer = 1024;
+inline constexpr int kWebhookThreads = 2;
+inline constexpr std::size_t kMaxWarnings = 16;    // of one answer: the rest is counted in the last
+inline constexpr std::size_t kMaxMistakes = 16;    // told of one pod: the rest is counted
+inline constexpr std::size_t kMaxTemplates = 256;  // with GPUs, in one owner of pods: then refused
+inline constexpr std::size_t kMaxEchoBytes = 256;  // of a value that a message repeats: then cut
+// Of one error as it leaves: then cut. A gRPC client takes trailers of 8 KiB, in which the message
+// is told three times.
+inline constexpr std::size_t kMaxMessageBytes = 1024;
+
+// Sockets. RLIMIT_NOFILE is raised to kWantedFiles at the start, or as far as the system lets us.
+// Where it is less than kOwnFiles, all connections and what is reserved need, all limits of
+// connections shrink alike; a start that could not hold kMinConnections of each kind is refused.
+inline constexpr std::size_t kWantedFiles = 65'536;
+inline constexpr std::size_t kOwnFiles = 256;  // store, logs, certificates, gRPC's own
+inline constexpr std::size_t kMinConnections = 16;
+// More of them: one that has not said a word goes, else the new one is closed
+inline constexpr std::size_t kMaxGrpcConnections = 4096;
+inline constexpr std::size_t kMaxGrpcConnectionsPerPeer = 1024;
+inline constexpr DurationMs kGrpcIdleMs = 60'000;       // without a call: gRPC says goodbye
+inline constexpr std::size_t kReservedConnections = 8;  // of each listener, for our own probes
+// Of each listener, told to go and not yet closed; more at once: who is to come waits until one has
+inline constexpr std::size_t kMaxLeavingConnections = 32;
+inline constexpr DurationMs kProbeEveryMs = 2'000;
+inline constexpr DurationMs kProbeAnswerMs = 5'000;     // later: not ready
+inline constexpr DurationMs kProbePatienceMs = 30'000;  // a listener that is dead this long: exit
 
 // Idempotency: a request id is remembered for this long, and at most this many of them.
 inline constexpr DurationMs kRequestIdLifeMs = kDayMs;
@@ -106,8 +159,37 @@ inline constexpr int kMaxGrpcMessageBytes = 64 << 20;     // received: the impor
 inline constexpr std::size_t kMaxObserveInFlight = 4096;  // events of one stream not yet durable
 inline constexpr std::size_t kMaxWatchBacklog = 16'384;  // rows that one WatchJobs stream waits for
 inline constexpr std::size_t kMaxStoreReads = 256;       // ledger and audit reads waiting
+// Nodes looked at for the reasons of one page; rows beyond have none. A list is read by many and
+// pages through everything; the queue is read for its reasons.
+inline constexpr std::size_t kMaxNodesLookedAtForList = 50'000;
+inline constexpr std::size_t kMaxNodesLookedAtForQueue = 1'000'000;
+inline constexpr int kMaxNodesShown = 16;  // of one job outside its pods; the rest is counted
+// Reads wait in lanes, so that a cheap one is never behind a dear one. A full lane:
+// RESOURCE_EXHAUSTED.
+inline constexpr std::size_t kMaxCheapReads = 4096;
+inline constexpr std::size_t kMaxDearReads = 256;
+inline constexpr std::size_t kMaxReadsPerCaller = 64;    // dear ones waiting or running
+inline constexpr std::size_t kMaxStreamsPerCaller = 64;  // of each kind of stream: refused
+inline constexpr std::size_t kMaxStreams = 1024;         // of each kind, all callers: refused
+// Buffered for all watchers together: the one that is furthest behind is ended
+inline constexpr std::size_t kMaxWatchBytes = 64u << 20;
+// Of the accounts, in memory for Static streams: whoever still reads the oldest is ended
+inline constexpr std::size_t kMaxStaticCopies = 4;
 inline constexpr DurationMs kMaxTimeLimitMs = 3660 * kDayMs;  // of a job
 inline constexpr std::size_t kMinTokenBytes = 16;
 inline constexpr std::size_t kMaxTokens = 10'000;
+inline constexpr std::size_t kMaxTokenBytes = 1024;  // of a token that a caller shows: unknown
+// Refusals for lack of rights: an audit row at most this often per caller and subject
+inline constexpr DurationMs kDenialAuditEveryMs = kMinuteMs;
+inline constexpr std::size_t kMaxDenialsRemembered = 4096;  // more in that time: counted in one row
+
+// The clock. A step against the boot-time clock of more than this while the service runs is not
+// taken: time runs on by the monotonic clock.
+inline constexpr DurationMs kMaxClockStepMs = 5 * kMinuteMs;
+// Steps are measured from where the wall clock was this long ago
+inline constexpr DurationMs kClockAnchorMs = kHourMs;
+// At a start, ahead of the last fact: beyond it the service is not ready until the clock is
+// accepted (`admin accept-clock`).
+inline constexpr DurationMs kMaxClockAheadMs = 30 * kDayMs;
 
 }  // namespace subak::limits

@@ -35,4 +35,7 @@ inline constexpr std::string_view kLabelReplicas = "nvidia.com/gpu.replicas";
 inline constexpr std::string_view kLabelMigCapable = "nvidia.com/mig.capable";
 inline constexpr std::string_view kLabelMigStrategy = "nvidia.com/mig.strategy";
 
+// The cluster that a service without any begins with; it goes when another is named first.
+inline constexpr std::string_view kFirstCluster = "default";
+
 }  // namespace subak::names

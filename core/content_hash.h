@@ -1,0 +1,24 @@
+// A digest of what a caller asked for, so that a request id that is used again for something else
+// is noticed. It is kept with facts, so it never changes: FNV-1a of 64 bits, its bits mixed at the
+// end, never 0. It tells apart what people and programs send by mistake: two contents under one id
+// are taken for the same once in 10^19. It is no signature; a caller who looks for a collision
+// fools nobody else, since ids belong to their caller.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/flat_index.h"
+
+namespace subak {
+
+inline std::uint64_t content_hash(std::string_view content) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : content) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  }
+  hash = mix_bits(hash);
+  return hash == 0 ? 1 : hash;
+}
+
+}  // namespace subak

@@ -1,0 +1,75 @@
+// How many bytes a record takes in its durable form (server/codec), without writing it. The core
+// knows the size of what it makes this way: limits of facts are limits of inputs.
+// Threads: pure functions.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "core/text.h"
+
+namespace subak {
+
+// Field visitor that adds up. Never less than the real size; more by two bytes for each record in
+// it that is empty.
+class StoredSize {
+ public:
+  template <class T>
+  void operator()(int number, std::string_view, const T& value) {
+    if constexpr (std::same_as<T, std::string>) {
+      if (!value.empty()) bytes_ += tag(number) + in_length(value.size());
+    } else if constexpr (IsVector<T>) {
+      for (const auto& item : value) add_item(number, item);
+    } else if constexpr (std::floating_point<T>) {
+      bytes_ += tag(number) + sizeof(double);
+    } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+      // A negative number takes as much as the largest one.
+      add_number(number, static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
+    } else if constexpr (
+        requires { value.value; } && !requires { value.fields(*this); }) {
+      add_number(number, value.value);  // an id
+    } else {
+      add_item(number, value);
+    }
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  static std::size_t varint(std::uint64_t value) {
+    return static_cast<std::size_t>(std::bit_width(value | 1) + 6) / 7;
+  }
+  static std::size_t tag(int number) {
+    constexpr int kTypeBits = 3;
+    return varint(static_cast<std::uint64_t>(number) << kTypeBits);
+  }
+  static std::size_t in_length(std::size_t bytes) { return varint(bytes) + bytes; }
+
+  void add_number(int number, std::uint64_t value) {
+    if (value != 0) bytes_ += tag(number) + varint(value);
+  }
+  template <class T>
+  void add_item(int number, const T& item) {
+    if constexpr (std::same_as<T, std::string>) {
+      bytes_ += tag(number) + in_length(item.size());
+    } else {
+      StoredSize inner;
+      const_cast<T&>(item).fields(inner);  // fields() is written once, for readers and writers
+      bytes_ += tag(number) + in_length(inner.bytes());
+    }
+  }
+
+  std::size_t bytes_ = 0;
+};
+
+template <class T>
+std::size_t stored_bytes(const T& record) {
+  StoredSize size;
+  const_cast<T&>(record).fields(size);
+  return size.bytes();
+}
+
+}  // namespace subak
