@@ -15,6 +15,7 @@
 #include "core/ids.h"
 #include "core/quantity.h"
 #include "core/text.h"
+#include "engine/method.h"
 #include "placement/node.h"
 #include "placement/request.h"
 #include "queue/job.h"
@@ -143,6 +144,9 @@ struct SetCluster {
   std::vector<NamespaceMode> namespaces;  // overrides, sorted
   std::string reason;
   bool validate_only = false;
+  bool must_exist = false;  // refuse if there is none of this name
+  // A cluster that goes when this one is created, if it never had a node or a job; empty: none
+  std::string replaces{};
   template <class V>
   void fields(V& v) {
     v(1, "name", name);
@@ -150,6 +154,22 @@ struct SetCluster {
     v(3, "namespaces", namespaces);
     v(4, "reason", reason);
     v(5, "validate_only", validate_only);
+    v(6, "must_exist", must_exist);
+    v(7, "replaces", replaces);
+  }
+};
+
+// Removes a cluster in which nothing lives, with its nodes. Its id is never given to another.
+struct DeleteCluster {
+  static constexpr std::string_view kName = "delete_cluster";
+  std::string name;
+  std::string reason;
+  bool validate_only = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "name", name);
+    v(2, "reason", reason);
+    v(3, "validate_only", validate_only);
   }
 };
 
@@ -203,6 +223,7 @@ struct SetAccount {
   std::string reason;
   bool validate_only = false;
   bool must_create = false;  // refuse if the account exists
+  bool must_exist = false;   // refuse if it does not
   template <class V>
   void fields(V& v) {
     v(1, "spec", spec);
@@ -210,6 +231,7 @@ struct SetAccount {
     v(3, "reason", reason);
     v(4, "validate_only", validate_only);
     v(5, "must_create", must_create);
+    v(6, "must_exist", must_exist);
   }
 };
 
@@ -290,6 +312,35 @@ struct Finalize {
     v(1, "version", version);
     v(2, "reason", reason);
     v(3, "validate_only", validate_only);
+  }
+};
+
+// Takes over a wall clock that is not believed (server/runtime/believed_time.h).
+struct AcceptClock {
+  static constexpr std::string_view kName = "accept_clock";
+  TimeMs wall_ms = 0;     // what it shows; the runtime fills in this and the next
+  bool believed = false;  // there is nothing to accept
+  std::string reason;
+  bool validate_only = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "wall_ms", wall_ms);
+    v(2, "believed", believed);
+    v(3, "reason", reason);
+    v(4, "validate_only", validate_only);
+  }
+};
+
+// A call that the edge turned away for lack of rights: a row of the audit log, nothing else. The
+// edge bounds how many there are.
+struct CallDenied {
+  static constexpr std::string_view kName = "call_denied";
+  std::string subject;  // account path or job, where it is known
+  std::string message;  // what the caller was told
+  template <class V>
+  void fields(V& v) {
+    v(1, "subject", subject);
+    v(2, "message", message);
   }
 };
 
@@ -404,21 +455,27 @@ struct Restarted {  // first input after recovery: observed clusters must list a
   void fields(V&) {}
 };
 
-using Body =
-    std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
-                 SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen, NodeGone,
-                 PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted, Finalize>;
+using Body = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
+                          SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen,
+                          NodeGone, PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted,
+                          Finalize, AcceptClock, DeleteCluster, CallDenied>;
 
 }  // namespace in
 
+Method method_of(const in::Body& body);
+
 // One input with what every input has. `time_ms` never goes backwards (the shell stamps it; apply
-// asserts). `request_id`, if any, makes a mutation idempotent: the same id again gets the same
-// reply and makes no second fact. `actor` is who asked, for the audit log ("token:ci", "loopback").
+// asserts). `actor` is who asked, for the audit log ("token:ci", "loopback"). `request_id`, if any,
+// makes a mutation idempotent: the same id of the same actor for the same method with the same
+// content gets the same reply and makes no second fact; with other content it is refused.
 struct Input {
   TimeMs time_ms = 0;
   std::string request_id;
   std::string actor;
   in::Body body;
+  // core/content_hash.h of what the caller said, where the edge has made the body from that and
+  // from what was there; 0: the body is what was said, and the engine hashes it.
+  std::uint64_t content = 0;
 };
 
 // "@1000 submit_job request_id=r1 actor=ana account=ml ..." and back. One line, canonical.
