@@ -1,7 +1,10 @@
 // The state as facts that rebuild it in an empty engine, and its digest.
 #include <cassert>
 #include <functional>
+#include <utility>
 
+#include "core/limits.h"
+#include "core/stored_size.h"
 #include "engine/impl.h"
 
 namespace subak {
@@ -88,6 +91,10 @@ void Engine::checkpoint(const std::function<void(const Fact&)>& each) const {
     sink(fact::ClusterSynced{id, c.synced, c.owned});
     sink(fact::CountersKept{id, c.next_job, 0});
   }
+  for (const auto& [id, name] : s.removed_clusters) {
+    sink(fact::ClusterSet{id, name, Mode::kObserve, {}, {}});
+    sink(fact::ClusterRemoved{id, {}});
+  }
   sink(fact::CountersKept{ClusterId(), 0, s.last_node.value + 1});
   for (const auto& [key, id] : s.node_ids) {
     sink(s.billed(id, s.fact_ms));
@@ -97,14 +104,17 @@ void Engine::checkpoint(const std::function<void(const Fact&)>& each) const {
   for (JobId id : s.job_ids()) {
     const Job& job = *s.find_job(id);
     if (job.state == JobState::kDone) continue;
-    sink(s.kept(job));
+    s.keep(job, sink);
   }
-  for (JobId id : s.done) sink(s.kept(*s.find_job(id)));
+  for (JobId id : s.done) s.keep(*s.find_job(id), sink);
   keep_meters(s.tree, sink);  // after the jobs, whose holds would otherwise count twice
   keep_ledger(s.ledger, sink);
   for (std::size_t i = 0; i < s.requests.size(); ++i) {
     const RememberedRequest& r = s.requests.request(i);
-    sink(fact::RequestKept{s.requests.id(i), r.at_ms, r.job, r.account, r.revision});
+    const std::string text = s.requests.text(i);
+    const RequestKey key = RequestLog::key_of(text);
+    sink(fact::RequestKept{std::string(key.id), r.at_ms, r.job, r.account, r.revision,
+                           std::string(key.actor), key.method, r.content});
   }
   for (const auto& [id, c] : s.clusters) {
     if (c.awaited) sink(fact::Awaited{id, c.awaited});
@@ -133,21 +143,46 @@ fact::JobKept Engine::Impl::kept(const Job& job) const {
   k.outcome = job.outcome;
   k.started_ms = job.started_ms;
   k.ended_ms = job.ended_ms;
-  for (const Pod& pod : job.pods) {
-    fact::JobKept::Pod& p = k.pods.emplace_back();
-    p.uid = pod.uid;
-    p.name = pod.name;
-    p.state = pod.state;
-    p.controlled = pod.controlled;
-    p.slot = pod.slot;
-    p.since_ms = pod.since_ms;
-    if (!job.shape && pod.shape) p.shape = pod_shape(pod);
-  }
   return k;
 }
 
+fact::JobKept::Pod Engine::Impl::kept(const Job& job, const Pod& pod) const {
+  fact::JobKept::Pod p;
+  p.uid = pod.uid;
+  p.name = pod.name;
+  p.state = pod.state;
+  p.controlled = pod.controlled;
+  p.slot = pod.slot;
+  p.since_ms = pod.since_ms;
+  if (!job.shape && pod.shape) p.shape = pod_shape(pod);
+  return p;
+}
+
+// Ten thousand pods with requests of their own are more than a fact may hold: each but the last of
+// its facts says that more pods follow, and only the last has all the rest.
+void Engine::Impl::keep(const Job& job, const std::function<void(fact::Body)>& sink) const {
+  fact::JobKept part;
+  part.job.id = job.id;
+  part.more = true;
+  std::size_t bytes = 0;
+  for (const Pod& pod : job.pods) {
+    part.pods.push_back(kept(job, pod));
+    bytes += stored_bytes(part.pods.back());
+    if (bytes < limits::kCheckpointPartBytes) continue;
+    sink(part);
+    part.pods.clear();
+    bytes = 0;
+  }
+  fact::JobKept last = kept(job);
+  last.pods = std::move(part.pods);
+  sink(std::move(last));
+}
+
 void Engine::Impl::on(const fact::JobKept& f) {
+  kept_pods.insert(kept_pods.end(), f.pods.begin(), f.pods.end());
+  if (f.more) return;
   Job& job = jobs[f.job.id];
+  ids.add(f.job.id);
   job.id = f.job.id;
   job.origin = f.job.origin;
   job.leaf = f.job.leaf;
@@ -165,8 +200,9 @@ void Engine::Impl::on(const fact::JobKept& f) {
   if (!complete && job.from_pods() && f.job.state != JobState::kDone) {
     job.wishes = std::make_unique<GangRequest>(f.job.request);
   }
-  job.pods.resize(f.pods.size());
-  for (std::uint32_t rank = 0; rank < f.pods.size(); ++rank) restore_pod(job, rank, f.pods[rank]);
+  const auto pods = std::exchange(kept_pods, {});
+  job.pods.resize(pods.size());
+  for (std::uint32_t rank = 0; rank < pods.size(); ++rank) restore_pod(job, rank, pods[rank]);
   ++counts[static_cast<std::size_t>(f.job.state)];
   job.state = f.job.state;
   job.cancelling = f.cancelling;
@@ -189,7 +225,7 @@ void Engine::Impl::restore_pod(Job& job, std::uint32_t rank, const fact::JobKept
   if (job.shape) {
     pod.shape = job.shape;
     pod.shape_rank = rank;
-  } else {
+  } else if (!pod.uid.empty()) {  // it has been seen
     pod.shape = intern_alone(job.id.cluster(), kept_pod.shape);
   }
   pod.state = kept_pod.state;
@@ -219,7 +255,8 @@ void Engine::Impl::on(const fact::LedgerKept& f) {
 }
 
 void Engine::Impl::on(const fact::RequestKept& f) {
-  requests.add(f.request_id, {f.at_ms, f.job, f.account, f.revision});
+  requests.add({f.actor, f.method, f.request_id},
+               {f.at_ms, f.job, f.account, f.revision, f.content});
 }
 
 void Engine::Impl::on(const fact::CountersKept& f) {

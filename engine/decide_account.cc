@@ -13,10 +13,8 @@ Error conflict(std::int64_t given, std::int64_t current) {
           "the current revision is " + std::to_string(current) + "; read the account again"};
 }
 
-std::optional<Error> check_reason(const std::string& reason) {
-  if (reason.size() <= limits::kMaxReasonBytes) return std::nullopt;
-  return Error{ErrorCode::kInvalid, "reason", std::to_string(reason.size()) + " bytes",
-               "want at most " + std::to_string(limits::kMaxReasonBytes) + " bytes"};
+bool amounts_differ(const AccountSpec& a, const AccountSpec& b) {
+  return a.shares != b.shares || a.quota != b.quota || a.limit != b.limit;
 }
 
 void sort_amounts(ProductAmounts& amounts) {
@@ -31,11 +29,17 @@ void Turn::on(const in::SetAccount& i) {
   sort_amounts(spec.quota);
   sort_amounts(spec.limit);
   std::sort(spec.namespaces.begin(), spec.namespaces.end());
-  if (auto error = check_reason(i.reason)) return refuse(*error, spec.path);
   if (auto error = s_.tree.check(spec)) return refuse(*error, spec.path);
+  std::set<std::string_view> products;
+  for (const ProductAmount& a : spec.quota) products.insert(a.product);
+  for (const ProductAmount& a : spec.limit) products.insert(a.product);
+  if (auto error = s_.check_products(products)) return refuse(*error, spec.path);
   const AccountId old = s_.tree.find(spec.path);
   if (old && i.must_create) {
     return refuse({ErrorCode::kExists, "path", spec.path, "this account exists"}, spec.path);
+  }
+  if (!old && i.must_exist) {
+    return refuse({ErrorCode::kNotFound, "path", spec.path, "there is no such account"}, spec.path);
   }
   const std::int64_t revision = old ? s_.tree.node(old).revision : 0;
   if (i.revision != 0 && i.revision != revision) {
@@ -52,6 +56,7 @@ void Turn::on(const in::SetAccount& i) {
   out_.reply.revision = revision;
   if (old && s_.tree.node(old).spec == spec) return;  // nothing to change, nothing to record
   out_.reply.revision = revision + 1;
+  if (!old || amounts_differ(s_.tree.node(old).spec, spec)) warn_of(spec);
   if (i.validate_only) return;
   emit(fact::AccountSet{out_.reply.account, spec, revision + 1, stamp(i.reason)});
 }
@@ -65,7 +70,6 @@ void Turn::on(const in::DeleteAccount& i) {
   if (i.revision != 0 && i.revision != node.revision) {
     return refuse(conflict(i.revision, node.revision), i.path);
   }
-  if (auto error = check_reason(i.reason)) return refuse(*error, i.path);
   const std::size_t queued = s_.ready.queued_jobs(id);
   // any order: any one is enough.
   const bool has_jobs = std::any_of(s_.jobs.begin(), s_.jobs.end(), [&](const auto& entry) {

@@ -1,6 +1,7 @@
 // Decisions about clusters, nodes, lists, policy and the fact version.
 #include <algorithm>
 
+#include "core/duration.h"
 #include "core/limits.h"
 #include "engine/impl.h"
 
@@ -35,16 +36,65 @@ void Turn::on(const in::SetCluster& i) {
                   i.name);
   }
   const Cluster* old = s_.find_cluster(i.name);
+  if (old == nullptr && i.must_exist) return refuse(no_cluster(i.name), i.name);
+  if (old == nullptr && s_.clusters.size() >= limits::kMaxClusters) {
+    return refuse({ErrorCode::kExhausted, "cluster", i.name,
+                   "want at most " + std::to_string(limits::kMaxClusters) + " clusters"},
+                  i.name);
+  }
   std::vector<NamespaceMode> namespaces = i.namespaces;
   std::sort(namespaces.begin(), namespaces.end(),
             [](const auto& a, const auto& b) { return a.ns < b.ns; });
   if (old && old->mode == i.mode && old->namespaces == namespaces) return;
+  const ClusterId id = old ? old->id : s_.next_cluster();
+  if (!id) {
+    return refuse({ErrorCode::kExhausted, "cluster", i.name,
+                   "all " + std::to_string(UINT16_MAX) + " numbers of clusters are used"},
+                  i.name);
+  }
   if (i.validate_only) return;
-  const ClusterId id = old ? old->id
-                           : ClusterId(static_cast<std::uint16_t>(
-                                 s_.clusters.empty() ? 1 : s_.clusters.rbegin()->first.value + 1));
   emit(fact::ClusterSet{id, i.name, i.mode, std::move(namespaces), stamp(i.reason)});
   adopt_running(s_.clusters.at(id));
+  if (old == nullptr && !i.replaces.empty()) replace_unused(i.replaces, i.name);
+}
+
+// The cluster that a service without any begins with is in the way of one with a name: it goes,
+// unless something was ever there.
+void Turn::replace_unused(const std::string& name, const std::string& by) {
+  const Cluster* unused = s_.find_cluster(name);
+  if (unused == nullptr || s_.fact_version < 2 || unused->synced || unused->owned ||
+      unused->next_job != 1 || !s_.fleet.nodes(unused->id).empty()) {
+    return;
+  }
+  remove_cluster(unused->id, {input_.actor, "never used; " + by + " takes its place", ""});
+}
+
+void Turn::remove_cluster(ClusterId id, const EditStamp& edit) {
+  for (NodeId node : s_.fleet.nodes(id)) remove_node(node);
+  emit(fact::ClusterRemoved{id, edit});
+}
+
+void Turn::on(const in::DeleteCluster& i) {
+  const Cluster* cluster = i.name.empty() ? nullptr : s_.find_cluster(i.name);
+  if (cluster == nullptr) return refuse(no_cluster(i.name), i.name);
+  if (s_.fact_version < 2) {
+    return refuse({ErrorCode::kPrecondition, "store", std::to_string(s_.fact_version),
+                   "want fact version 2: subak admin finalize"},
+                  i.name);
+  }
+  std::size_t live = 0;
+  JobId first;
+  for (JobId id : s_.job_ids()) {
+    if (id.cluster() != cluster->id || s_.find_job(id)->state == JobState::kDone) continue;
+    if (live++ == 0) first = id;
+  }
+  if (live > 0) {
+    return refuse({ErrorCode::kPrecondition, "cluster", i.name,
+                   "want a cluster without jobs: it has " + std::to_string(live) +
+                       ", the first is " + text::job_id_text(first)},
+                  i.name);
+  }
+  if (!i.validate_only) remove_cluster(cluster->id, stamp(i.reason));
 }
 
 // What runs in namespaces that are now enforced becomes the running work of its account, untouched.
@@ -67,37 +117,42 @@ void Turn::adopt_running(const Cluster& cluster) {
   }
 }
 
-std::optional<Error> Turn::check_node(const NodeSpec& spec) const {
-  const auto max_gpus = static_cast<std::int64_t>(limits::kMaxGpusPerNode);
-  if (spec.name.empty() || spec.name.size() > limits::kMaxNameBytes) {
-    return node_error(spec, "name", spec.name, "want 1 to 253 bytes");
-  }
-  if (spec.gpus < 0 || spec.gpus > max_gpus) {
-    return node_error(spec, "gpus", std::to_string(spec.gpus), "want 0 to 64");
-  }
+// Ranges are the table's (engine/bounds.h); here what depends on another field.
+std::optional<Error> Turn::check_node(const NodeSpec& spec) {
+  if (spec.name.empty()) return node_error(spec, "name", "", "is required");
   if (spec.gpus > 0 && spec.product.empty()) {
     return node_error(spec, "product", "", "want the GPU product of a node with GPUs");
   }
-  if (spec.mig_gpus < 0 || spec.mig_gpus > spec.gpus) {
+  if (spec.mig_gpus > spec.gpus) {
     return node_error(spec, "mig_gpus", std::to_string(spec.mig_gpus), "want 0 to gpus");
   }
-  if (spec.unhealthy_gpus < 0 || spec.unhealthy_gpus > spec.gpus) {
+  if (spec.unhealthy_gpus > spec.gpus) {
     return node_error(spec, "unhealthy_gpus", std::to_string(spec.unhealthy_gpus),
                       "want 0 to gpus");
   }
-  if (spec.replicas < 0 || spec.replicas > kMilliPerGpu) {
-    return node_error(spec, "replicas", std::to_string(spec.replicas), "want 0 to 1000");
-  }
-  if (spec.gpus_per_domain < 0 || spec.cpu_milli < 0 || spec.memory_bytes < 0 ||
-      spec.pod_slots < 0) {
-    return node_error(spec, "allocatable", "", "want amounts >= 0");
-  }
-  for (const MigSlices& m : spec.mig) {
-    if (m.count < 0 || m.count > max_gpus * 7) {
-      return node_error(spec, "mig." + m.profile, std::to_string(m.count), "want 0 to 7 per GPU");
-    }
-  }
   return std::nullopt;
+}
+
+// What only the whole fleet can tell: how many nodes, ids and products there would be.
+std::optional<Error> Turn::check_room(const Cluster& cluster,
+                                      std::span<const NodeSpec> specs) const {
+  std::size_t fresh = 0;
+  std::set<std::string_view> products;
+  for (const NodeSpec& spec : specs) {
+    fresh += s_.find_node(cluster.id, spec.name) ? 0 : 1;
+    products.insert(spec.product);
+  }
+  const auto exhausted = [&](std::size_t most, const char* what) {
+    return Error{ErrorCode::kExhausted, "nodes", std::to_string(fresh) + " new",
+                 "want at most " + std::to_string(most) + what};
+  };
+  if (fresh > 0 && s_.node_ids.size() + fresh > limits::kMaxNodes) {
+    return exhausted(limits::kMaxNodes, " nodes in all");
+  }
+  if (fresh > 0 && s_.last_node.value + fresh > limits::kMaxNodeIds) {
+    return exhausted(limits::kMaxNodeIds, " nodes that were ever seen");
+  }
+  return s_.check_products(products);
 }
 
 void Turn::set_node(Cluster& cluster, const NodeSpec& spec, const EditStamp& edit) {
@@ -156,7 +211,7 @@ void Turn::release_lost(const Job& job, NodeId node) {
   if (job.cancelling) return;
   fact::JobMoved moved;
   moved.id = job.id;
-  moved.to = job.state;
+  moved.from = moved.to = job.state;
   moved.edit = {"", "node_gone", ""};
   if (may_evict(job)) {
     moved.outcome = Outcome::kEvicted;
@@ -165,6 +220,7 @@ void Turn::release_lost(const Job& job, NodeId node) {
     if (const auto effect = s_.effect_of(job)) out_.effects.push_back(*effect);
   } else if (job.pods_holding() == 0) {
     for (const JobState to : {JobState::kQueued, JobState::kHeld}) {
+      moved.from = job.state;
       moved.to = to;
       emit(moved);
     }
@@ -181,11 +237,7 @@ void Turn::on(const in::ImportNodes& i) {
       return refuse(node_error(spec, "name", spec.name, "is there twice"), i.cluster);
     }
   }
-  if (s_.node_ids.size() + i.nodes.size() > limits::kMaxNodes) {
-    return refuse({ErrorCode::kExhausted, "nodes", std::to_string(i.nodes.size()),
-                   "at most " + std::to_string(limits::kMaxNodes) + " nodes in all"},
-                  i.cluster);
-  }
+  if (auto error = check_room(*cluster, i.nodes)) return refuse(*error, i.cluster);
   if (i.validate_only) return;
   emit(fact::ClusterSet{cluster->id, cluster->name, cluster->mode, cluster->namespaces,
                         stamp(i.reason.empty() ? "import of nodes" : i.reason)});
@@ -248,6 +300,23 @@ void Turn::on(const in::Finalize& i) {
   emit(fact::Finalized{i.version, stamp(i.reason)});
 }
 
+void Turn::on(const in::AcceptClock& i) {
+  constexpr std::uint32_t kFirstVersion = 2;  // that has clock_accepted
+  constexpr char kSubject[] = "clock";
+  if (i.believed) {
+    return refuse({ErrorCode::kPrecondition, "clock", format_time(i.wall_ms),
+                   "it is believed: there is nothing to accept"},
+                  kSubject);
+  }
+  if (s_.fact_version < kFirstVersion) {
+    return refuse({ErrorCode::kPrecondition, "fact_version", std::to_string(s_.fact_version),
+                   "want 2 to note it: finalize first"},
+                  kSubject);
+  }
+  out_.reply.revision = i.wall_ms;
+  if (!i.validate_only) emit(fact::ClockAccepted{s_.now, i.wall_ms, stamp(i.reason)});
+}
+
 void Turn::on(const in::ListBegin& i) {
   const Cluster* cluster = s_.find_cluster(i.cluster);
   if (cluster == nullptr) return refuse(no_cluster(i.cluster), i.cluster);
@@ -293,6 +362,7 @@ void Turn::on(const in::NodeSeen& i) {
                    "the cluster's nodes were imported; begin a list to replace them"},
                   i.node.name);
   }
+  if (auto error = check_room(*cluster, {&i.node, 1})) return refuse(*error, i.node.name);
   set_node(*cluster, i.node, {});
   const auto list = s_.lists.find(cluster->id);
   if (list != s_.lists.end()) list->second.nodes.insert(s_.find_node(cluster->id, i.node.name));

@@ -13,59 +13,6 @@ Error invalid(std::string field, std::string got, std::string want) {
   return {ErrorCode::kInvalid, std::move(field), std::move(got), std::move(want)};
 }
 
-std::optional<Error> check_shape(const PodShape& s) {
-  if (s.gpus < 0 || s.gpus > limits::kMaxGpusPerPod) {
-    return invalid("request.gpus", std::to_string(s.gpus),
-                   "want 0 to " + std::to_string(limits::kMaxGpusPerPod) + " per pod");
-  }
-  const bool counts =
-      s.kind == GpuKind::kWhole || s.kind == GpuKind::kShared || s.kind == GpuKind::kMig;
-  if (counts && s.gpus == 0)
-    return invalid("request.gpus", "0", "want at least 1 for this GPU kind");
-  if (s.kind == GpuKind::kFraction && (s.milligpu < 1 || s.milligpu >= kMilliPerGpu)) {
-    return invalid("request.milligpu", std::to_string(s.milligpu), "want 1 to 999 of one GPU");
-  }
-  if (s.kind == GpuKind::kMig && s.profile.empty()) {
-    return invalid("request.profile", "", "want a MIG profile such as 1g.10gb");
-  }
-  if (s.cpu_milli < 0 || s.memory_bytes < 0) {
-    return invalid("request.resources", "", "want CPU and memory >= 0");
-  }
-  const std::size_t terms = s.node_selector.size() + s.affinity.size() + s.tolerations.size() +
-                            s.host_ports.size() + s.extended.size() + s.products.size();
-  if (terms > limits::kMaxSelectorTerms) {
-    return invalid("request.constraints", std::to_string(terms),
-                   "want at most " + std::to_string(limits::kMaxSelectorTerms));
-  }
-  return std::nullopt;
-}
-
-std::optional<Error> check_request(const GangRequest& r) {
-  std::uint64_t pods = 0;
-  bool mig = false;
-  for (const PodGroup& group : r.groups) {
-    if (group.count == 0) return invalid("request.groups.count", "0", "want at least 1 pod");
-    pods += group.count;
-    mig = mig || group.shape.kind == GpuKind::kMig;
-    if (auto error = check_shape(group.shape)) return error;
-  }
-  if (pods == 0 || pods > limits::kMaxPodsPerJob) {
-    return invalid("request.pods", std::to_string(pods),
-                   "want 1 to " + std::to_string(limits::kMaxPodsPerJob));
-  }
-  const bool peers = r.topology == Topology::kNvlink || r.topology == Topology::kNvlinkExclusive ||
-                     r.topology == Topology::kRack || r.segment > 0;
-  if (mig && peers) {
-    return invalid("request.topology", std::string(enum_name(r.topology)),
-                   "MIG slices have no peer-to-peer: want any or node, and no segment");
-  }
-  if (r.segment > pods || (r.segment > 0 && pods % r.segment != 0)) {
-    return invalid("request.segment", std::to_string(r.segment),
-                   "want a divisor of the " + std::to_string(pods) + " pods");
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<Error> Turn::check_submit(const in::SubmitJob& i, const Cluster* cluster) const {
@@ -90,16 +37,13 @@ std::optional<Error> Turn::check_submit(const in::SubmitJob& i, const Cluster* c
     user.user = true;
     if (auto error = s_.tree.check(user)) return invalid("user", i.user, error->want);
   }
-  if (i.name.size() > limits::kMaxNameBytes) {
-    return invalid("name", std::to_string(i.name.size()) + " bytes", "want at most 253 bytes");
-  }
   if (i.time_limit_ms < 0)
     return invalid("time_limit", std::to_string(i.time_limit_ms), "want >= 0");
   if (s_.ready.size() >= limits::kMaxQueuedJobs) {
     return Error{ErrorCode::kExhausted, "queue", std::to_string(s_.ready.size()),
                  "at most " + std::to_string(limits::kMaxQueuedJobs) + " queued jobs; try later"};
   }
-  return check_request(i.request);
+  return std::nullopt;
 }
 
 AccountId Turn::leaf_of(AccountId account, const std::string& user) {
@@ -161,6 +105,7 @@ void Turn::on(const in::CancelJob& i) {
   const bool outside = job->pods_holding() > 0 || job->from_pods();
   fact::JobMoved moved;
   moved.id = i.job;
+  moved.from = job->state;
   moved.outcome = Outcome::kCancelled;
   moved.edit = stamp(i.reason);
   moved.cancelling = outside;
@@ -195,6 +140,7 @@ void Turn::on(const in::HoldJob& i) {
   }
   fact::JobMoved moved;
   moved.id = i.job;
+  moved.from = job->state;
   moved.to = wanted;
   moved.edit = stamp(i.reason);
   if (!i.held && std::any_of(job->pods.begin(), job->pods.end(),
@@ -234,6 +180,7 @@ void Turn::expire(Job& job) {
     moved.to = job.state;
     moved.outcome = Outcome::kEvicted;
     moved.cancelling = true;
+    moved.from = job.state;
     moved.edit = {"", "expired", ""};
     emit(std::move(moved));
   }

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "core/limits.h"
+#include "core/stored_size.h"
 #include "engine/impl.h"
 
 namespace subak {
@@ -50,7 +51,7 @@ void Turn::on(const in::PodSeen& i) {
         {ErrorCode::kInvalid, "pod", pod.ns + "/" + pod.name, "want uid, namespace and name"},
         pod.uid);
   }
-  if (pod.gang_size == 0 || pod.gang_size > limits::kMaxPodsPerJob) {
+  if (pod.gang_size == 0) {
     return refuse({ErrorCode::kInvalid, "pod.gang_size", std::to_string(pod.gang_size),
                    "want 1 to " + std::to_string(limits::kMaxPodsPerJob)},
                   pod.uid);
@@ -111,6 +112,7 @@ void Turn::queue_pod(Cluster& cluster, const PodRecord& pod, AccountId account) 
                    "the gang already has its " + std::to_string(job->gang_size) + " pods"},
                   pod.uid);
   }
+  if (auto error = check_gang_bytes(*job, rank, pod.shape)) return refuse(*error, pod.uid);
   fact::PodAdded added;
   added.job = id;
   added.rank = rank;
@@ -130,6 +132,35 @@ void Turn::queue_pod(Cluster& cluster, const PodRecord& pod, AccountId account) 
   }
 }
 
+// The gang's request, once it is whole, is one record in which neighbours that ask for the same
+// count once. Nothing is interned for a pod that may be refused.
+std::optional<Error> Turn::check_gang_bytes(const Job& job, std::uint32_t rank,
+                                            const PodShape& shape) const {
+  if (job.shape) return std::nullopt;  // it was whole once: its request stays as it is
+  std::size_t bytes = 0;
+  ShapeId before;
+  bool after_new = false;
+  const auto add_new = [&] {
+    if (!before || !(s_.alone(before) == shape)) bytes += stored_bytes(shape);
+    after_new = true;
+  };
+  for (std::uint32_t r = 0; r < job.pods.size(); ++r) {
+    if (r == rank) {
+      add_new();
+    } else if (const ShapeId here = job.pods[r].shape; here) {
+      const bool same = after_new ? s_.alone(here) == shape : here == before;
+      if (!same) bytes += s_.alone_bytes(here);
+      before = here;
+      after_new = false;
+    }
+  }
+  if (rank >= job.pods.size()) add_new();
+  if (bytes <= limits::kMaxJobRequestBytes) return std::nullopt;
+  return Error{ErrorCode::kInvalid, "pod.shape", std::to_string(bytes) + " bytes with its gang's",
+               "want at most " + std::to_string(limits::kMaxJobRequestBytes) +
+                   " bytes as they are stored; neighbours that ask for the same count once"};
+}
+
 // Bound without us: it takes capacity and is charged, from when we first saw it.
 void Turn::add_foreign(Cluster& cluster, const PodRecord& pod, AccountId account) {
   const NodeId node = s_.find_node(cluster.id, pod.node);
@@ -140,7 +171,8 @@ void Turn::add_foreign(Cluster& cluster, const PodRecord& pod, AccountId account
   const auto key = std::pair(cluster.id, gang_name(pod));
   const auto gang = s_.gangs.find(key);
   const Job* job = gang == s_.gangs.end() ? nullptr : s_.find_job(gang->second);
-  if (job != nullptr && job->state != JobState::kRunning) {
+  const bool full = job != nullptr && job->pods.size() >= limits::kMaxPodsPerJob;
+  if (job != nullptr && (job->state != JobState::kRunning || full)) {
     PodRecord alone = pod;
     alone.gang = gang_name(pod).substr(pod.ns.size() + 1) + "#" + pod.uid;
     return add_foreign(cluster, alone, account);

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "core/limits.h"
 #include "engine/impl.h"
 
 namespace subak {
@@ -35,13 +36,11 @@ const Job* Engine::Impl::find_job(JobId id) const {
 }
 
 std::vector<JobId> Engine::Impl::job_ids() const {
-  std::vector<JobId> ids;
-  ids.reserve(jobs.size());
-  // any order: sorted next.
-  std::transform(jobs.begin(), jobs.end(), std::back_inserter(ids),
-                 [](const auto& entry) { return entry.first; });
-  std::sort(ids.begin(), ids.end());
-  return ids;
+  std::vector<JobId> out;
+  out.reserve(jobs.size());
+  std::copy_if(ids.ascending().begin(), ids.ascending().end(), std::back_inserter(out),
+               [&](JobId id) { return find_job(id) != nullptr; });
+  return out;
 }
 
 Cluster* Engine::Impl::find_cluster(std::string_view name) {
@@ -54,6 +53,18 @@ const Cluster* Engine::Impl::find_cluster(std::string_view name) const {
     if (cluster.name == name) return &cluster;
   }
   return nullptr;
+}
+
+const std::string& Engine::Impl::name_of(ClusterId id) const {
+  const auto found = clusters.find(id);
+  return found == clusters.end() ? removed_clusters.at(id) : found->second.name;
+}
+
+ClusterId Engine::Impl::next_cluster() const {
+  ClusterId last;
+  if (!clusters.empty()) last = clusters.rbegin()->first;
+  if (!removed_clusters.empty()) last = std::max(last, removed_clusters.rbegin()->first);
+  return ClusterId(static_cast<std::uint16_t>(last.value + 1));  // 0 after the highest: none
 }
 
 NodeId Engine::Impl::find_node(ClusterId cluster, std::string_view name) const {
@@ -80,6 +91,16 @@ std::vector<std::pair<ProductId, MilliGpu>> Engine::Impl::intern(const ProductAm
   }
   std::sort(out.begin(), out.end());
   return out;
+}
+
+std::optional<Error> Engine::Impl::check_products(const std::set<std::string_view>& names) const {
+  const auto fresh = std::count_if(names.begin(), names.end(), [&](std::string_view name) {
+    return !name.empty() && name != kAnyProduct && !fleet.find_product(name);
+  });
+  const std::size_t all = fleet.products() + static_cast<std::size_t>(fresh);
+  if (fresh == 0 || all <= limits::kMaxProducts) return std::nullopt;
+  return Error{ErrorCode::kExhausted, "products", std::to_string(all),
+               "want at most " + std::to_string(limits::kMaxProducts) + " names of GPU products"};
 }
 
 std::string Engine::Impl::product_of(const PodSlot& slot) const {

@@ -8,7 +8,7 @@
 //  4. After recovery (evolve of every stored fact, in order) apply in::Restarted first.
 //  5. Send in::Tick no later than next_deadline().
 //
-// Promises: same state and input, same outcome, byte for byte. A mutation with a known request_id
+// Promises: same state and input, same outcome, byte for byte. A repeated mutation (request_id)
 // makes no fact. The state is the fold of the facts. check_invariants() holds after each call.
 // Threads: none; one thread owns an engine.
 #pragma once
@@ -45,7 +45,7 @@ struct Reply {
   JobId job;                  // SubmitJob
   AccountId account;          // SetAccount
   std::int64_t revision = 0;  // SetAccount: the new one (validate_only: the one it would be);
-                              // Finalize: the fact version
+                              // Finalize: the fact version; AcceptClock: the wall clock's time
   std::optional<AccountSpec> before;  // SetAccount, DeleteAccount: for the diff
   std::optional<AccountSpec> after;
   std::vector<std::string> warnings;
@@ -80,9 +80,11 @@ struct JobRow {
   std::int32_t priority = 0;
   DurationMs time_limit_ms = 0;
   TimeMs submit_ms = 0, started_ms = 0, ended_ms = 0;
+  TimeMs until_ms = 0;  // reserved: its pods must be bound by then
   std::uint32_t attempt = 0;
   bool cancelling = false;
-  std::vector<PodRow> pods;  // only when asked for
+  std::vector<NodeId> nodes;  // where it holds GPUs: by id, each once
+  std::vector<PodRow> pods;   // only when asked for
 };
 
 // One account (or user) as `share` and `account tree` show it.
@@ -120,6 +122,15 @@ struct Explanation {
   std::size_t position = 0;     // 1 = next; 0 if not waiting
   std::vector<Reason> reasons;  // all that bind now, structural first; never empty while it waits
   std::vector<RankStep> ranking;
+};
+
+// What one pod has held since its last ledger row: not in the books yet.
+struct OpenUsage {
+  AccountId payer;
+  UsageState state = UsageState::kUsed;  // as the row will say, if nothing goes wrong
+  std::string product;
+  TimeMs since_ms = 0;
+  MilliGpu milligpu = 0;
 };
 
 // The bill of one node up to now: both books and what is left unexplained (always zero).
@@ -187,13 +198,25 @@ class Engine {
   const Fleet& fleet() const;
   const Ledger& ledger() const;
   std::optional<JobRow> job(JobId id, bool with_pods) const;
-  // Jobs after `after` by id, at most `most`; `state` and `account` (subtree path) filter.
+  // Jobs after `after` by id, at most `most`; `state`, `account` (subtree path) and `user` (name
+  // below any account) filter.
   std::vector<JobRow> jobs(JobId after, std::size_t most, std::optional<JobState> state,
-                           std::string_view account) const;
-  // The queue in the order in which the next pass would take it.
+                           std::string_view account, std::string_view user = {}) const;
+  // The queue in the order in which the next pass would take it. The order of n jobs costs
+  // O(n log n), whatever is copied of them.
   std::vector<JobRow> queue(std::size_t most) const;
+  std::vector<JobId> queue_order(std::size_t most) const;
+  // It waits for its turn, at or below this account (subtree path; empty: any). O(1).
+  bool is_queued_below(JobId id, std::string_view account) const;
   std::vector<AccountRow> account_rows(TimeMs t) const;  // parents first; with Fair Tree's factors
-  std::optional<Explanation> explain(JobId id, TimeMs t) const;
+  // `position` in the order, if the asker has it: the order is not made then.
+  std::optional<Explanation> explain(JobId id, TimeMs t,
+                                     std::optional<std::size_t> position = std::nullopt) const;
+  // Only the reasons, of a job that waits; empty if it does not. `position` in the order (0: not
+  // known). Does not look at the queue: O(nodes).
+  std::vector<Reason> reasons(JobId id, std::size_t position) const;
+  // All pods that hold GPUs, by node, job and rank. O(them).
+  std::vector<OpenUsage> open_usage() const;
   std::vector<NodeBill> bill(TimeMs t) const;
   GpuTime residual(TimeMs t) const;  // sum of |residual| over nodes
   // Nodes of a cluster with their ids, by id.

@@ -15,6 +15,13 @@ void Engine::Impl::on(const fact::ClusterSet& f) {
   dirty = true;
 }
 
+void Engine::Impl::on(const fact::ClusterRemoved& f) {
+  removed_clusters[f.id] = clusters.at(f.id).name;
+  clusters.erase(f.id);
+  lists.erase(f.id);
+  dirty = true;
+}
+
 void Engine::Impl::on(const fact::ClusterSynced& f) {
   Cluster& cluster = clusters.at(f.id);
   cluster.synced = f.synced;
@@ -110,8 +117,19 @@ void Engine::Impl::on(const fact::NodeBilled& f) {
   billed_until = std::max(billed_until, f.as_of_ms - f.as_of_ms % kDayMs);
 }
 
-void Engine::Impl::remember(const EditStamp& edit, const RememberedRequest& request) {
-  if (!edit.request_id.empty()) requests.add(edit.request_id, request);
+void Engine::Impl::on(const fact::ClockAccepted& f) {
+  now = std::max(now, f.after_ms);
+  fact_ms = std::max(fact_ms, f.after_ms);
+  remember(f.edit, {now, JobId(), AccountId(), f.after_ms});
+}
+
+// Facts of before ids were bound have no content, and their checkpoints no actor: such an id
+// belongs to nobody, and no call meets it.
+void Engine::Impl::remember(const EditStamp& edit, RememberedRequest request) {
+  if (edit.request_id.empty()) return;
+  request.content = edit.content;
+  const std::string_view actor = edit.content == 0 ? std::string_view() : edit.actor;
+  requests.add({actor, edit.method, edit.request_id}, request);
 }
 
 }  // namespace subak

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "core/limits.h"
+#include "core/stored_size.h"
 #include "engine/impl.h"
 
 namespace subak {
@@ -60,6 +61,7 @@ void Engine::Impl::set_state(Job& job, JobState to) {
 
 void Engine::Impl::on(const fact::JobCreated& f) {
   Job& job = jobs[f.id];
+  ids.add(f.id);
   job.id = f.id;
   job.leaf = f.leaf;
   job.origin = f.origin;
@@ -136,6 +138,7 @@ void Engine::Impl::forget_done() {
     done.pop_front();
     --counts[static_cast<std::size_t>(JobState::kDone)];
   }
+  ids.trim(jobs.size(), [this](JobId id) { return find_job(id) != nullptr; });
 }
 
 // A hold begins for one rank.
@@ -182,6 +185,17 @@ ShapeId Engine::Impl::intern_alone(ClusterId cluster, const PodShape& shape) {
   GangRequest alone;
   alone.groups.push_back({1, shape});
   return fleet.intern(cluster, alone);
+}
+
+const PodShape& Engine::Impl::alone(ShapeId shape) const {
+  return fleet.request(shape).groups.front().shape;
+}
+
+std::size_t Engine::Impl::alone_bytes(ShapeId shape) const {
+  if (bytes_of_shape.size() <= shape.value) bytes_of_shape.resize(fleet.shapes() + 1);
+  std::uint32_t& bytes = bytes_of_shape[shape.value];
+  if (bytes == 0) bytes = static_cast<std::uint32_t>(stored_bytes(alone(shape)));
+  return bytes;
 }
 
 // A hold or meter ended at `at` (<= now; an end that is reported late is taken back to its time).

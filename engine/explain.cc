@@ -64,7 +64,8 @@ void Engine::Impl::explain_place(const Job& job, std::size_t position,
   std::vector<Reason> places = fleet.explain(job.shape, job.id);
   out.insert(out.end(), places.begin(), places.end());
   if (!out.empty()) return;
-  if (position > 1) {
+  const bool place_unknown = position == 0 && job.state == JobState::kQueued;
+  if (position > 1 || place_unknown) {
     Reason r = reason(ReasonToken::kOutranked, "",
                       "it fits, and others come first in the fair-share order");
     r.have = static_cast<std::int64_t>(position);
@@ -125,6 +126,14 @@ std::vector<RankStep> Engine::Impl::ranking(const Job& job, TimeMs t) const {
 
 std::vector<Reason> Engine::Impl::reasons_of(const Job& job, std::size_t position) const {
   std::vector<Reason> out;
+  if (job.state == JobState::kIncomplete) {
+    Reason r = reason(ReasonToken::kGangIncomplete, job.name, "not all pods of the gang exist yet");
+    r.need = job.gang_size;
+    r.have = std::count_if(job.pods.begin(), job.pods.end(), [](const Pod& p) {
+      return p.state == PodState::kWaiting && !p.uid.empty();
+    });
+    return {std::move(r)};
+  }
   if (job.state == JobState::kHeld) {
     out.push_back(reason(ReasonToken::kOnHold, text::job_id_text(job.id),
                          job.cancelling ? "the job is being cancelled" : "the job is held"));
@@ -140,31 +149,29 @@ std::vector<Reason> Engine::Impl::reasons_of(const Job& job, std::size_t positio
   return out;
 }
 
-std::optional<Explanation> Engine::explain(JobId id, TimeMs t) const {
+std::vector<Reason> Engine::reasons(JobId id, std::size_t position) const {
+  const Job* job = std::as_const(*impl_).find_job(id);
+  if (job == nullptr || !job->waits()) return {};
+  return impl_->reasons_of(*job, position);
+}
+
+std::optional<Explanation> Engine::explain(JobId id, TimeMs t,
+                                           std::optional<std::size_t> position) const {
   const Impl& s = *impl_;
   const Job* job = s.find_job(id);
   if (job == nullptr) return std::nullopt;
   Explanation out;
   out.job = s.row(*job, true);
-  const bool waits = job->state == JobState::kQueued || job->state == JobState::kHeld ||
-                     job->state == JobState::kIncomplete;
-  if (!waits) return out;
-  if (job->state == JobState::kIncomplete) {
-    const auto there = std::count_if(job->pods.begin(), job->pods.end(), [](const Pod& p) {
-      return p.state == PodState::kWaiting && !p.uid.empty();
-    });
-    Reason r =
-        reason(ReasonToken::kGangIncomplete, job->name, "not all pods of the gang exist yet");
-    r.need = job->gang_size;
-    r.have = there;
-    out.reasons.push_back(std::move(r));
-    return out;
-  }
+  if (!job->waits()) return out;
   if (job->state == JobState::kQueued) {
-    const std::vector<JobId> order =
-        s.ready.order(s.tree, s.policy.order, TargetShareRule(), s.tick.get(), t, s.ready.size());
-    const auto it = std::find(order.begin(), order.end(), id);
-    if (it != order.end()) out.position = static_cast<std::size_t>(it - order.begin()) + 1;
+    if (position) {
+      out.position = *position;
+    } else {
+      const std::vector<JobId> order =
+          s.ready.order(s.tree, s.policy.order, TargetShareRule(), s.tick.get(), t, s.ready.size());
+      const auto it = std::find(order.begin(), order.end(), id);
+      if (it != order.end()) out.position = static_cast<std::size_t>(it - order.begin()) + 1;
+    }
     out.ranking = s.ranking(*job, t);
   }
   out.reasons = s.reasons_of(*job, out.position);

@@ -33,11 +33,15 @@ struct EditStamp {
   std::string actor;
   std::string reason;
   std::string request_id;
+  Method method = Method::kNone;  // this and the next only beside a request id
+  std::uint64_t content = 0;      // core/content_hash.h of what was asked
   template <class V>
   void fields(V& v) {
     v(1, "actor", actor);
     v(2, "reason", reason);
     v(3, "request_id", request_id);
+    v(4, "method", method);
+    v(5, "content", content);
   }
   friend bool operator==(const EditStamp&, const EditStamp&) = default;
 };
@@ -228,6 +232,7 @@ struct JobMoved {
   bool cancelling = false;
   bool adopted = false;  // a foreign job becomes its account's own
   EditStamp edit;
+  JobState from = JobState::kIncomplete;  // what it was; only beside an edit, for the audit log
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -236,6 +241,7 @@ struct JobMoved {
     v(4, "cancelling", cancelling);
     v(5, "edit", edit);
     v(6, "adopted", adopted);
+    v(7, "from", from);
   }
 };
 
@@ -358,6 +364,8 @@ struct NodeBilled {
 };
 
 // A job as it stands, pods and all. Only in checkpoints; the others of these are in fact_kept.h.
+// Of a job that is too large for one fact there are several in a row, with the pods in order of
+// rank: all but the last have `more` and nothing else.
 struct JobKept {
   static constexpr std::string_view kName = "job_kept";
   struct Pod {
@@ -389,6 +397,7 @@ struct JobKept {
   Outcome outcome = Outcome::kNone;
   TimeMs started_ms = 0;
   TimeMs ended_ms = 0;
+  bool more = false;
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -400,6 +409,7 @@ struct JobKept {
     v(7, "outcome", outcome);
     v(8, "started_ms", started_ms);
     v(9, "ended_ms", ended_ms);
+    v(10, "more", more);
   }
 };
 
@@ -415,16 +425,43 @@ struct Finalized {
   }
 };
 
+// The wall clock was taken over by hand: time is `after_ms` from here on, unless that is earlier.
+struct ClockAccepted {
+  static constexpr std::string_view kName = "clock_accepted";
+  TimeMs before_ms = 0;
+  TimeMs after_ms = 0;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "before_ms", before_ms);
+    v(2, "after_ms", after_ms);
+    v(3, "edit", edit);
+  }
+};
+
+// A cluster is no more. Its id is never given to another: job ids and ledger rows keep it.
+struct ClusterRemoved {
+  static constexpr std::string_view kName = "cluster_removed";
+  ClusterId id;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "edit", edit);
+  }
+};
+
 using Body = std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
                           AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobReserved,
                           PodBound, PodRunning, PodGone, HoldReleased, Charged, Awaited, NodeBilled,
-                          MetersKept, LedgerKept, JobKept, RequestKept, CountersKept, Finalized>;
+                          MetersKept, LedgerKept, JobKept, RequestKept, CountersKept, Finalized,
+                          ClockAccepted, ClusterRemoved>;
 
 }  // namespace fact
 
 // How many kinds each version has, from version 1 on. A store starts at version 1 and holds the
 // kinds of its version only; a Finalized fact raises it.
-inline constexpr std::array<std::uint32_t, 2> kKindsOfVersion{24, 25};
+inline constexpr std::array<std::uint32_t, 2> kKindsOfVersion{24, 27};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Body>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

@@ -9,6 +9,7 @@
 #include "accounting/ledger.h"
 #include "core/ids.h"
 #include "core/quantity.h"
+#include "engine/input.h"
 
 namespace subak {
 
@@ -90,6 +91,9 @@ struct RequestKept {  // also of a request that found nothing to change
   JobId job;
   AccountId account;
   std::int64_t revision = 0;
+  std::string actor;
+  Method method = Method::kNone;
+  std::uint64_t content = 0;  // as in EditStamp
   template <class V>
   void fields(V& v) {
     v(1, "request_id", request_id);
@@ -97,6 +101,9 @@ struct RequestKept {  // also of a request that found nothing to change
     v(3, "job", job);
     v(4, "account", account);
     v(5, "revision", revision);
+    v(6, "actor", actor);
+    v(7, "method", method);
+    v(8, "content", content);
   }
 };
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,6 +17,7 @@
 #include "accounting/order.h"
 #include "accounting/tree.h"
 #include "engine/engine.h"
+#include "engine/job_ids.h"
 #include "engine/requests.h"
 #include "placement/fleet.h"
 #include "queue/job.h"
@@ -67,6 +70,9 @@ struct Job {
   std::unique_ptr<GangRequest> wishes;  // topology, segment of a gang still incomplete
 
   bool from_pods() const { return origin != JobOrigin::kApi; }
+  bool waits() const {
+    return state == JobState::kQueued || state == JobState::kHeld || state == JobState::kIncomplete;
+  }
   bool all_pods(PodState state_wanted) const;
   std::size_t pods_holding() const;
 };
@@ -88,10 +94,12 @@ struct Engine::Impl {
   Ledger ledger;
   ReadyQueue ready;
   std::map<ClusterId, Cluster> clusters;
-  std::unordered_map<JobId, Job> jobs;           // look-up; iterate via job_ids()
-  std::deque<JobId> done;                        // oldest first
-  std::set<JobId> active;                        // reserved or cancelling
-  std::set<std::pair<TimeMs, JobId>> deadlines;  // of holds
+  std::map<ClusterId, std::string> removed_clusters;  // their names, for rows of ended jobs
+  std::unordered_map<JobId, Job> jobs;                // look-up; iterate via job_ids()
+  JobIds ids;                                         // of `jobs`
+  std::deque<JobId> done;                             // oldest first
+  std::set<JobId> active;                             // reserved or cancelling
+  std::set<std::pair<TimeMs, JobId>> deadlines;       // of holds
   std::map<NodeId, std::set<std::pair<JobId, std::uint32_t>>> on_node;  // pods that hold slots
   std::map<std::pair<ClusterId, std::string>, NodeId> node_ids;
   std::map<std::pair<ClusterId, std::string>, JobId> gangs;  // "ns/gang" of live pod jobs
@@ -111,6 +119,7 @@ struct Engine::Impl {
     std::uint64_t blocked_at = 0;  // fleet.freed_version() + 1 at which find() failed
   };
   std::vector<ShapeCache> shape_cache;
+  mutable std::vector<std::uint32_t> bytes_of_shape;  // as stored; 0: not asked for yet
   std::vector<NodeId> earmarked;
   std::uint64_t earmark_at = 0;
   mutable std::shared_ptr<const AccountsView> accounts_view;
@@ -127,12 +136,16 @@ struct Engine::Impl {
   Cluster* find_cluster(std::string_view name);
   const Cluster* find_cluster(std::string_view name) const;
   NodeId find_node(ClusterId cluster, std::string_view name) const;
+  ClusterId next_cluster() const;                  // none: all numbers are used
+  const std::string& name_of(ClusterId id) const;  // also of one that was removed
   std::optional<std::pair<JobId, std::uint32_t>> find_pod(const PodRef& ref) const;
   std::vector<std::pair<ProductId, MilliGpu>> intern(const ProductAmounts& amounts);
   std::string product_of(const PodSlot& slot) const;
   MilliGpu least_milligpu(const Job& job) const;
   const PodShape& pod_shape(const Pod& pod) const;
   GangRequest request_of(const Job& job) const;
+  // Is there room for these GPU products, of which some may be known?
+  std::optional<Error> check_products(const std::set<std::string_view>& names) const;
 
   // --- evolve, one per kind (evolve_*.cc)
   // ----------------------------------------------------------
@@ -161,7 +174,10 @@ struct Engine::Impl {
   void on(const fact::RequestKept& f);
   void on(const fact::CountersKept& f);
   void on(const fact::Finalized& f);
-  bool restoring = false;  // the fact at hand is of a checkpoint
+  void on(const fact::ClockAccepted& f);
+  void on(const fact::ClusterRemoved& f);
+  bool restoring = false;                     // the fact at hand is of a checkpoint
+  std::vector<fact::JobKept::Pod> kept_pods;  // of a job whose last part is still to come
 
   void take(Job& job, std::uint32_t rank, const PodSlot& slot);
   void give(Job& job, std::uint32_t rank, TimeMs at);
@@ -169,20 +185,26 @@ struct Engine::Impl {
   void bind_in_tree(const Job& job, const Pod& pod);
   void relabel(NodeId node, ProductId before);
   ShapeId intern_alone(ClusterId cluster, const PodShape& shape);
+  const PodShape& alone(ShapeId shape) const;    // of intern_alone()
+  std::size_t alone_bytes(ShapeId shape) const;  // as stored
   void set_state(Job& job, JobState to);
   void complete_gang(Job& job);
   void run_if_bound(Job& job);
   void forget_done();
-  void remember(const EditStamp& edit, const RememberedRequest& request);
+  void remember(const EditStamp& edit, RememberedRequest request);  // content: the stamp's
   ReadyJob ready_job(const Job& job) const;
   ProductId only_product(const GangRequest& request) const;
-  fact::JobKept kept(const Job& job) const;
+  void keep(const Job& job, const std::function<void(fact::Body)>& sink) const;
+  fact::JobKept kept(const Job& job) const;  // without its pods
+  fact::JobKept::Pod kept(const Job& job, const Pod& pod) const;
   void restore_pod(Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept_pod);
 
   // --- reads
   // ---------------------------------------------------------------------------------------
   JobRow row(const Job& job, bool with_pods) const;
-  // All that bind a job that waits with its whole gang, structural first.
+  std::string_view user_of(const Job& job) const;  // name; empty: the account itself
+  // All that bind a job that waits, structural first. `position` in the queue; 0: not known, or
+  // not in it.
   std::vector<Reason> reasons_of(const Job& job, std::size_t position) const;
   void explain_limits(const Job& job, std::vector<Reason>& out) const;
   void explain_place(const Job& job, std::size_t position, std::vector<Reason>& out) const;
@@ -204,28 +226,38 @@ class Turn {
 
  private:
   void emit(fact::Body body);
-  void refuse(Error error, std::string subject);
+  void refuse(Error error, const std::string& subject);
   EditStamp stamp(const std::string& reason) const;
-  bool answer_repeated();
+  void warn_of(const AccountSpec& spec);  // before it is set
+  void note_request();
+  const RememberedRequest* find_request() const;
+  void answer_again(const RememberedRequest& known);
+  void refuse_reused(TimeMs used_at);
   void keep_request();
   void close_days();
 
   // decide_cluster.cc
   void on(const in::SetCluster& i);
+  void on(const in::DeleteCluster& i);
   void on(const in::ImportNodes& i);
   void on(const in::DrainNode& i);
   void on(const in::Finalize& i);
+  void on(const in::AcceptClock& i);
   void on(const in::SetPolicy& i);
   void on(const in::ListBegin& i);
   void on(const in::ListComplete& i);
   void on(const in::NodeSeen& i);
   void on(const in::NodeGone& i);
   void on(const in::Restarted& i);
-  std::optional<Error> check_node(const NodeSpec& spec) const;
+  void on(const in::CallDenied& i);
+  static std::optional<Error> check_node(const NodeSpec& spec);
+  std::optional<Error> check_room(const Cluster& cluster, std::span<const NodeSpec> specs) const;
   void set_node(Cluster& cluster, const NodeSpec& spec, const EditStamp& edit);
   void remove_node(NodeId id);
   void release_lost(const Job& job, NodeId node);
   void adopt_running(const Cluster& cluster);
+  void replace_unused(const std::string& name, const std::string& by);
+  void remove_cluster(ClusterId id, const EditStamp& edit);
 
   // decide_account.cc
   void on(const in::SetAccount& i);
@@ -250,6 +282,8 @@ class Turn {
   void mark_seen(ClusterId cluster, JobId job, std::uint32_t rank);
   AccountId account_of_pod(const Cluster& cluster, const PodRecord& pod) const;
   void queue_pod(Cluster& cluster, const PodRecord& pod, AccountId account);
+  std::optional<Error> check_gang_bytes(const Job& job, std::uint32_t rank,
+                                        const PodShape& shape) const;
   void add_foreign(Cluster& cluster, const PodRecord& pod, AccountId account);
   void bind(Job& job, std::uint32_t rank, const std::string& node, TimeMs at);
   void rebind(const Job& job, std::uint32_t rank, NodeId node);
@@ -268,6 +302,8 @@ class Turn {
 
   Engine::Impl& s_;
   const Input& input_;
+  Method method_ = Method::kNone;
+  std::uint64_t content_ = 0;  // 0: the input has no request id that counts
   ApplyOutcome out_;
 };
 

@@ -45,6 +45,7 @@ void Engine::check_invariants() const {
     }
   }
   must(counts == s.counts, "jobs are counted by state");
+  must(s.job_ids().size() == s.jobs.size(), "each job is in the list of ids once");
   std::size_t indexed = 0;
   for (const auto& [node, pods] : s.on_node) indexed += pods.size();
   must(indexed == slots, "each slot belongs to one pod");

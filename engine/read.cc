@@ -35,11 +35,34 @@ std::size_t Engine::count(JobState state) const {
   return impl_->counts[static_cast<std::size_t>(state)];
 }
 
+std::string_view Engine::Impl::user_of(const Job& job) const {
+  if (job.leaf == kUnassigned || !tree.node(job.leaf).spec.user) return {};
+  const std::string_view path = tree.node(job.leaf).spec.path;
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::vector<OpenUsage> Engine::open_usage() const {
+  const Impl& s = *impl_;
+  std::vector<OpenUsage> out;
+  for (const auto& [node, pods] : s.on_node) {
+    for (const auto& [id, rank] : pods) {
+      const Job& job = *s.find_job(id);
+      const Pod& pod = job.pods[rank];
+      if (pod.slot.milligpu == 0) continue;
+      const UsageState bound =
+          job.origin == JobOrigin::kForeign ? UsageState::kForeign : UsageState::kUsed;
+      out.push_back({job.leaf, pod.is_bound() ? bound : UsageState::kHeld, s.product_of(pod.slot),
+                     pod.since_ms, pod.slot.milligpu});
+    }
+  }
+  return out;
+}
+
 JobRow Engine::Impl::row(const Job& job, bool with_pods) const {
   JobRow row;
   row.id = job.id;
   row.name = job.name;
-  row.cluster = clusters.at(job.id.cluster()).name;
+  row.cluster = name_of(job.id.cluster());
   if (job.leaf != kUnassigned) {
     const AccountSpec& spec = tree.node(job.leaf).spec;
     const auto slash = spec.user ? spec.path.rfind('/') : std::string::npos;
@@ -56,13 +79,19 @@ JobRow Engine::Impl::row(const Job& job, bool with_pods) const {
   row.submit_ms = job.submit_ms;
   row.started_ms = job.started_ms;
   row.ended_ms = job.ended_ms;
+  row.until_ms = job.until_ms;
   row.attempt = job.attempt;
   row.cancelling = job.cancelling;
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     const Pod& pod = job.pods[rank];
-    if (pod.holds_slot()) row.milligpu += pod.slot.milligpu;
+    if (pod.holds_slot()) {
+      row.milligpu += pod.slot.milligpu;
+      row.nodes.push_back(pod.slot.node);
+    }
     if (with_pods) row.pods.push_back({rank, pod.uid, pod.name, pod.state, pod.slot, pod.since_ms});
   }
+  std::sort(row.nodes.begin(), row.nodes.end());
+  row.nodes.erase(std::unique(row.nodes.begin(), row.nodes.end()), row.nodes.end());
   if (job.pods_holding() == 0) row.milligpu = least_milligpu(job);
   return row;
 }
@@ -74,31 +103,42 @@ std::optional<JobRow> Engine::job(JobId id, bool with_pods) const {
 }
 
 std::vector<JobRow> Engine::jobs(JobId after, std::size_t most, std::optional<JobState> state,
-                                 std::string_view account) const {
+                                 std::string_view account, std::string_view user) const {
   std::vector<JobRow> out;
   const Impl& s = *impl_;
-  const std::vector<JobId> ids = s.job_ids();
+  const std::vector<JobId>& ids = s.ids.ascending();
   for (auto it = std::upper_bound(ids.begin(), ids.end(), after); it != ids.end(); ++it) {
     if (out.size() == most) break;
-    const Job& job = *s.find_job(*it);
+    const Job* found = s.find_job(*it);
+    if (found == nullptr) continue;
+    const Job& job = *found;
     if (state && job.state != *state) continue;
     if (!account.empty() && (job.leaf == kUnassigned ||
                              !AccountsView::is_within(s.tree.node(job.leaf).spec.path, account))) {
       continue;
     }
+    if (!user.empty() && s.user_of(job) != user) continue;
     out.push_back(s.row(job, false));
   }
   return out;
 }
 
+std::vector<JobId> Engine::queue_order(std::size_t most) const {
+  const Impl& s = *impl_;
+  return s.ready.order(s.tree, s.policy.order, TargetShareRule(), s.tick.get(), s.now, most);
+}
+
 std::vector<JobRow> Engine::queue(std::size_t most) const {
   std::vector<JobRow> out;
-  const Impl& s = *impl_;
-  for (JobId id :
-       s.ready.order(s.tree, s.policy.order, TargetShareRule(), s.tick.get(), s.now, most)) {
-    out.push_back(s.row(*s.find_job(id), false));
-  }
+  for (JobId id : queue_order(most)) out.push_back(impl_->row(*impl_->find_job(id), false));
   return out;
+}
+
+bool Engine::is_queued_below(JobId id, std::string_view account) const {
+  const Impl& s = *impl_;
+  const Job* job = s.find_job(id);
+  if (job == nullptr || job->state != JobState::kQueued) return false;
+  return account.empty() || AccountsView::is_within(s.tree.node(job->leaf).spec.path, account);
 }
 
 std::vector<AccountRow> Engine::account_rows(TimeMs t) const {
@@ -200,8 +240,9 @@ std::shared_ptr<const std::vector<ClusterView>> Engine::Impl::view_of_clusters()
     for (const ProductTotals& p : totals) {
       if (p.cluster != id) continue;
       view.products.push_back(p);
-      view.largest_node_gpus =
-          std::max(view.largest_node_gpus, fleet.largest_node_gpus(id, p.product));
+      const std::int64_t gpus = fleet.largest_node_gpus(id, p.product);
+      view.product_node_gpus.push_back(gpus);
+      view.largest_node_gpus = std::max(view.largest_node_gpus, gpus);
     }
     const auto mig = mig_view.find(id);
     if (mig != mig_view.end()) view.mig_slices.assign(mig->second.begin(), mig->second.end());

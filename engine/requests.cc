@@ -8,45 +8,62 @@ namespace subak {
 
 static_assert(limits::kMaxRequestIds < 1u << 22);  // numbers in use never meet
 
-bool RequestLog::is(std::size_t place, std::string_view id) const {
+// The method, the actor, a byte that no actor has, the id.
+std::string RequestLog::text_of(const RequestKey& key) {
+  std::string text(1, static_cast<char>(key.method));
+  text += key.actor;
+  text += '\0';
+  text += key.id;
+  return text;
+}
+
+RequestKey RequestLog::key_of(std::string_view text) {
+  const std::size_t end = text.find('\0', 1);
+  return {text.substr(1, end - 1), static_cast<Method>(text[0]), text.substr(end + 1)};
+}
+
+bool RequestLog::is(std::size_t place, std::string_view text) const {
   const Entry& entry = entries_[place];
-  return entry.length == id.size() &&
-         std::equal(id.begin(), id.end(),
+  return entry.length == text.size() &&
+         std::equal(text.begin(), text.end(),
                     text_.begin() + static_cast<std::ptrdiff_t>(entry.text - text_begin_));
 }
 
-std::string RequestLog::id(std::size_t place) const {
+std::string RequestLog::text(std::size_t place) const {
   const Entry& entry = entries_[place];
   const auto begin = text_.begin() + static_cast<std::ptrdiff_t>(entry.text - text_begin_);
   return {begin, begin + static_cast<std::ptrdiff_t>(entry.length)};
 }
 
-std::uint32_t RequestLog::find_number(std::string_view id, std::uint32_t hash) const {
+std::uint32_t RequestLog::find_number(std::string_view text, std::uint32_t hash) const {
   return index_.find(mix_bits(hash),
-                     [&](std::uint32_t number) { return is(place_of(number), id); });
+                     [&](std::uint32_t number) { return is(place_of(number), text); });
 }
 
-const RememberedRequest* RequestLog::find(std::string_view id) const {
-  const std::uint32_t number = find_number(id, hash(id));
+const RememberedRequest* RequestLog::find(const RequestKey& key) const {
+  const std::string text = text_of(key);
+  const std::uint32_t number = find_number(text, hash(text));
   return number == FlatIndex::kNone ? nullptr : &entries_[place_of(number)].request;
 }
 
-void RequestLog::add(std::string_view id, const RememberedRequest& request) {
-  const std::uint32_t hashed = hash(id);
-  const std::uint32_t known = find_number(id, hashed);
+void RequestLog::add(const RequestKey& key, const RememberedRequest& request) {
+  while (!entries_.empty() &&
+         entries_.front().request.at_ms + limits::kRequestIdLifeMs < request.at_ms) {
+    forget_oldest();
+  }
+  const std::string text = text_of(key);
+  const std::uint32_t hashed = hash(text);
+  const std::uint32_t known = find_number(text, hashed);
   if (known != FlatIndex::kNone) {
     entries_[place_of(known)].request = request;
     return;
   }
   entries_.push_back(
-      {request, text_begin_ + text_.size(), static_cast<std::uint32_t>(id.size()), hashed});
-  text_.insert(text_.end(), id.begin(), id.end());
+      {request, text_begin_ + text_.size(), static_cast<std::uint32_t>(text.size()), hashed});
+  text_.insert(text_.end(), text.begin(), text.end());
   index_.insert(mix_bits(hashed), number_of(entries_.size() - 1),
                 [&](std::uint32_t number) { return mix_bits(entries_[place_of(number)].hash); });
-  while (entries_.size() > limits::kMaxRequestIds ||
-         entries_.front().request.at_ms + limits::kRequestIdLifeMs < request.at_ms) {
-    forget_oldest();
-  }
+  if (entries_.size() > limits::kMaxRequestIds) forget_oldest();
 }
 
 void RequestLog::forget_oldest() {

@@ -1,6 +1,6 @@
 // What mutations with a request id did, so that the same id again gets the same answer: the newest
-// limits::kMaxRequestIds of the last limits::kRequestIdLifeMs. About 85 bytes for an id that is a
-// UUID. Private to engine. Threads: none.
+// limits::kMaxRequestIds of the last limits::kRequestIdLifeMs. An id belongs to its actor and its
+// method. About 105 bytes for an id that is a UUID. Private to engine. Threads: none.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 #include "core/flat_index.h"
 #include "core/ids.h"
 #include "core/quantity.h"
+#include "engine/input.h"
 
 namespace subak {
 
@@ -21,29 +22,38 @@ struct RememberedRequest {
   JobId job;
   AccountId account;
   std::int64_t revision = 0;
+  std::uint64_t content = 0;  // core/content_hash.h
+};
+
+struct RequestKey {
+  std::string_view actor;
+  Method method = Method::kNone;
+  std::string_view id;
 };
 
 class RequestLog {
  public:
   // nullptr if unknown or forgotten. Valid until the next add().
-  const RememberedRequest* find(std::string_view id) const;
-  // Times never fall. An id that is known gets the new answer and keeps its place. Forgets what is
+  const RememberedRequest* find(const RequestKey& key) const;
+  // Times never fall. A key that is known gets the new answer and keeps its place. Forgets what is
   // too old or too many.
-  void add(std::string_view id, const RememberedRequest& request);
+  void add(const RequestKey& key, const RememberedRequest& request);
   std::size_t size() const { return entries_.size(); }
-  // The oldest is 0.
-  std::string id(std::size_t place) const;
+  // The oldest is 0. key_of() reads it.
+  std::string text(std::size_t place) const;
+  static RequestKey key_of(std::string_view text);
   const RememberedRequest& request(std::size_t place) const { return entries_[place].request; }
 
  private:
   struct Entry {
     RememberedRequest request;
-    std::uint64_t text = 0;  // where its id begins, counted from the first id ever
+    std::uint64_t text = 0;  // where its key begins, counted from the first ever
     std::uint32_t length = 0;
     std::uint32_t hash = 0;
   };
-  static std::uint32_t hash(std::string_view id) {
-    return static_cast<std::uint32_t>(std::hash<std::string_view>()(id));
+  static std::string text_of(const RequestKey& key);
+  static std::uint32_t hash(std::string_view text) {
+    return static_cast<std::uint32_t>(std::hash<std::string_view>()(text));
   }
   // The index knows entries by a number that grows with each, modulo this.
   static constexpr std::uint32_t kNumbers = 1u << 23;
@@ -51,13 +61,13 @@ class RequestLog {
   std::uint32_t number_of(std::size_t place) const {
     return (first_ + static_cast<std::uint32_t>(place)) % kNumbers;
   }
-  bool is(std::size_t place, std::string_view id) const;
-  std::uint32_t find_number(std::string_view id, std::uint32_t hash) const;
+  bool is(std::size_t place, std::string_view text) const;
+  std::uint32_t find_number(std::string_view text, std::uint32_t hash) const;
   void forget_oldest();
 
   std::deque<Entry> entries_;
-  std::deque<char> text_;         // all ids, one after another
-  std::uint64_t text_begin_ = 0;  // of the oldest id
+  std::deque<char> text_;         // all keys, one after another
+  std::uint64_t text_begin_ = 0;  // of the oldest key
   std::uint32_t first_ = 0;       // number of the oldest entry
   FlatIndex index_;
 };

@@ -46,7 +46,8 @@ struct ClusterView {
   bool owned = false;
   std::vector<ProductTotals> products;
   std::vector<std::pair<std::string, std::int64_t>> mig_slices;  // profile, configured; by profile
-  std::int64_t largest_node_gpus = 0;
+  std::vector<std::int64_t> product_node_gpus;  // of the largest node of each of `products`
+  std::int64_t largest_node_gpus = 0;           // of all
   Mode mode_of(std::string_view ns) const;
 };
 

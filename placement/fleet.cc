@@ -67,6 +67,8 @@ ProductId Fleet::find_product(std::string_view product) const {
   return it == impl_->products_by_name.end() ? ProductId() : it->second;
 }
 
+std::size_t Fleet::products() const { return impl_->products_by_name.size(); }
+
 std::uint64_t Fleet::freed_version() const { return impl_->freed; }
 
 void Fleet::earmark(std::span<const NodeId> nodes, JobId owner) {

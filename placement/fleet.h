@@ -92,6 +92,7 @@ class Fleet {
   ProductId intern_product(std::string_view product);
   std::string_view product_name(ProductId id) const;
   ProductId find_product(std::string_view product) const;  // none if never interned
+  std::size_t products() const;                            // how many were interned
 
   // --- shapes ------------------------------------------------------------------------------------
   // Requests that are equal for placement share one ShapeId; ids are handed out in order of first

@@ -148,7 +148,7 @@ NodeState* Fleet::Impl::find(NodeId id) const {
 }
 
 NodeState& Fleet::Impl::ensure(NodeId id) {
-  assert(id.value != 0 && id.value <= 4 * limits::kMaxNodes);
+  assert(id.value != 0 && id.value <= limits::kMaxNodeIds);
   if (id.value >= nodes.size()) nodes.resize(id.value + 1);
   if (!nodes[id.value]) nodes[id.value] = std::make_unique<NodeState>();
   return *nodes[id.value];

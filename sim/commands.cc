@@ -17,8 +17,9 @@ namespace subak::sim {
 namespace {
 
 int fail(const Error& error, std::ostream& err) {
-  err << "subak sim: " << error.field << (error.got.empty() ? "" : ": \"" + error.got + "\"")
-      << " is not right\nwant " << error.want << '\n';
+  err << "subak: " << error.field
+      << (error.got.empty() ? " cannot be used" : ": was \"" + error.got + "\"") << "\n  -> want "
+      << error.want << '\n';
   return error.code == ErrorCode::kNotFound ? 4 : error.code == ErrorCode::kInvalid ? 2 : 1;
 }
 
@@ -224,7 +225,14 @@ int sim_toy(const ToyCommandOptions& options, std::ostream& out, std::ostream& e
   toy.measured_ms = static_cast<DurationMs>(options.days * double{kDayMs});
   toy.warm_up_ms = static_cast<DurationMs>(options.warm_up_days * double{kDayMs});
   toy.seed = options.seed;
-  print_toy(run_toy_table(toy), out);
+  ProgressBar bar(err, "toys");
+  if (options.progress) {
+    bar.show(0);
+    toy.progress = [&bar](double done) { bar.show(done); };
+  }
+  const std::vector<ToyRow> rows = run_toy_table(toy);
+  if (options.progress) bar.clear();
+  print_toy(rows, out);
   return 0;
 }
 

@@ -40,6 +40,7 @@ struct ToyCommandOptions {
   double days = 25;         // --days measured
   double warm_up_days = 7;  // --warm-up-days
   std::uint64_t seed = 1;
+  bool progress = false;  // show a progress bar on `err`
 };
 
 // One policy and several share all but the form of the output; `compare` prints one column per

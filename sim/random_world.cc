@@ -12,6 +12,7 @@ constexpr const char* kAccounts[] = {"ml",  "ml.vision", "ml.speech", "ml.speech
                                      "bio", "bio.rna",   "bio.cells", "chem"};
 constexpr std::size_t kAccountCount = std::size(kAccounts);
 constexpr const char* kClusters[] = {"bare", "watched"};
+constexpr char kSpare[] = "spare";
 // usage-tick is left out: it is a baseline of the simulator that must be set before anything runs.
 constexpr OrderPolicy kOrders[] = {OrderPolicy::kTargetShare, OrderPolicy::kTargetShare,
                                    OrderPolicy::kExact, OrderPolicy::kDrf, OrderPolicy::kFifo};
@@ -140,6 +141,7 @@ in::Body RandomWorld::choose() {
     mode.mode = rng_.percent(70) ? Mode::kEnforce : rng_.percent(50) ? Mode::kWarn : Mode::kObserve;
     return mode;
   }
+  if (dice < 994 && !options_.plain) return spare_cluster();
   return in::Pass{};
 }
 
@@ -226,6 +228,24 @@ in::Body RandomWorld::change_policy() {
   policy.patience_ms = options_.plain ? 0 : kHourMs * rng_.between(0, 2);
   policy.order = kOrders[rng_.below(std::size(kOrders))];
   return in::SetPolicy{policy};
+}
+
+// A cluster that comes and goes, with nodes that nothing runs on; the others are always in use.
+in::Body RandomWorld::spare_cluster() {
+  const std::uint64_t dice = rng_.below(100);
+  if (dice < 40) return in::DeleteCluster{kSpare, "random", rng_.percent(10)};
+  if (dice < 45) return in::DeleteCluster{kClusters[rng_.below(2)], "random", true};
+  if (dice < 75) {
+    in::ImportNodes import;
+    import.cluster = kSpare;
+    for (std::size_t i = 0; i < rng_.below(3); ++i) import.nodes.push_back(node_spec(i));
+    return import;
+  }
+  in::SetCluster set;
+  set.name = kSpare;
+  set.must_exist = rng_.percent(20);
+  set.replaces = rng_.percent(20) ? kClusters[rng_.below(2)] : "";
+  return set;
 }
 
 // A fresh list of the watched cluster, as after a lost connection; some of it is gone meanwhile.

@@ -48,6 +48,7 @@ class RandomWorld {
   in::Body node_event();
   in::Body change_policy();
   in::Body list_again();
+  in::Body spare_cluster();
   NodeSpec node_spec(std::size_t i);
   std::string some_account();
   std::string node_name(std::size_t i) const;

@@ -216,6 +216,8 @@ std::vector<ToyRow> run_toy_table(const ToyTableOptions& options) {
       {"2 uneven 3:1", {3, 1}},
       {"20 equal", std::vector<std::int64_t>(20, 1)},
       {"20 uneven 1..20", uneven}};
+  const std::size_t toys = std::size(worlds) * options.mean_jobs.size() * options.policies.size();
+  std::size_t done = 0;
   std::vector<ToyRow> rows;
   for (const auto& [name, shares] : worlds) {
     for (const DurationMs mean : options.mean_jobs) {
@@ -231,6 +233,10 @@ std::vector<ToyRow> run_toy_table(const ToyTableOptions& options) {
         toy.policy.order = policy;
         row.policies.emplace_back(enum_name(policy));
         row.results.push_back(run_toy(toy));
+        ++done;
+        if (options.progress) {
+          options.progress(static_cast<double>(done) / static_cast<double>(toys));
+        }
       }
     }
   }

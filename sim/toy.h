@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ struct ToyTableOptions {
   DurationMs warm_up_ms = 7 * kDayMs;
   DurationMs measured_ms = 25 * kDayMs;
   std::uint64_t seed = 1;
+  std::function<void(double done)> progress;  // after each toy; done: 0 to 1
 };
 // Two and twenty teams, equal shares and uneven ones (3:1, and 1 to 20).
 std::vector<ToyRow> run_toy_table(const ToyTableOptions& options);

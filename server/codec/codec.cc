@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/stored_size.h"
 #include "server/codec/wire.h"
 
 namespace subak::codec {
@@ -38,10 +39,22 @@ std::uint32_t kind_of(const fact::Body& body) {
   return static_cast<std::uint32_t>(body.index()) + 1;
 }
 
-void encode(const fact::Body& body, std::string& out) {
+bool encode(const fact::Body& body, std::string& out) {
+  const std::size_t start = out.size();
   WireWriter writer{out};
   // fields() is not const because readers share it; a writer changes nothing.
   std::visit([&](auto& record) { record.fields(writer); }, const_cast<fact::Body&>(body));
+  if (out.size() - start <= limits::kMaxFactBytes) return true;
+  out.resize(start);
+  return false;
+}
+
+Error too_large(const fact::Body& body) {
+  const auto [name, bytes] = std::visit(
+      [](const auto& record) { return std::pair(record.kName, stored_bytes(record)); }, body);
+  return bad_fact(std::string(name), std::to_string(bytes) + " bytes",
+                  "want at most " + std::to_string(limits::kMaxFactBytes) +
+                      " bytes, which is all that can be read again");
 }
 
 std::uint32_t version_of_kind(std::uint32_t kind) {

@@ -22,8 +22,12 @@ namespace subak::codec {
 std::uint32_t kind_of(const fact::Body& body);
 inline constexpr std::uint32_t kKinds = std::variant_size_v<fact::Body>;
 
-// Appends the body's bytes to `out`.
-void encode(const fact::Body& body, std::string& out);
+// Appends the body's bytes to `out`. False: they would be more than limits::kMaxFactBytes, which
+// decode() refuses, so nobody may write them; `out` is as it was. No input that the engine accepts
+// makes such a fact (engine/bounds.h).
+[[nodiscard]] bool encode(const fact::Body& body, std::string& out);
+// What a writer says of a fact that encode() does not make.
+Error too_large(const fact::Body& body);
 
 // The version that brought the kind; kinds from kKinds + 1 on are of a version to come.
 std::uint32_t version_of_kind(std::uint32_t kind);

@@ -20,9 +20,9 @@ struct Header {
 
 }  // namespace
 
-void PackedFacts::add(const Fact& fact) {
+bool PackedFacts::add(const Fact& fact) {
   body_.clear();
-  codec::encode(fact.body, body_);
+  if (!codec::encode(fact.body, body_)) return false;
   const Header header{fact.time_ms, codec::kind_of(fact.body),
                       static_cast<std::uint32_t>(body_.size())};
   const std::size_t room = sizeof header + body_.size();
@@ -32,6 +32,7 @@ void PackedFacts::add(const Fact& fact) {
   blocks_.back().append(reinterpret_cast<const char*>(&header), sizeof header);
   blocks_.back() += body_;
   ++size_;
+  return true;
 }
 
 bool PackedFacts::Cursor::next(Row& row) {
@@ -52,7 +53,10 @@ bool PackedFacts::Cursor::next(Row& row) {
 
 PackedFacts pack(const std::vector<Fact>& facts) {
   PackedFacts packed;
-  for (const Fact& fact : facts) packed.add(fact);
+  for (const Fact& fact : facts) {
+    const bool added = packed.add(fact);
+    assert(added);
+  }
   return packed;
 }
 

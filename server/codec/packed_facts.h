@@ -32,7 +32,8 @@ class PackedFacts {
     std::size_t block_ = 0, at_ = 0;
   };
 
-  void add(const Fact& fact);  // its number is not kept
+  // Its number is not kept. False: the fact is too large to be read again and was left out.
+  [[nodiscard]] bool add(const Fact& fact);
   std::size_t size() const { return size_; }
 
  private:
@@ -41,6 +42,7 @@ class PackedFacts {
   std::size_t size_ = 0;
 };
 
+// Asserts that all can be read again.
 PackedFacts pack(const std::vector<Fact>& facts);
 // With number 0 each, as those of a checkpoint. They were packed by this program, so they are
 // whole.

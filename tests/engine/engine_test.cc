@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "core/limits.h"
+
 namespace subak {
 namespace {
 
@@ -54,6 +58,26 @@ void set_up(Engine& engine, int nodes) {
   engine.apply(at(0, import));
   engine.apply(at(0, account("a")));
   engine.apply(at(0, account("b")));
+}
+
+TEST(Engine, TheViewTellsTheLargestNodeOfEachProduct) {
+  Engine engine;
+  engine.apply(at(0, in::SetCluster{"main", Mode::kEnforce, {}, "", false}));
+  in::ImportNodes import;
+  import.cluster = "main";
+  import.nodes = {node("n0", 4), node("n1", 8), node("n2", 2)};
+  import.nodes[2].product = "A30";
+  engine.apply(at(0, import));
+  const std::shared_ptr<const View> view = engine.view();
+  const ClusterView& cluster = *view->cluster("main");
+  ASSERT_EQ(cluster.products.size(), cluster.product_node_gpus.size());
+  std::vector<std::pair<std::string, std::int64_t>> sizes;
+  for (std::size_t i = 0; i < cluster.products.size(); ++i) {
+    sizes.emplace_back(cluster.products[i].product, cluster.product_node_gpus[i]);
+  }
+  std::sort(sizes.begin(), sizes.end());
+  EXPECT_EQ(sizes, (std::vector<std::pair<std::string, std::int64_t>>{{"A30", 2}, {"H100", 8}}));
+  EXPECT_EQ(cluster.largest_node_gpus, 8);
 }
 
 TEST(Engine, ARequestIdIsAnsweredOnce) {
@@ -114,6 +138,19 @@ TEST(Engine, PatienceKeepsNodesForTheNeediestThatDoesNotFit) {
   EXPECT_EQ(engine.job(JobId(ClusterId(1), 4), false)->state, JobState::kReserved);
 }
 
+TEST(Engine, NumbersOfClustersEnd) {
+  Engine engine;
+  fact::ClusterSet last;
+  last.id = ClusterId(UINT16_MAX);
+  last.name = "last";
+  engine.evolve({1, 0, last});
+  const auto full = engine.apply(at(1, in::SetCluster{"new", Mode::kObserve, {}, "", false}));
+  ASSERT_TRUE(full.reply.error.has_value());
+  EXPECT_EQ(full.reply.error->code, ErrorCode::kExhausted);
+  const auto known = engine.apply(at(2, in::SetCluster{"last", Mode::kEnforce, {}, "", false}));
+  EXPECT_FALSE(known.reply.error.has_value());
+}
+
 TEST(Engine, SurveySeesForeignPodsFragmentsAndWhoWaitsLongest) {
   Engine engine;
   set_up(engine, 2);
@@ -143,6 +180,87 @@ TEST(Engine, SurveySeesForeignPodsFragmentsAndWhoWaitsLongest) {
   EXPECT_EQ(survey.reasons,
             (std::map<ReasonToken, std::size_t>{{ReasonToken::kExceedsFleet, 2},
                                                 {ReasonToken::kWaitingForCapacity, 2}}));
+}
+
+std::string refusal(Engine& engine, in::Body body) {
+  const auto error = engine.apply(at(engine.now(), std::move(body))).reply.error;
+  return error ? std::string(to_string(error->code)) + " " + error->message() : "";
+}
+
+// Numbers that end are refused before they do.
+TEST(Engine, ClustersProductsAndNodeIdsHaveAnEnd) {
+  Engine engine;
+  set_up(engine, 1);
+  for (std::size_t i = 1; i < limits::kMaxClusters; ++i) {
+    ASSERT_EQ(refusal(engine, in::SetCluster{"c" + std::to_string(i), Mode::kWarn, {}, "", false}),
+              "");
+  }
+  EXPECT_EQ(refusal(engine, in::SetCluster{"more", Mode::kWarn, {}, "", false}),
+            "exhausted cluster: was \"more\", want at most 1000 clusters");
+  EXPECT_EQ(refusal(engine, in::SetCluster{"c1", Mode::kEnforce, {}, "", false}), "");
+
+  std::size_t products = engine.fleet().products();
+  for (std::size_t i = 0; products < limits::kMaxProducts; ++i) {
+    in::SetAccount team = account("t" + std::to_string(i));
+    while (products < limits::kMaxProducts &&
+           team.spec.quota.size() < limits::kMaxProductsPerAccount) {
+      team.spec.quota.push_back({"P" + std::to_string(++products), 1000});
+    }
+    ASSERT_EQ(refusal(engine, team), "");
+  }
+  in::SetAccount team = account("late");
+  team.spec.limit = {{"Q", 1000}};
+  EXPECT_EQ(refusal(engine, team),
+            "exhausted products: was \"10001\", want at most 10000 names of GPU products");
+  team.spec.limit = {{"P9", 1000}, {"gpu", 1000}};
+  EXPECT_EQ(refusal(engine, team), "");
+  NodeSpec stranger = node("x", 8);
+  stranger.product = "Q";
+  EXPECT_EQ(refusal(engine, in::ImportNodes{"c1", {stranger}, "", false}),
+            "exhausted products: was \"10001\", want at most 10000 names of GPU products");
+
+  engine.evolve({0, 0, fact::CountersKept{ClusterId(), 0, limits::kMaxNodeIds}});
+  EXPECT_EQ(refusal(engine, in::ImportNodes{"c1", {node("last", 8)}, "", false}), "");
+  EXPECT_EQ(refusal(engine, in::ImportNodes{"c2", {node("one-more", 8)}, "", false}),
+            "exhausted nodes: was \"1 new\", want at most 800000 nodes that were ever seen");
+  engine.apply(at(0, in::ListBegin{"c3"}));
+  EXPECT_EQ(refusal(engine, in::NodeSeen{"c3", node("one-more", 8)}),
+            "exhausted nodes: was \"1 new\", want at most 800000 nodes that were ever seen");
+  EXPECT_EQ(refusal(engine, in::ImportNodes{"c1", {node("last", 4)}, "", false}), "") << "known";
+  engine.check_invariants();
+}
+
+TEST(Engine, NodesAtOnceAreBoundedOverAllClustersAndMayBeImportedAgain) {
+  Engine engine;
+  set_up(engine, 1);
+  engine.apply(at(0, in::SetCluster{"other", Mode::kEnforce, {}, "", false}));
+  in::ImportNodes import{"main", {}, "", false};
+  for (std::size_t i = 0; i < limits::kMaxNodes; ++i) {
+    import.nodes.push_back(node("n" + std::to_string(i), 1));
+  }
+  EXPECT_EQ(refusal(engine, import), "");
+  EXPECT_EQ(refusal(engine, import), "");
+  EXPECT_EQ(refusal(engine, in::ImportNodes{"other", {node("n", 1)}, "", false}),
+            "exhausted nodes: was \"1 new\", want at most 200000 nodes in all");
+}
+
+// Pods that run without us under one name are one job up to its limit, and then jobs of their own.
+TEST(Engine, AForeignGangEndsWhereAJobDoes) {
+  Engine engine;
+  set_up(engine, 0);
+  NodeSpec wide = node("n", 0);
+  wide.product.clear();
+  engine.apply(at(0, in::ImportNodes{"main", {wide}, "", false}));
+  PodRecord stray;
+  stray.ns = "x";
+  stray.gang = "deployment";
+  stray.node = "n";
+  for (std::uint32_t i = 0; i < limits::kMaxPodsPerJob + 2; ++i) {
+    stray.uid = stray.name = "p" + std::to_string(i);
+    ASSERT_EQ(refusal(engine, in::PodSeen{"main", stray}), "");
+  }
+  EXPECT_EQ(engine.count(JobState::kRunning), 3u);
+  EXPECT_EQ(engine.job(JobId(ClusterId(1), 1), true)->pods.size(), limits::kMaxPodsPerJob);
 }
 
 TEST(Engine, NextDeadlineIsTheEarliestHoldThenMidnight) {

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
+#include <vector>
 
 namespace subak::sim {
 namespace {
@@ -67,6 +69,22 @@ TEST(ToyBaselines, TheSameSeedGivesTheSameFigures) {
   EXPECT_EQ(a.mean, b.mean);
   EXPECT_EQ(a.max, b.max);
   EXPECT_EQ(a.jobs, b.jobs);
+}
+
+TEST(ToyTable, TellsHowFarItIs) {
+  ToyTableOptions options;
+  options.policies = {OrderPolicy::kTargetShare, OrderPolicy::kFifo};
+  options.mean_jobs = {kHourMs};
+  options.warm_up_ms = 0;
+  options.measured_ms = kHourMs / 10;
+  std::vector<double> told;
+  options.progress = [&told](double done) { told.push_back(done); };
+  const std::vector<ToyRow> rows = run_toy_table(options);
+  ASSERT_EQ(rows.size(), 4U);
+  ASSERT_EQ(told.size(), 8U) << "after each toy";
+  EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+  EXPECT_DOUBLE_EQ(told.front(), 1.0 / 8);
+  EXPECT_DOUBLE_EQ(told.back(), 1);
 }
 
 }  // namespace

@@ -1,0 +1,156 @@
+// What of an account is legal and can hardly be meant. The edit is done all the same: quotas are
+// written before machines come, and limits before quotas go.
+#include <map>
+#include <string>
+
+#include "core/decimal.h"
+#include "core/limits.h"
+#include "engine/impl.h"
+
+namespace subak {
+namespace {
+
+constexpr std::size_t kProductsNamed = 8;  // of a fleet, in one warning
+
+MilliGpu total_of(const ProductAmounts& amounts) {
+  MilliGpu sum = 0;
+  for (const ProductAmount& amount : amounts) sum += amount.milligpu;
+  return sum;
+}
+
+std::string name_of(const std::string& product) {
+  return product == kAnyProduct ? "GPUs" : "GPUs of " + product;
+}
+
+// GPUs by product, over all clusters.
+class InstalledGpus {
+ public:
+  explicit InstalledGpus(const Fleet& fleet) {
+    for (const ProductTotals& t : fleet.totals()) {
+      if (t.milligpu.installed == 0) continue;
+      of_[t.product] += t.milligpu.installed;
+      all_ += t.milligpu.installed;
+    }
+  }
+  MilliGpu all() const { return all_; }
+  MilliGpu of(const std::string& product) const {
+    if (product == kAnyProduct) return all_;
+    const auto it = of_.find(product);
+    return it == of_.end() ? 0 : it->second;
+  }
+  std::string names() const {
+    std::string text;
+    std::size_t named = 0;
+    for (const auto& [product, installed] : of_) {
+      if (++named > kProductsNamed) return text + ", ...";
+      text += (text.empty() ? "" : ", ") + product;
+    }
+    return text;
+  }
+
+ private:
+  std::map<std::string, MilliGpu> of_;
+  MilliGpu all_ = 0;
+};
+
+class Warnings {
+ public:
+  Warnings(const AccountSpec& spec, const AccountTree& tree, const Fleet& fleet,
+           std::vector<std::string>& out)
+      : spec_(spec), tree_(tree), installed_(fleet), out_(out) {}
+
+  void about_all() {
+    if (installed_.all() > 0) {
+      about_products("quota", spec_.quota);
+      about_products("limit", spec_.limit);
+      about_fleet();
+      about_all_quotas();
+    }
+    about_limit(spec_.limit, "its own limit");
+    for (AccountId a = parent(); a; a = tree_.node(a).parent) {
+      const AccountSpec& above = tree_.node(a).spec;
+      about_limit(above.limit, "the limit of " + (above.path.empty() ? "the root" : above.path));
+    }
+    if (spec_.shares == 0 && total_of(spec_.quota) > 0) {
+      say("shares: 0 beside a quota: beyond its quota the account gets only what nobody else "
+          "wants");
+    }
+  }
+
+ private:
+  void say(std::string text) {
+    if (out_.size() < limits::kMaxWarnings) out_.push_back(std::move(text));
+  }
+  AccountId parent() const {
+    const auto end = spec_.path.find_last_of("./");
+    if (spec_.path.empty()) return {};
+    return tree_.find(spec_.path.substr(0, end == std::string::npos ? 0 : end));
+  }
+
+  void about_products(const char* field, const ProductAmounts& amounts) {
+    for (const ProductAmount& a : amounts) {
+      if (a.product == kAnyProduct || installed_.of(a.product) > 0) continue;
+      say(std::string(field) + ": no node has the product " + a.product + "; the fleet has " +
+          installed_.names());
+    }
+  }
+
+  void about_fleet() {
+    for (const ProductAmount& a : spec_.quota) {
+      const MilliGpu there = installed_.of(a.product);
+      if (a.milligpu <= there || there == 0) continue;
+      say("quota: " + format_milligpu(a.milligpu) + " " + name_of(a.product) +
+          ", and the fleet has " + format_milligpu(there) + ": it cannot be guaranteed");
+    }
+  }
+
+  // The quotas of all accounts together, with this one as it would be.
+  void about_all_quotas() {
+    const AccountId old = tree_.find(spec_.path);
+    MilliGpu before = old ? tree_.node(old).quota_total : 0;
+    MilliGpu after = spec_.quota.empty() ? children_of(old) : total_of(spec_.quota);
+    if (after <= before) return;
+    MilliGpu all = spec_.path.empty() ? after : tree_.node(kRootAccount).quota_total;
+    for (AccountId a = parent(); a; a = tree_.node(a).parent) {
+      if (!tree_.node(a).spec.quota.empty()) return;  // bounded above: the sum stays as it is
+      if (a == kRootAccount) all += after - before;
+    }
+    if (all <= installed_.all() || after > installed_.all()) return;
+    say("quota: all quotas together are " + format_milligpu(all) + " GPUs, and the fleet has " +
+        format_milligpu(installed_.all()) + ": they cannot all be guaranteed");
+  }
+  MilliGpu children_of(AccountId id) const {
+    MilliGpu sum = 0;
+    if (!id) return sum;
+    for (const AccountId child : tree_.node(id).children) {
+      sum += tree_.node(child).quota_total;
+    }
+    return sum;
+  }
+
+  void about_limit(const ProductAmounts& limit, const std::string& whose) {
+    for (const ProductAmount& most : limit) {
+      MilliGpu quota = 0;
+      for (const ProductAmount& a : spec_.quota) {
+        const bool counts = most.product == kAnyProduct || a.product == most.product;
+        if (counts) quota += a.milligpu;
+      }
+      if (quota <= most.milligpu) continue;
+      say("quota: " + format_milligpu(quota) + " " + name_of(most.product) + " is above " + whose +
+          " of " + format_milligpu(most.milligpu) + ": it can never have them all");
+    }
+  }
+
+  const AccountSpec& spec_;
+  const AccountTree& tree_;
+  const InstalledGpus installed_;
+  std::vector<std::string>& out_;
+};
+
+}  // namespace
+
+void Turn::warn_of(const AccountSpec& spec) {
+  Warnings(spec, s_.tree, s_.fleet, out_.reply.warnings).about_all();
+}
+
+}  // namespace subak

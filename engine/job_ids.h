@@ -1,0 +1,42 @@
+// The ids of all jobs in order, so that a page of jobs costs what it holds. Ids come nearly in
+// order; those that do not wait at the end until somebody looks.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "core/ids.h"
+
+namespace subak {
+
+// Threads: none; owned by the engine.
+class JobIds {
+ public:
+  // `id` is new.
+  void add(JobId id) { ids_.push_back(id); }
+  // Ascending. A job that is gone stays in it for a while: look each one up.
+  const std::vector<JobId>& ascending() const {
+    if (sorted_ == ids_.size()) return ids_;
+    const auto middle = ids_.begin() + static_cast<std::ptrdiff_t>(sorted_);
+    std::sort(middle, ids_.end());
+    std::inplace_merge(ids_.begin(), middle, ids_.end());
+    sorted_ = ids_.size();
+    return ids_;
+  }
+  // `live` jobs are left, those for which `is_live` says so. Cheap unless half of it is gone.
+  template <class IsLive>
+  void trim(std::size_t live, IsLive is_live) {
+    if (ids_.size() <= 2 * live + kSlack) return;
+    ascending();
+    std::erase_if(ids_, [&](JobId id) { return !is_live(id); });
+    sorted_ = ids_.size();
+  }
+
+ private:
+  static constexpr std::size_t kSlack = 64;
+  mutable std::vector<JobId> ids_;
+  mutable std::size_t sorted_ = 0;  // so many at the front are in order
+};
+
+}  // namespace subak
