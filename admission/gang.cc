@@ -20,6 +20,7 @@ namespace subak {
 namespace {
 
 constexpr std::size_t kMaxLabelBytes = 63;
+constexpr std::size_t kHashBytes = 9;
 
 // A group of pods as some controller marks it.
 struct Group {
@@ -128,7 +129,6 @@ std::string hash_suffix(Text text) {
 // As it is where it can be a label's value, else shortened and made unique again by a hash.
 std::string as_label_value(const std::string& name) {
   if (is_label_value(name)) return name;
-  constexpr std::size_t kHashBytes = 9;
   std::string out;
   for (const char c : name.substr(0, kMaxLabelBytes - kHashBytes)) {
     out += is_alnum(c) || c == '.' || c == '_' ? c : '-';
@@ -148,6 +148,10 @@ bool is_label_value(std::string_view value) {
   return true;
 }
 
+std::string shortened(const std::string& name, std::size_t most) {
+  return name.size() <= most ? name : name.substr(0, most - kHashBytes) + hash_suffix(name);
+}
+
 void read_gang(std::string_view path, Pod& pod) {
   const Group group = group_of(pod);
   const PodKeys& keys = pod.keys;
@@ -159,19 +163,17 @@ void read_gang(std::string_view path, Pod& pod) {
   const std::uint32_t stated = bounded_size(number(keys.gang_size.value));
   gang.size = stated > 0 ? stated : group.size > 0 && !own_name ? group.size : 1;
   if (keys.job.set && (keys.job.value.empty() || keys.job.value.size() > limits::kMaxNameBytes)) {
-    pod.mistakes.push_back(
-        {ErrorCode::kInvalid,
-         std::string(path) + "metadata.labels[" + std::string(names::kJob) + "]",
-         std::string(keys.job.value.substr(0, kMaxLabelBytes)),
-         "want a name of 1 to " + std::to_string(limits::kMaxNameBytes) + " bytes"});
+    pod.add_mistake({ErrorCode::kInvalid, key_field(path, keys.job, names::kJob),
+                     std::string(keys.job.value),
+                     "want a name of 1 to " + std::to_string(limits::kMaxNameBytes) + " bytes"});
   }
   gang.uniform = own_name || group.lone || !group.mixed;
   if (gang.size == 1) return;
+  gang.one_template = !own_name && !group.lone && !group.mixed;
   if (group.lone && !keys.job.set && path.empty()) {
-    pod.mistakes.push_back({ErrorCode::kInvalid,
-                            "metadata.labels[" + std::string(names::kJob) + "]", "",
-                            "want the gang's name on each of its " + std::to_string(gang.size) +
-                                " pods, as nothing else tells which belong together"});
+    pod.add_mistake({ErrorCode::kInvalid, "metadata.labels[" + std::string(names::kJob) + "]", "",
+                     "want the gang's name on each of its " + std::to_string(gang.size) +
+                         " pods, as nothing else tells which belong together"});
   }
   gang.id = gang.job;
   if (!own_name && !group.uid.empty()) gang.id += "@" + std::string(group.uid.substr(0, 8));

@@ -1,4 +1,6 @@
-// Reading JSON that others wrote, on simdjson's DOM. A member of the wrong type reads as absent:
+// Reading JSON that others wrote, on simdjson's DOM. Work is linear in the text: member() reads an
+// object from its start, so it is for a fixed number of names; whoever looks up names that come
+// from outside takes Members. A member of the wrong type reads as absent:
 // the API server has validated its objects against their schema, and what it did not send us we do
 // not judge. Values point into the parser's document and die with its next parse. Threads: any; a
 // document belongs to one thread.
@@ -6,9 +8,12 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace subak::json {
 
@@ -58,6 +63,33 @@ inline std::int64_t integer(Value v, std::int64_t otherwise = 0) {
   std::int64_t i = 0;
   return v.get(i) == simdjson::SUCCESS ? i : otherwise;
 }
+
+// The members of an object, sorted by name; null counts as absent, and of two of one name the first
+// holds.
+class Members {
+ public:
+  explicit Members(std::optional<Value> object) {
+    if (!object) return;
+    each_member(*object, [&](std::string_view key, Value value) {
+      if (!value.is_null()) sorted_.emplace_back(key, value);
+    });
+    const auto by_name = [](const auto& a, const auto& b) { return a.first < b.first; };
+    const auto same = [](const auto& a, const auto& b) { return a.first == b.first; };
+    std::stable_sort(sorted_.begin(), sorted_.end(), by_name);
+    sorted_.erase(std::unique(sorted_.begin(), sorted_.end(), same), sorted_.end());
+  }
+  std::optional<Value> find(std::string_view name) const {
+    const auto it = std::lower_bound(sorted_.begin(), sorted_.end(), name,
+                                     [](const auto& m, auto n) { return m.first < n; });
+    if (it == sorted_.end() || it->first != name) return std::nullopt;
+    return it->second;
+  }
+  auto begin() const { return sorted_.begin(); }
+  auto end() const { return sorted_.end(); }
+
+ private:
+  std::vector<std::pair<std::string_view, Value>> sorted_;
+};
 
 inline bool is_object(Value v) { return v.is_object(); }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/duration.h"
+#include "core/limits.h"
 #include "core/names.h"
 
 namespace subak {
@@ -42,10 +43,31 @@ void read_host_paths(json::Value volumes, Pod& pod) {
     const auto host = json::member(volume, "hostPath");
     if (!host) return;
     const Text path = json::text(*host, "path");
-    if (path.starts_with("/dev/nvidia") || path == "/dev" || path == "/dev/") {
-      pod.nvidia_host_path = path;
-    }
+    if (pod.nvidia_host_path.empty() && shows_gpus(path)) pod.nvidia_host_path = path;
   });
+}
+
+// The names in a path; "." and doubled slashes are nothing, ".." takes one back.
+std::vector<Text> path_parts(Text path) {
+  std::vector<Text> parts;
+  while (!path.empty()) {
+    const Text part = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(path.size(), part.size() + 1));
+    if (part.empty() || part == ".") continue;
+    if (part != "..") {
+      parts.push_back(part);
+    } else if (!parts.empty()) {
+      parts.pop_back();
+    }
+  }
+  return parts;
+}
+
+// "/proc/1/root", "/proc/self/fd/3": links of the kernel that lead anywhere.
+bool leads_elsewhere(const std::vector<Text>& parts) {
+  if (parts.size() < 3 || parts[0] != "proc") return false;
+  return std::any_of(parts.begin() + 2, parts.end(),
+                     [](Text part) { return part == "root" || part == "cwd" || part == "fd"; });
 }
 
 std::int32_t to_int32(std::int64_t value) {
@@ -97,6 +119,23 @@ bool has_key(const TextPairs& pairs, Text key) {
   return std::any_of(pairs.begin(), pairs.end(), [&](const auto& p) { return p.first == key; });
 }
 
+bool shows_gpus(std::string_view host_path) {
+  if (host_path.empty()) return false;
+  const std::vector<Text> parts = path_parts(host_path);
+  if (parts.empty() || leads_elsewhere(parts)) return true;
+  if (parts[0] != "dev") return false;
+  // /dev/char has a link to each device by its numbers.
+  return parts.size() == 1 || parts[1].starts_with("nvidia") || parts[1] == "char";
+}
+
+void Pod::add_mistake(Error mistake) {
+  if (mistakes.size() < limits::kMaxMistakes) {
+    mistakes.push_back(std::move(mistake));
+  } else {
+    ++more_mistakes;
+  }
+}
+
 bool Pod::gated() const {
   return std::find(gates.begin(), gates.end(), names::kGate) != gates.end();
 }
@@ -113,10 +152,12 @@ Pod read_pod(json::Value value, const ExtraGpuResources& extra, std::string_view
   read_spec(*spec, pod);
   read_resources(*spec, extra, path, pod);
   find_keys(pod);
-  if (!pod.asks_gpu() && pod.mistakes.empty()) return pod;  // the rest is asked of GPU pods only
-  read_constraints(*spec, path, pod);
+  // The rest is asked only of pods that may take GPUs.
+  if (!pod.asks_gpu() && pod.mistakes.empty() && pod.device_claim.empty()) return pod;
+  read_constraints(*spec, pod);
   read_keys(path, pod);
   read_gang(path, pod);
+  check_pod_bounds(path, pod);
   return pod;
 }
 
@@ -164,8 +205,14 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   r.time_limit_ms = pod.time_limit_ms;
   r.gated = pod.gated();
   r.controlled = !pod.owner.kind.empty();
-  r.other_manager = other_manager;
+  r.other_manager = other_manager && !r.gated;
   r.node = pod.node_name;
+  if (!r.node.empty()) {  // it is where it is, wherever else it might have gone
+    r.shape.node_selector.clear();
+    r.shape.affinity.clear();
+    r.shape.tolerations.clear();
+    r.shape.products.clear();
+  }
   r.running = pod.phase == "Running";
   if (!pod.scheduled_at.empty()) {
     const auto at = parse_time(pod.scheduled_at, "status.conditions");

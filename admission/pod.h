@@ -24,6 +24,8 @@ using ExtraGpuResources = std::vector<std::string>;
 
 // What a resource name asks for; kNone for everything that is no GPU kind.
 GpuKind gpu_kind_of(std::string_view resource, const ExtraGpuResources& extra);
+// "deviceclass.resource.kubernetes.io/CLASS": devices of a DRA class, asked for as a resource.
+bool is_device_class(std::string_view resource);
 // "nvidia.com/mig-1g.10gb.shared" -> "1g.10gb"; empty if it is no MIG resource.
 std::string_view mig_profile_of(std::string_view resource);
 
@@ -41,6 +43,9 @@ struct PodKey {
   bool conflict = false;  // label and annotation differ; `value` is the label's
 };
 
+// "metadata.labels[subak.gpu/user]", or annotations; `path` as in read_pod.
+std::string key_field(std::string_view path, const PodKey& key, std::string_view name);
+
 // As written; values are checked by read_keys, which leaves mistakes in the pod.
 struct PodKeys {
   PodKey account, user, job, gang_size, topology, segment, time_limit, priority, preemptible,
@@ -54,24 +59,32 @@ struct Gang {
   std::string job;  // what people call it; the value of label subak.gpu/job
   std::string id;   // identity inside the namespace; empty when size is 1
   std::uint32_t size = 1;
-  std::int32_t rank = -1;  // where the group numbers its pods from 0 to size-1
-  bool uniform = true;     // its pods ask for the same, as far as the marks tell
+  std::int32_t rank = -1;    // where the group numbers its pods from 0 to size-1
+  bool uniform = true;       // its pods ask for the same, as far as the marks tell
+  bool one_template = true;  // one controller makes them all from the same template
 };
 
 struct Owner {
   Text api_version, kind, name, uid;  // the controller; all empty if there is none
 };
 
-// One container that carries something that the policy looks at.
+// One container that carries something that the policy looks at. Ephemeral ones too: they ask for
+// nothing, and may see what they were not given.
 struct ContainerNote {
   std::string field;  // "spec.containers[0]"
   Text name;
+  bool ephemeral = false;
   bool gpu = false;   // asks for a GPU kind
   bool rdma = false;  // asks for rdma/* or another nvidia.com/* resource
   bool privileged = false;
   bool fractional_cpu = false;   // asks for GPUs and for a part of a CPU
   bool visible_devices = false;  // NVIDIA_VISIBLE_DEVICES names devices
   Text visible_value;
+  Text device_mount;  // a mount by which NVIDIA's runtime is told devices
+
+  bool notable() const {
+    return gpu || rdma || privileged || visible_devices || !device_mount.empty();
+  }
 };
 
 struct Pod {
@@ -87,8 +100,9 @@ struct Pod {
   std::int32_t kube_priority = 0;
   PodShape shape;                         // the effective request and the constraints
   bool guaranteed = true;                 // Guaranteed QoS
-  std::vector<ContainerNote> containers;  // init containers too, in order of the spec
+  std::vector<ContainerNote> containers;  // the notable ones of all three lists
   Text nvidia_host_path;                  // a hostPath volume that shows GPU devices
+  std::string device_claim;  // the first field that asks for devices by DRA; empty if none does
   // status
   Text phase, scheduled_at;
   // ours
@@ -99,10 +113,13 @@ struct Pod {
   bool prefer = false;
   std::uint32_t segment = 0;
   DurationMs time_limit_ms = 0;
-  std::int32_t priority = 0;    // of our key, else Kubernetes' number
-  std::vector<Error> mistakes;  // each makes the pod impossible as written
-  bool two_kinds = false;       // one of the mistakes is "two GPU kinds"
+  std::int32_t priority = 0;  // of our key, else Kubernetes' number
+  // Each makes the pod impossible as written. At most kMaxMistakes are kept, the rest is counted.
+  std::vector<Error> mistakes;
+  std::size_t more_mistakes = 0;
+  bool two_kinds = false;  // the first of the mistakes is "two GPU kinds"
 
+  void add_mistake(Error mistake);
   bool gated() const;  // carries our gate
   bool asks_gpu() const { return shape.kind != GpuKind::kNone; }
 };
@@ -113,12 +130,20 @@ Pod read_pod(json::Value pod, const ExtraGpuResources& extra, std::string_view p
 
 // Could it be the value of a Kubernetes label?
 bool is_label_value(std::string_view value);
+// At most `most` bytes of a name of plain characters; a longer one ends in a hash of the whole.
+std::string shortened(const std::string& name, std::size_t most);
 
-// The record that the engine takes (in::PodSeen). Keys that are mistaken count as not set.
+// Could a GPU of the node be reached by this path of the host? /dev/nvidia*, what leads to it, and
+// what stands for another process's root. Read as a path is: "//dev/./nvidia0" is "/dev/nvidia0".
+bool shows_gpus(std::string_view host_path);
+
+// The record that the engine takes (in::PodSeen). Keys that are mistaken count as not set. A pod
+// that carries our gate is ours, whatever other marks it has.
 PodRecord pod_record(const Pod& pod, bool other_manager);
 
 // Another queue manager's pod: Kueue, KAI, Volcano, YuniKorn, Run:ai and whatever `schedulers`
-// names. Empty, or which mark says so ("label kueue.x-k8s.io/queue-name").
+// names. Empty, or which mark says so ("label kueue.x-k8s.io/queue-name"). Who manages a namespace
+// is a matter of the namespace: in an enforced one such a mark exempts nothing.
 std::string_view other_manager_of(const Pod& pod, const std::vector<std::string>& schedulers);
 const std::vector<std::string>& default_other_schedulers();
 
@@ -129,15 +154,18 @@ Result<PodRecord> pod_record_from_json(std::string_view text);
 // --- steps of read_pod, one file each
 // ----------------------------------------------------------------
 
-// pod_resources.cc: shape.kind, gpus, profile, cpu, memory, extended; guaranteed; containers.
+// pod_resources.cc: shape.kind, gpus, profile, cpu, memory, extended; guaranteed; containers;
+// device_claim.
 void read_resources(json::Value spec, const ExtraGpuResources& extra, std::string_view path,
                     Pod& pod);
 // pod_constraints.cc: selectors, affinity, tolerations, host ports, products.
-void read_constraints(json::Value spec, std::string_view path, Pod& pod);
+void read_constraints(json::Value spec, Pod& pod);
 // pod_keys.cc: our keys out of labels and annotations, checked.
 void find_keys(Pod& pod);
 void read_keys(std::string_view path, Pod& pod);
 // gang.cc: the gang, from the keys or from what the pod's controller marks.
 void read_gang(std::string_view path, Pod& pod);
+// pod_bounds.cc: what the engine would refuse becomes a mistake.
+void check_pod_bounds(std::string_view path, Pod& pod);
 
 }  // namespace subak

@@ -8,20 +8,40 @@
 namespace subak {
 namespace {
 
-Requirement read_requirement(json::Value v, bool is_field) {
+// Reads what a pod may list without end, and keeps no more of it than the engine would ever take:
+// one beyond the limit, by which it is refused.
+class TermReader {
+ public:
+  explicit TermReader(PodShape& shape) : shape_(shape) {}
+
+  void read(json::Value spec);
+
+ private:
+  bool take() { return ++terms_ <= limits::kMaxSelectorTerms + 1; }
+  Requirement read_requirement(json::Value v, bool is_field);
+  void read_affinity(json::Value affinity);
+  void read_toleration(json::Value v);
+  void read_ports(json::Value containers, bool host_network);
+
+  PodShape& shape_;
+  std::size_t terms_ = 0;  // selectors, affinity terms, their requirements, tolerations
+};
+
+Requirement TermReader::read_requirement(json::Value v, bool is_field) {
   Requirement r;
   json::each_member(v, [&](Text key, json::Value value) {
     if (key == "key") r.key = json::text(value);
     if (key == "operator") r.op = json::text(value);
     if (key != "values") return;
-    json::each_item(
-        value, [&](std::size_t, json::Value item) { r.values.emplace_back(json::text(item)); });
+    json::each_item(value, [&](std::size_t, json::Value item) {
+      if (r.values.size() <= limits::kMaxTermValues) r.values.emplace_back(json::text(item));
+    });
   });
   if (is_field) r.key = "metadata.name";  // the only field that Kubernetes supports
   return r;
 }
 
-void read_affinity(json::Value affinity, PodShape& shape) {
+void TermReader::read_affinity(json::Value affinity) {
   const auto node = json::member(affinity, "nodeAffinity");
   if (!node) return;
   const auto required = json::member(*node, "requiredDuringSchedulingIgnoredDuringExecution");
@@ -29,18 +49,20 @@ void read_affinity(json::Value affinity, PodShape& shape) {
   const auto terms = json::member(*required, "nodeSelectorTerms");
   if (!terms) return;
   json::each_item(*terms, [&](std::size_t, json::Value term) {
-    AffinityTerm& t = shape.affinity.emplace_back();
+    if (!take()) return;
+    AffinityTerm& t = shape_.affinity.emplace_back();
     json::each_member(term, [&](Text key, json::Value list) {
       if (key != "matchExpressions" && key != "matchFields") return;
       json::each_item(list, [&](std::size_t, json::Value r) {
-        t.requirements.push_back(read_requirement(r, key == "matchFields"));
+        if (take()) t.requirements.push_back(read_requirement(r, key == "matchFields"));
       });
     });
   });
 }
 
-void read_toleration(json::Value v, PodShape& shape) {
-  Toleration& t = shape.tolerations.emplace_back();
+void TermReader::read_toleration(json::Value v) {
+  if (!take()) return;
+  Toleration& t = shape_.tolerations.emplace_back();
   json::each_member(v, [&](Text key, json::Value value) {
     if (key == "key") t.key = json::text(value);
     if (key == "operator") t.op = json::text(value);
@@ -51,7 +73,7 @@ void read_toleration(json::Value v, PodShape& shape) {
 }
 
 // On the host network every port of a container is a port of the host (API defaulting).
-void read_ports(json::Value containers, bool host_network, PodShape& shape) {
+void TermReader::read_ports(json::Value containers, bool host_network) {
   json::each_item(containers, [&](std::size_t, json::Value container) {
     const auto ports = json::member(container, "ports");
     if (!ports) return;
@@ -59,12 +81,29 @@ void read_ports(json::Value containers, bool host_network, PodShape& shape) {
       const auto host = json::member(port, host_network ? "containerPort" : "hostPort");
       HostPort p;
       p.port = host ? static_cast<std::int32_t>(json::integer(*host) & 0xffff) : 0;
-      if (p.port == 0) return;
+      if (p.port == 0 || shape_.host_ports.size() > limits::kMaxSelectorTerms) return;
       p.protocol = json::text(port, "protocol");
       if (p.protocol == "TCP") p.protocol.clear();
       p.host_ip = json::text(port, "hostIP");
-      shape.host_ports.push_back(std::move(p));
+      shape_.host_ports.push_back(std::move(p));
     });
+  });
+}
+
+void TermReader::read(json::Value spec) {
+  const auto network = json::member(spec, "hostNetwork");
+  const bool host_network = network && json::boolean(*network);
+  json::each_member(spec, [&](Text key, json::Value value) {
+    if (key == "affinity") read_affinity(value);
+    if (key == "containers" || key == "initContainers") read_ports(value, host_network);
+    if (key == "nodeSelector") {
+      json::each_member(value, [&](Text label, json::Value v) {
+        if (take())
+          shape_.node_selector.push_back({std::string(label), std::string(json::text(v))});
+      });
+    }
+    if (key != "tolerations") return;
+    json::each_item(value, [&](std::size_t, json::Value t) { read_toleration(t); });
   });
 }
 
@@ -96,30 +135,12 @@ std::vector<std::string> products_of(const PodShape& shape) {
 
 }  // namespace
 
-void read_constraints(json::Value spec, std::string_view path, Pod& pod) {
+void read_constraints(json::Value spec, Pod& pod) {
   PodShape& shape = pod.shape;
-  const auto network = json::member(spec, "hostNetwork");
-  const bool host_network = network && json::boolean(*network);
-  json::each_member(spec, [&](Text key, json::Value value) {
-    if (key == "affinity") read_affinity(value, shape);
-    if (key == "containers" || key == "initContainers") read_ports(value, host_network, shape);
-    if (key == "nodeSelector") {
-      json::each_member(value, [&](Text label, json::Value v) {
-        shape.node_selector.push_back({std::string(label), std::string(json::text(v))});
-      });
-    }
-    if (key != "tolerations") return;
-    json::each_item(value, [&](std::size_t, json::Value t) { read_toleration(t, shape); });
-  });
+  TermReader reader(shape);
+  reader.read(spec);
   std::sort(shape.node_selector.begin(), shape.node_selector.end());
   shape.products = products_of(shape);
-  std::size_t terms = shape.node_selector.size() + shape.tolerations.size();
-  for (const AffinityTerm& t : shape.affinity) terms += 1 + t.requirements.size();
-  if (terms > limits::kMaxSelectorTerms) {
-    pod.mistakes.push_back({ErrorCode::kInvalid, std::string(path) + "spec",
-                            std::to_string(terms) + " selectors, affinity terms and tolerations",
-                            "want at most " + std::to_string(limits::kMaxSelectorTerms)});
-  }
 }
 
 }  // namespace subak

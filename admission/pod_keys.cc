@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "admission/pod.h"
+#include "core/cut.h"
 #include "core/duration.h"
 #include "core/limits.h"
 #include "core/names.h"
@@ -40,7 +41,7 @@ void find_in(const TextPairs& pairs, bool labels, Pod& pod) {
     if (key == nullptr) {
       if (!is_written_by_us(name)) pod.unknown_keys.push_back(name);
     } else if (key->set) {
-      key->conflict = key->value != value;
+      key->conflict = key->conflict || key->value != value;
     } else {
       *key = {value, true, labels, false};
     }
@@ -72,15 +73,14 @@ class KeyReader {
     priority();
     const PodKey& preemptible = pod_.keys.preemptible;
     if (preemptible.set && preemptible.value != "true" && preemptible.value != "false") {
-      mistake(names::kPreemptible, preemptible.value, "want \"true\" or \"false\"");
+      mistake(preemptible, names::kPreemptible, "want \"true\" or \"false\"");
     }
   }
 
  private:
-  void mistake(Text key, Text got, std::string want) {
-    pod_.mistakes.push_back({ErrorCode::kInvalid,
-                             path_ + "metadata.annotations[" + std::string(key) + "]",
-                             std::string(got), std::move(want)});
+  void mistake(const PodKey& key, Text name, std::string want) {
+    pod_.add_mistake({ErrorCode::kInvalid, key_field(path_, key, name), std::string(key.value),
+                      std::move(want)});
   }
 
   void conflicts() {
@@ -91,8 +91,9 @@ class KeyReader {
           std::pair(&k.topology, names::kTopology), std::pair(&k.segment, names::kSegment),
           std::pair(&k.time_limit, names::kTimeLimit), std::pair(&k.priority, names::kPriority)}) {
       if (!key->conflict) continue;
-      mistake(name, find_text(pod_.annotations, name),
-              "want the value of the label, \"" + std::string(key->value) + "\", or only one");
+      const PodKey other{find_text(pod_.annotations, name), true, false, true};
+      mistake(other, name,
+              "want the value of the label, \"" + cut_text(key->value) + "\", or only one");
     }
   }
 
@@ -104,7 +105,7 @@ class KeyReader {
     if (prefer) value.remove_prefix(kPrefer.size());
     const auto topology = enum_from<Topology>(value);
     if (!topology) {
-      return mistake(names::kTopology, pod_.keys.topology.value,
+      return mistake(pod_.keys.topology, names::kTopology,
                      "want any, node, nvlink, nvlink-exclusive or rack, with prefer: in front if "
                      "it is a wish");
     }
@@ -116,8 +117,7 @@ class KeyReader {
     if (!key.set) return std::nullopt;
     const auto n = parse_count(key.value);
     if (n && *n >= 1 && *n <= limits::kMaxPodsPerJob) return n;
-    mistake(name, key.value,
-            "want a number of pods from 1 to " + std::to_string(limits::kMaxPodsPerJob));
+    mistake(key, name, "want a number of pods from 1 to " + std::to_string(limits::kMaxPodsPerJob));
     return std::nullopt;
   }
 
@@ -125,7 +125,7 @@ class KeyReader {
     if (!key.set) return 0;
     const auto d = parse_duration(key.value, name);
     if (d.ok() && *d > 0) return *d;
-    mistake(name, key.value, "want a duration above 0 such as 4h or 2d12h");
+    mistake(key, name, "want a duration above 0 such as 4h or 2d12h");
     return 0;
   }
 
@@ -145,7 +145,7 @@ class KeyReader {
     } else if (ec == std::errc() && stop == end) {
       pod_.priority = n;
     } else {
-      mistake(names::kPriority, key.value, "want low, normal, high or a whole number");
+      mistake(key, names::kPriority, "want low, normal, high or a whole number");
     }
   }
 
@@ -154,6 +154,11 @@ class KeyReader {
 };
 
 }  // namespace
+
+std::string key_field(std::string_view path, const PodKey& key, std::string_view name) {
+  return std::string(path) + (key.label ? "metadata.labels[" : "metadata.annotations[") +
+         std::string(name) + "]";
+}
 
 void find_keys(Pod& pod) {
   find_in(pod.labels, true, pod);

@@ -7,9 +7,11 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <map>
 
 #include "admission/pod.h"
 #include "admission/quantity.h"
+#include "core/cut.h"
 #include "core/limits.h"
 #include "core/names.h"
 
@@ -21,26 +23,32 @@ std::int64_t add(std::int64_t a, std::int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
 }
 
-// Amounts per resource; CPU in milli.
+// What one container asks for; CPU in milli, each other resource once.
 struct Amounts {
   std::int64_t cpu_milli = 0, memory_bytes = 0;
   std::vector<std::pair<Text, std::int64_t>> others;
+};
 
-  std::int64_t& other(Text name) {
-    for (auto& [n, amount] : others) {
-      if (n == name) return amount;
-    }
-    return others.emplace_back(name, 0).second;
-  }
-  void plus(const Amounts& o) {
-    cpu_milli = add(cpu_milli, o.cpu_milli);
-    memory_bytes = add(memory_bytes, o.memory_bytes);
-    for (const auto& [name, amount] : o.others) other(name) = add(other(name), amount);
-  }
-  void raise_to(const Amounts& o) {
-    cpu_milli = std::max(cpu_milli, o.cpu_milli);
-    memory_bytes = std::max(memory_bytes, o.memory_bytes);
-    for (const auto& [name, amount] : o.others) other(name) = std::max(other(name), amount);
+// One resource over the containers of a pod. Each container touches only what it names, so the sum
+// costs what the text is long: where it names nothing, what is needed while it starts is no more
+// than what the sidecars need in the end.
+struct Need {
+  std::int64_t running = 0, sidecars = 0, start_peak = 0;
+
+  void run(std::int64_t amount) { running = add(running, amount); }
+  void run_beside(std::int64_t amount) { sidecars = add(sidecars, amount); }
+  void start(std::int64_t amount) { start_peak = std::max(start_peak, add(amount, sidecars)); }
+  std::int64_t total() const { return std::max(add(running, sidecars), start_peak); }
+};
+
+struct Needs {
+  Need cpu_milli, memory_bytes;
+  std::map<Text, Need> others;
+
+  void take(const Amounts& of, void (Need::*how)(std::int64_t)) {
+    (cpu_milli.*how)(of.cpu_milli);
+    (memory_bytes.*how)(of.memory_bytes);
+    for (const auto& [name, amount] : of.others) (others[name].*how)(amount);
   }
 };
 
@@ -76,9 +84,18 @@ bool is_rdma(Text name, const ExtraGpuResources& extra) {
 
 // What one container, or the pod as a whole, lists under "resources".
 struct Lists {
-  std::optional<json::Value> limits, requests;
+  json::Members limits, requests;
   explicit Lists(json::Value resources)
       : limits(json::member(resources, "limits")), requests(json::member(resources, "requests")) {}
+};
+
+// Where in the spec; told as text only when there is something to tell.
+struct Place {
+  std::string_view list;
+  std::size_t index = 0;
+  std::string text() const {
+    return "spec." + std::string(list) + "[" + std::to_string(index) + "]";
+  }
 };
 
 class Reader {
@@ -89,163 +106,212 @@ class Reader {
   void read(json::Value spec);
 
  private:
-  Amounts read_container(json::Value container, const std::string& field);
-  void read_lists(const Lists& lists, const std::string& field, ContainerNote* note, Amounts& sum);
-  void check_gpu(Text name, const Lists& lists, const std::string& field, ContainerNote* note,
-                 Amounts& sum);
-  bool is_guaranteed(const Lists& lists) const;
-  void read_environment(json::Value env, ContainerNote& note);
+  void read_containers(json::Value spec);
+  void read_pod_level(json::Value spec, Amounts& total);
+  Amounts read_container(json::Value container, Place place);
+  void read_lists(const Lists& lists, const Place* place, ContainerNote& note, Amounts& sum);
+  void check_gpu(Text name, const Lists& lists, Place place, ContainerNote& note, Amounts& sum);
+  void claim(std::string field) {
+    if (pod_.device_claim.empty()) pod_.device_claim = path_ + std::move(field);
+  }
   void set_shape(const Amounts& total);
   void mistake(std::string field, std::string got, std::string want) {
-    pod_.mistakes.push_back(
+    pod_.add_mistake(
         {ErrorCode::kInvalid, path_ + std::move(field), std::move(got), std::move(want)});
+  }
+  // Told before all others: it is what the decision is called by.
+  void two_kinds(std::string field, Text one, Text other, std::string want) {
+    if (pod_.two_kinds) return;
+    pod_.two_kinds = true;
+    pod_.mistakes.insert(pod_.mistakes.begin(), {ErrorCode::kInvalid, path_ + std::move(field), "",
+                                                 "asks for " + cut_text(one) + " and " +
+                                                     cut_text(other) + "; " + std::move(want)});
   }
 
   const ExtraGpuResources& extra_;
   std::string path_;
   Pod& pod_;
+  Needs needs_;
   Text container_kind_;  // the GPU resource of the container that is being read
 };
 
+bool is_not_empty_list(std::optional<json::Value> list) {
+  bool any = false;
+  if (list) json::each_item(*list, [&](std::size_t, json::Value) { any = true; });
+  return any;
+}
+
+bool is_guaranteed(const Lists& lists) {
+  for (const Text name : {Text("cpu"), Text("memory")}) {
+    const auto limit = lists.limits.find(name);
+    if (!limit) return false;
+    const auto of_limit = read_amount(*limit).value;
+    if (!of_limit || of_limit->nano <= 0) return false;
+    const auto request = lists.requests.find(name);
+    if (request && read_amount(*request).value != of_limit) return false;
+  }
+  return true;
+}
+
+// What NVIDIA's runtime takes for "no device": unset, "void" (leave the container alone) and "none"
+// (drivers without a device). A value that is read from elsewhere may be anything.
+void read_environment(json::Value env, ContainerNote& note) {
+  json::each_item(env, [&](std::size_t, json::Value v) {
+    if (json::text(v, "name") != "NVIDIA_VISIBLE_DEVICES") return;
+    const Text value = json::member(v, "valueFrom") ? "(valueFrom)" : json::text(v, "value");
+    if (value.empty() || value == "void" || value == "none") return;
+    note.visible_devices = true;
+    note.visible_value = value;
+  });
+}
+
+// The runtime's other way to be told devices: a mount for each in this folder.
+void read_mounts(json::Value mounts, ContainerNote& note) {
+  json::each_item(mounts, [&](std::size_t, json::Value mount) {
+    const Text path = json::text(mount, "mountPath");
+    if (path.find("nvidia-container-devices") != Text::npos) note.device_mount = path;
+  });
+}
+
 void Reader::read(json::Value spec) {
-  Amounts running, sidecars, start_peak;
+  read_containers(spec);
+  Amounts total;
+  total.cpu_milli = needs_.cpu_milli.total();
+  total.memory_bytes = needs_.memory_bytes.total();
+  for (const auto& [name, need] : needs_.others) total.others.emplace_back(name, need.total());
+  read_pod_level(spec, total);
+  set_shape(total);
+  if (is_not_empty_list(json::member(spec, "resourceClaims"))) claim("spec.resourceClaims");
+}
+
+void Reader::read_containers(json::Value spec) {
   if (const auto list = json::member(spec, "initContainers")) {
     json::each_item(*list, [&](std::size_t i, json::Value c) {
-      Amounts need = read_container(c, "spec.initContainers[" + std::to_string(i) + "]");
-      if (json::text(c, "restartPolicy") == "Always") {
-        sidecars.plus(need);
-        start_peak.raise_to(sidecars);
-      } else {
-        need.plus(sidecars);
-        start_peak.raise_to(need);
-      }
+      const bool sidecar = json::text(c, "restartPolicy") == "Always";
+      needs_.take(read_container(c, {"initContainers", i}),
+                  sidecar ? &Need::run_beside : &Need::start);
     });
   }
   if (const auto list = json::member(spec, "containers")) {
     json::each_item(*list, [&](std::size_t i, json::Value c) {
-      running.plus(read_container(c, "spec.containers[" + std::to_string(i) + "]"));
+      needs_.take(read_container(c, {"containers", i}), &Need::run);
     });
   }
-  running.plus(sidecars);
-  running.raise_to(start_peak);
+  if (const auto list = json::member(spec, "ephemeralContainers")) {
+    const bool guaranteed = pod_.guaranteed;  // they count for nothing
+    json::each_item(*list, [&](std::size_t i, json::Value c) {
+      (void)read_container(c, {"ephemeralContainers", i});
+    });
+    pod_.guaranteed = guaranteed;
+  }
+}
+
+void Reader::read_pod_level(json::Value spec, Amounts& total) {
   if (const auto whole = json::member(spec, "resources")) {
     const Lists lists(*whole);
     Amounts pod_level;
-    read_lists(lists, "spec.resources", nullptr, pod_level);
-    if (pod_level.cpu_milli > 0) running.cpu_milli = pod_level.cpu_milli;
-    if (pod_level.memory_bytes > 0) running.memory_bytes = pod_level.memory_bytes;
+    ContainerNote ignored;
+    read_lists(lists, nullptr, ignored, pod_level);
+    if (pod_level.cpu_milli > 0) total.cpu_milli = pod_level.cpu_milli;
+    if (pod_level.memory_bytes > 0) total.memory_bytes = pod_level.memory_bytes;
     pod_.guaranteed = pod_.guaranteed || is_guaranteed(lists);
   }
   if (const auto overhead = json::member(spec, "overhead")) {
-    Amounts extra;
     json::each_member(*overhead, [&](Text name, json::Value v) {
       const auto q = read_amount(v).value;
-      if (q && name == "cpu") extra.cpu_milli = q->milli();
-      if (q && name == "memory") extra.memory_bytes = q->units();
+      if (q && name == "cpu") total.cpu_milli = add(total.cpu_milli, q->milli());
+      if (q && name == "memory") total.memory_bytes = add(total.memory_bytes, q->units());
     });
-    running.plus(extra);
   }
-  set_shape(running);
 }
 
-Amounts Reader::read_container(json::Value container, const std::string& field) {
+Amounts Reader::read_container(json::Value container, Place place) {
   ContainerNote note;
   Amounts sum;
   bool guaranteed = false;
   container_kind_ = {};
+  note.ephemeral = place.list == "ephemeralContainers";
   json::each_member(container, [&](Text key, json::Value value) {
     if (key == "name") note.name = json::text(value);
     if (key == "env") read_environment(value, note);
+    if (key == "volumeMounts") read_mounts(value, note);
     if (key == "securityContext") {
       const auto privileged = json::member(value, "privileged");
       note.privileged = privileged && json::boolean(*privileged);
     }
     if (key != "resources") return;
     const Lists lists(value);
-    read_lists(lists, field + ".resources", &note, sum);
+    sum = {};
+    read_lists(lists, &place, note, sum);
     guaranteed = is_guaranteed(lists);
+    if (is_not_empty_list(json::member(value, "claims"))) {
+      claim(place.text() + ".resources.claims");
+    }
   });
   note.fractional_cpu = note.gpu && sum.cpu_milli % 1000 != 0;
-  note.field = path_ + field;
   pod_.guaranteed = pod_.guaranteed && guaranteed;
-  pod_.containers.push_back(std::move(note));
+  if (note.notable()) {
+    note.field = path_ + place.text();
+    pod_.containers.push_back(std::move(note));
+  }
   return sum;
 }
 
-// A limit alone stands for the request too (API defaulting).
-void Reader::read_lists(const Lists& lists, const std::string& field, ContainerNote* note,
-                        Amounts& sum) {
+// A limit alone stands for the request too (API defaulting). No place: the pod as a whole, which
+// knows no GPUs.
+void Reader::read_lists(const Lists& lists, const Place* place, ContainerNote& note, Amounts& sum) {
   const auto one = [&](Text name, json::Value v) {
     if (gpu_kind_of(name, extra_) != GpuKind::kNone) {
-      return check_gpu(name, lists, field, note, sum);
+      if (place != nullptr) check_gpu(name, lists, *place, note, sum);
+      return;
     }
     const auto q = read_amount(v).value;
     if (!q || q->nano <= 0) return;
     if (name == "cpu") sum.cpu_milli = q->milli();
     if (name == "memory") sum.memory_bytes = q->units();
-    if (is_extended(name)) sum.other(name) = q->units();
-    if (note != nullptr && is_rdma(name, extra_)) note->rdma = true;
+    if (is_extended(name)) sum.others.emplace_back(name, q->units());
+    if (is_rdma(name, extra_)) note.rdma = true;
+    if (place != nullptr && is_device_class(name)) {
+      claim(place->text() + ".resources.limits[" + cut_text(name) + "]");
+    }
   };
-  if (lists.requests) json::each_member(*lists.requests, one);
-  if (!lists.limits) return;
-  json::each_member(*lists.limits, [&](Text name, json::Value v) {
-    if (!lists.requests || !json::member(*lists.requests, name)) one(name, v);
-  });
+  for (const auto& [name, value] : lists.requests) one(name, value);
+  for (const auto& [name, value] : lists.limits) {
+    if (!lists.requests.find(name)) one(name, value);
+  }
 }
 
-void Reader::check_gpu(Text name, const Lists& lists, const std::string& field, ContainerNote* note,
+void Reader::check_gpu(Text name, const Lists& lists, Place place, ContainerNote& note,
                        Amounts& sum) {
-  if (note == nullptr) return;  // pod-level resources know no GPUs
-  const std::string resource(name);
-  const auto limit = lists.limits ? json::member(*lists.limits, name) : std::nullopt;
-  const auto request = lists.requests ? json::member(*lists.requests, name) : std::nullopt;
+  const auto field = [&](std::string_view list) {
+    return place.text() + ".resources." + std::string(list) + "[" + cut_text(name) + "]";
+  };
+  const auto limit = lists.limits.find(name);
+  const auto request = lists.requests.find(name);
   const Amount of_limit = limit ? read_amount(*limit) : Amount{};
   const Amount of_request = request ? read_amount(*request) : of_limit;
   const auto& asked = of_request.value;
-  const std::string where = field + (request ? ".requests[" : ".limits[") + resource + "]";
+  const std::string_view list = request ? "requests" : "limits";
   if (!asked || !asked->is_integer() || asked->nano < 0) {
-    return mistake(where, of_request.text, "want a whole number such as \"1\"");
+    return mistake(field(list), of_request.text, "want a whole number such as \"1\"");
   }
   if (limit ? of_limit.value != asked : asked->nano != 0) {
-    return mistake(field + ".limits[" + resource + "]", limit ? of_limit.text : "not set",
-                   "want the same as the request, \"" + of_request.text + "\"");
+    return mistake(field("limits"), of_limit.text,
+                   std::string(limit ? "" : "is not set, ") + "want the same as the request, \"" +
+                       cut_text(of_request.text) + "\"");
   }
   if (asked->nano == 0) return;
   constexpr std::int64_t kMost = limits::kMaxMilliGpu / kMilliPerGpu;
   if (asked->units() > kMost) {
-    return mistake(where, of_request.text, "want at most " + std::to_string(kMost));
+    return mistake(field(list), of_request.text, "want at most " + std::to_string(kMost));
   }
   if (!container_kind_.empty() && container_kind_ != name) {
-    pod_.two_kinds = true;
-    return mistake(field, std::string(container_kind_) + " and " + resource,
-                   "want one GPU kind in a container; put the other one in a pod of its own");
+    return two_kinds(place.text() + ".resources", container_kind_, name,
+                     "want one GPU kind in a container; put the other one in a pod of its own");
   }
   container_kind_ = name;
-  note->gpu = true;
-  sum.other(name) = asked->units();
-}
-
-bool Reader::is_guaranteed(const Lists& lists) const {
-  if (!lists.limits) return false;
-  for (const Text name : {Text("cpu"), Text("memory")}) {
-    const auto limit = json::member(*lists.limits, name);
-    if (!limit) return false;
-    const auto of_limit = read_amount(*limit).value;
-    if (!of_limit || of_limit->nano <= 0) return false;
-    const auto request = lists.requests ? json::member(*lists.requests, name) : std::nullopt;
-    if (request && read_amount(*request).value != of_limit) return false;
-  }
-  return true;
-}
-
-void Reader::read_environment(json::Value env, ContainerNote& note) {
-  json::each_item(env, [&](std::size_t, json::Value v) {
-    if (json::text(v, "name") != "NVIDIA_VISIBLE_DEVICES") return;
-    note.visible_value = json::text(v, "value");
-    if (json::member(v, "valueFrom")) note.visible_value = "(valueFrom)";
-    note.visible_devices =
-        !note.visible_value.empty() && note.visible_value != "void" && note.visible_value != "none";
-  });
+  note.gpu = true;
+  sum.others.emplace_back(name, asked->units());
 }
 
 void Reader::set_shape(const Amounts& total) {
@@ -260,9 +326,8 @@ void Reader::set_shape(const Amounts& total) {
     if (!known_to_placement) shape.extended.push_back({std::string(name), amount});
     if (kind == GpuKind::kNone) continue;
     if (!kind_name.empty()) {
-      pod_.two_kinds = true;
-      mistake("spec.containers", std::string(kind_name) + " and " + std::string(name),
-              "want one GPU kind in a pod; split it into one pod for each");
+      two_kinds("spec.containers", kind_name, name,
+                "want one GPU kind in a pod; split it into one pod for each");
       continue;
     }
     kind_name = name;
@@ -270,8 +335,6 @@ void Reader::set_shape(const Amounts& total) {
     shape.gpus = amount;
     if (kind == GpuKind::kMig) shape.profile = mig_profile_of(name);
   }
-  std::sort(shape.extended.begin(), shape.extended.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
 }
 
 }  // namespace
@@ -286,6 +349,10 @@ GpuKind gpu_kind_of(std::string_view resource, const ExtraGpuResources& extra) {
     if (name == resource) return GpuKind::kWhole;
   }
   return GpuKind::kNone;
+}
+
+bool is_device_class(std::string_view resource) {
+  return resource.starts_with("deviceclass.resource.kubernetes.io/");
 }
 
 std::string_view mig_profile_of(std::string_view resource) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "admission/policy_parts.h"
+#include "core/cut.h"
+#include "core/limits.h"
 
 namespace subak {
 namespace policy {
@@ -18,14 +20,12 @@ Decision denied(Because because, int code, std::string message) {
   d.verdict = Verdict::kDenied;
   d.because = because;
   d.code = code;
-  d.message = std::move(message);
+  d.message = cut_text(message, limits::kMaxMessageBytes);
   return d;
 }
 
 Decision denied(Because because, const Error& error) {
-  Error cut = error;
-  cut.got = shown(error.got);
-  return denied(because, 422, cut.message());
+  return denied(because, 422, error.message());
 }
 
 Decision bypassed(Bypass way, const Error& error) {
@@ -33,13 +33,6 @@ Decision bypassed(Bypass way, const Error& error) {
   d.code = 403;
   d.bypass = way;
   return d;
-}
-
-std::string shown(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return std::string(text);
-  std::size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return std::string(text.substr(0, end)) + "...";
 }
 
 // People come from an identity provider; everything of Kubernetes' own starts with "system:".
@@ -51,7 +44,7 @@ std::string person(const Review& review) {
                       c == '.' || c == '_' || c == '-' || c == '@';
     name += keep ? c : '-';
   }
-  return name;
+  return shortened(name, limits::kMaxNameBytes);
 }
 
 bool is_trusted(const Context& c) {
@@ -67,7 +60,10 @@ namespace {
 using policy::Context;
 using policy::untouched;
 
-constexpr std::size_t kMaxWarningBytes = 256;  // kube-apiserver may cut what is longer
+// kube-apiserver may cut what is longer.
+constexpr std::size_t kMaxWarningBytes = 256;
+
+bool is_pod(const Review& r) { return r.group.empty() && r.kind == "Pod"; }
 
 bool matches(std::string_view pattern, std::string_view name) {
   if (!pattern.ends_with('*')) return pattern == name;
@@ -89,7 +85,10 @@ bool is_managed(const Context& c) {
 
 Decision evaluate(const Context& c) {
   const Review& r = c.review;
-  const bool pod = r.group.empty() && r.kind == "Pod";
+  const bool pod = is_pod(r);
+  if (!r.sub_resource.empty()) {
+    return r.operation == "UPDATE" ? policy::decide_ephemeral(c) : untouched(Because::kNotOurs);
+  }
   if (r.operation == "UPDATE" && pod && c.endpoint == Endpoint::kValidate) {
     return policy::decide_update(c);
   }
@@ -97,27 +96,61 @@ Decision evaluate(const Context& c) {
   return pod ? policy::decide_pod(c, *r.object) : policy::decide_owner(c, *r.object);
 }
 
-// What enforce would do, as warnings; nothing is changed or refused.
-Decision as_warnings(Decision d) {
-  if (d.verdict == Verdict::kDenied) {
-    d.warnings.insert(d.warnings.begin(), "in mode enforce this would be denied: " + d.message);
-  } else if (d.verdict == Verdict::kPatched) {
-    d.warnings.insert(d.warnings.begin(),
-                      d.because == Because::kSuspended
-                          ? "in mode enforce this would be suspended until its turn comes"
-                          : "in mode enforce this pod would be queued until its turn comes");
-  } else {
-    return d;
+// Its mode, accounts and namespaces are unknown, so only pods that would take GPUs are judged.
+Decision decide_unknown(const View& view, const AdmissionConfig& config, std::string_view name,
+                        const Review& review) {
+  if (!is_pod(review) || review.operation != "CREATE" || !review.object) {
+    return untouched(Because::kUnknownCluster);
   }
-  d.verdict = Verdict::kUntouched;
-  d.because = Because::kWarn;
-  d.code = 0;
-  d.message.clear();
-  d.patch.clear();
+  const Pod pod = read_pod(*review.object, config.extra_gpu_resources);
+  if (!pod.asks_gpu() && pod.mistakes.empty() && pod.device_claim.empty()) {
+    return untouched(Because::kUnknownCluster);
+  }
+  std::string known;
+  for (std::size_t i = 0; view.clusters && i < view.clusters->size(); ++i) {
+    known += (i == 0 ? "" : ", ") + (*view.clusters)[i].name;
+  }
+  const std::string text =
+      "the webhook's address names " +
+      (name.empty() ? std::string("no cluster") : "cluster \"" + cut_text(name) + "\"") +
+      (known.empty() ? ", and Subak knows none" : ", Subak knows " + cut_text(known)) +
+      ": this pod is not queued; have an operator correct the address or add the cluster";
+  if (config.unknown_cluster == UnknownCluster::kDeny) {
+    return policy::denied(Because::kUnknownCluster, 403, text);
+  }
+  Decision d = untouched(Because::kUnknownCluster);
+  d.warn(text);
   return d;
 }
 
+// What enforce would do, as warnings; nothing is changed or refused.
+Decision as_warnings(Decision d) {
+  Decision out;
+  if (d.verdict == Verdict::kDenied) {
+    out.warn("in mode enforce this would be denied: " + d.message);
+  } else if (d.verdict == Verdict::kPatched) {
+    out.warn(d.because == Because::kSuspended
+                 ? "in mode enforce this would be suspended until its turn comes"
+                 : "in mode enforce this pod would be queued until its turn comes");
+  } else {
+    return d;
+  }
+  out.because = Because::kWarn;
+  out.bypass = d.bypass;
+  out.more_warnings = d.more_warnings;
+  for (std::string& w : d.warnings) out.warn(std::move(w));
+  return out;
+}
+
 }  // namespace
+
+void Decision::warn(std::string text) {
+  if (warnings.size() < limits::kMaxWarnings) {
+    warnings.push_back(cut_text(text, kMaxWarningBytes - kCutNoteBytes));
+  } else {
+    ++more_warnings;
+  }
+}
 
 ReviewAnswer Decision::answer() && {
   ReviewAnswer a;
@@ -132,21 +165,23 @@ ReviewAnswer Decision::answer() && {
 
 Decision decide(const View& view, const AdmissionConfig& config, std::string_view cluster_name,
                 Endpoint endpoint, const Review& review) {
-  const bool pod = review.group.empty() && review.kind == "Pod";
-  if (!review.sub_resource.empty() || !(pod || policy::is_suspendable(review.group, review.kind))) {
-    return untouched(Because::kNotOurs);
-  }
+  const bool pod = is_pod(review);
+  const bool whole = review.sub_resource.empty();
+  const bool ours = whole ? pod || policy::is_suspendable(review.group, review.kind)
+                          : pod && review.sub_resource == "ephemeralcontainers";
+  if (!ours) return untouched(Because::kNotOurs);
   if (is_exempt(config, review.ns)) return untouched(Because::kExemptNamespace);
   const ClusterView* cluster = view.cluster(cluster_name);
-  if (cluster == nullptr) return untouched(Because::kUnknownCluster);
-  Context c{view, config, *cluster, endpoint, review};
+  if (cluster == nullptr) return decide_unknown(view, config, cluster_name, review);
+  Context c{view, config, *cluster, endpoint, review, cluster->mode_of(review.ns)};
   if (view.accounts) c.ns_account = view.accounts->of_namespace(cluster->name, review.ns);
   if (!is_managed(c)) return untouched(Because::kUnmanaged);
-  const Mode mode = cluster->mode_of(review.ns);
-  if (mode == Mode::kObserve) return untouched(Because::kObserve);
+  if (c.mode == Mode::kObserve) return untouched(Because::kObserve);
   Decision d = evaluate(c);
-  if (mode == Mode::kWarn) d = as_warnings(std::move(d));
-  for (std::string& w : d.warnings) w = policy::shown(w, kMaxWarningBytes - 3);
+  if (c.mode == Mode::kWarn) d = as_warnings(std::move(d));
+  if (d.more_warnings > 0) {
+    d.warnings.back() = "and " + std::to_string(d.more_warnings + 1) + " more warnings";
+  }
   return d;
 }
 

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "admission/policy_config.h"
 #include "admission/review.h"
 #include "core/text.h"
 #include "engine/view.h"
@@ -39,7 +40,6 @@ enum class Because : std::uint8_t {
   kUnmanaged,        // a namespace that no account names
   kUnknownCluster,
   kMirrorPod,
-  kOtherManager,
   kObserve,
   kWarn,
   kUnchanged,       // already as we want it
@@ -57,35 +57,20 @@ enum class Because : std::uint8_t {
   kUserMismatch,
   kUnaligned,  // denied because the configuration says so
   kBypass,
-  kMalformed,  // not a review that we could read
+  kDeviceClaim,  // asks for devices by DRA: gated, denied or let through, as configured
+  kMalformed,    // not a review that we could read
 };
 template <>
 struct EnumText<Because> {
-  static constexpr std::array<std::string_view, 25> names{"no_gpu",
-                                                          "not_ours",
-                                                          "exempt_namespace",
-                                                          "unmanaged_namespace",
-                                                          "unknown_cluster",
-                                                          "mirror_pod",
-                                                          "other_manager",
-                                                          "observe",
-                                                          "warn",
-                                                          "unchanged",
-                                                          "suspended_above",
-                                                          "gated",
-                                                          "suspended",
-                                                          "ExceedsFleet",
-                                                          "unknown_account",
-                                                          "outside_subtree",
-                                                          "over_limit",
-                                                          "draining",
-                                                          "two_gpu_kinds",
-                                                          "invalid_value",
-                                                          "mig_topology",
-                                                          "user_mismatch",
-                                                          "unaligned",
-                                                          "bypass",
-                                                          "malformed"};
+  static constexpr std::array<std::string_view, 25> names{
+      "no_gpu",          "not_ours",     "exempt_namespace", "unmanaged_namespace",
+      "unknown_cluster", "mirror_pod",
+
+      "observe",         "warn",         "unchanged",        "suspended_above",
+      "gated",           "suspended",    "ExceedsFleet",     "unknown_account",
+      "outside_subtree", "over_limit",   "draining",         "two_gpu_kinds",
+      "invalid_value",   "mig_topology", "user_mismatch",    "unaligned",
+      "bypass",          "device_claim", "malformed"};
 };
 
 // A way around the gate that was tried.
@@ -107,21 +92,6 @@ struct EnumText<Bypass> {
       "runtime_class", "gate_missing", "gate_removed",    "labels_changed"};
 };
 
-struct AdmissionConfig {
-  // Namespaces that are never touched; a trailing * matches any rest.
-  std::vector<std::string> exempt_namespaces{"kube-system",  "kube-public",  "kube-node-lease",
-                                             "subak-system", "gpu-operator", "nvidia-*"};
-  std::vector<std::string> extra_gpu_resources;  // counted as whole GPUs
-  std::vector<std::string> other_schedulers{"kai-scheduler",   "volcano",
-                                            "yunikorn",        "runai-scheduler",
-                                            "koord-scheduler", "godel-scheduler"};
-  std::vector<std::string> gpu_runtime_classes{"nvidia", "nvidia-cdi", "nvidia-legacy"};
-  std::string own_user = "system:serviceaccount:subak-system:subak";
-  std::string break_glass_group = "subak:break-glass";
-  bool suspend_owners = true;   // create Jobs and their like suspended
-  bool deny_unaligned = false;  // deny what would only be warned about (QoS, CPU, RDMA)
-};
-
 struct Decision {
   Verdict verdict = Verdict::kUntouched;
   Because because = Because::kNotOurs;
@@ -129,8 +99,10 @@ struct Decision {
   int code = 0;                       // 403 or 422 when denied
   std::string message;                // field, value, and what to write instead
   std::string patch;                  // RFC 6902
-  std::vector<std::string> warnings;  // at most 256 bytes each
+  std::vector<std::string> warnings;  // at most kMaxWarnings, of at most 256 bytes each
+  std::size_t more_warnings = 0;      // beyond; decide() tells of them in the last one
 
+  void warn(std::string text);
   ReviewAnswer answer() &&;  // moves the texts out
 };
 

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "admission/policy_parts.h"
+#include "core/cut.h"
 #include "core/decimal.h"
 #include "core/names.h"
 #include "placement/mig.h"
@@ -10,12 +11,7 @@
 namespace subak::policy {
 namespace {
 
-std::string in_quotes(std::string_view text) { return "\"" + shown(text) + "\""; }
-
-std::string key_field(std::string_view path, const PodKey& key, std::string_view name) {
-  return std::string(path) + (key.label ? "metadata.labels[" : "metadata.annotations[") +
-         std::string(name) + "]";
-}
+std::string in_quotes(std::string_view text) { return "\"" + cut_text(text) + "\""; }
 
 bool is_user_name(std::string_view name) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
@@ -79,7 +75,7 @@ Payer payer_of(const Context& c, const Pod& pod, std::string_view path) {
                            "metadata.namespace: " + in_quotes(c.review.ns) +
                                " belongs to no account; an operator adds it with: subak account "
                                "set PATH --namespaces " +
-                               std::string(c.review.ns));
+                               cut_text(c.review.ns));
     return payer;
   }
   if (!key.set || key.value == c.ns_account->spec.path) return payer;

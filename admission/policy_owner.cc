@@ -9,6 +9,7 @@
 
 #include "admission/patch.h"
 #include "admission/policy_parts.h"
+#include "core/cut.h"
 #include "core/limits.h"
 #include "core/names.h"
 
@@ -52,6 +53,7 @@ struct Template {
 struct Found {
   std::vector<Template> templates;  // those with GPUs, or mistaken about them
   bool elastic = false;             // pods come and go, or come one after the other
+  std::optional<Error> refused;     // there are too many of them, or too deep
 };
 
 std::int64_t factor(json::Value object, std::string_view key) {
@@ -59,19 +61,26 @@ std::int64_t factor(json::Value object, std::string_view key) {
   return v ? std::clamp<std::int64_t>(json::integer(*v, 1), 0, limits::kMaxPodsPerJob) : 1;
 }
 
+// "/spec/template" -> "spec.template.", for messages.
+std::string path_of(std::string_view pointer) {
+  std::string path = cut_text(pointer.substr(1)) + ".";
+  std::replace(path.begin(), path.end(), '/', '.');
+  return path;
+}
+
 // Any object with spec.containers is a pod template, wherever an operator keeps it.
 class TemplateFinder {
  public:
   explicit TemplateFinder(const ExtraGpuResources& extra) : extra_(extra) {}
 
-  void walk(json::Value v, const std::string& pointer, std::int64_t copies, int depth) {
+  // Every node is looked at once; the pointer to it grows and shrinks with the way.
+  void walk(json::Value v, std::int64_t copies, int depth) {
     if (depth > kMaxTemplateDepth) return;
-    json::each_item(v, [&](std::size_t i, json::Value item) {
-      walk(item, pointer + "/" + std::to_string(i), copies, depth + 1);
-    });
+    json::each_item(
+        v, [&](std::size_t i, json::Value item) { step(item, std::to_string(i), copies, depth); });
     if (!json::is_object(v)) return;
     const auto spec = json::member(v, "spec");
-    if (spec && json::member(*spec, "containers")) return add(v, pointer, copies);
+    if (spec && json::member(*spec, "containers")) return add(v, copies);
     const std::int64_t here = std::min<std::int64_t>(
         copies * factor(v, "replicas") * factor(v, "parallelism") * factor(v, "numOfHosts"),
         limits::kMaxPodsPerJob + 1);
@@ -79,21 +88,39 @@ class TemplateFinder {
       found.elastic = found.elastic || key == "elasticPolicy" || key == "dependsOn" ||
                       (key == "enableInTreeAutoscaling" && json::boolean(part)) ||
                       (key == "startupPolicyOrder" && json::text(part) == "InOrder");
-      walk(part, pointer + "/" + pointer_token(key), here, depth + 1);
+      step(part, key, here, depth);
     });
   }
 
   Found found;
 
  private:
-  void add(json::Value v, const std::string& pointer, std::int64_t copies) {
-    std::string path = pointer.substr(1) + ".";
-    std::replace(path.begin(), path.end(), '/', '.');
-    Template t{pointer, read_pod(v, extra_, path), copies};
-    if (t.pod.asks_gpu() || !t.pod.mistakes.empty()) found.templates.push_back(std::move(t));
+  void step(json::Value part, std::string_view key, std::int64_t copies, int depth) {
+    if (!part.is_object() && !part.is_array()) return;
+    const std::size_t here = pointer_.size();
+    pointer_ += "/" + pointer_token(key);
+    walk(part, copies, depth + 1);
+    pointer_.resize(here);
+  }
+
+  void add(json::Value v, std::int64_t copies) {
+    Pod pod = read_pod(v, extra_, path_of(pointer_));
+    if (!pod.asks_gpu() && pod.mistakes.empty()) return;
+    if (pointer_.size() > limits::kMaxTextBytes) {
+      found.refused = Error{ErrorCode::kInvalid, path_of(pointer_), "",
+                            "want a pod template whose path has at most " +
+                                std::to_string(limits::kMaxTextBytes) + " bytes"};
+    } else if (found.templates.size() == limits::kMaxTemplates) {
+      found.refused = Error{ErrorCode::kInvalid, "spec", "",
+                            "has more than " + std::to_string(limits::kMaxTemplates) +
+                                " pod templates with GPUs, want several objects"};
+    } else {
+      found.templates.push_back({pointer_, std::move(pod), copies});
+    }
   }
 
   const ExtraGpuResources& extra_;
+  std::string pointer_ = "/spec";
 };
 
 // A TrainJob names its GPUs without a template (the runtime has it).
@@ -187,23 +214,16 @@ Decision decide_owner(const Context& c, json::Value object) {
   const auto spec = json::member(object, "spec");
   if (!spec) return untouched(Because::kNoGpu);
   TemplateFinder finder(c.config.extra_gpu_resources);
-  finder.walk(*spec, "/spec", 1, 0);
+  finder.walk(*spec, 1, 0);
   Found& found = finder.found;
+  if (found.refused) return denied(Because::kInvalidValue, *found.refused);
   if (found.templates.empty() && !train_job_asks_gpu(*spec, c.config.extra_gpu_resources)) {
     return untouched(Because::kNoGpu);
   }
   const Pod meta = read_pod(object, c.config.extra_gpu_resources);  // its metadata alone matters
   if (has_suspendable_owner(meta)) return untouched(Because::kSuspendedAbove);
-  if (!other_manager_of(meta, c.config.other_schedulers).empty()) {
-    return untouched(Because::kOtherManager);
-  }
   for (const Template& t : found.templates) {
-    if (!other_manager_of(t.pod, c.config.other_schedulers).empty()) {
-      return untouched(Because::kOtherManager);
-    }
-    std::string path = t.pointer.substr(1) + ".";
-    std::replace(path.begin(), path.end(), '/', '.');
-    if (auto d = refusal(c, t.pod, path)) return std::move(*d);
+    if (auto d = refusal(c, t.pod, path_of(t.pointer))) return std::move(*d);
   }
   if (gang_size(kind, found) > 0) {
     if (auto d = gang_over_limit(c, found)) return std::move(*d);

@@ -17,6 +17,7 @@ struct Context {
   const ClusterView& cluster;
   Endpoint endpoint;
   const Review& review;
+  Mode mode = Mode::kEnforce;  // of the namespace
   const AccountsView::Row* ns_account =
       nullptr;  // of the namespace; nullptr if no account names it
 };
@@ -27,9 +28,8 @@ Decision untouched(Because because);
 Decision denied(Because because, int code, std::string message);
 Decision denied(Because because, const Error& error);  // 422
 Decision bypassed(Bypass way, const Error& error);     // 403
-// At most `most` bytes of text from outside, cut between characters, for messages.
-std::string shown(std::string_view text, std::size_t most = 80);
-// The creator's user name as Subak writes it, if it is a person; "" for system accounts.
+// The creator's user name as Subak writes it, if it is a person; "" for system accounts. Longer
+// than kMaxNameBytes: cut there, and unique again by a hash.
 std::string person(const Review& review);
 bool is_trusted(const Context& c);  // we ourselves, or the break-glass group
 
@@ -38,8 +38,16 @@ bool is_trusted(const Context& c);  // we ourselves, or the break-glass group
 Decision decide_pod(const Context& c, json::Value object);
 // Why the pod must be refused, whoever makes it; none if it may be. `path` as in read_pod.
 std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_view path);
-// The ways around the gate that need no GPU request.
+
+// --- policy_hidden.cc: GPUs that no request tells of
+// ---------------------------------------------- Whoever asks for every GPU of its node sees none
+// that it was not given; all others are refused.
 std::optional<Decision> hidden_gpu(const Context& c, const Pod& pod, std::string_view path);
+// A debug container that is added to a pod (pods/ephemeralcontainers).
+Decision decide_ephemeral(const Context& c);
+// Devices by DRA: why the pod must be refused, and what is said where it may be.
+std::optional<Decision> claim_refusal(const Context& c, const Pod& pod);
+std::string claim_warning(const Pod& pod);
 
 // --- policy_account.cc: whose pod it is, and how much it may have
 // ------------------------------------------ The account that pays: the key's, if it lies in the
@@ -58,9 +66,9 @@ std::optional<Decision> over_limit(const Context& c, const PodShape& shape, Mill
                                    const std::string& what, const AccountsView::Row& account);
 
 // --- policy_warn.cc
-// ----------------------------------------------------------------------------------------- What
-// will not be aligned: QoS, CPU, RDMA. Texts for `warnings`.
-std::vector<std::string> alignment_warnings(const Pod& pod);
+// ----------------------------------------------------------------------------------------- Warns
+// of what will not be aligned: QoS, CPU, RDMA.
+void warn_of_alignment(const Pod& pod, Decision& d);
 // Why the fleet as it is now could not hold it; empty if it could, or if the fleet is not known.
 std::string exceeds_fleet(const ClusterView& cluster, const Pod& pod);
 

@@ -3,12 +3,19 @@
 
 #include "admission/patch.h"
 #include "admission/policy_parts.h"
+#include "core/cut.h"
 #include "core/names.h"
 
 namespace subak::policy {
 namespace {
 
-bool is_mirror(const Pod& pod) { return has_key(pod.annotations, "kubernetes.io/config.mirror"); }
+constexpr std::size_t kShownKeyBytes = 128;  // so that the rest of its warning fits
+
+// A static pod as its node shows it. Nobody but a node makes one; the mark alone is anybody's.
+bool is_mirror(const Context& c, const Pod& pod) {
+  return c.review.username.starts_with("system:node:") &&
+         has_key(pod.annotations, "kubernetes.io/config.mirror");
+}
 
 Error field_error(std::string_view path, std::string_view field, std::string_view got,
                   std::string_view want) {
@@ -16,19 +23,12 @@ Error field_error(std::string_view path, std::string_view field, std::string_vie
           std::string(want)};
 }
 
-constexpr std::string_view kAskInstead =
-    "want GPUs asked for by resources.limits, as nvidia.com/gpu: 1, so that they can be shared out";
-
 std::optional<Decision> invalid(const Pod& pod) {
   if (pod.mistakes.empty()) return std::nullopt;
-  const auto is_kinds = [&](const Error& e) { return e.want.starts_with("want one GPU kind"); };
-  auto first = pod.mistakes.begin();
-  if (pod.two_kinds) first = std::find_if(pod.mistakes.begin(), pod.mistakes.end(), is_kinds);
-  if (first == pod.mistakes.end()) first = pod.mistakes.begin();
-  Decision d = denied(pod.two_kinds ? Because::kTwoGpuKinds : Because::kInvalidValue, *first);
-  if (pod.mistakes.size() > 1) {
-    d.message += " (and " + std::to_string(pod.mistakes.size() - 1) + " more mistakes)";
-  }
+  Decision d =
+      denied(pod.two_kinds ? Because::kTwoGpuKinds : Because::kInvalidValue, pod.mistakes.front());
+  const std::size_t more = pod.mistakes.size() - 1 + pod.more_mistakes;
+  if (more > 0) d.message += " (and " + std::to_string(more) + " more mistakes)";
   return d;
 }
 
@@ -38,12 +38,12 @@ std::optional<Decision> mig_topology(const Pod& pod, std::string_view path) {
                    pod.topology == Topology::kNvlinkExclusive || pod.topology == Topology::kRack;
   if (!far && !pod.keys.segment.set) return std::nullopt;
   const bool segment = pod.keys.segment.set;
-  const std::string key(segment ? names::kSegment : names::kTopology);
-  return denied(Because::kMigTopology,
-                field_error(path, "metadata.annotations[" + key + "]",
-                            segment ? pod.keys.segment.value : pod.keys.topology.value,
-                            "want any or node and no segment: MIG slices (" + pod.shape.profile +
-                                ") have no peer-to-peer; or ask for whole GPUs"));
+  const PodKey& key = segment ? pod.keys.segment : pod.keys.topology;
+  return denied(
+      Because::kMigTopology,
+      field_error("", key_field(path, key, segment ? names::kSegment : names::kTopology), key.value,
+                  "want any or node and no segment: MIG slices (" + cut_text(pod.shape.profile) +
+                      ") have no peer-to-peer; or ask for whole GPUs"));
 }
 
 using Stamps = std::vector<std::pair<std::string_view, std::string>>;
@@ -64,6 +64,9 @@ std::string pod_patch(const Context& c, const Pod& pod, const AccountsView::Row&
   stamp(pod, names::kAccount, account.spec.path, labels, annotations);
   stamp(pod, names::kJob, pod.gang.job, labels, annotations);
   if (!pod.keys.user.set) stamp(pod, names::kUser, person(c.review), labels, annotations);
+  if (!pod.device_claim.empty() && !has_key(pod.annotations, names::kStatus)) {
+    annotations.emplace_back(names::kStatus, claim_warning(pod));
+  }
   PatchWriter patch;
   if (!pod.has_metadata) patch.add("/metadata", "{}");
   patch.add_members("/metadata/labels", pod.has_labels, labels);
@@ -79,32 +82,40 @@ std::string pod_patch(const Context& c, const Pod& pod, const AccountsView::Row&
   return std::move(patch).finish();
 }
 
-void add_warnings(const Pod& pod, const std::string& exceeds, Decision& d) {
-  if (!exceeds.empty()) d.warnings.push_back(exceeds);
-  for (std::string& w : alignment_warnings(pod)) d.warnings.push_back(std::move(w));
+void add_warnings(const Context& c, const Pod& pod, const std::string& exceeds, Decision& d) {
+  if (!exceeds.empty()) d.warn(exceeds);
+  if (!pod.device_claim.empty()) d.warn(claim_warning(pod));
+  if (const auto mark = other_manager_of(pod, c.config.other_schedulers); !mark.empty()) {
+    d.warn(std::string(mark) +
+           " belongs to another queue manager and exempts nothing: Subak manages this namespace, "
+           "and both may hold the pod back");
+  }
+  warn_of_alignment(pod, d);
   for (const Text key : pod.unknown_keys) {
-    d.warnings.push_back("\"" + shown(key) + "\" is no key of Subak and has no effect");
+    d.warn("\"" + cut_text(key, kShownKeyBytes) + "\" is no key of Subak and has no effect");
   }
 }
 
 Decision missing_gate() {
   return bypassed(Bypass::kGateMissing,
-                  Error{ErrorCode::kInvalid, "spec.schedulingGates", "without subak.gpu/queue",
-                        "want the gate that the mutating webhook adds: create the pod again, and "
-                        "see that no other webhook removes it"});
+                  Error{ErrorCode::kInvalid, "spec.schedulingGates", "",
+                        "has no subak.gpu/queue, want the gate that the mutating webhook adds: "
+                        "create the pod again, and see that no other webhook removes it"});
 }
 
 Decision gate_it(const Context& c, const Pod& pod, const AccountsView::Row& account) {
   Decision d;
   const std::string exceeds = exceeds_fleet(c.cluster, pod);
-  add_warnings(pod, exceeds, d);
+  add_warnings(c, pod, exceeds, d);
   if (c.endpoint == Endpoint::kMutate) d.patch = pod_patch(c, pod, account);
   if (d.patch.empty()) {
     d.because = Because::kUnchanged;
     return d;
   }
   d.verdict = Verdict::kPatched;
-  d.because = exceeds.empty() ? Because::kGated : Because::kExceedsFleet;
+  d.because = !exceeds.empty()           ? Because::kExceedsFleet
+              : pod.device_claim.empty() ? Because::kGated
+                                         : Because::kDeviceClaim;
   return d;
 }
 
@@ -121,34 +132,6 @@ std::optional<Decision> pod_over_limit(const Context& c, const Pod& pod,
 
 }  // namespace
 
-std::optional<Decision> hidden_gpu(const Context& c, const Pod& pod, std::string_view path) {
-  for (const ContainerNote& note : pod.containers) {
-    if (note.visible_devices && !note.gpu) {
-      return bypassed(Bypass::kVisibleDevices,
-                      field_error("", note.field + ".env[NVIDIA_VISIBLE_DEVICES]",
-                                  note.visible_value, kAskInstead));
-    }
-  }
-  if (pod.asks_gpu()) return std::nullopt;
-  for (const ContainerNote& note : pod.containers) {
-    if (!note.privileged) continue;
-    return bypassed(Bypass::kPrivileged,
-                    field_error("", note.field + ".securityContext.privileged", "true",
-                                "want false: a privileged container sees every GPU of its node; "
-                                "or a GPU asked for by resources.limits"));
-  }
-  if (!pod.nvidia_host_path.empty()) {
-    return bypassed(Bypass::kHostPath, field_error(path, "spec.volumes[].hostPath.path",
-                                                   pod.nvidia_host_path, kAskInstead));
-  }
-  const auto& classes = c.config.gpu_runtime_classes;
-  if (std::find(classes.begin(), classes.end(), pod.runtime_class) != classes.end()) {
-    return bypassed(Bypass::kRuntimeClass,
-                    field_error(path, "spec.runtimeClassName", pod.runtime_class, kAskInstead));
-  }
-  return std::nullopt;
-}
-
 std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_view path) {
   if (auto d = invalid(pod)) return d;
   if (!pod.node_name.empty()) {
@@ -158,6 +141,7 @@ std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_vi
                                 "nodeSelector or node affinity"));
   }
   if (auto d = hidden_gpu(c, pod, path)) return d;
+  if (auto d = claim_refusal(c, pod)) return d;
   if (auto d = mig_topology(pod, path)) return d;
   Payer payer = payer_of(c, pod, path);
   if (payer.refused) return std::move(payer.refused);
@@ -170,24 +154,30 @@ std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_vi
   if (auto d = user_refusal(c, pod, path)) return d;
   if (auto d = pod_over_limit(c, pod, *payer.row)) return d;
   if (c.config.deny_unaligned) {
-    const auto warnings = alignment_warnings(pod);
-    if (!warnings.empty()) return denied(Because::kUnaligned, 422, warnings.front());
+    Decision unaligned;
+    warn_of_alignment(pod, unaligned);
+    if (!unaligned.warnings.empty()) {
+      return denied(Because::kUnaligned, 422, unaligned.warnings.front());
+    }
   }
   return std::nullopt;
 }
 
 Decision decide_pod(const Context& c, json::Value object) {
   const Pod pod = read_pod(object, c.config.extra_gpu_resources);
-  if (is_mirror(pod)) return untouched(Because::kMirrorPod);
-  if (!other_manager_of(pod, c.config.other_schedulers).empty()) {
-    return untouched(Because::kOtherManager);
-  }
-  if (!pod.asks_gpu() && pod.mistakes.empty()) {
-    auto hidden = hidden_gpu(c, pod, "");
-    return hidden ? std::move(*hidden) : untouched(Because::kNoGpu);
+  if (is_mirror(c, pod)) return untouched(Because::kMirrorPod);
+  const bool claims = !pod.device_claim.empty();
+  const bool counts = pod.asks_gpu() || !pod.mistakes.empty();
+  if (!counts && (!claims || c.config.device_claims == DeviceClaims::kWarn)) {
+    if (auto hidden = hidden_gpu(c, pod, "")) return std::move(*hidden);
+    Decision d = untouched(claims ? Because::kDeviceClaim : Because::kNoGpu);
+    if (claims) d.warn(claim_warning(pod));
+    return d;
   }
   if (auto d = refusal(c, pod, "")) return std::move(*d);
-  if (c.endpoint == Endpoint::kValidate && !pod.gated()) return missing_gate();
+  // In mode warn nothing was gated, so nothing is missing.
+  const bool had_to = c.endpoint == Endpoint::kValidate && c.mode == Mode::kEnforce;
+  if (had_to && !pod.gated()) return missing_gate();
   return gate_it(c, pod, *payer_of(c, pod, "").row);
 }
 

@@ -1,31 +1,41 @@
 // A pod that is changed: nobody but us takes the gate away or moves a pod to other books.
+#include <algorithm>
+
 #include "admission/policy_parts.h"
+#include "core/cut.h"
 #include "core/names.h"
 
 namespace subak::policy {
 namespace {
 
+// Our keys, sorted, as read.
+TextPairs own_keys(const TextPairs& pairs) {
+  TextPairs own;
+  for (const auto& pair : pairs) {
+    if (pair.first.starts_with(names::kPrefix)) own.push_back(pair);
+  }
+  std::sort(own.begin(), own.end());
+  return own;
+}
+
 // The first key of ours whose value differs, also by being there on one side only.
 Text changed_key(const TextPairs& before, const TextPairs& after) {
-  for (const auto& [key, value] : before) {
-    if (!key.starts_with(names::kPrefix)) continue;
-    if (!has_key(after, key) || find_text(after, key) != value) return key;
-  }
-  for (const auto& [key, value] : after) {
-    if (key.starts_with(names::kPrefix) && !has_key(before, key)) return key;
-  }
-  return {};
+  const TextPairs was = own_keys(before), is = own_keys(after);
+  const auto [b, a] = std::mismatch(was.begin(), was.end(), is.begin(), is.end());
+  if (b == was.end() && a == is.end()) return {};
+  if (a == is.end() || (b != was.end() && b->first < a->first)) return b->first;
+  return a->first;
 }
 
 Decision changed(std::string_view kind, Text key, const TextPairs& before, const TextPairs& after) {
-  const std::string was(find_text(before, key));
+  const std::string want = has_key(before, key)
+                               ? "want \"" + cut_text(find_text(before, key)) + "\" as before"
+                               : "want it left out as before";
   return bypassed(
       Bypass::kLabelsChanged,
-      Error{ErrorCode::kInvalid, "metadata." + std::string(kind) + "[" + shown(key) + "]",
+      Error{ErrorCode::kInvalid, "metadata." + std::string(kind) + "[" + cut_text(key) + "]",
             std::string(find_text(after, key)),
-            "want \"" + shown(was) +
-                "\" as before: only Subak changes its keys on a "
-                "pod; create a new pod instead"});
+            want + ": only Subak changes its keys on a pod; create a new pod instead"});
 }
 
 }  // namespace
@@ -35,14 +45,14 @@ Decision decide_update(const Context& c) {
     return untouched(Because::kUnchanged);
   }
   const Pod before = read_pod(*c.review.old_object, c.config.extra_gpu_resources);
-  const bool ours = before.gated() || before.keys.job.set || before.keys.account.set;
-  if (!before.asks_gpu() || !ours) return untouched(Because::kNoGpu);
+  const bool stamped = before.keys.job.set || before.keys.account.set;
+  if (!before.gated() && !(before.asks_gpu() && stamped)) return untouched(Because::kNoGpu);
   const Pod after = read_pod(*c.review.object, c.config.extra_gpu_resources);
   if (before.gated() && !after.gated()) {
-    return bypassed(Bypass::kGateRemoved,
-                    Error{ErrorCode::kInvalid, "spec.schedulingGates", "without subak.gpu/queue",
-                          "want the gate kept: Subak removes it when the pod's turn comes (see: "
-                          "subak why)"});
+    return bypassed(Bypass::kGateRemoved, Error{ErrorCode::kInvalid, "spec.schedulingGates", "",
+                                                "has no subak.gpu/queue, want the gate kept: Subak "
+                                                "removes it when the pod's turn comes (see: "
+                                                "subak why)"});
   }
   if (const Text key = changed_key(before.labels, after.labels); !key.empty()) {
     return changed("labels", key, before.labels, after.labels);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "admission/policy_parts.h"
+#include "core/cut.h"
 
 namespace subak::policy {
 namespace {
@@ -45,32 +46,32 @@ std::string mig_text(const ClusterView& cluster, const Pod& pod) {
   }
   const std::int64_t total = pod.shape.gpus * (pod.gang.uniform ? pod.gang.size : 1);
   if (total <= configured) return {};
-  return "asks for " + std::to_string(total) + " MIG slices " + shown(pod.shape.profile) + ", " +
+  return "asks for " + std::to_string(total) + " MIG slices " + cut_text(pod.shape.profile) + ", " +
          std::to_string(configured) + " are configured";
 }
 
 }  // namespace
 
-std::vector<std::string> alignment_warnings(const Pod& pod) {
-  std::vector<std::string> out;
+void warn_of_alignment(const Pod& pod, Decision& d) {
   if (pod.shape.kind == GpuKind::kWhole && pod.shape.gpus > 1 && !pod.guaranteed) {
-    out.push_back("QoS is not Guaranteed: CPUs and memory will not be aligned with the " +
-                  std::to_string(pod.shape.gpus) +
-                  " GPUs; set cpu and memory limits equal to requests in every container");
+    d.warn("QoS is not Guaranteed: CPUs and memory will not be aligned with the " +
+           std::to_string(pod.shape.gpus) +
+           " GPUs; set cpu and memory limits equal to requests in every container");
   }
   bool gpu_somewhere = false;
   for (const ContainerNote& c : pod.containers) gpu_somewhere = gpu_somewhere || c.gpu;
   for (const ContainerNote& c : pod.containers) {
     if (c.fractional_cpu) {
-      out.push_back(shown(c.field) + ".resources.requests[cpu] is not a whole number: its CPUs " +
-                    "will be shared and not aligned with the GPUs; ask for whole CPUs");
+      d.warn(cut_text(c.field) +
+             ".resources.requests[cpu] is not a whole number: its CPUs will be shared and not "
+             "aligned with the GPUs; ask for whole CPUs");
     }
     if (c.rdma && !c.gpu && gpu_somewhere) {
-      out.push_back(shown(c.field) + " asks for RDMA but not for a GPU: NIC and GPU will not be " +
-                    "aligned; ask for both in one container");
+      d.warn(cut_text(c.field) +
+             " asks for RDMA but not for a GPU: NIC and GPU will not be aligned; ask for both in "
+             "one container");
     }
   }
-  return out;
 }
 
 std::string exceeds_fleet(const ClusterView& cluster, const Pod& pod) {
@@ -78,7 +79,7 @@ std::string exceeds_fleet(const ClusterView& cluster, const Pod& pod) {
   const FleetTotals fleet = totals_of(cluster, pod.shape);
   std::string what;
   if (!fleet.any_product && !pod.shape.products.empty()) {
-    what = "asks for product " + shown(pod.shape.products[0]) + ", of which there is none now";
+    what = "asks for product " + cut_text(pod.shape.products[0]) + ", of which there is none now";
   } else if (pod.shape.kind == GpuKind::kWhole) {
     what = whole_gpus_text(cluster, pod, fleet);
   } else if (pod.shape.kind == GpuKind::kMig) {

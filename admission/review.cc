@@ -15,9 +15,7 @@ constexpr std::string_view kKind = "AdmissionReview";
 constexpr std::size_t kKeptBytes = 256u << 10;
 
 Error bad(std::string_view field, std::string_view got, std::string_view want) {
-  constexpr std::size_t kShown = 64;
-  return {ErrorCode::kInvalid, std::string(field), std::string(got.substr(0, kShown)),
-          std::string(want)};
+  return {ErrorCode::kInvalid, std::string(field), std::string(got), std::string(want)};
 }
 
 void read_kind(json::Value v, Review& review) {
@@ -59,8 +57,9 @@ ReviewParser::~ReviewParser() = default;
 
 Result<Review> ReviewParser::parse(std::span<const char> body) {
   if (body.size() > limits::kMaxReviewBytes) {
-    return bad("body", std::to_string(body.size()) + " bytes",
-               "want at most " + std::to_string(limits::kMaxReviewBytes) + " bytes");
+    return bad("body", "",
+               "has " + std::to_string(body.size()) + " bytes, want at most " +
+                   std::to_string(limits::kMaxReviewBytes));
   }
   if (parser_->capacity() > kKeptBytes && body.size() <= kKeptBytes) {
     parser_ = std::make_unique<simdjson::dom::parser>();
@@ -68,7 +67,8 @@ Result<Review> ReviewParser::parse(std::span<const char> body) {
   json::Value root;
   const auto error = parser_->parse(body.data(), body.size(), false).get(root);
   if (error != simdjson::SUCCESS) {
-    return bad("body", simdjson::error_message(error), "want an AdmissionReview in JSON");
+    return bad("body", "",
+               std::string(simdjson::error_message(error)) + " Want an AdmissionReview in JSON");
   }
   const std::string_view version = json::text(root, "apiVersion");
   const std::string_view kind = json::text(root, "kind");
@@ -79,6 +79,10 @@ Result<Review> ReviewParser::parse(std::span<const char> body) {
   Review review;
   read_request(*request, review);
   if (review.uid.empty()) return bad("request.uid", "", "want the uid of the call");
+  if (review.uid.size() > limits::kMaxNameBytes) {
+    return bad("request.uid", review.uid,
+               "want at most " + std::to_string(limits::kMaxNameBytes) + " bytes");
+  }
   return review;
 }
 

@@ -240,16 +240,20 @@ TEST(PodKeys, Mistakes) {
 TEST(PodKeys, LabelAndAnnotationMustAgree) {
   EXPECT_EQ(Read(keyed(R"("subak.gpu/user":"a")", R"("subak.gpu/user":"a")")).mistake(), "");
   const Read r(keyed(R"("subak.gpu/user":"b")", R"("subak.gpu/user":"a")"));
-  EXPECT_THAT(r.mistake(), HasSubstr(R"(want the value of the label, "a")"));
+  EXPECT_THAT(
+      r.mistake(),
+      HasSubstr(
+          R"(metadata.annotations[subak.gpu/user]: was "b", want the value of the label, "a")"));
+  EXPECT_THAT(Read(keyed("", R"("subak.gpu/segment":"x")")).mistake(),
+              HasSubstr(R"(metadata.labels[subak.gpu/segment]: was "x")"));
   EXPECT_EQ(r.pod.keys.user.value, "a");
 }
 
 TEST(PodNotes, WaysToAGpuWithoutARequest) {
   const auto env = [](std::string_view value) {
-    return Read(test::pod(R"({"name":"c","env":[{"name":"NVIDIA_VISIBLE_DEVICES",)" +
-                          std::string(value) + "}]}"))
-        .pod.containers[0]
-        .visible_devices;
+    return !Read(test::pod(R"({"name":"c","env":[{"name":"NVIDIA_VISIBLE_DEVICES",)" +
+                           std::string(value) + "}]}"))
+                .pod.containers.empty();
   };
   EXPECT_TRUE(env(R"("value":"all")"));
   EXPECT_TRUE(env(R"("value":"0")"));
@@ -257,6 +261,7 @@ TEST(PodNotes, WaysToAGpuWithoutARequest) {
   EXPECT_FALSE(env(R"("value":"void")"));
   EXPECT_FALSE(env(R"("value":"none")"));
   EXPECT_FALSE(env(R"("value":"")"));
+  EXPECT_TRUE(env(R"("value":"all"},{"name":"NVIDIA_VISIBLE_DEVICES","value":"void")"));
   const auto path = [](std::string_view p) {
     return std::string(
         Read(test::pod("{}", R"("name":"p")",
@@ -266,6 +271,53 @@ TEST(PodNotes, WaysToAGpuWithoutARequest) {
   EXPECT_EQ(path("/dev/nvidia0"), "/dev/nvidia0");
   EXPECT_EQ(path("/dev"), "/dev");
   EXPECT_EQ(path("/dev/shm"), "");
+}
+
+TEST(PodNotes, HostPathsAreReadAsPaths) {
+  for (const char* path : {"/",
+                           "//",
+                           "/.",
+                           "/dev",
+                           "/dev/",
+                           "//dev",
+                           "/./dev/.",
+                           "/dev/nvidia0",
+                           "//dev/nvidia0",
+                           "/dev/./nvidia0",
+                           "/dev/../dev/nvidia0",
+                           "/a/../dev/nvidiactl",
+                           "/..",
+                           "/dev/nvidia-caps/x",
+                           "/dev/char",
+                           "/dev/char/195:0",
+                           "dev/nvidia0",
+                           "/proc/1/root",
+                           "/proc/self/root/dev",
+                           "/proc/1/task/1/cwd"}) {
+    EXPECT_TRUE(shows_gpus(path)) << path;
+  }
+  for (const char* path :
+       {"", "/dev/shm", "/dev/infiniband", "/dev/nvidia0/../shm", "/data/dev/nvidia0", "/device",
+        "/proc", "/proc/sys/net", "/var/lib/kubelet", "/home/root"}) {
+    EXPECT_FALSE(shows_gpus(path)) << path;
+  }
+}
+
+TEST(PodNotes, DeviceMountsAndClaims) {
+  const Read mount(test::pod(
+      R"({"volumeMounts":[{"name":"a","mountPath":"/var/run/nvidia-container-devices/all"}]})"));
+  EXPECT_EQ(mount.pod.containers.at(0).device_mount, "/var/run/nvidia-container-devices/all");
+  const auto claim = [](std::string_view container, std::string_view spec = "") {
+    return Read(test::pod(container, R"("name":"p")", spec)).pod.device_claim;
+  };
+  EXPECT_EQ(claim("{}"), "");
+  EXPECT_EQ(claim("{}", R"(,"resourceClaims":[])"), "");
+  EXPECT_EQ(claim("{}", R"(,"resourceClaims":[{"name":"x"}])"), "spec.resourceClaims");
+  EXPECT_EQ(claim(R"({"resources":{"claims":[{"name":"x"}]}})"),
+            "spec.containers[0].resources.claims");
+  EXPECT_EQ(claim(container("deviceclass.resource.kubernetes.io/gpu", "1")),
+            "spec.containers[0].resources.limits[deviceclass.resource.kubernetes.io/gpu]");
+  EXPECT_EQ(claim(container("deviceclass.resource.kubernetes.io/gpu", "0")), "");
 }
 
 TEST(PodOthers, ManagersAreKnownByTheirMarks) {
@@ -307,6 +359,13 @@ TEST(PodRecordTest, CarriesEverything) {
   EXPECT_EQ(r->node, "n1");
   EXPECT_EQ(r->bound_at_ms, 5000);
   EXPECT_FALSE(pod_record_from_json("[]").ok());
+  // Our gate says whose the pod is; a mark alone says so only where nobody gates.
+  const std::string kueue = R"("uid":"u","labels":{"kueue.x-k8s.io/queue-name":"q"})";
+  const std::string gate = R"(,"schedulingGates":[{"name":"subak.gpu/queue"}])";
+  EXPECT_TRUE(
+      pod_record_from_json(test::pod(container("nvidia.com/gpu", "1"), kueue))->other_manager);
+  EXPECT_FALSE(pod_record_from_json(test::pod(container("nvidia.com/gpu", "1"), kueue, gate))
+                   ->other_manager);
   EXPECT_FALSE(pod_record_from_json("{").ok());
 }
 

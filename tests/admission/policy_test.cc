@@ -95,8 +95,9 @@ TEST(Policy, LeavesAlone) {
   EXPECT_EQ(because(gpu, "nvidia-operator"), Because::kExemptNamespace);
   EXPECT_EQ(because(gpu, "nobody"), Because::kUnmanaged);
   EXPECT_EQ(because(gpu, "team-o"), Because::kObserve);
-  EXPECT_EQ(because(annotated(R"("kubernetes.io/config.mirror":"x")")), Because::kMirrorPod);
-  EXPECT_EQ(because(labelled(R"("kueue.x-k8s.io/queue-name":"q")")), Because::kOtherManager);
+  EXPECT_EQ(
+      create(annotated(R"("kubernetes.io/config.mirror":"x")"), "team-a", "system:node:n1").because,
+      Because::kMirrorPod);
   EXPECT_EQ(decide_text(review_text(gpu), Endpoint::kMutate, {}, "c9").because,
             Because::kUnknownCluster);
   EXPECT_EQ(decide_text(review_text(gpu), Endpoint::kMutate, {}, "").because, Because::kGated);
@@ -149,10 +150,14 @@ TEST(PolicyAccount, LimitsOfTheWholePath) {
       create(pod(container(kGpu, "8"),
                  R"("name":"p","labels":{"subak.gpu/job":"j","subak.gpu/gang-size":"3"})")),
       Because::kOverLimit, 403, "24 GPUs (3 pods of 8)");
-  expect_denied(create(pod(container(kGpu, "65")), "team-b"), Because::kOverLimit, 403,
+  const auto three = [](std::string_view resource, std::string_view amount) {
+    return pod(container(resource, amount),
+               R"("name":"p","labels":{"subak.gpu/job":"j","subak.gpu/gang-size":"3"})");
+  };
+  expect_denied(create(three(kGpu, "22"), "team-b"), Because::kOverLimit, 403,
                 "account ml may have at most 64");
   // 129 slices of 125 milli-GPU are 16.125 GPUs.
-  expect_denied(create(pod(container("nvidia.com/mig-1g.10gb", "129"))), Because::kOverLimit, 403,
+  expect_denied(create(three("nvidia.com/mig-1g.10gb", "43")), Because::kOverLimit, 403,
                 "16.125 GPUs");
 }
 
@@ -236,9 +241,9 @@ TEST(PolicyBypass, WhatComesWithARequestIsFine) {
   const std::string name = R"("name":"p")";
   EXPECT_EQ(create(pod(container(kGpu, "1"), name, R"(,"runtimeClassName":"nvidia")")).because,
             Because::kGated);
-  EXPECT_EQ(create(pod(container(kGpu, "1", R"(,"securityContext":{"privileged":true})"))).because,
+  EXPECT_EQ(create(pod(container(kGpu, "8", R"(,"securityContext":{"privileged":true})"))).because,
             Because::kGated);
-  EXPECT_EQ(create(pod(container(kGpu, "1",
+  EXPECT_EQ(create(pod(container(kGpu, "8",
                                  R"(,"env":[{"name":"NVIDIA_VISIBLE_DEVICES","value":"all"}])")))
                 .because,
             Because::kGated);
@@ -279,6 +284,9 @@ TEST(PolicyUpdate, NobodyElseChangesOurLabels) {
   expect_denied(
       update(gated(l), gated(other)), Because::kBypass, 403,
       R"(metadata.labels[subak.gpu/account]: was "ml.vision.lab", want "ml.vision" as before)");
+  EXPECT_EQ(update(gated(l), gated(R"("subak.gpu/job":"p")")).message,
+            R"(metadata.labels[subak.gpu/account]: want "ml.vision" as before: only Subak changes )"
+            "its keys on a pod; create a new pod instead");
   EXPECT_EQ(update(gated(l, false), gated(other, false)).bypass, Bypass::kLabelsChanged);
   EXPECT_EQ(update(gated(l), gated(R"("subak.gpu/job":"p")")).bypass, Bypass::kLabelsChanged);
   EXPECT_EQ(update(gated(l), gated(l + R"(,"subak.gpu/user":"x")")).bypass, Bypass::kLabelsChanged);
@@ -363,7 +371,7 @@ TEST(PolicyOwner, LeavesAlone) {
           .because,
       Because::kSuspendedAbove);
   EXPECT_EQ(own(job(gpu, "", R"(,"labels":{"kueue.x-k8s.io/queue-name":"q"})"), kJob).because,
-            Because::kOtherManager);
+            Because::kSuspended);
   EXPECT_EQ(decide_text(review_text(job(gpu), "team-a", "ana", "CREATE", "null", kJob),
                         Endpoint::kValidate)
                 .because,

@@ -71,6 +71,16 @@ TEST(Review, RefusesTooMuch) {
   EXPECT_TRUE(again.result->ok());
 }
 
+TEST(Review, RefusesAUidThatIsNone) {
+  const auto with = [](std::size_t bytes) {
+    std::string text = test::review_text("{}");
+    text.replace(text.find("u-1"), 3, std::string(bytes, 'u'));
+    return error_of(text);
+  };
+  EXPECT_EQ(with(limits::kMaxNameBytes), "");
+  EXPECT_THAT(with(limits::kMaxNameBytes + 1), HasSubstr("request.uid: was \"uuu"));
+}
+
 TEST(Review, OneParserServesManyReviews) {
   ReviewParser parser;
   for (int i = 0; i < 3; ++i) {

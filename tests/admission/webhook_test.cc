@@ -50,8 +50,13 @@ TEST_F(WebhookTest, Routes) {
 }
 
 TEST_F(WebhookTest, AnUnknownClusterIsLeftAlone) {
-  EXPECT_THAT(call("/mutate/c7", gpu_).body, HasSubstr("\"allowed\":true}"));
+  EXPECT_THAT(call("/mutate/c7", gpu_).body, HasSubstr(R"("allowed":true,"warnings":["the web)"));
   EXPECT_EQ(count(Verdict::kUntouched, Because::kUnknownCluster), 1u);
+}
+
+TEST_F(WebhookTest, IdleConnectionsOutliveThoseOfTheApiServer) {
+  constexpr DurationMs kClientGoIdleMs = 90 * kSecondMs;
+  EXPECT_GT(ListenerOptions().idle_ms, kClientGoIdleMs + ListenerOptions().tick_ms);
 }
 
 TEST_F(WebhookTest, BadRequestsSayWhy) {

@@ -1,0 +1,75 @@
+// What the engine would refuse once the pod is reported: the same table (engine/bounds.h), with the
+// fields as they are called in a pod.
+#include <algorithm>
+#include <array>
+
+#include "admission/pod.h"
+#include "core/limits.h"
+#include "core/names.h"
+#include "core/stored_size.h"
+#include "engine/bounds.h"
+
+namespace subak {
+namespace {
+
+struct Place {
+  std::string_view field;  // begins with this
+  std::string_view in_pod;
+};
+constexpr std::array<Place, 14> kPlaces{{
+    {"shape.node_selector, affinity", "spec"},
+    {"shape.node_selector", "spec.nodeSelector"},
+    {"shape.affinity", "spec.affinity.nodeAffinity"},
+    {"shape.tolerations", "spec.tolerations"},
+    {"shape.products", "spec.affinity.nodeAffinity"},
+    {"shape.host_ports", "spec.containers[].ports"},
+    {"shape.cpu_milli", "spec.containers[].resources[cpu]"},
+    {"shape.memory_bytes", "spec.containers[].resources[memory]"},
+    {"shape.gpus", "spec.containers[].resources.limits[nvidia.com/gpu]"},
+    {"shape.", "spec.containers[].resources"},
+    {"shape", "spec"},
+    {"ns", "metadata.namespace"},
+    {"node", "spec.nodeName"},
+    {"name", "metadata.name"},
+}};
+
+std::string key_field(const PodKey& key, std::string_view name) {
+  return (key.label ? "metadata.labels[" : "metadata.annotations[") + std::string(name) + "]";
+}
+
+std::string field_in_pod(const Pod& pod, std::string_view field) {
+  if (field == "account") return key_field(pod.keys.account, names::kAccount);
+  if (field == "user") return key_field(pod.keys.user, names::kUser);
+  if (field == "gang") return key_field(pod.keys.job, names::kJob);
+  if (field == "time_limit_ms") return key_field(pod.keys.time_limit, names::kTimeLimit);
+  const auto* place = std::find_if(kPlaces.begin(), kPlaces.end(),
+                                   [&](const Place& p) { return field.starts_with(p.field); });
+  return std::string(place == kPlaces.end() ? "metadata" : place->in_pod);
+}
+
+// The engine counts a gang's equal neighbours once. Pods of one template are equal; of others each
+// may be as different as it likes, and only all of them together would show.
+std::optional<Error> check_gang(const Pod& pod) {
+  const std::size_t each = stored_bytes(pod.shape);
+  if (pod.gang.one_template || each * pod.gang.size <= limits::kMaxJobRequestBytes) {
+    return std::nullopt;
+  }
+  return Error{
+      ErrorCode::kInvalid, "shape",
+      std::to_string(each) + " bytes in each of " + std::to_string(pod.gang.size) + " pods",
+      "want at most " + std::to_string(limits::kMaxJobRequestBytes) +
+          " bytes in the whole gang as it is stored: fewer selectors, tolerations, ports "
+          "or pods"};
+}
+
+}  // namespace
+
+void check_pod_bounds(std::string_view path, Pod& pod) {
+  auto error = bounds::check(pod_record(pod, false));
+  if (!error) error = check_gang(pod);
+  if (!error) return;
+  error->field = std::string(path) + field_in_pod(pod, error->field);
+  pod.add_mistake(*std::move(error));
+}
+
+}  // namespace subak

@@ -1,0 +1,114 @@
+// GPUs that a pod would see without having asked for them: by its containers, by its volumes, or by
+// a claim whose devices nobody counts yet.
+#include <algorithm>
+
+#include "admission/policy_parts.h"
+#include "core/cut.h"
+
+namespace subak::policy {
+namespace {
+
+constexpr std::string_view kAskFirst =
+    "want GPUs asked for by resources.limits, as nvidia.com/gpu: 1, so that they can be shared out";
+constexpr std::string_view kAskForAll =
+    "want it left out, or as many GPUs asked for as the node has: it shows more than the request";
+
+bool allows(const PodShape& shape, const std::string& product) {
+  return shape.products.empty() ||
+         std::find(shape.products.begin(), shape.products.end(), product) != shape.products.end();
+}
+
+// Does the pod ask for every GPU of any node that could hold it? Where no such node is known yet
+// nobody can tell, and the pod does not start either.
+bool asks_whole_node(const ClusterView& cluster, const PodShape& shape) {
+  if (shape.kind != GpuKind::kWhole) return false;
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < cluster.product_node_gpus.size(); ++i) {
+    if (allows(shape, cluster.products[i].product)) {
+      most = std::max(most, cluster.product_node_gpus[i]);
+    }
+  }
+  return shape.gpus >= most;
+}
+
+Error hidden(const Pod& pod, std::string field, std::string_view got) {
+  return {ErrorCode::kInvalid, std::move(field), std::string(got),
+          std::string(pod.asks_gpu() ? kAskForAll : kAskFirst)};
+}
+
+std::optional<Decision> hidden_in(const Pod& pod, const ContainerNote& note) {
+  if (note.visible_devices) {
+    return bypassed(Bypass::kVisibleDevices,
+                    hidden(pod, note.field + ".env[NVIDIA_VISIBLE_DEVICES]", note.visible_value));
+  }
+  if (!note.device_mount.empty()) {
+    return bypassed(Bypass::kVisibleDevices,
+                    hidden(pod, note.field + ".volumeMounts[].mountPath", note.device_mount));
+  }
+  if (!note.privileged) return std::nullopt;
+  return bypassed(Bypass::kPrivileged,
+                  Error{ErrorCode::kInvalid, note.field + ".securityContext.privileged", "true",
+                        "want false: a privileged container sees every GPU of its node; or as many "
+                        "GPUs asked for by resources.limits as the node has"});
+}
+
+}  // namespace
+
+std::optional<Decision> hidden_gpu(const Context& c, const Pod& pod, std::string_view path) {
+  if (asks_whole_node(c.cluster, pod.shape)) return std::nullopt;
+  for (const ContainerNote& note : pod.containers) {
+    if (auto d = hidden_in(pod, note)) return d;
+  }
+  if (!pod.nvidia_host_path.empty()) {
+    return bypassed(
+        Bypass::kHostPath,
+        hidden(pod, std::string(path) + "spec.volumes[].hostPath.path", pod.nvidia_host_path));
+  }
+  if (pod.asks_gpu()) return std::nullopt;  // with a request NVIDIA's runtime is as it should be
+  const auto& classes = c.config.gpu_runtime_classes;
+  if (std::find(classes.begin(), classes.end(), pod.runtime_class) != classes.end()) {
+    return bypassed(Bypass::kRuntimeClass,
+                    hidden(pod, std::string(path) + "spec.runtimeClassName", pod.runtime_class));
+  }
+  return std::nullopt;
+}
+
+// Only what is added is judged: what runs already cannot be changed any more.
+Decision decide_ephemeral(const Context& c) {
+  if (!c.review.object || is_trusted(c)) return untouched(Because::kUnchanged);
+  const Pod after = read_pod(*c.review.object, c.config.extra_gpu_resources);
+  if (asks_whole_node(c.cluster, after.shape)) return untouched(Because::kUnchanged);
+  std::vector<Text> known;
+  if (c.review.old_object) {
+    for (const ContainerNote& note :
+         read_pod(*c.review.old_object, c.config.extra_gpu_resources).containers) {
+      if (note.ephemeral) known.push_back(note.name);
+    }
+  }
+  std::sort(known.begin(), known.end());
+  for (const ContainerNote& note : after.containers) {
+    if (!note.ephemeral || std::binary_search(known.begin(), known.end(), note.name)) continue;
+    if (auto d = hidden_in(after, note)) return std::move(*d);
+  }
+  return untouched(Because::kUnchanged);
+}
+
+std::optional<Decision> claim_refusal(const Context& c, const Pod& pod) {
+  if (pod.device_claim.empty() || c.config.device_claims != DeviceClaims::kDeny) {
+    return std::nullopt;
+  }
+  return denied(
+      Because::kDeviceClaim, 403,
+      Error{ErrorCode::kDenied, pod.device_claim, "",
+            "asks for devices by a claim, which cannot be counted yet; " + std::string(kAskFirst)}
+          .message());
+}
+
+std::string claim_warning(const Pod& pod) {
+  return "DeviceClaim: " + cut_text(pod.device_claim) +
+         " asks for devices by a claim, which cannot be counted yet" +
+         (pod.asks_gpu() ? "; only the GPUs of resources.limits are"
+                         : "; an operator has to decide about it");
+}
+
+}  // namespace subak::policy
