@@ -3,7 +3,10 @@
 #include <pthread.h>
 
 #include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <thread>
 
+#include "admission/listener_probe.h"
 #include "admission/listener_session.h"
 
 namespace subak {
@@ -26,55 +29,58 @@ Result<std::shared_ptr<asio::ssl::context>> make_tls(const TlsMaterial& material
 }  // namespace
 
 struct Listener::Impl {
-  explicit Impl(ListenerOptions options) : shared(std::make_shared<Shared>()) {
-    shared->options = std::move(options);
-  }
+  explicit Impl(ListenerOptions options) : shared(std::make_unique<Shared>(std::move(options))) {}
 
-  std::shared_ptr<Shared> shared;
-  std::vector<std::shared_ptr<Worker>> workers;
+  std::unique_ptr<Shared> shared;
+  // What follows is the control thread's.
   std::optional<asio::basic_socket_acceptor<tcp, Executor>> acceptor;
   std::optional<Timer> retry, certificates;
   std::shared_ptr<const TlsMaterial> material;
-  std::size_t turn = 0;
+  std::shared_ptr<asio::ssl::context> tls;
+  tcp::endpoint from;
+
+  std::optional<asio::executor_work_guard<Executor>> work;
+  std::vector<std::thread> threads;
   std::uint16_t port = 0;
 
   std::optional<Error> start();
   std::optional<Error> bind();
+  void run(asio::io_context& io);
   void accept();
-  void adopt(Socket socket, const std::shared_ptr<Worker>& worker);
+  void accept_in(DurationMs wait_ms);
+  void adopt(Socket socket);
+  std::optional<Door::Answer> let_in(const Peer& peer);
   void watch_certificates();
   void stop();
 };
 
 std::optional<Error> Listener::Impl::start() {
-  std::shared_ptr<asio::ssl::context> tls;
   if (shared->options.tls) {
     material = shared->options.tls->current();
     auto made = make_tls(*material);
     if (!made.ok()) return made.error();
     tls = std::move(made).value();
   }
-  for (int i = 0; i < std::max(1, shared->options.threads); ++i) {
-    workers.push_back(std::make_shared<Worker>(shared));
-    workers.back()->tls = tls;
-  }
   if (auto error = bind()) {
     acceptor.reset();
-    workers.clear();
     return error;
   }
-  retry.emplace(workers[0]->io);
+  retry.emplace(shared->control);
   accept();
   if (tls) {
-    certificates.emplace(workers[0]->io);
+    certificates.emplace(shared->control);
     watch_certificates();
   }
-  for (const auto& worker : workers) {
-    worker->arm_tick();
-    worker->thread = std::thread([w = worker.get()] { w->io.run(); });
-    pthread_setname_np(worker->thread.native_handle(), shared->options.thread_name);
-  }
+  shared->arm_tick();
+  work.emplace(shared->io.get_executor());
+  run(shared->control);
+  for (int i = 0; i < std::max(1, shared->options.threads); ++i) run(shared->io);
   return std::nullopt;
+}
+
+void Listener::Impl::run(asio::io_context& io) {
+  threads.emplace_back([&io] { io.run(); });
+  pthread_setname_np(threads.back().native_handle(), shared->options.thread_name);
 }
 
 std::optional<Error> Listener::Impl::bind() {
@@ -83,7 +89,7 @@ std::optional<Error> Listener::Impl::bind() {
   ErrorCodeOf ec;
   const auto address = asio::ip::make_address(o.host, ec);
   if (ec) return Error{ErrorCode::kInvalid, "listen", where, "want an IP address and a port"};
-  acceptor.emplace(workers[0]->io);
+  acceptor.emplace(shared->control);
   const tcp::endpoint endpoint(address, o.port);
   acceptor->open(endpoint.protocol(), ec);
   if (!ec) acceptor->set_option(tcp::acceptor::reuse_address(true), ec);
@@ -95,36 +101,43 @@ std::optional<Error> Listener::Impl::bind() {
 }
 
 void Listener::Impl::accept() {
-  const std::shared_ptr<Worker> worker = workers[turn++ % workers.size()];
-  acceptor->async_accept(worker->io, [this, worker](ErrorCodeOf ec, Socket socket) {
-    if (!acceptor->is_open()) return;
-    if (!ec) {
-      adopt(std::move(socket), worker);
-      return accept();
-    }
-    retry->expires_after(std::chrono::milliseconds(kAcceptRetryMs));
-    retry->async_wait([this](ErrorCodeOf cancelled) {
-      if (!cancelled && acceptor->is_open()) accept();
-    });
+  if (shared->door.crowded()) return accept_in(kCrowdedRetryMs);
+  acceptor->async_accept(asio::make_strand(shared->io), from,
+                         [this](ErrorCodeOf ec, Socket socket) {
+                           if (!acceptor->is_open()) return;
+                           if (!ec) {
+                             adopt(std::move(socket));
+                             return accept();
+                           }
+                           accept_in(kAcceptRetryMs);
+                         });
+}
+
+void Listener::Impl::accept_in(DurationMs wait_ms) {
+  retry->expires_after(std::chrono::milliseconds(wait_ms));
+  retry->async_wait([this](ErrorCodeOf cancelled) {
+    if (!cancelled && acceptor->is_open()) accept();
   });
 }
 
-void Listener::Impl::adopt(Socket socket, const std::shared_ptr<Worker>& worker) {
-  if (shared->counters.open >= shared->options.max_connections) {
-    ++shared->counters.refused;
-    return;  // the destructor closes it
+void Listener::Impl::adopt(Socket socket) {
+  const Peer peer = peer_of(*from.data());
+  const std::optional<Door::Answer> entered = let_in(peer);
+  if (!entered) return shared->door.refused();  // the destructor closes it
+  ErrorCodeOf ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+  if (tls) {
+    std::make_shared<Session<TlsStream>>(*shared, peer, *entered, std::move(socket), *tls)->start();
+  } else {
+    std::make_shared<Session<Socket>>(*shared, peer, *entered, std::move(socket))->start();
   }
-  ++shared->counters.accepted;
-  asio::post(worker->io, [w = worker.get(), s = std::move(socket)]() mutable {
-    ErrorCodeOf ignored;
-    s.set_option(tcp::no_delay(true), ignored);
-    if (w->stopping) return;
-    if (w->tls) {
-      std::make_shared<Session<TlsStream>>(*w, std::move(s), *w->tls)->start();
-    } else {
-      std::make_shared<Session<Socket>>(*w, std::move(s))->start();
-    }
-  });
+}
+
+std::optional<Door::Answer> Listener::Impl::let_in(const Peer& peer) {
+  Door::Answer answer = shared->door.ask(peer);
+  if (!Door::enters(answer) && shared->make_room(peer, answer)) answer = shared->door.ask(peer);
+  if (Door::enters(answer)) return answer;
+  return std::nullopt;
 }
 
 void Listener::Impl::watch_certificates() {
@@ -137,30 +150,28 @@ void Listener::Impl::watch_certificates() {
     if (now != material) {
       material = now;
       auto made = make_tls(*now);
-      if (made.ok()) {
-        for (const auto& w : workers) {
-          asio::post(w->io, [w = w.get(), tls = *made] { w->tls = tls; });
-        }
-      }
+      if (made.ok()) tls = std::move(made).value();
     }
     watch_certificates();
   });
 }
 
 void Listener::Impl::stop() {
-  if (workers.empty()) return;
-  asio::post(workers[0]->io, [this] {
+  if (threads.empty()) return;
+  asio::post(shared->control, [this] {
     ErrorCodeOf ignored;
     acceptor->close(ignored);
     retry->cancel();
     if (certificates) certificates->cancel();
+    shared->begin_stop();
   });
-  for (const auto& w : workers) asio::post(w->io, [w = w.get()] { w->begin_stop(); });
-  for (const auto& w : workers) w->thread.join();
+  threads.front().join();  // control: ends with the last connection
+  work.reset();
+  for (std::size_t i = 1; i < threads.size(); ++i) threads[i].join();
+  threads.clear();
   acceptor.reset();
   retry.reset();
   certificates.reset();
-  workers.clear();
 }
 
 Listener::Listener(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -178,5 +189,18 @@ std::optional<Error> Listener::start() { return impl_->start(); }
 std::uint16_t Listener::port() const { return impl_->port; }
 void Listener::stop() { impl_->stop(); }
 const ListenerCounters& Listener::counters() const { return impl_->shared->counters; }
+
+ConnectionStats Listener::connections() const {
+  const Door& door = impl_->shared->door;
+  const DoorCounters& counters = door.counters();
+  return {door.open(), door.limits().all, counters.accepted, counters.refused, counters.evicted};
+}
+
+ProbeResult Listener::probe(DurationMs patience) {
+  const Shared& shared = *impl_->shared;
+  return subak::probe(impl_->shared->door, shared.options.host, impl_->port, patience, [&](int fd) {
+    return ask_http(fd, shared.options.tls != nullptr, patience);
+  });
+}
 
 }  // namespace subak

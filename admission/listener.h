@@ -4,8 +4,12 @@
 // Limits (core/limits.h), and what happens at each: header over kMaxHttpHeaderBytes: 431 and close;
 // body over kMaxReviewBytes: read away and answered 400, the connection lives on; over
 // kMaxHttpDrainBytes: 400 and close; a request slower than kHttpReadMs or idle longer than
-// kHttpIdleMs: closed; more than kMaxHttpConnections: closed at once; bytes that are no HTTP: 400
-// and close.
+// kHttpIdleMs: closed; bytes that are no HTTP: 400 and close. More than kMaxHttpConnections, or
+// than kMaxHttpConnectionsPerPeer of one address: the connection goes that has owed us a whole
+// request for longest, idle or slow; if all are being answered, the new one is closed.
+//
+// Any of the threads serves any connection, so a request that takes long holds one thread and no
+// connection but its own. Accepting and time-outs have a thread of their own.
 #pragma once
 
 #include <atomic>
@@ -18,6 +22,8 @@
 #include <string_view>
 
 #include "admission/certificates.h"
+#include "admission/door.h"
+#include "admission/probe.h"
 #include "core/error.h"
 #include "core/limits.h"
 
@@ -28,6 +34,7 @@ struct HttpRequest {
   std::string_view method;     // "POST"
   std::string_view target;     // "/mutate/c1?timeout=5s"
   std::span<const char> body;  // followed by kBodyPadding readable bytes (admission/review.h)
+  std::string_view host = {};  // of the header of that name, as it came; empty: there was none
 };
 
 struct HttpResponse {
@@ -41,8 +48,8 @@ struct HttpResponse {
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
 // For answers that another thread makes: calls the second argument once, from any thread, at once
-// or later (but within read_ms, else the connection is closed). Calling it after the listener has
-// stopped does nothing.
+// or later; later than answer_ms the answer has been 503 and the call does nothing, as after the
+// listener has stopped.
 using HttpReplier = std::function<void(HttpResponse)>;
 using AsyncHttpHandler = std::function<void(const HttpRequest&, HttpReplier)>;
 
@@ -54,17 +61,18 @@ struct ListenerOptions {
   std::shared_ptr<CertificateStore> tls;  // nullptr: plain HTTP
   std::size_t max_body_bytes = limits::kMaxReviewBytes;
   std::size_t max_connections = limits::kMaxHttpConnections;
+  std::size_t max_per_peer = limits::kMaxHttpConnectionsPerPeer;
   DurationMs idle_ms = limits::kHttpIdleMs;
   DurationMs read_ms = limits::kHttpReadMs;
-  DurationMs tick_ms = kSecondMs;  // how finely time-outs are looked at
+  DurationMs answer_ms = limits::kHttpAnswerMs;  // of an AsyncHttpHandler
+  DurationMs tick_ms = kSecondMs;                // how finely time-outs are looked at
   DurationMs certificate_poll_ms = 5 * kSecondMs;
   DurationMs stop_grace_ms =
       2 * kSecondMs;  // requests under way get this long when stop() is called
 };
 
 struct ListenerCounters {
-  std::atomic<std::uint64_t> accepted{0}, refused{0}, requests{0}, timeouts{0}, bad_requests{0},
-      tls_failures{0}, open{0};
+  std::atomic<std::uint64_t> requests{0}, timeouts{0}, bad_requests{0}, tls_failures{0};
 };
 
 // Any thread may call the methods, one at a time.
@@ -82,6 +90,10 @@ class Listener {
   // No new connections, idle ones closed, requests under way answered; then the threads end.
   void stop();
   const ListenerCounters& counters() const;
+  ConnectionStats connections() const;
+  // Asks itself for "/" over a new connection, in room kept for that; any answer will do. Blocks
+  // for twice `patience` at most. Between start() and stop(), one at a time.
+  ProbeResult probe(DurationMs patience);
 
  private:
   struct Impl;

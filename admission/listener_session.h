@@ -1,42 +1,21 @@
-// The connections behind listener.h. Private to listener.cc, which alone pays for compiling Asio
-// and Beast.
+// The connections behind listener.h. Private to listener.cc, which alone pays for compiling Beast.
 #pragma once
 
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <chrono>
-#include <list>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "admission/listener.h"
+#include "admission/listener_shared.h"
 
 namespace subak::net {
 
-namespace asio = boost::asio;
 namespace http = boost::beast::http;
-using asio::ip::tcp;
-using ErrorCodeOf = boost::system::error_code;
-// The concrete executor halves the compile time and saves an indirection for each operation.
-using Executor = asio::io_context::executor_type;
-using Socket = asio::basic_stream_socket<tcp, Executor>;
-using TlsStream = asio::ssl::stream<Socket>;
-using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
-                                         asio::wait_traits<std::chrono::steady_clock>, Executor>;
 
 constexpr std::size_t kPadding = 64;                 // at least kBodyPadding of review.h
 constexpr std::size_t kFirstBodyBytes = 256u << 10;  // reserved on the word of a Content-Length
 constexpr std::size_t kReadBytes = 17u << 10;        // one TLS record
-constexpr DurationMs kCloseMs = 2 * kSecondMs;       // for the peer to see our last bytes
-constexpr DurationMs kAcceptRetryMs = 100;           // after accept failed (no file descriptors)
 
 // A body that keeps at most `limit` bytes, counts on, and always has readable bytes behind it.
 struct PaddedBody {
@@ -108,130 +87,73 @@ inline HttpResponse plain_text(int status, std::string text) {
   return {status, "text/plain; charset=utf-8", std::move(text)};
 }
 
-// One connection. All of it runs on its worker's thread.
-class SessionBase {
- public:
-  enum class State { kHandshake, kIdle, kReading, kHandling, kWriting, kClosing };
-  virtual ~SessionBase() = default;
-  virtual void kill() = 0;  // closes the socket; pending operations end with an error
-  State state() const { return state_; }
-  DurationMs grow_older(DurationMs by) { return age_ms_ += by; }
-
- protected:
-  void enter(State state) {
-    state_ = state;
-    age_ms_ = 0;
-  }
-  State state_ = State::kHandshake;
-  DurationMs age_ms_ = 0;  // in this state
-};
-
-// What all connections share.
-struct Shared {
-  ListenerOptions options;
-  HttpHandler handler;
-  AsyncHttpHandler async_handler;
-  ListenerCounters counters;
-};
-
-// One thread with its io_context and its connections.
-struct Worker : std::enable_shared_from_this<Worker> {
-  explicit Worker(std::shared_ptr<Shared> s) : shared(std::move(s)), tick(io) {}
-
-  std::shared_ptr<Shared> shared;
-  std::list<SessionBase*> sessions;  // outlives io, whose handlers own them
-  asio::io_context io{1};
-  Timer tick;
-  std::shared_ptr<asio::ssl::context> tls;
-  bool stopping = false;
-  DurationMs stopping_ms = 0;
-  std::thread thread;
-
-  void arm_tick();
-  void sweep();
-  void begin_stop();
-  void session_ended() {
-    if (stopping && sessions.empty()) tick.cancel();
-  }
-};
-
-inline DurationMs limit_of(SessionBase::State state, const ListenerOptions& o) {
-  if (state == SessionBase::State::kIdle) return o.idle_ms;
-  return state == SessionBase::State::kClosing ? kCloseMs : o.read_ms;
-}
-
-inline void Worker::sweep() {
-  const DurationMs step = shared->options.tick_ms;
-  if (stopping) stopping_ms += step;
-  const bool too_late = stopping && stopping_ms >= shared->options.stop_grace_ms;
-  for (SessionBase* s : sessions) {
-    const bool expired = s->grow_older(step) >= limit_of(s->state(), shared->options);
-    if (expired && s->state() != SessionBase::State::kClosing) ++shared->counters.timeouts;
-    if (expired || too_late) s->kill();
-  }
-}
-
-inline void Worker::arm_tick() {
-  tick.expires_after(std::chrono::milliseconds(shared->options.tick_ms));
-  tick.async_wait([this](ErrorCodeOf) {
-    sweep();
-    if (!stopping || !sessions.empty()) arm_tick();
-  });
-}
-
-inline void Worker::begin_stop() {
-  stopping = true;
-  for (SessionBase* s : sessions) {
-    if (s->state() == SessionBase::State::kIdle || s->state() == SessionBase::State::kHandshake) {
-      s->kill();
-    }
-  }
-  session_ended();
-}
-
 template <class Stream>
-class Session : public SessionBase, public std::enable_shared_from_this<Session<Stream>> {
+class Session : public SessionBase {
  public:
   static constexpr bool kTls = std::is_same_v<Stream, TlsStream>;
 
   template <class... Args>
-  Session(Worker& worker, Args&&... args)
-      : worker_(worker), shared_(*worker.shared), stream_(std::forward<Args>(args)...) {
-    place_ = worker_.sessions.insert(worker_.sessions.end(), this);
-    ++shared_.counters.open;
+  Session(Shared& shared, const Peer& from, Door::Answer how, Args&&... args)
+      : SessionBase(shared, from, how), stream_(std::forward<Args>(args)...) {
     in_.resize(kReadBytes);
-  }
-  ~Session() override {
-    worker_.sessions.erase(place_);
-    --shared_.counters.open;
-    worker_.session_ended();
   }
 
   void start() {
+    on_strand([](Session& s) { s.begin(); });
+  }
+  void kill() override {
+    on_strand([](Session& s) { s.cut(); });
+  }
+  void expire(std::uint64_t step) override {
+    on_strand([step](Session& s) {
+      if (s.step() == step) s.too_slow();
+    });
+  }
+  void stop() override {
+    on_strand([](Session& s) {
+      if (s.state_ == State::kIdle || s.state_ == State::kHandshake) s.cut();
+    });
+  }
+
+ private:
+  std::shared_ptr<Session> self() {
+    return std::static_pointer_cast<Session>(this->shared_from_this());
+  }
+  template <class Do>
+  void on_strand(Do act) {
+    asio::post(stream_.get_executor(),
+               [self = self(), act = std::move(act)]() mutable { act(*self); });
+  }
+
+  void begin() {
     if constexpr (kTls) {
-      stream_.async_handshake(asio::ssl::stream_base::server,
-                              [self = this->shared_from_this()](ErrorCodeOf ec) {
-                                if (ec) {
-                                  ++self->shared_.counters.tls_failures;
-                                  return;
-                                }
-                                self->enter(State::kIdle);
-                                self->next();
-                              });
+      stream_.async_handshake(asio::ssl::stream_base::server, [self = self()](ErrorCodeOf ec) {
+        if (ec) {
+          ++self->shared_.counters.tls_failures;
+          return;
+        }
+        self->enter(State::kIdle);
+        self->next();
+      });
     } else {
       enter(State::kIdle);
       next();
     }
   }
 
-  void kill() override {
+  void cut() {
     ErrorCodeOf ignored;
     socket().close(ignored);
-    // Later: the caller is walking over the sessions.
-    if (waiting_) asio::post(worker_.io, [gone = std::move(waiting_)] {});
+    waiting_.reset();
   }
 
- private:
+  void too_slow() {
+    if (state_ != State::kClosing) ++shared_.counters.timeouts;
+    if (!std::exchange(waiting_, nullptr)) return cut();
+    keep_alive_ = false;
+    respond(plain_text(503, "no answer in time; try again\n"));
+  }
+
   Socket& socket() {
     if constexpr (kTls) {
       return stream_.next_layer();
@@ -250,7 +172,7 @@ class Session : public SessionBase, public std::enable_shared_from_this<Session<
       if (ec) return protocol_error(ec);
       if (parser_->is_done()) return handle();
     }
-    if (worker_.stopping && !parser_) return close();
+    if (shared_.stopping && !parser_) return close();
     if (parser_ && wants_continue()) return send_continue();
     read();
   }
@@ -277,7 +199,7 @@ class Session : public SessionBase, public std::enable_shared_from_this<Session<
     }
     if (end_ == in_.size()) in_.resize(in_.size() * 2);  // the parser refuses long headers
     stream_.async_read_some(asio::buffer(in_.data() + end_, in_.size() - end_),
-                            [self = this->shared_from_this()](ErrorCodeOf ec, std::size_t n) {
+                            [self = self()](ErrorCodeOf ec, std::size_t n) {
                               if (ec) return self->close();
                               self->end_ += n;
                               self->next();
@@ -286,18 +208,16 @@ class Session : public SessionBase, public std::enable_shared_from_this<Session<
 
   bool wants_continue() const {
     if (continued_ || !parser_->is_header_done()) return false;
-    const auto it = parser_->get().find(http::field::expect);
-    return it != parser_->get().end() && boost::beast::iequals(it->value(), "100-continue");
+    return boost::beast::iequals(field(http::field::expect), "100-continue");
   }
 
   void send_continue() {
     continued_ = true;
     out_ = "HTTP/1.1 100 Continue\r\n\r\n";
-    asio::async_write(stream_, asio::buffer(out_),
-                      [self = this->shared_from_this()](ErrorCodeOf ec, std::size_t) {
-                        if (ec) return self->close();
-                        self->read();
-                      });
+    asio::async_write(stream_, asio::buffer(out_), [self = self()](ErrorCodeOf ec, std::size_t) {
+      if (ec) return self->close();
+      self->read();
+    });
   }
 
   void protocol_error(ErrorCodeOf ec) {
@@ -315,7 +235,7 @@ class Session : public SessionBase, public std::enable_shared_from_this<Session<
 
   void handle() {
     const auto& message = parser_->get();
-    keep_alive_ = message.keep_alive() && !worker_.stopping;
+    keep_alive_ = message.keep_alive() && !shared_.stopping;
     version_ = message.version();
     head_ = message.method() == http::verb::head;
     ++shared_.counters.requests;
@@ -328,10 +248,11 @@ class Session : public SessionBase, public std::enable_shared_from_this<Session<
     const std::string& body = message.body().data;
     const HttpRequest request{{message.method_string().data(), message.method_string().size()},
                               {message.target().data(), message.target().size()},
-                              {body.data(), body.size()}};
+                              {body.data(), body.size()},
+                              field(http::field::host)};
     try {
       if (!shared_.async_handler) return respond(shared_.handler(request));
-      waiting_ = this->shared_from_this();
+      waiting_ = self();
       shared_.async_handler(request, replier());
     } catch (const std::exception& e) {
       waiting_.reset();
@@ -339,13 +260,20 @@ class Session : public SessionBase, public std::enable_shared_from_this<Session<
     }
   }
 
-  // Keeps the worker, so that a late call finds its io_context, but not the connection.
+  std::string_view field(http::field name) const {
+    const auto& message = parser_->get();
+    const auto it = message.find(name);
+    if (it == message.end()) return {};
+    return {it->value().data(), it->value().size()};
+  }
+
+  // A late call finds no connection, or one that waits no more.
   HttpReplier replier() {
-    return [worker = worker_.shared_from_this(),
-            weak = this->weak_from_this()](HttpResponse response) {
-      asio::post(worker->io, [weak, response = std::move(response)]() mutable {
-        const auto self = weak.lock();
-        if (self && std::exchange(self->waiting_, nullptr)) self->respond(response);
+    return [weak = std::weak_ptr<Session>(self())](HttpResponse response) {
+      const auto session = weak.lock();
+      if (!session) return;
+      session->on_strand([response = std::move(response)](Session& s) {
+        if (std::exchange(s.waiting_, nullptr)) s.respond(response);
       });
     };
   }
@@ -353,14 +281,13 @@ class Session : public SessionBase, public std::enable_shared_from_this<Session<
   void respond(const HttpResponse& response) {
     enter(State::kWriting);
     write_response(out_, response, keep_alive_, version_, head_);
-    asio::async_write(stream_, asio::buffer(out_),
-                      [self = this->shared_from_this()](ErrorCodeOf ec, std::size_t) {
-                        if (ec || !self->keep_alive_) return self->close();
-                        self->spare_ = std::move(self->parser_->get().body().data);
-                        self->parser_.reset();
-                        self->enter(State::kIdle);
-                        self->next();
-                      });
+    asio::async_write(stream_, asio::buffer(out_), [self = self()](ErrorCodeOf ec, std::size_t) {
+      if (ec || !self->keep_alive_) return self->close();
+      self->spare_ = std::move(self->parser_->get().body().data);
+      self->parser_.reset();
+      self->enter(State::kIdle);
+      self->next();
+    });
   }
 
   // Says goodbye, then reads away what still comes, so that a reset does not swallow our last
@@ -369,7 +296,7 @@ class Session : public SessionBase, public std::enable_shared_from_this<Session<
     if (state_ == State::kClosing) return;
     enter(State::kClosing);
     if constexpr (kTls) {
-      stream_.async_shutdown([self = this->shared_from_this()](ErrorCodeOf) { self->drain(); });
+      stream_.async_shutdown([self = self()](ErrorCodeOf) { self->drain(); });
     } else {
       drain();
     }
@@ -382,16 +309,12 @@ class Session : public SessionBase, public std::enable_shared_from_this<Session<
     discard();
   }
   void discard() {
-    socket().async_read_some(asio::buffer(in_),
-                             [self = this->shared_from_this()](ErrorCodeOf ec, std::size_t) {
-                               if (!ec) self->discard();
-                             });
+    socket().async_read_some(asio::buffer(in_), [self = self()](ErrorCodeOf ec, std::size_t) {
+      if (!ec) self->discard();
+    });
   }
 
-  Worker& worker_;
-  Shared& shared_;
   Stream stream_;
-  std::list<SessionBase*>::iterator place_;
   std::vector<char> in_;
   std::size_t begin_ = 0, end_ = 0;  // what of in_ is not parsed yet
   std::optional<Parser> parser_;

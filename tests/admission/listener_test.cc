@@ -16,15 +16,19 @@ namespace {
 
 using ::testing::HasSubstr;
 constexpr TimeMs kNow = 1'790'000'000'000;
+constexpr DurationMs kPatienceMs = 60'000;
 
 // A blocking client on loopback. Reads end at end of file or after 20 s, so a broken server fails a
 // test and does not hang it.
 class Client {
  public:
-  explicit Client(std::uint16_t port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit Client(std::uint16_t port, int host = 1) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
     const timeval limit{20, 0};
     setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    sockaddr_in to{};
+    sockaddr_in from{}, to{};
+    from.sin_family = AF_INET;  // 127.0.0.`host`
+    from.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + static_cast<std::uint32_t>(host));
+    EXPECT_EQ(bind(fd_, reinterpret_cast<sockaddr*>(&from), sizeof from), 0);
     to.sin_family = AF_INET;
     to.sin_port = htons(port);
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -103,7 +107,7 @@ TEST(Listener, AnswersAndKeepsTheConnection) {
         c.response(),
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nPOST /x hello");
   }
-  EXPECT_EQ(s.listener.counters().accepted, 1u);
+  EXPECT_EQ(s.listener.connections().accepted, 1u);
   EXPECT_EQ(s.listener.counters().requests, 3u);
 }
 
@@ -209,18 +213,146 @@ TEST(Listener, SlowAndIdleConnectionsAreClosed) {
   EXPECT_EQ(s.listener.counters().timeouts, 2u);
 }
 
-TEST(Listener, NoMoreConnectionsThanTheLimit) {
+TEST(Listener, TheLongestIdleGoesWhenItIsFull) {
   ListenerOptions o;
-  o.max_connections = 1;
+  o.max_connections = 2;
   Server s(o);
-  Client a(s.port());
-  a.send(post("a"));
-  EXPECT_THAT(a.response(), HasSubstr("200 OK"));
-  Client b(s.port());
+  Client a(s.port()), b(s.port());
+  for (Client* c : {&a, &b, &a}) {
+    c->send(post("x"));
+    EXPECT_THAT(c->response(), HasSubstr("200 OK"));
+  }
+  Client c(s.port());
+  c.send(post("c"));
+  EXPECT_THAT(c.response(), HasSubstr("POST /x c"));
   EXPECT_TRUE(b.at_end());
-  EXPECT_EQ(s.listener.counters().refused, 1u);
   a.send(post("again"));
   EXPECT_THAT(a.response(), HasSubstr("again"));
+  EXPECT_EQ(s.listener.connections().evicted, 1u);
+  EXPECT_EQ(s.listener.connections().refused, 0u);
+}
+
+// Half a request does not hold the door.
+TEST(Listener, WhoIsSlowWithARequestMayGoToo) {
+  ListenerOptions o;
+  o.max_connections = 3;
+  Server s(o);
+  std::vector<std::unique_ptr<Client>> slow;
+  for (int i = 0; i < 30; ++i) {
+    slow.push_back(std::make_unique<Client>(s.port()));
+    slow.back()->send("POST /x HTT");
+  }
+  Client c(s.port());
+  c.send(post("c"));
+  EXPECT_THAT(c.response(), HasSubstr("POST /x c"));
+  EXPECT_TRUE(slow.front()->at_end());
+}
+
+TEST(Listener, OneAddressCannotHoldTheOthers) {
+  ListenerOptions o;
+  o.max_per_peer = 2;
+  Server s(o);
+  Client other(s.port(), 3);
+  other.send(post("o"));
+  EXPECT_THAT(other.response(), HasSubstr("200 OK"));
+  Client a(s.port(), 2), b(s.port(), 2);
+  for (Client* c : {&a, &b}) {
+    c->send(post("x"));
+    EXPECT_THAT(c->response(), HasSubstr("200 OK"));
+  }
+  Client c(s.port(), 2);
+  c.send(post("c"));
+  EXPECT_THAT(c.response(), HasSubstr("POST /x c"));
+  EXPECT_TRUE(a.at_end());  // its own, though another's has been idle longer
+  other.send(post("again"));
+  EXPECT_THAT(other.response(), HasSubstr("again"));
+}
+
+TEST(Listener, WhereAllAreBeingAnsweredTheNewOneIsClosedAndTheProbeGetsIn) {
+  std::promise<HttpReplier> waiting;
+  ListenerOptions o;
+  o.max_connections = 1;
+  const auto listener = Listener::async(o, [&](const HttpRequest& r, HttpReplier done) {
+    if (r.method == "GET") return done({200, "text/plain", "probe"});
+    waiting.set_value(done);
+  });
+  ASSERT_FALSE(listener->start());
+  Client a(listener->port());
+  a.send(post("a"));
+  const HttpReplier done = waiting.get_future().get();
+  Client b(listener->port());
+  EXPECT_TRUE(b.at_end());
+  EXPECT_EQ(listener->connections().refused, 1u);
+  for (int i = 0; i < 20; ++i) {
+    const ProbeResult result = listener->probe(kPatienceMs);
+    EXPECT_EQ(result.kind, ProbeResult::Kind::kServes) << result.detail;
+  }
+  done({200, "text/plain", "at last"});
+  EXPECT_THAT(a.response(), HasSubstr("at last"));
+}
+
+TEST(Listener, ProbesTellSilentFromShut) {
+  std::promise<HttpReplier> kept;
+  ListenerOptions o;
+  o.host = "::1";
+  const auto listener = Listener::async(
+      o, [&](const HttpRequest&, HttpReplier done) { kept.set_value(std::move(done)); });
+  ASSERT_FALSE(listener->start());
+  const ProbeResult silent = listener->probe(50);
+  EXPECT_EQ(silent.kind, ProbeResult::Kind::kSilent);
+  EXPECT_EQ(silent.detail, "no answer in time");
+  listener->stop();
+  EXPECT_EQ(listener->probe(50).kind, ProbeResult::Kind::kShut);
+}
+
+TEST(Listener, ASlowRequestHoldsNoOtherConnection) {
+  std::promise<void> entered, go;
+  std::shared_future<void> gone = go.get_future().share();
+  ListenerOptions o;
+  o.threads = 2;
+  Server s(o, [&](const HttpRequest& r) -> HttpResponse {
+    if (r.target != "/x") return {200, "text/plain", "quick"};
+    entered.set_value();
+    gone.wait();
+    return {200, "text/plain", "slow"};
+  });
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 4; ++i) clients.push_back(std::make_unique<Client>(s.port()));
+  Client slow(s.port());
+  slow.send(post(""));
+  entered.get_future().wait();
+  for (auto& c : clients) {
+    c->send("GET /quick HTTP/1.1\r\nHost: h\r\n\r\n");
+    EXPECT_THAT(c->response(), HasSubstr("quick"));
+  }
+  go.set_value();
+  EXPECT_THAT(slow.response(), HasSubstr("slow"));
+}
+
+TEST(Listener, AnAnswerThatTakesTooLongIs503) {
+  std::promise<HttpReplier> kept;
+  ListenerOptions o;
+  o.tick_ms = 5;
+  o.answer_ms = 20;
+  const auto listener = Listener::async(
+      o, [&](const HttpRequest&, HttpReplier done) { kept.set_value(std::move(done)); });
+  ASSERT_FALSE(listener->start());
+  Client c(listener->port());
+  c.send(post(""));
+  EXPECT_THAT(c.response(), HasSubstr("503 Service Unavailable"));
+  kept.get_future().get()({200, "text/plain", "too late"});
+  EXPECT_TRUE(c.at_end());
+}
+
+TEST(Listener, TheHandlerSeesTheHost) {
+  Server s({}, [](const HttpRequest& r) -> HttpResponse {
+    return {200, "text/plain", "[" + std::string(r.host) + "]"};
+  });
+  Client c(s.port());
+  c.send("GET / HTTP/1.1\r\nhost: Example.org:80\r\n\r\n");
+  EXPECT_THAT(c.response(), HasSubstr("[Example.org:80]"));
+  c.send("GET / HTTP/1.0\r\n\r\n");
+  EXPECT_THAT(c.response(), HasSubstr("[]"));
 }
 
 TEST(Listener, AnExceptionIsA500) {
@@ -284,7 +416,7 @@ TEST(Listener, StopAnswersWhatIsUnderWay) {
   EXPECT_TRUE(busy.at_end());
   EXPECT_TRUE(idle.at_end());
   stopper.join();
-  EXPECT_EQ(server->listener.counters().open, 0u);
+  EXPECT_EQ(server->listener.connections().open, 0u);
   EXPECT_FALSE(Client(server->port()).connected);
 }
 
@@ -337,6 +469,7 @@ TEST(ListenerTls, TakesOverANewCertificateWhileServing) {
   o.certificate_poll_ms = 5;
   o.tls = CertificateStore::open(*files, nullptr).value();
   Server s(o);
+  EXPECT_EQ(s.listener.probe(kPatienceMs).kind, ProbeResult::Kind::kServes);
   const std::string before = shown_expiry(s.port());
   EXPECT_NE(before, "");
   ASSERT_TRUE(ensure_self_signed(dir, {}, kNow + 3640 * kDayMs).ok());  // too old: made anew
@@ -346,7 +479,7 @@ TEST(ListenerTls, TakesOverANewCertificateWhileServing) {
   Client plain(s.port());
   plain.send("GET / HTTP/1.1\r\nHost: h\r\n\r\n");
   (void)plain.at_end();
-  EXPECT_EQ(s.listener.counters().requests, 0u);
+  EXPECT_EQ(s.listener.counters().requests, 1u);  // the probe's
   std::filesystem::remove_all(dir);
 }
 

@@ -1,0 +1,22 @@
+// An IP address and a port as the system's calls want them.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace subak {
+
+struct SocketAddress {
+  sockaddr_storage bytes{};
+  socklen_t size = 0;
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&bytes); }
+  int family() const { return bytes.ss_family; }
+};
+
+// Nothing if `host` is no IP address (IPv6 without brackets).
+std::optional<SocketAddress> socket_address(const std::string& host, std::uint16_t port);
+
+}  // namespace subak
