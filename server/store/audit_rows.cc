@@ -1,26 +1,36 @@
 #include "server/store/audit_rows.h"
 
+#include <array>
 #include <utility>
 #include <variant>
 
+#include "core/duration.h"
 #include "core/text.h"
+#include "server/store/row_sum.h"
 
 namespace subak {
 namespace {
 
-constexpr std::string_view kLast =
-    "SELECT subject, after FROM audit WHERE thing = ? ORDER BY seq DESC LIMIT 1";
-constexpr std::string_view kInsert = "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-// The strings from subject + '.' to below subject + '0' are those that continue with '.' or '/':
-// what lies below an account.
-constexpr std::string_view kQuery =
-    "SELECT seq, time_ms, actor, what, subject, reason, before, after, error, request_id FROM "
-    "audit "
-    "WHERE seq < ?1 AND time_ms >= ?2 AND time_ms < ?3 AND (?4 = '' OR actor = ?4) "
-    "AND (?5 = '' OR subject = ?5 OR (subject >= ?5 || '.' AND subject < ?5 || '0')) "
-    "ORDER BY seq DESC LIMIT ?6";
+constexpr std::string_view kInsert =
+    "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+constexpr int kFirstText = 2;  // column of the first text
 
-// Fills what differs from kind to kind: thing, subject, after.
+// The texts of a row, in the order of their columns.
+template <class Row>
+auto texts_of(Row& row) {
+  auto& e = row.entry;
+  return std::array{&e.actor,  &e.what,  &row.thing, &e.subject,   &e.reason,
+                    &e.before, &e.after, &e.error,   &e.request_id};
+}
+
+std::uint32_t sum_of_row(std::uint32_t seed, std::uint64_t ord, const AuditRow& row) {
+  RowSum sum(seed);
+  sum.add(row.entry.seq).add(row.entry.time_ms);
+  for (const std::string* text : texts_of(row)) sum.add(std::string_view(*text));
+  return sum.add(ord).value();
+}
+
+// Fills what differs from kind to kind: thing, subject, after, and before where the fact says it.
 struct Describe {
   AuditRow& row;
   bool operator()(const fact::ClusterSet& f) {
@@ -28,13 +38,24 @@ struct Describe {
     shown.edit = {};
     return is("cluster " + std::to_string(f.id.value), f.name, to_text(shown));
   }
+  bool operator()(const fact::ClusterRemoved& f) {
+    return is("cluster " + std::to_string(f.id.value), "", "");
+  }
   bool operator()(const fact::NodeSet& f) {
-    const std::string drained = f.drained ? " drained=true" : "";
-    return is("node " + std::to_string(f.id.value), f.spec.name, to_text(f.spec) + drained);
+    // Nothing but a drain or its end is anybody's edit of a node.
+    const auto text = [&f](bool drained) {
+      return to_text(f.spec) + (drained ? " drained=true" : "");
+    };
+    row.entry.before = text(!f.drained);
+    return is("node " + std::to_string(f.id.value), f.spec.name, text(f.drained));
   }
   bool operator()(const fact::PolicySet& f) { return is("policy", "policy", to_text(f.policy)); }
   bool operator()(const fact::Finalized& f) {
     return is("store", "store", "fact_version=" + std::to_string(f.version));
+  }
+  bool operator()(const fact::ClockAccepted& f) {
+    row.entry.before = "time=" + format_time(f.before_ms);
+    return is("", "clock", "time=" + format_time(f.after_ms));
   }
   bool operator()(const fact::AccountSet& f) {
     return is(account(f.id), f.spec.path, to_text(f.spec));
@@ -43,6 +64,7 @@ struct Describe {
   bool operator()(const fact::JobMoved& f) {
     const std::string id = text::job_id_text(f.id);
     const std::string flag = f.cancelling ? " cancelling=true" : "";
+    row.entry.before = "state=" + std::string(enum_name(f.from));
     return is("job " + id, id, "state=" + std::string(enum_name(f.to)) + flag);
   }
   bool operator()(const fact::EditRefused& f) {
@@ -90,55 +112,63 @@ std::optional<AuditRow> audit_row(const fact::Body& body) {
   return row;
 }
 
-bool AuditWriter::prepare(Connection& db) {
-  return last_.prepare(db, kLast) && insert_.prepare(db, kInsert);
+bool AuditWriter::prepare(Connection& db, std::uint32_t seed) {
+  seed_ = seed;
+  const std::string last = "SELECT " + std::string(kAuditColumns) +
+                           " FROM audit WHERE thing = ? ORDER BY seq DESC LIMIT 1";
+  return last_.prepare(db, last) && insert_.prepare(db, kInsert);
 }
 
-bool AuditWriter::insert(const Fact& fact, AuditRow row) {
-  AuditEntry& entry = row.entry;
-  if (!row.thing.empty()) {
-    last_.bind(1, std::string_view(row.thing));
-    if (last_.step()) {
-      if (entry.subject.empty()) entry.subject = last_.text(0);
-      entry.before = last_.text(1);
-    }
-    if (last_.failed()) return false;
-    last_.reset();
-  }
+bool AuditWriter::take_before(AuditRow& row) {
+  last_.bind(1, std::string_view(row.thing));
+  std::optional<AuditRow> last;
+  const bool there = last_.step();
+  if (there) last = read_audit_row(last_, seed_);
+  if (there && !last) damaged_ = last_.unsigned_number(0);
+  const bool good = !last_.failed() && there == last.has_value();
+  last_.reset();
+  if (!good || !last) return good;
+  if (row.entry.subject.empty()) row.entry.subject = std::move(last->entry.subject);
+  if (row.entry.before.empty()) row.entry.before = std::move(last->entry.after);
+  return true;
+}
+
+bool AuditWriter::insert(std::uint64_t ord, const Fact& fact, AuditRow row) {
+  damaged_.reset();
+  if (!row.thing.empty() && !take_before(row)) return false;
+  row.entry.seq = fact.seq;
+  row.entry.time_ms = fact.time_ms;
   insert_.bind(1, fact.seq);
   insert_.bind(2, fact.time_ms);
-  int parameter = 3;
-  for (const std::string* text :
-       {&entry.actor, &entry.what, &row.thing, &entry.subject, &entry.reason, &entry.before,
-        &entry.after, &entry.error, &entry.request_id}) {
-    insert_.bind(parameter++, std::string_view(*text));
-  }
+  int parameter = kFirstText + 1;
+  for (const std::string* text : texts_of(row)) insert_.bind(parameter++, std::string_view(*text));
+  insert_.bind(parameter++, ord);
+  insert_.bind(parameter, sum_column(sum_of_row(seed_, ord, row)));
   return insert_.run();
 }
 
-Result<std::vector<AuditEntry>> read_audit(Connection& db, const AuditQuery& query) {
-  Statement rows;
-  if (!rows.prepare(db, kQuery)) return db.error("store.audit");
-  rows.bind(1, query.before_seq);
-  rows.bind(2, query.from_ms);
-  rows.bind(3, query.to_ms);
-  rows.bind(4, std::string_view(query.actor));
-  rows.bind(5, std::string_view(query.subject));
-  rows.bind(6, static_cast<std::uint64_t>(query.most));
-  std::vector<AuditEntry> out;
-  while (rows.step()) {
-    AuditEntry entry;
-    entry.seq = rows.unsigned_number(0);
-    entry.time_ms = rows.number(1);
-    int column = 2;
-    for (std::string* text : {&entry.actor, &entry.what, &entry.subject, &entry.reason,
-                              &entry.before, &entry.after, &entry.error, &entry.request_id}) {
-      *text = rows.text(column++);
-    }
-    out.push_back(std::move(entry));
-  }
-  if (rows.failed()) return db.error("store.audit");
-  return out;
+std::optional<AuditRow> read_audit_row(const Statement& query, std::uint32_t seed) {
+  AuditRow row;
+  row.entry.seq = query.unsigned_number(0);
+  row.entry.time_ms = query.number(1);
+  int column = kFirstText;
+  for (std::string* text : texts_of(row)) *text = query.text(column++);
+  const std::uint32_t sum = sum_of_row(seed, audit_ord(query), row);
+  if (sum_of(query.number(column + 1)) != sum) return std::nullopt;
+  return row;
+}
+
+std::uint64_t audit_ord(const Statement& query) { return query.unsigned_number(11); }
+
+bool wants(const AuditQuery& query, const AuditEntry& entry) {
+  const auto is_below = [&](std::string_view path) {
+    const std::size_t end = query.subject.size();
+    return path.starts_with(query.subject) && path.size() > end &&
+           (path[end] == '.' || path[end] == '/');
+  };
+  return entry.seq < query.before_seq && entry.time_ms >= query.from_ms &&
+         entry.time_ms < query.to_ms && (query.actor.empty() || entry.actor == query.actor) &&
+         (query.subject.empty() || entry.subject == query.subject || is_below(entry.subject));
 }
 
 }  // namespace subak

@@ -13,7 +13,8 @@ namespace subak {
 
 // What of a fact goes into the audit log; nullopt: it was no edit by anybody. Submissions of jobs
 // are not edits (each is a fact of its own, with its actor). `thing` is the identity of what was
-// edited; seq, time and `before` are still to be filled.
+// edited; seq and time are still to be filled, and `before` where the fact does not say it: then
+// what the last edit of the thing left.
 struct AuditRow {
   std::string thing;
   AuditEntry entry;
@@ -22,14 +23,30 @@ std::optional<AuditRow> audit_row(const fact::Body& body);
 
 class AuditWriter {
  public:
-  bool prepare(Connection& db);
-  bool insert(const Fact& fact, AuditRow row);
+  // `seed`: what the sums begin with.
+  bool prepare(Connection& db, std::uint32_t seed);
+  // `ord`: counts the rows from 1. False: ask the connection; or the thing's last row is damaged.
+  bool insert(std::uint64_t ord, const Fact& fact, AuditRow row);
+  // The row that insert() found damaged.
+  std::optional<std::uint64_t> damaged() const { return damaged_; }
 
  private:
+  bool take_before(AuditRow& row);
+
   Statement last_;
   Statement insert_;
+  std::uint32_t seed_ = 0;
+  std::optional<std::uint64_t> damaged_;
 };
 
-Result<std::vector<AuditEntry>> read_audit(Connection& db, const AuditQuery& query);
+// The columns that read_audit_row() and audit_ord() read, in order.
+inline constexpr std::string_view kAuditColumns =
+    "seq, time_ms, actor, what, thing, subject, reason, before, after, error, request_id, ord, sum";
+// Nullopt: the row is not what was written.
+std::optional<AuditRow> read_audit_row(const Statement& query, std::uint32_t seed);
+std::uint64_t audit_ord(const Statement& query);
+
+// What a query wants.
+bool wants(const AuditQuery& query, const AuditEntry& entry);
 
 }  // namespace subak

@@ -4,12 +4,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
+#include <set>
+
+#include "server/store/head.h"
+#include "server/store/migrate.h"
 
 namespace subak {
 namespace {
+
+constexpr std::string_view kUndamaged = "want an undamaged store: ";
 
 std::uint32_t big_endian(const std::string& bytes, std::size_t at, std::size_t count) {
   std::uint32_t value = 0;
@@ -27,8 +35,23 @@ Error refuse_store(const std::string& path, std::string got, std::string want) {
 
 Error damaged_store(const std::string& path, std::string got) {
   return refuse_store(path, std::move(got),
-                      "want an undamaged store: restore a backup (the file was not changed)");
+                      std::string(kUndamaged) +
+                          "restore a backup with `subak admin restore` (the file was not changed)");
 }
+
+Error damaged_row(const std::string& path, std::string_view table, const std::string& which) {
+  return damaged_store(path, "row " + which + " of table " + std::string(table) +
+                                 " is not what was written: its checksum differs");
+}
+
+Error damaged_checkpoint(const std::string& path, std::string got) {
+  return refuse_store(path, "checkpoint: " + std::move(got),
+                      std::string(kUndamaged) +
+                          "start once with --ignore-checkpoint, which makes the state again from "
+                          "all facts, or restore a backup with `subak admin restore`");
+}
+
+bool says_damage(const Error& error) { return error.want.starts_with(kUndamaged); }
 
 Error unreadable_store(Connection& db, const std::string& path) {
   const Error error = db.error("store.open");
@@ -47,6 +70,38 @@ Error unreadable_store(Connection& db, const std::string& path) {
 std::int64_t file_size(const std::string& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 ? static_cast<std::int64_t>(info.st_size) : -1;
+}
+
+namespace {
+
+// Nullopt: it cannot be read.
+std::optional<std::set<std::string>> schema_of(Connection& db) {
+  Statement rows;
+  if (!rows.prepare(db, "SELECT type, name, tbl_name, sql FROM sqlite_master")) return std::nullopt;
+  std::set<std::string> out;
+  while (rows.step()) {
+    std::string row;
+    for (int column = 0; column < 4; ++column) row += std::string(rows.text(column)) + "\n";
+    out.insert(std::move(row));
+  }
+  return rows.failed() ? std::nullopt : std::optional(std::move(out));
+}
+
+}  // namespace
+
+std::optional<Error> check_schema(Connection& db, const std::string& path) {
+  const auto there = schema_of(db);
+  if (!there) return unreadable_store(db, path);
+  Connection fresh;
+  if (!fresh.open(":memory:", OpenMode::kCreate)) return fresh.error("store.open");
+  const Result<int> made = migrate(fresh, sqlite_migrations());
+  if (!made.ok()) return made.error();
+  const auto wanted = schema_of(fresh);
+  if (!wanted) return fresh.error("store.open");
+  if (std::includes(there->begin(), there->end(), wanted->begin(), wanted->end())) {
+    return std::nullopt;
+  }
+  return damaged_store(path, "its tables are not as they were made (table sqlite_master)");
 }
 
 // SQLite would open what it may not write, and leave a log behind that nobody may write.
@@ -99,10 +154,13 @@ std::optional<Error> check_pragma(Connection& db, const std::string& path, const
 }
 
 Result<std::uint32_t> check_version(Connection& db, const std::string& path, std::uint32_t known) {
-  const auto version = db.number("SELECT value FROM meta WHERE key = 'fact_version'");
-  if (!version) return unreadable_store(db, path);
-  if (*version <= static_cast<std::int64_t>(known)) return static_cast<std::uint32_t>(*version);
-  return refuse_store(path, "finalized to fact version " + std::to_string(*version),
+  const auto text = read_meta(db, "fact_version");
+  if (!text.ok()) return text.error();
+  if (!*text) return damaged_store(path, "row fact_version of table meta is missing");
+  std::uint64_t version = 0;
+  std::from_chars((*text)->data(), (*text)->data() + (*text)->size(), version);
+  if (version <= known) return static_cast<std::uint32_t>(version);
+  return refuse_store(path, "finalized to fact version " + **text,
                       "want fact version " + std::to_string(known) +
                           " or older, which is all that this program knows: run the newer subakd "
                           "that finalized it, or restore a backup made before that");

@@ -21,7 +21,7 @@ const char* advice(int code) {
       return "want a file and a folder that this user can write";
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return "want an undamaged store: restore a backup";
+      return "want an undamaged store: restore a backup with `subak admin restore`";
     default:
       return "want a store that can be read and written; look at the disk and the file's owner";
   }
@@ -41,6 +41,10 @@ bool Connection::open(const std::string& path, OpenMode mode) {
   // moment.
   sqlite3_busy_timeout(db_, 5000);
   return true;
+}
+
+void Connection::copy_log_at_close(bool wanted) {
+  sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, wanted ? 0 : 1, nullptr);
 }
 
 bool Connection::exec(const char* sql) {

@@ -25,6 +25,9 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   bool open(const std::string& path, OpenMode mode);
+  // Whether the last connection to close copies the log into the file (SQLite's way, and the
+  // default): a store that is refused stays as it was found.
+  void copy_log_at_close(bool wanted);
   // Runs statements separated by semicolons.
   bool exec(const char* sql);
   // The first column of the first row as text; nullopt if there is none or it fails.
@@ -35,6 +38,7 @@ class Connection {
   Error error(std::string_view what) const;
   int code() const;  // primary result code of the last call
   sqlite3* get() const { return db_; }
+  const std::string& path() const { return path_; }
 
  private:
   sqlite3* db_ = nullptr;

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/store/row_sum.h"
+
 namespace subak {
 namespace {
 
 constexpr std::string_view kInsert =
-    "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 std::int64_t day_of(TimeMs t) { return t / kDayMs - (t % kDayMs < 0 ? 1 : 0); }
 
@@ -16,43 +18,77 @@ T narrow(std::int64_t value) {
   return static_cast<T>(value);
 }
 
+std::uint32_t sum_of_row(std::uint32_t seed, std::uint64_t ord, const LedgerEntry& entry) {
+  const LedgerRow& row = entry.row;
+  return RowSum(seed)
+      .add(entry.seq)
+      .add(entry.time_ms)
+      .add(row.allocation.job.value)
+      .add(std::uint64_t{row.allocation.rank})
+      .add(std::uint64_t{row.allocation.attempt})
+      .add(row.from_ms)
+      .add(row.to_ms)
+      .add(std::uint64_t{row.holder.value})
+      .add(std::uint64_t{row.payer.value})
+      .add(static_cast<std::uint64_t>(row.state))
+      .add(std::uint64_t{row.node.value})
+      .add(std::string_view(row.product))
+      .add(row.milligpu)
+      .add(row.corrects)
+      .add(ord)
+      .value();
+}
+
 }  // namespace
 
-bool LedgerWriter::prepare(Connection& db) { return insert_.prepare(db, kInsert); }
+bool LedgerWriter::prepare(Connection& db, std::uint32_t seed) {
+  seed_ = seed;
+  return insert_.prepare(db, kInsert);
+}
 
-bool LedgerWriter::insert(std::uint64_t seq, const LedgerRow& row) {
-  insert_.bind(1, seq);
-  insert_.bind(2, row.allocation.job.value);
-  insert_.bind(3, std::uint64_t{row.allocation.rank});
-  insert_.bind(4, std::uint64_t{row.allocation.attempt});
-  insert_.bind(5, row.from_ms);
-  insert_.bind(6, row.to_ms);
-  insert_.bind(7, std::uint64_t{row.holder.value});
-  insert_.bind(8, std::uint64_t{row.payer.value});
-  insert_.bind(9, static_cast<std::uint64_t>(row.state));
-  insert_.bind(10, std::uint64_t{row.node.value});
-  insert_.bind(11, std::string_view(row.product));
-  insert_.bind(12, row.milligpu);
-  insert_.bind(13, row.corrects);
+bool LedgerWriter::insert(std::uint64_t ord, const LedgerEntry& entry) {
+  const LedgerRow& row = entry.row;
+  insert_.bind(1, entry.seq);
+  insert_.bind(2, entry.time_ms);
+  insert_.bind(3, row.allocation.job.value);
+  insert_.bind(4, std::uint64_t{row.allocation.rank});
+  insert_.bind(5, std::uint64_t{row.allocation.attempt});
+  insert_.bind(6, row.from_ms);
+  insert_.bind(7, row.to_ms);
+  insert_.bind(8, std::uint64_t{row.holder.value});
+  insert_.bind(9, std::uint64_t{row.payer.value});
+  insert_.bind(10, static_cast<std::uint64_t>(row.state));
+  insert_.bind(11, std::uint64_t{row.node.value});
+  insert_.bind(12, std::string_view(row.product));
+  insert_.bind(13, row.milligpu);
+  insert_.bind(14, row.corrects);
+  insert_.bind(15, ord);
+  insert_.bind(16, sum_column(sum_of_row(seed_, ord, entry)));
   return insert_.run();
 }
 
-LedgerRow ledger_row(const Statement& query) {
-  LedgerRow row;
-  row.allocation.job = JobId(query.unsigned_number(1));
-  row.allocation.rank = narrow<std::uint32_t>(query.number(2));
-  row.allocation.attempt = narrow<std::uint32_t>(query.number(3));
-  row.from_ms = query.number(4);
-  row.to_ms = query.number(5);
-  row.holder = AccountId(narrow<std::uint32_t>(query.number(6)));
-  row.payer = AccountId(narrow<std::uint32_t>(query.number(7)));
-  row.state = narrow<UsageState>(query.number(8));
-  row.node = NodeId(narrow<std::uint32_t>(query.number(9)));
-  row.product = query.text(10);
-  row.milligpu = query.number(11);
-  row.corrects = query.unsigned_number(12);
-  return row;
+std::optional<LedgerEntry> ledger_entry(const Statement& query, std::uint32_t seed) {
+  LedgerEntry entry;
+  entry.seq = query.unsigned_number(0);
+  entry.time_ms = query.number(1);
+  LedgerRow& row = entry.row;
+  row.allocation.job = JobId(query.unsigned_number(2));
+  row.allocation.rank = narrow<std::uint32_t>(query.number(3));
+  row.allocation.attempt = narrow<std::uint32_t>(query.number(4));
+  row.from_ms = query.number(5);
+  row.to_ms = query.number(6);
+  row.holder = AccountId(narrow<std::uint32_t>(query.number(7)));
+  row.payer = AccountId(narrow<std::uint32_t>(query.number(8)));
+  row.state = narrow<UsageState>(query.number(9));
+  row.node = NodeId(narrow<std::uint32_t>(query.number(10)));
+  row.product = query.text(11);
+  row.milligpu = query.number(12);
+  row.corrects = query.unsigned_number(13);
+  if (sum_of(query.number(15)) != sum_of_row(seed, ledger_ord(query), entry)) return std::nullopt;
+  return entry;
 }
+
+std::uint64_t ledger_ord(const Statement& query) { return query.unsigned_number(14); }
 
 LedgerFilter::LedgerFilter(const LedgerQuery& query)
     : from_ms_(query.from_ms),

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -14,19 +15,23 @@ namespace subak {
 
 class LedgerWriter {
  public:
-  bool prepare(Connection& db);
-  bool insert(std::uint64_t seq, const LedgerRow& row);
+  // `seed`: what the sums begin with.
+  bool prepare(Connection& db, std::uint32_t seed);
+  // `ord`: counts the rows from 1.
+  bool insert(std::uint64_t ord, const LedgerEntry& entry);
 
  private:
   Statement insert_;
+  std::uint32_t seed_ = 0;
 };
 
-// The columns that ledger_row() reads, in order.
+// The columns that ledger_entry() and ledger_ord() read, in order.
 inline constexpr std::string_view kLedgerColumns =
-    "ledger.seq, job, rank, attempt, from_ms, to_ms, holder, payer, state, node, product, "
-    "milligpu, "
-    "corrects";
-LedgerRow ledger_row(const Statement& query);
+    "seq, time_ms, job, rank, attempt, from_ms, to_ms, holder, payer, state, node, product, "
+    "milligpu, corrects, ord, sum";
+// Nullopt: the row is not what was written.
+std::optional<LedgerEntry> ledger_entry(const Statement& query, std::uint32_t seed);
+std::uint64_t ledger_ord(const Statement& query);
 
 // Which rows a query wants, beyond what SQL has already chosen.
 class LedgerFilter {

@@ -6,26 +6,37 @@
 #include <cassert>
 #include <optional>
 
+#include "server/store/checks.h"
+#include "server/store/row_sum.h"
+
 namespace subak {
 namespace {
 
 constexpr char kTable[] =
     "CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, "
-    "checksum TEXT NOT NULL, applied_ms INTEGER NOT NULL)";
+    "checksum TEXT NOT NULL, applied_ms INTEGER NOT NULL, sum INTEGER NOT NULL)";
+
+std::uint32_t sum_of_row(std::int64_t version, std::string_view name, std::string_view checksum,
+                         std::int64_t applied_ms) {
+  return RowSum(0).add(version).add(name).add(checksum).add(applied_ms).value();
+}
 
 std::optional<Error> apply(Connection& db, const Migration& migration, std::size_t version) {
   const std::string what = "store.migration " + std::string(migration.name);
   if (!db.exec("BEGIN IMMEDIATE")) return db.error(what);
   Statement note;
   bool ok = db.exec(std::string(migration.sql).c_str()) &&
-            note.prepare(db,
-                         "INSERT INTO migrations VALUES (?, ?, ?, "
-                         "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER))");
+            note.prepare(db, "INSERT INTO migrations VALUES (?, ?, ?, ?, ?)");
   const std::string checksum = sha256_hex(migration.sql);
+  const auto now_ms =
+      db.number("SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)").value_or(0);
   if (ok) {
-    note.bind(1, static_cast<std::int64_t>(version));
+    const auto number = static_cast<std::int64_t>(version);
+    note.bind(1, number);
     note.bind(2, migration.name);
     note.bind(3, std::string_view(checksum));
+    note.bind(4, now_ms);
+    note.bind(5, sum_column(sum_of_row(number, migration.name, checksum, now_ms)));
     ok = note.run() && db.exec("COMMIT");
   }
   if (ok) return std::nullopt;
@@ -39,25 +50,35 @@ std::optional<Error> apply(Connection& db, const Migration& migration, std::size
 // Those that the store has must be the first ones of `all`, unchanged.
 Result<std::size_t> check_applied(Connection& db, const std::vector<Migration>& all) {
   Statement query;
-  if (!query.prepare(db, "SELECT version, name, checksum FROM migrations ORDER BY version")) {
-    return db.error("store.migrations");
+  if (!query.prepare(db,
+                     "SELECT version, name, checksum, applied_ms, sum FROM migrations "
+                     "ORDER BY version")) {
+    return unreadable_store(db, db.path());
   }
   std::size_t done = 0;
   while (query.step()) {
     const std::string name(query.text(1));
+    if (sum_of(query.number(4)) !=
+        sum_of_row(query.number(0), name, query.text(2), query.number(3))) {
+      return damaged_row(db.path(), "migrations", std::to_string(query.number(0)));
+    }
     if (query.number(0) > static_cast<std::int64_t>(all.size())) {
       return Error{ErrorCode::kPrecondition, "store.migrations", name,
                    "want a store of this version or older: a newer subakd wrote it, run that one"};
     }
     if (query.number(0) != static_cast<std::int64_t>(done) + 1 || all[done].name != name ||
         sha256_hex(all[done].sql) != query.text(2)) {
-      return Error{ErrorCode::kPrecondition, "store.migrations", name,
-                   "the migration that this program has under that number: run the subakd that "
-                   "made the store, or restore a backup"};
+      return Error{
+          ErrorCode::kPrecondition, "store.migrations", name,
+          "want the migration that this program has under that number: run the subakd that "
+          "made the store, or restore a backup"};
     }
     ++done;
   }
-  if (query.failed()) return db.error("store.migrations");
+  if (query.failed()) return unreadable_store(db, db.path());
+  if (done == 0 && db.number("SELECT count(*) FROM sqlite_master WHERE name = 'facts'") != 0) {
+    return damaged_store(db.path(), "row 1 of table migrations is missing");
+  }
   return done;
 }
 

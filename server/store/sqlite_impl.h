@@ -1,16 +1,21 @@
 // The write side of the SQLite store. open_sqlite_store() (sqlite_store.h) is what others use.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "server/codec/packed_facts.h"
 #include "server/runtime/ports.h"
 #include "server/store/audit_rows.h"
 #include "server/store/connection.h"
+#include "server/store/file_watch.h"
+#include "server/store/full_check.h"
+#include "server/store/head.h"
 #include "server/store/ledger_rows.h"
-#include "server/store/lock_file.h"
 #include "server/store/sqlite_store.h"
+#include "server/store/store_lock.h"
 #include "server/store/wal_copier.h"
 #include "server/store/write_gate.h"
 
@@ -20,8 +25,10 @@ inline constexpr char kCopySuffix[] = ".copy";  // make_copy() writes there
 
 class SqliteStore final : public Store {
  public:
-  SqliteStore(const SqliteOptions& options, LockFile lock)
-      : path_(options.path), known_version_(options.fact_version), lock_(std::move(lock)) {}
+  // `path`: a real_path().
+  SqliteStore(std::string path, std::uint32_t known_version, StoreLock lock)
+      : path_(std::move(path)), known_version_(known_version), lock_(std::move(lock)) {}
+  ~SqliteStore() override;
   // Checks, migrates and prepares; nothing else works before.
   std::optional<Error> open(const SqliteOptions& options);
 
@@ -33,31 +40,45 @@ class SqliteStore final : public Store {
 
  private:
   std::optional<Error> take_ownership();
-  std::optional<Error> check_whole();
-  std::optional<Error> read_version();
+  std::optional<Error> check(bool content);
+  std::optional<Error> found();
+  std::optional<Error> check_mark() const;
   std::optional<Error> prepare(int wal_pages);
   Result<std::uint32_t> version_after(std::span<const Fact> facts) const;
   bool set_version(std::uint32_t version);
-  bool insert(const Fact& fact);
-  bool insert_kept(std::uint64_t seq, std::size_t ord, const PackedFacts::Row& row);
+  void note_durable() const;
+  bool insert(const Fact& fact, Head& head);
+  Error commit_error() const;
+  // `sum`: of the row before, and after it of this one.
+  bool insert_kept(std::uint64_t seq, std::size_t ord, const PackedFacts::Row& row,
+                   std::uint32_t& sum);
   std::optional<Error> write_chunk(std::uint64_t seq, PackedFacts::Cursor& facts, std::size_t from,
-                                   std::size_t to);
-  std::optional<Error> use_checkpoint(std::uint64_t seq, std::size_t facts);
+                                   std::size_t to, std::uint32_t& sum);
+  Result<std::uint32_t> sum_of_fact(std::uint64_t seq);
+  std::optional<Error> use_checkpoint(const CheckpointMark& mark);
   std::optional<Error> drop_checkpoints_except(std::uint64_t seq);
 
   const std::string path_;
   const std::uint32_t known_version_;
-  LockFile lock_;
+  StoreLock lock_;  // outlives the connections
   WriteGate gate_;  // whoever is in it may use db_ and the statements
   Connection db_;
   Statement begin_, commit_, rollback_, insert_fact_, insert_kept_, drop_kept_;
   LedgerWriter ledger_;
   AuditWriter audit_;
-  std::string body_;  // of the row that is being written
-  std::uint64_t last_seq_ = 0;
+  HeadWriter head_writer_;
+  std::string body_;                // of the row that is being written
+  std::optional<Error> too_large_;  // why it is not
+  std::uint32_t seed_ = 0;          // what the sums begin with
+  Head head_;
+  bool opened_ = false;
   std::uint64_t checkpoint_seq_ = 0;
   std::uint32_t version_ = 1;  // of the facts
   WalCopier copier_{gate_};
+  std::shared_ptr<std::atomic<bool>> indexes_sound_ = std::make_shared<std::atomic<bool>>(false);
+  bool check_later_ = false;  // after the first commit, so that a start has the machine
+  FullCheck full_check_{indexes_sound_};
+  FileWatch watch_{lock_};
 };
 
 }  // namespace subak

@@ -1,6 +1,8 @@
-// Reads on a connection of their own.
+// Reads on a connection of their own. What is read is proved by its checksums: a row that is
+// altered or missing ends the read with an error that names it (says_damage()).
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -11,9 +13,11 @@ namespace subak {
 
 class SqliteReader final : public StoreReader {
  public:
-  // `fact_version`: the newest that this program knows.
-  static Result<std::unique_ptr<StoreReader>> open(const std::string& path,
-                                                   std::uint32_t fact_version);
+  // `fact_version`: the newest that this program knows. `indexes_sound`: they were checked; until
+  // then, and without it, tables are read through.
+  static Result<std::unique_ptr<StoreReader>> open(
+      const std::string& path, std::uint32_t fact_version,
+      std::shared_ptr<const std::atomic<bool>> indexes_sound = nullptr);
 
   Result<Recovered> recover(FactSink& sink) override;
   Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) override;
@@ -23,14 +27,17 @@ class SqliteReader final : public StoreReader {
 
  private:
   Result<Fact> fact_of(const Statement& query);  // columns: seq, time_ms, kind, body
-  std::optional<Error> recover_checkpoint(FactSink& sink, Recovered& out);
-  std::optional<Error> recover_tail(FactSink& sink, Recovered& out);
+  std::optional<Error> recover_checkpoint(FactSink& sink, Recovered& out, std::uint32_t& anchor);
+  std::optional<Error> recover_tail(FactSink& sink, Recovered& out, std::uint32_t anchor);
+  Result<std::vector<LedgerEntry>> ledger_of_job(const LedgerQuery& query, std::uint64_t after);
   // The number of the last fact before the first one that was made after `t`; a row whose interval
   // ends after `t` cannot have been written before that.
   Result<std::uint64_t> last_seq_until(TimeMs t);
 
   Connection db_;
   std::uint32_t fact_version_ = kFactVersion;
+  std::uint32_t seed_ = 0;
+  std::shared_ptr<const std::atomic<bool>> indexes_sound_;
 };
 
 }  // namespace subak

@@ -6,7 +6,9 @@
 
 #include "core/limits.h"
 #include "server/codec/codec.h"
+#include "server/store/checks.h"
 #include "server/store/copy.h"
+#include "server/store/row_sum.h"
 #include "server/store/sqlite_impl.h"
 #include "server/store/sqlite_reader.h"
 
@@ -14,22 +16,40 @@ namespace subak {
 
 using Turn = WriteGate::Turn;
 
+// All is in the file once the last connection has closed.
+SqliteStore::~SqliteStore() { note_durable(); }
+
+void SqliteStore::note_durable() const {
+  if (opened_) lock_.note({seed_, head_.facts});
+}
+
 std::optional<Error> SqliteStore::commit(std::span<const Fact> facts) {
-  assert(!facts.empty() && facts.front().seq == last_seq_ + 1);
+  assert(!facts.empty() && facts.front().seq == head_.facts + 1);
   const Result<std::uint32_t> version = version_after(facts);
   if (!version.ok()) return version.error();
+  if (auto error = lock_.check()) return error;
   const Turn turn(gate_, WriteGate::Who::kCommit);
+  Head head = head_;
+  too_large_.reset();
   bool ok = begin_.run();
-  for (const Fact& fact : facts) ok = ok && insert(fact);
+  for (const Fact& fact : facts) ok = ok && insert(fact, head);
   if (*version != version_) ok = ok && set_version(*version);
-  if (ok && commit_.run()) {
-    last_seq_ = facts.back().seq;
+  if (ok && head_writer_.write(head) && commit_.run()) {
+    note_durable();  // the facts before these: they are not in the last transaction any more
+    head_ = head;
     version_ = *version;
+    if (std::exchange(check_later_, false)) full_check_.start(path_);
     return std::nullopt;
   }
-  const Error error = db_.error("store.commit");
+  const Error error = too_large_ ? *too_large_ : commit_error();
   rollback_.run();
   return error;
+}
+
+Error SqliteStore::commit_error() const {
+  const auto damaged = audit_.damaged();
+  return damaged ? damaged_row(path_, "audit", std::to_string(*damaged))
+                 : db_.error("store.commit");
 }
 
 // A kind that came with a newer version must not be there before a Finalized fact allows it: the
@@ -48,24 +68,29 @@ Result<std::uint32_t> SqliteStore::version_after(std::span<const Fact> facts) co
 }
 
 bool SqliteStore::set_version(std::uint32_t version) {
-  const std::string sql =
-      "UPDATE meta SET value = '" + std::to_string(version) + "' WHERE key = 'fact_version'";
-  return db_.exec(sql.c_str());
+  return write_meta(db_, "fact_version", std::to_string(version));
 }
 
-bool SqliteStore::insert(const Fact& fact) {
+bool SqliteStore::insert(const Fact& fact, Head& head) {
   body_.clear();
-  codec::encode(fact.body, body_);
+  if (!codec::encode(fact.body, body_)) {
+    too_large_ = codec::too_large(fact.body);
+    return false;
+  }
+  const std::uint64_t kind = codec::kind_of(fact.body);
+  head.facts = fact.seq;
+  head.facts_sum = fact_sum(head.facts_sum, fact.seq, fact.time_ms, kind, body_);
   insert_fact_.bind(1, fact.seq);
   insert_fact_.bind(2, fact.time_ms);
-  insert_fact_.bind(3, std::uint64_t{codec::kind_of(fact.body)});
+  insert_fact_.bind(3, kind);
   insert_fact_.bind_blob(4, body_);
+  insert_fact_.bind(5, sum_column(head.facts_sum));
   if (!insert_fact_.run()) return false;
   if (const auto* charged = std::get_if<fact::Charged>(&fact.body)) {
-    return ledger_.insert(fact.seq, charged->row);
+    return ledger_.insert(++head.ledger, {fact.seq, fact.time_ms, charged->row});
   }
   auto row = audit_row(fact.body);
-  return !row || audit_.insert(fact, std::move(*row));
+  return !row || audit_.insert(++head.audit, fact, std::move(*row));
 }
 
 // In chunks, so that commits get in between. Rows of a checkpoint that is not the one in use are
@@ -74,44 +99,70 @@ std::optional<Error> SqliteStore::write_checkpoint(std::uint64_t seq, const Pack
   if (seq == checkpoint_seq_) return std::nullopt;
   if (auto error = drop_checkpoints_except(checkpoint_seq_)) return error;
   PackedFacts::Cursor cursor(facts);
+  CheckpointMark mark{seq, facts.size(), seed_, 0};
   for (std::size_t from = 0; from < facts.size(); from += limits::kCheckpointChunkFacts) {
     const std::size_t to = std::min(facts.size(), from + limits::kCheckpointChunkFacts);
-    if (auto error = write_chunk(seq, cursor, from, to)) return error;
+    if (auto error = write_chunk(seq, cursor, from, to, mark.sum)) return error;
   }
-  if (auto error = use_checkpoint(seq, facts.size())) return error;
+  const auto anchor = sum_of_fact(seq);
+  if (!anchor.ok()) return anchor.error();
+  mark.anchor = *anchor;
+  if (auto error = use_checkpoint(mark)) return error;
   return drop_checkpoints_except(seq);
 }
 
 std::optional<Error> SqliteStore::write_chunk(std::uint64_t seq, PackedFacts::Cursor& facts,
-                                              std::size_t from, std::size_t to) {
+                                              std::size_t from, std::size_t to,
+                                              std::uint32_t& sum) {
   const Turn turn(gate_, WriteGate::Who::kBackground);
   bool ok = begin_.run();
   PackedFacts::Row row;
-  for (std::size_t i = from; i < to; ++i) ok = ok && facts.next(row) && insert_kept(seq, i, row);
-  if (ok && commit_.run()) return std::nullopt;
+  for (std::size_t i = from; i < to; ++i) {
+    ok = ok && facts.next(row) && insert_kept(seq, i, row, sum);
+  }
+  if (ok && commit_.run()) {
+    note_durable();
+    return std::nullopt;
+  }
   const Error error = db_.error("store.checkpoint");
   rollback_.run();
   return error;
 }
 
-bool SqliteStore::insert_kept(std::uint64_t seq, std::size_t ord, const PackedFacts::Row& row) {
+bool SqliteStore::insert_kept(std::uint64_t seq, std::size_t ord, const PackedFacts::Row& row,
+                              std::uint32_t& sum) {
+  sum = fact_sum(sum, ord, row.time_ms, row.kind, row.body);
   insert_kept_.bind(1, seq);
   insert_kept_.bind(2, static_cast<std::uint64_t>(ord));
   insert_kept_.bind(3, row.time_ms);
   insert_kept_.bind(4, std::uint64_t{row.kind});
   insert_kept_.bind_blob(5, row.body);
+  insert_kept_.bind(6, sum_column(sum));
   return insert_kept_.run();
 }
 
-std::optional<Error> SqliteStore::use_checkpoint(std::uint64_t seq, std::size_t facts) {
+Result<std::uint32_t> SqliteStore::sum_of_fact(std::uint64_t seq) {
   const Turn turn(gate_, WriteGate::Who::kBackground);
-  assert(seq <= last_seq_);
-  const std::string sql = "INSERT OR REPLACE INTO meta VALUES ('checkpoint_seq', '" +
-                          std::to_string(seq) + "'), ('checkpoint_facts', '" +
-                          std::to_string(facts) + "')";
-  if (!db_.exec(sql.c_str())) return db_.error("store.checkpoint");
-  checkpoint_seq_ = seq;
-  return std::nullopt;
+  Statement row;
+  if (!row.prepare(db_, "SELECT sum FROM facts WHERE seq = ?"))
+    return db_.error("store.checkpoint");
+  row.bind(1, seq);
+  if (row.step()) return sum_of(row.number(0));
+  if (row.failed()) return db_.error("store.checkpoint");
+  return damaged_store(path_, "row " + std::to_string(seq) + " of table facts is missing");
+}
+
+std::optional<Error> SqliteStore::use_checkpoint(const CheckpointMark& mark) {
+  const Turn turn(gate_, WriteGate::Who::kBackground);
+  assert(mark.seq <= head_.facts);
+  if (begin_.run() && write_checkpoint_mark(db_, mark) && commit_.run()) {
+    note_durable();
+    checkpoint_seq_ = mark.seq;
+    return std::nullopt;
+  }
+  const Error error = db_.error("store.checkpoint");
+  rollback_.run();
+  return error;
 }
 
 std::optional<Error> SqliteStore::drop_checkpoints_except(std::uint64_t seq) {
@@ -131,6 +182,7 @@ std::optional<Error> SqliteStore::drop_checkpoints_except(std::uint64_t seq) {
     drop_kept_.bind(2, find.number(1) + static_cast<std::int64_t>(limits::kCheckpointChunkFacts));
     find.reset();
     if (!drop_kept_.run()) return db_.error("store.checkpoint");
+    note_durable();
   }
 }
 
@@ -141,7 +193,7 @@ Result<std::string> SqliteStore::make_copy(const std::function<bool()>& wanted) 
 }
 
 Result<std::unique_ptr<StoreReader>> SqliteStore::open_reader() {
-  return SqliteReader::open(path_, known_version_);
+  return SqliteReader::open(path_, known_version_, indexes_sound_);
 }
 
 }  // namespace subak

@@ -2,6 +2,7 @@
 
 #include <openssl/evp.h>
 
+#include <cstdlib>
 #include <deque>
 #include <memory>
 
@@ -10,14 +11,16 @@
 #include "server/runtime/runtime.h"
 #include "server/store/checks.h"
 #include "server/store/connection.h"
+#include "server/store/head.h"
+#include "server/store/log_scan.h"
 #include "server/store/migrate.h"
 #include "server/store/sqlite_reader.h"
 
 namespace subak {
 namespace {
 
-constexpr char kHistoryOf[] = "SELECT value FROM meta WHERE key = 'history_seq'";
-constexpr char kHistory[] = "SELECT value FROM meta WHERE key = 'history'";
+constexpr char kHistoryOf[] = "history_seq";
+constexpr char kHistory[] = "history";
 
 // A SHA-256 that grows.
 class Sum {
@@ -91,20 +94,25 @@ std::optional<Error> check_file(Connection& db, const std::string& path, StoreRe
   if (report.bytes <= 0)
     return refuse_store(path, "there is no such file, or it is empty", "want a store of subakd");
   if (auto error = check_header(path)) return error;
+  if (auto error = check_log(path)) return error;
   if (!db.open(path, OpenMode::kReadOnly)) return db.error("store.verify");
   if (auto error = check_owner(db, path)) return error;
-  if (auto error = check_pragma(db, path, "PRAGMA integrity_check(1)")) return error;
   const Result<std::size_t> migrations = check_applied(db, sqlite_migrations());
   if (!migrations.ok()) return migrations.error();
+  if (auto error = check_schema(db, path)) return error;
   const Result<std::uint32_t> version = check_version(db, path, kFactVersion);
   if (!version.ok()) return version.error();
   report.fact_version = *version;
-  return std::nullopt;
+  return check_content(db, true);
 }
 
 // Before anything is replayed: what was changed behind our back may be nonsense to the engine.
 std::optional<Error> check_history(Connection& db, const std::string& path, StoreReport& report) {
-  const std::int64_t noted_at = db.number(kHistoryOf).value_or(0);
+  const auto noted = read_meta(db, kHistoryOf);
+  if (!noted.ok()) return noted.error();
+  const auto history = read_meta(db, kHistory);
+  if (!history.ok()) return history.error();
+  const std::int64_t noted_at = std::strtoll(noted->value_or("0").c_str(), nullptr, 10);
   Sum sum;
   Statement facts;
   if (!facts.prepare(db, "SELECT seq, time_ms, kind, body FROM facts ORDER BY seq")) {
@@ -117,7 +125,7 @@ std::optional<Error> check_history(Connection& db, const std::string& path, Stor
     }
     sum.add(facts.blob(3));
     seq = facts.number(0);
-    if (seq == noted_at && sum.text() != db.text(kHistory).value_or("")) {
+    if (seq == noted_at && sum.text() != history->value_or("")) {
       return damaged_store(path, "facts changed since the backup was made");
     }
   }
@@ -197,11 +205,11 @@ Result<StoreReport> verify_store(const std::string& path, const std::optional<St
 
 std::optional<Error> note_history(const std::string& path, const StoreReport& report) {
   Connection db;
-  const std::string sql = "INSERT OR REPLACE INTO meta VALUES ('history_seq', '" +
-                          std::to_string(report.state.seq) + "'), ('history', '" + report.history +
-                          "')";
-  if (!db.open(path, OpenMode::kReadWrite) || !db.exec(sql.c_str()))
+  if (!db.open(path, OpenMode::kReadWrite) ||
+      !write_meta(db, kHistoryOf, std::to_string(report.state.seq)) ||
+      !write_meta(db, kHistory, report.history)) {
     return db.error("store.verify");
+  }
   return std::nullopt;
 }
 

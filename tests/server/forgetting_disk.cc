@@ -213,6 +213,13 @@ int now(sqlite3_vfs*, double* julian_day) {
 }
 int last_error(sqlite3_vfs*, int, char*) { return 0; }
 
+// A write that fails on the way: about half of its sectors, each of them whole.
+void halve(DiskChange& change) {
+  constexpr std::uint64_t kSector = 512;
+  const std::uint64_t end = (change.at + change.bytes.size() / 2) / kSector * kSector;
+  change.bytes.resize(end > change.at ? end - change.at : 0);
+}
+
 }  // namespace
 
 ForgettingDisk::Impl::Impl(Files files) {
@@ -308,7 +315,7 @@ int ForgettingDisk::Impl::change(const Handle& handle, DiskChange change) {
   Inode& inode = *handle.inode;
   change.file = inode.number;
   const std::optional<int> code = inode.kept ? fault(change) : std::nullopt;
-  if (code && change.kind == Kind::kWrite && !stopped) change.bytes.resize(change.bytes.size() / 2);
+  if (code && change.kind == Kind::kWrite && !stopped) halve(change);
   if (code && (change.kind != Kind::kWrite || stopped)) return *code;
   if (change.kind == Kind::kTruncate) inode.bytes.resize(change.at, '\0');
   if (change.kind == Kind::kSync) change.folder = std::exchange(inode.new_entry, false);

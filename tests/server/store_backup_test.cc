@@ -8,7 +8,9 @@
 
 #include "server/store/connection.h"
 #include "server/store/copy.h"
-#include "server/store/lock_file.h"
+#include "server/store/head.h"
+#include "server/store/ledger_rows.h"
+#include "server/store/migrate.h"
 #include "server/store/restore.h"
 #include "server/store/verify.h"
 #include "store_program.h"
@@ -67,6 +69,11 @@ class StoreBackupTest : public testing::Test {
     Connection db;
     ASSERT_TRUE(db.open(path, OpenMode::kReadWrite));
     ASSERT_TRUE(db.exec(statement.c_str())) << db.error("").got;
+  }
+  static void write(const std::string& path, const char* key, const char* value) {
+    Connection db;
+    ASSERT_TRUE(db.open(path, OpenMode::kReadWrite));
+    ASSERT_TRUE(write_meta(db, key, value));
   }
   static std::string refusal(const std::string& path,
                              const std::optional<StateMark>& live = std::nullopt) {
@@ -159,9 +166,14 @@ TEST_F(StoreBackupTest, WhatIsNoStoreIsRefused) {
 
 TEST_F(StoreBackupTest, NewerStoresAreRefused) {
   backed_up();
-  sql(backup_, "UPDATE meta SET value = '99' WHERE key = 'fact_version'");
+  write(backup_, "fact_version", "99");
   EXPECT_NE(refusal(backup_).find("finalized to fact version 99"), std::string::npos);
-  sql(backup_, "INSERT INTO migrations VALUES (99, '0099_later', 'x', 0)");
+  {
+    std::vector<Migration> more = sqlite_migrations();
+    more.push_back({"0099_later", "CREATE TABLE later (x)"});
+    Connection db;
+    ASSERT_TRUE(db.open(backup_, OpenMode::kReadWrite) && migrate(db, more).ok());
+  }
   EXPECT_NE(refusal(backup_).find("newer subakd"), std::string::npos);
 }
 
@@ -176,20 +188,62 @@ TEST_F(StoreBackupTest, DamageInsideIsFound) {
   };
   const std::string last = std::to_string(report.state.seq);
   EXPECT_EQ(after("SELECT 1"), "");
-  EXPECT_NE(after("UPDATE facts SET body = body || x'00' WHERE seq = 2").find("facts changed"),
+  EXPECT_NE(
+      after("UPDATE facts SET body = body || x'00' WHERE seq = 2").find("row 2 of table facts"),
+      std::string::npos);
+  EXPECT_NE(after("UPDATE facts SET time_ms = time_ms + 1 WHERE seq = " + last)
+                .find("row " + last + " of table facts is not"),
             std::string::npos);
-  EXPECT_NE(after("UPDATE facts SET time_ms = time_ms + 1 WHERE seq = " + last).find("changed"),
+  EXPECT_NE(after("DELETE FROM facts WHERE seq = " + last)
+                .find("row " + last + " of table facts is missing"),
             std::string::npos);
-  EXPECT_NE(after("DELETE FROM facts WHERE seq = " + last).find("facts missing"),
+  EXPECT_NE(after("UPDATE ledger SET milligpu = milligpu + 1").find("of table ledger is not"),
             std::string::npos);
-  EXPECT_NE(after("UPDATE ledger SET milligpu = milligpu + 1").find("store.ledger"),
+  EXPECT_NE(after("DELETE FROM ledger").find("of table ledger is missing"), std::string::npos);
+  EXPECT_NE(after("UPDATE audit SET actor = 'eve' WHERE seq = 1").find("row 1 of table audit"),
             std::string::npos);
-  EXPECT_NE(after("DELETE FROM ledger").find("store.ledger"), std::string::npos);
-  EXPECT_NE(after("UPDATE checkpoint SET body = (SELECT body FROM checkpoint WHERE kind = 5) || "
-                  "x'0a021001' WHERE kind = 5")
-                .find("digest from the checkpoint"),
+  EXPECT_NE(after("DELETE FROM audit WHERE seq = 1").find("of table audit is missing"),
             std::string::npos);
-  EXPECT_NE(after("DELETE FROM checkpoint WHERE ord = 0").find("rows"), std::string::npos);
+  EXPECT_NE(after("UPDATE checkpoint SET body = body || x'00' WHERE ord = 1").find("row 1 is not"),
+            std::string::npos);
+  EXPECT_NE(after("DELETE FROM checkpoint WHERE ord = 0").find("row 0 is missing"),
+            std::string::npos);
+  EXPECT_NE(after("UPDATE meta SET value = '2' WHERE key = 'fact_version'").find("table meta"),
+            std::string::npos);
+  EXPECT_NE(after("UPDATE head SET facts = facts - 1").find("row 1 of table head"),
+            std::string::npos);
+}
+
+// And what only somebody could have made who knows the checksums.
+TEST_F(StoreBackupTest, WhatDoesNotFitTogetherIsFound) {
+  backed_up();
+  fs::copy_file(backup_, file("history.db"));
+  write(file("history.db"), "history", "of another store");
+  EXPECT_NE(refusal(file("history.db")).find("facts changed"), std::string::npos);
+  fs::copy_file(backup_, file("checkpoint.db"));
+  {
+    Program program(file("checkpoint.db"));
+    const std::vector<Fact> others = Engine().checkpoint();
+    ASSERT_FALSE(program.store().write_checkpoint(program.engine().seq(), pack(others)));
+  }
+  EXPECT_NE(refusal(file("checkpoint.db")).find("digest from the checkpoint"), std::string::npos);
+  fs::copy_file(backup_, file("ledger.db"));
+  {
+    Connection db;
+    ASSERT_TRUE(db.open(file("ledger.db"), OpenMode::kReadWrite));
+    const auto seed = read_seed(db);
+    Statement first;
+    ASSERT_TRUE(first.prepare(db, "SELECT " + std::string(kLedgerColumns) + " FROM ledger"));
+    ASSERT_TRUE(first.step());
+    auto entry = ledger_entry(first, *seed);
+    ASSERT_TRUE(entry);
+    first.reset();
+    ++entry->row.milligpu;
+    const std::string drop = "DELETE FROM ledger WHERE seq = " + std::to_string(entry->seq);
+    LedgerWriter writer;
+    ASSERT_TRUE(db.exec(drop.c_str()) && writer.prepare(db, *seed) && writer.insert(1, *entry));
+  }
+  EXPECT_NE(refusal(file("ledger.db")).find("store.ledger"), std::string::npos);
 }
 
 TEST_F(StoreBackupTest, AStateThatIsNotTheServicesOwnIsFound) {
@@ -268,7 +322,8 @@ TEST_F(StoreBackupTest, ARefusedRestoreChangesNothing) {
   std::vector<std::string> before = files();
   const std::string bytes = bytes_of(path_);
   sql(backup_, "UPDATE facts SET body = body || x'00' WHERE seq = 2");
-  EXPECT_NE(restore_refusal(true).find(backup_ + ": was \"facts changed"), std::string::npos);
+  EXPECT_NE(restore_refusal(true).find(backup_ + ": was \"row 2 of table facts"),
+            std::string::npos);
   backup_ = file("nothing");
   EXPECT_NE(restore_refusal(true).find("no such file"), std::string::npos);
   EXPECT_EQ(files(), before);

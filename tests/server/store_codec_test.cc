@@ -8,6 +8,8 @@
 #include <memory>
 #include <set>
 
+#include "core/limits.h"
+#include "core/stored_size.h"
 #include "server/codec/codec.h"
 #include "server/codec/packed_facts.h"
 #include "server/codec/wire.h"
@@ -132,7 +134,7 @@ TEST(Codec, BytesAreThoseOfTheGeneratedClasses) {
     for (std::size_t i = 0; i < kKinds; ++i) {
       const Fact fact = random.fact(i);
       std::string bytes;
-      codec::encode(fact.body, bytes);
+      ASSERT_TRUE(codec::encode(fact.body, bytes));
       const auto message = new_message(descriptor_of(fact.body));
       ASSERT_TRUE(message->ParseFromString(bytes)) << i;
       ASSERT_EQ(message->SerializeAsString(), bytes) << i << message->DebugString();
@@ -142,6 +144,43 @@ TEST(Codec, BytesAreThoseOfTheGeneratedClasses) {
       ASSERT_EQ(std::visit(text, *back), std::visit(text, fact.body)) << i;
     }
   }
+}
+
+// The core's limits in bytes hold only if it knows what a record will take.
+TEST(Codec, BytesAreNeverMoreThanTheCoreReckonsWith) {
+  RandomFill random(5);
+  std::size_t exact = 0, all = 0;
+  for (std::size_t round = 0; round < 300; ++round) {
+    for (std::size_t i = 0; i < kKinds; ++i) {
+      const Fact fact = random.fact(i);
+      std::string bytes;
+      ASSERT_TRUE(codec::encode(fact.body, bytes));
+      const std::size_t reckoned =
+          std::visit([](const auto& record) { return stored_bytes(record); }, fact.body);
+      ASSERT_GE(reckoned, bytes.size()) << fact_to_text(fact);
+      ++all;
+      exact += reckoned == bytes.size() ? 1 : 0;
+    }
+  }
+  EXPECT_GT(exact, all / 4) << "it reckons with far too much";
+}
+
+// At the last byte it is written and read, at the next it is neither.
+TEST(Codec, EncodeNeverMakesWhatDecodeRefuses) {
+  fact::EditRefused large;
+  large.error.assign(limits::kMaxFactBytes - 5, 'x');  // and its tag and length
+  std::string bytes = "before";
+  ASSERT_TRUE(codec::encode(large, bytes));
+  ASSERT_EQ(bytes.size(), 6 + limits::kMaxFactBytes);
+  EXPECT_TRUE(codec::decode(8, std::string_view(bytes).substr(6)).ok());
+  large.error += 'x';
+  bytes = "before";
+  EXPECT_FALSE(codec::encode(large, bytes));
+  EXPECT_EQ(bytes, "before");
+  EXPECT_EQ(codec::too_large(large).field, "edit_refused");
+  PackedFacts packed;
+  EXPECT_FALSE(packed.add({0, 1, large}));
+  EXPECT_EQ(packed.size(), 0u);
 }
 
 TEST(Codec, ZeroIsKeptWhereTheDefaultIsNot) {
@@ -154,13 +193,13 @@ TEST(Codec, ZeroIsKeptWhereTheDefaultIsNot) {
   fact::NodeSet node;
   node.spec.ready = false;
   std::string bytes;
-  codec::encode(account, bytes);
+  ASSERT_TRUE(codec::encode(account, bytes));
   EXPECT_EQ(std::get<fact::AccountSet>(*codec::decode(6, bytes)).spec.shares, 0);
   bytes.clear();
-  codec::encode(policy, bytes);
+  ASSERT_TRUE(codec::encode(policy, bytes));
   EXPECT_EQ(std::get<fact::PolicySet>(*codec::decode(5, bytes)).policy, policy.policy);
   bytes.clear();
-  codec::encode(node, bytes);
+  ASSERT_TRUE(codec::encode(node, bytes));
   EXPECT_FALSE(std::get<fact::NodeSet>(*codec::decode(3, bytes)).spec.ready);
   EXPECT_TRUE(std::get<fact::NodeSet>(*codec::decode(3, "")).spec.ready);
 }
@@ -170,7 +209,7 @@ TEST(Codec, UnknownFieldsOfEveryWireTypeAreSkipped) {
   known.job = JobId(7);
   known.rank = 3;
   std::string bytes;
-  codec::encode(known, bytes);
+  ASSERT_TRUE(codec::encode(known, bytes));
   const std::string alone = bytes;
   using codec::WireFormatLite;
   codec::put_tag(bytes, 900, WireFormatLite::WIRETYPE_VARINT);
@@ -184,7 +223,7 @@ TEST(Codec, UnknownFieldsOfEveryWireTypeAreSkipped) {
   const auto back = codec::decode(14, bytes);
   ASSERT_TRUE(back.ok()) << back.error().message();
   std::string again;
-  codec::encode(*back, again);
+  ASSERT_TRUE(codec::encode(*back, again));
   EXPECT_EQ(again, alone);
 }
 
@@ -249,7 +288,7 @@ TEST(Codec, DamagedBytesNeverDoHarm) {
   for (std::size_t round = 0; round < 300; ++round) {
     for (std::size_t i = 0; i < kKinds; ++i) {
       std::string bytes;
-      codec::encode(random.fact(i).body, bytes);
+      ASSERT_TRUE(codec::encode(random.fact(i).body, bytes));
       if (bytes.empty()) continue;
       if (random.below(2) == 0) bytes.resize(random.below(bytes.size()));
       for (std::uint64_t n = random.below(3); n > 0 && !bytes.empty(); --n) {
@@ -259,10 +298,10 @@ TEST(Codec, DamagedBytesNeverDoHarm) {
       errors += back.ok() ? 0 : 1;
       if (!back.ok()) continue;
       std::string once, twice;
-      codec::encode(*back, once);
+      ASSERT_TRUE(codec::encode(*back, once));
       const auto again = codec::decode(static_cast<std::uint32_t>(i) + 1, once);
       ASSERT_TRUE(again.ok());
-      codec::encode(*again, twice);
+      ASSERT_TRUE(codec::encode(*again, twice));
       EXPECT_EQ(once, twice);
     }
   }

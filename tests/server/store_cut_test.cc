@@ -32,7 +32,7 @@ std::uint64_t setting(const char* name, std::uint64_t usual) {
 std::uint64_t seed() { return setting("SUBAK_CUT_SEED", 1); }
 
 // The folder in which the store believes to be. What it reads there by itself, beside SQLite, is
-// the first bytes and the sizes of its files.
+// the header of its file and its log; what it notes there is no part of the disk.
 class Folder {
  public:
   Folder() : dir_(fs::temp_directory_path() / ("subak_cut_" + std::to_string(::getpid()))) {
@@ -41,13 +41,13 @@ class Folder {
   ~Folder() { fs::remove_all(dir_); }
   std::string path() const { return (dir_ / "subak.db").string(); }
   void show(const Files& files) const {
+    fs::remove(path() + ".lock");
     for (const char* suffix : {"", "-wal", "-journal"}) {
       const std::string name = path() + suffix;
       fs::remove(name);
       const auto file = files.find(name);
       if (file == files.end()) continue;
-      std::ofstream(name, std::ios::binary) << file->second.substr(0, 100);
-      fs::resize_file(name, file->second.size());
+      std::ofstream(name, std::ios::binary) << file->second;
     }
   }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "server/store/connection.h"
+#include "server/store/head.h"
 #include "server/store/migrate.h"
 #include "store_program.h"
 
@@ -30,11 +31,6 @@ class StoreVersionTest : public testing::Test {
     ASSERT_EQ(previous.error(), "");
     previous.found();
     previous.work();
-  }
-  void sql(const std::string& statement) const {
-    Connection db;
-    ASSERT_TRUE(db.open(path_, OpenMode::kReadWrite));
-    ASSERT_TRUE(db.exec(statement.c_str())) << db.error("").got;
   }
 
   fs::path dir_;
@@ -138,7 +134,11 @@ TEST_F(StoreVersionTest, ANewerKindIsRefusedByNameVersionAndWayOut) {
     Program now(path_, kFactVersion);
     ASSERT_FALSE(now.apply(in::Finalize{kFactVersion, "step", false}));
   }
-  sql("UPDATE meta SET value = '1' WHERE key = 'fact_version'");  // the first line of defence
+  {
+    Connection db;  // the first line of defence
+    ASSERT_TRUE(db.open(path_, OpenMode::kReadWrite));
+    ASSERT_TRUE(write_meta(db, "fact_version", "1"));
+  }
   const std::string error = Program(path_, 1).error();
   for (const char* part : {" kind: was \"25 (the store is of fact version 1)\"", "want 1 to 24",
                            "fact version 1, which is all that this program knows",

@@ -1,0 +1,33 @@
+// A store that is too large to be read whole before the service starts is read whole beside it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "server/store/connection.h"
+
+namespace subak {
+
+class FullCheck {
+ public:
+  // `sound` becomes true when all of it was proved; damage is logged with its place. Nothing is
+  // written.
+  explicit FullCheck(std::shared_ptr<std::atomic<bool>> sound) : sound_(std::move(sound)) {}
+  ~FullCheck();
+  FullCheck(const FullCheck&) = delete;
+  FullCheck& operator=(const FullCheck&) = delete;
+
+  void start(const std::string& path);
+  void wait();  // until it is done
+
+ private:
+  void run(const std::string& path);
+
+  std::shared_ptr<std::atomic<bool>> sound_;
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace subak
