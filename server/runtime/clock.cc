@@ -1,5 +1,7 @@
 #include "server/runtime/clock.h"
 
+#include <time.h>
+
 #include <chrono>
 
 namespace subak {
@@ -7,6 +9,12 @@ namespace subak {
 TimeMs SystemClock::wall_ms() const {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+std::int64_t SystemClock::boot_ms() const {
+  timespec t{};
+  clock_gettime(CLOCK_BOOTTIME, &t);
+  return std::int64_t{t.tv_sec} * kSecondMs + t.tv_nsec / 1'000'000;
 }
 
 std::int64_t SystemClock::monotonic_us() const {

@@ -9,6 +9,7 @@ class SystemClock final : public Clock {
  public:
   TimeMs wall_ms() const override;
   std::int64_t monotonic_us() const override;
+  std::int64_t boot_ms() const override;
 };
 
 }  // namespace subak

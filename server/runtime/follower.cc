@@ -5,10 +5,13 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "core/limits.h"
+#include "server/codec/codec.h"
 #include "server/codec/packed_facts.h"
 #include "server/log/log.h"
 #include "server/log/thread_name.h"
@@ -21,19 +24,23 @@ struct Follower::Impl {
   std::optional<Error> start();
   void stop();
   void durable(const Released& batch);
-  bool read(std::function<void(const Engine&)> fn);
+  bool read(Read fn);
+  Queued read_dear(const std::string& caller, Read fn);
 
   void run();
   bool recover();
   void finish();
   bool wait();  // false: the end
   bool turn();  // false: the end
+  bool has_work() const { return behind || !batches.empty() || !cheap.empty() || !dear.empty(); }
+  void serve(const std::vector<Read>& asked, std::optional<std::pair<std::string, Read>> turn_of);
   void evolve(const Released& batch);
   bool catch_up();
   void compare(const std::array<std::uint64_t, 2>& digest);
   bool checkpoint_due() const;
   void begin_checkpoint();
   void write_checkpoint(std::uint64_t seq, const PackedFacts& facts);
+  void written(std::uint64_t seq, const std::optional<Error>& error);
   void end_checkpoint();
   void fail(const Error& error);
 
@@ -45,7 +52,8 @@ struct Follower::Impl {
   std::condition_variable wake;
   std::deque<Released> batches;
   std::size_t queued_facts = 0;
-  std::vector<std::function<void(const Engine&)>> reads;
+  std::vector<Read> cheap;
+  FairQueue<Read> dear{limits::kMaxDearReads, limits::kMaxReadsPerCaller};
   FollowerStats stats;
   bool behind = false;  // the queue overflowed: read the store instead
   bool running = false;
@@ -72,16 +80,23 @@ std::optional<Error> Follower::start() { return impl_->start(); }
 
 void Follower::stop() { impl_->stop(); }
 
-void Follower::turn() { impl_->turn(); }
+void Follower::turn() {
+  while (impl_->turn() && impl_->has_work()) {
+  }
+}
 
 void Follower::durable(const Released& batch) { impl_->durable(batch); }
 
-bool Follower::read(std::function<void(const Engine&)> fn) { return impl_->read(std::move(fn)); }
+bool Follower::read(Read fn) { return impl_->read(std::move(fn)); }
+
+Queued Follower::read_dear(const std::string& caller, Read fn) {
+  return impl_->read_dear(caller, std::move(fn));
+}
 
 FollowerStats Follower::stats() const {
   const std::lock_guard lock(impl_->mutex);
   FollowerStats stats = impl_->stats;
-  stats.reads_waiting = impl_->reads.size();
+  stats.reads_waiting = impl_->cheap.size() + impl_->dear.size();
   return stats;
 }
 
@@ -109,7 +124,8 @@ void Follower::Impl::stop() {
     wake.notify_all();
     thread.join();
   } else if (!stats.failed) {
-    turn();
+    while (turn() && has_work()) {
+    }
     finish();
   }
 }
@@ -132,14 +148,25 @@ void Follower::Impl::durable(const Released& batch) {
   wake.notify_all();
 }
 
-bool Follower::Impl::read(std::function<void(const Engine&)> fn) {
+bool Follower::Impl::read(Read fn) {
   {
     const std::lock_guard lock(mutex);
-    if (!running || stats.failed || reads.size() >= limits::kFollowerMailbox) return false;
-    reads.push_back(std::move(fn));
+    if (!running || stats.failed || cheap.size() >= limits::kMaxCheapReads) return false;
+    cheap.push_back(std::move(fn));
   }
   wake.notify_all();
   return true;
+}
+
+Queued Follower::Impl::read_dear(const std::string& caller, Read fn) {
+  {
+    const std::lock_guard lock(mutex);
+    if (!running || stats.failed) return Queued::kStopped;
+    const Queued queued = dear.push(caller, std::move(fn));
+    if (queued != Queued::kYes) return queued;
+  }
+  wake.notify_all();
+  return Queued::kYes;
 }
 
 void Follower::Impl::run() {
@@ -175,29 +202,41 @@ bool Follower::Impl::recover() {
 
 bool Follower::Impl::wait() {
   std::unique_lock lock(mutex);
-  wake.wait(lock, [&] { return stopping || behind || !batches.empty() || !reads.empty(); });
-  return !stopping || behind || !batches.empty() || !reads.empty();
+  wake.wait(lock, [&] { return stopping || has_work(); });
+  return !stopping || has_work();
 }
 
 // Reads are taken together with the facts that were released before them, and run after those.
 bool Follower::Impl::turn() {
   std::deque<Released> released;
-  std::vector<std::function<void(const Engine&)>> asked;
+  std::vector<Read> asked;
+  std::optional<std::pair<std::string, Read>> dear_one;
   bool from_store = false;
   {
     const std::lock_guard lock(mutex);
     released.swap(batches);
     queued_facts = 0;
-    asked.swap(reads);
+    asked.swap(cheap);
+    dear_one = dear.take();
     from_store = behind;
   }
   for (const Released& batch : released) evolve(batch);
   if (from_store && !catch_up()) return false;
-  for (const auto& fn : asked) fn(engine);
+  serve(asked, std::move(dear_one));
   if (checkpoint_due()) begin_checkpoint();
   const std::lock_guard lock(mutex);
   stats.seq = engine.seq();
   return true;
+}
+
+void Follower::Impl::serve(const std::vector<Read>& asked,
+                           std::optional<std::pair<std::string, Read>> turn_of) {
+  for (const Read& fn : asked) fn(engine);
+  if (!turn_of) return;
+  turn_of->second(engine);
+  turn_of->second = nullptr;  // what it keeps alive goes before its place is free
+  const std::lock_guard lock(mutex);
+  dear.done(turn_of->first);
 }
 
 void Follower::Impl::evolve(const Released& batch) {
@@ -244,9 +283,13 @@ bool Follower::Impl::checkpoint_due() const {
 void Follower::Impl::begin_checkpoint() {
   end_checkpoint();
   PackedFacts facts;
-  engine.checkpoint([&facts](const Fact& fact) { facts.add(fact); });
+  std::optional<Error> error;
+  engine.checkpoint([&](const Fact& fact) {
+    if (!facts.add(fact)) error = codec::too_large(fact.body);
+  });
   checkpoint_seq = engine.seq();
   checkpoint_size = facts.size();
+  if (error) return written(checkpoint_seq, error);
   writing = true;
   if (options.stepped) return write_checkpoint(checkpoint_seq, facts);
   checkpoint_thread = std::thread(
@@ -255,7 +298,10 @@ void Follower::Impl::begin_checkpoint() {
 
 void Follower::Impl::write_checkpoint(std::uint64_t seq, const PackedFacts& facts) {
   name_thread("checkpoint");
-  const auto error = store.write_checkpoint(seq, facts);
+  written(seq, store.write_checkpoint(seq, facts));
+}
+
+void Follower::Impl::written(std::uint64_t seq, const std::optional<Error>& error) {
   if (error) log::warn("checkpoint not written", {{"seq", seq}, {"error", error->message()}});
   writing = false;
   const std::lock_guard lock(mutex);
@@ -275,7 +321,8 @@ void Follower::Impl::fail(const Error& error) {
   {
     const std::lock_guard lock(mutex);
     stats.failed = true;
-    reads.clear();
+    cheap.clear();
+    dear.clear();
   }
   end_process(error, options.fatal);
 }

@@ -2,15 +2,20 @@
 // serves every read that is larger than the View (lists, why, bills), writes the checkpoints, and
 // compares digests with the loop. It never stops the loop: when it falls too far behind, it reads
 // the missing facts back from the store.
+//
+// Reads wait in two lanes. Facts come first, then every cheap read that waits, then one dear one,
+// and so on: a cheap read waits for at most one dear one, whoever asked for however many.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "core/error.h"
 #include "core/limits.h"
 #include "engine/engine.h"
+#include "server/runtime/fair_queue.h"
 #include "server/runtime/ports.h"
 #include "server/runtime/runtime.h"
 
@@ -38,8 +43,8 @@ struct FollowerStats {
   std::uint64_t digests_equal = 0;
   std::uint64_t digests_different = 0;     // must stay 0
   std::uint64_t caught_up_from_store = 0;  // times that the queue overflowed
-  std::size_t reads_waiting = 0;
-  bool failed = false;  // the store could not be read: reads are refused
+  std::size_t reads_waiting = 0;           // of both lanes
+  bool failed = false;                     // the store could not be read: reads are refused
 };
 
 class Follower {
@@ -59,10 +64,15 @@ class Follower {
   // For RuntimeOptions::on_durable. Never blocks.
   void durable(const Released& batch);
 
-  // Queues a read; it runs on the follower's thread and sees at least everything that was released
-  // before this call (so a client that got its reply reads its own write). False: queue full
-  // (limits::kFollowerMailbox), or not running. Threads: any.
-  bool read(std::function<void(const Engine&)> fn);
+  using Read = std::function<void(const Engine&)>;
+  // Queues a cheap read: one of some rows, whatever the size of the fleet and the queue. It runs on
+  // the follower's thread and sees at least everything that was released before this call (so a
+  // client that got its reply reads its own write). False: lane full (limits::kMaxCheapReads), or
+  // not running. Threads: any.
+  bool read(Read fn);
+  // The same for a read whose cost grows with the state. Callers take turns. At most
+  // limits::kMaxReadsPerCaller of one caller and limits::kMaxDearReads in all wait.
+  Queued read_dear(const std::string& caller, Read fn);
   FollowerStats stats() const;
   // Stepped only: works off what is queued, reads too, and writes a checkpoint if one is due.
   void turn();

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <utility>
 
+#include "core/duration.h"
 #include "core/limits.h"
+#include "server/log/log.h"
 #include "server/log/thread_name.h"
 
 namespace subak {
@@ -55,7 +57,7 @@ bool Runtime::Impl::has_work() const {
 DurationMs Runtime::Impl::patience() const {
   const auto deadline = engine.next_deadline();
   if (!deadline || !can_fill()) return limits::kLoopMaxWaitMs;
-  const TimeMs now = std::max(last_stamp, clock.wall_ms());
+  const TimeMs now = std::max(last_stamp, time.at(clock.boot_ms()));
   return std::clamp<DurationMs>(*deadline - now, 0, limits::kLoopMaxWaitMs);
 }
 
@@ -79,7 +81,11 @@ void Runtime::Impl::take_mail(Mail& mail) {
   Batch::Completion& completion = filling->completions.emplace_back();
   completion.one = std::move(mail.done);
   completion.all = std::move(mail.done_all);
-  for (Input& input : mail.inputs) completion.replies.push_back(apply(std::move(input)));
+  for (Input& input : mail.inputs) {
+    const bool clock_edit = std::holds_alternative<in::AcceptClock>(input.body);
+    completion.replies.push_back(clock_edit ? accept_clock(std::move(input))
+                                            : apply(std::move(input)));
+  }
   filling->released.inputs += mail.inputs.size();
 }
 
@@ -94,6 +100,23 @@ Reply Runtime::Impl::apply(Input input) {
     }
   }
   return std::move(outcome.reply);
+}
+
+// The engine decides first, at the time so far; what comes after it is stamped with the new one.
+Reply Runtime::Impl::accept_clock(Input input) {
+  const ClockReading now = read_clock();
+  in::AcceptClock& asked = std::get<in::AcceptClock>(input.body);
+  asked.wall_ms = now.wall_ms;
+  asked.believed = time.status().state == ClockState::kBelieved;
+  const bool validate_only = asked.validate_only;
+  Reply reply = apply(std::move(input));
+  if (reply.error || reply.repeated || validate_only) return reply;
+  const std::lock_guard lock(mutex);
+  const ClockStatus before = time.status();
+  last_stamp = time.accept(now);
+  stats.clock = time.status();
+  tell_clock(before);
+  return reply;
 }
 
 // What is outstanding now rests on facts of this batch at most, and is delivered with it.
@@ -161,13 +184,26 @@ void Runtime::Impl::release(Batch& batch) {
   started.notify_all();
 }
 
-// Once per turn: all of its inputs have one time. A wall clock that was set back stops ours until
-// it has caught up.
+// Once per turn: all of its inputs have one time.
 void Runtime::Impl::stamp() {
-  const TimeMs wall = clock.wall_ms();
-  last_stamp = std::max(last_stamp, wall);
   const std::lock_guard lock(mutex);
-  stats.clock_behind_ms = last_stamp - wall;
+  const ClockStatus before = time.status();
+  last_stamp = time.look(read_clock());
+  stats.clock = time.status();
+  tell_clock(before);
+}
+
+void Runtime::Impl::tell_clock(const ClockStatus& before) const {
+  const ClockStatus& now = time.status();
+  if (now.state == before.state) return;
+  if (now.state == ClockState::kBelieved) {
+    return log::info("the wall clock is believed",
+                     {{"offset_ms", now.offset_ms}, {"time", format_time(last_stamp)}});
+  }
+  log::error(now.state == ClockState::kWaits
+                 ? why_not_ready(now)
+                 : "the wall clock is not believed: time runs on without it",
+             {{"offset_ms", now.offset_ms}, {"time", format_time(last_stamp)}});
 }
 
 }  // namespace subak

@@ -52,6 +52,7 @@ struct Runtime::Impl {
   void fill();
   void take_mail(Mail& mail);
   Reply apply(Input input);
+  Reply accept_clock(Input input);
   void subscribe(Mail& mail);
   std::vector<Effect>& delivery(const std::shared_ptr<EffectStream>& stream);
   void pass_if_due();
@@ -60,6 +61,8 @@ struct Runtime::Impl {
   void release(Batch& batch);
   void committed(StoreThread::Done done);  // store thread
   void stamp();
+  ClockReading read_clock() const { return {clock.wall_ms(), clock.boot_ms()}; }
+  void tell_clock(const ClockStatus& before) const;
   DurationMs patience() const;  // how long to wait at most
   bool can_fill() const;
   bool wants_pass() const;
@@ -75,6 +78,7 @@ struct Runtime::Impl {
   std::condition_variable started;  // for start()
   Mailbox mailbox;
   RuntimeStats stats;
+  BelievedTime time;
   std::shared_ptr<const View> view;
   std::optional<StoreThread::Done> store_done;
   std::optional<Error> failure;  // of a commit

@@ -28,6 +28,8 @@ class Clock {
   virtual std::int64_t monotonic_us()
       const = 0;  // since an arbitrary instant; never goes backwards
   DurationMs monotonic_ms() const { return monotonic_us() / 1000; }
+  // The same with the time that the machine slept; only the wall clock is measured by it.
+  virtual std::int64_t boot_ms() const { return monotonic_ms(); }
 };
 
 // --- reads

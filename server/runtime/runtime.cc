@@ -52,6 +52,11 @@ RuntimeStats Runtime::stats() const {
   return stats;
 }
 
+TimeMs Runtime::now_ms() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->time.at(impl_->clock.boot_ms());
+}
+
 void Runtime::turn() { impl_->step(); }
 
 void Runtime::commit() { impl_->commit(); }
@@ -73,6 +78,9 @@ Result<Recovered> Runtime::Impl::start() {
   Mail restarted;
   restarted.inputs.push_back(Input{0, "", "", in::Restarted{}});
   std::unique_lock lock(mutex);
+  time.start(last_stamp, read_clock());
+  stats.clock = time.status();
+  tell_clock({});
   accepting = running = true;
   mailbox.put(std::move(restarted));
   stats.has_work = true;

@@ -22,6 +22,7 @@
 #include "core/limits.h"
 #include "engine/engine.h"
 #include "engine/view.h"
+#include "server/runtime/believed_time.h"
 #include "server/runtime/effect_stream.h"
 #include "server/runtime/fatal.h"
 #include "server/runtime/ports.h"
@@ -65,14 +66,14 @@ struct RuntimeOptions {
 
 // Numbers for metrics and health. Counters only rise.
 struct RuntimeStats {
-  std::uint64_t inputs = 0;        // posted and applied, and the first one (Restarted)
-  std::uint64_t refused = 0;       // posts refused: mailbox full, stopping or failed
-  std::uint64_t batches = 0;       // released
-  std::uint64_t facts = 0;         // released
-  std::size_t mailbox = 0;         // inputs waiting
-  DurationMs clock_behind_ms = 0;  // how far the wall clock is behind the time last stamped
-  bool has_work = false;           // something waits for its release
-  bool failed = false;             // a commit failed
+  std::uint64_t inputs = 0;   // posted and applied, and the first one (Restarted)
+  std::uint64_t refused = 0;  // posts refused: mailbox full, stopping or failed
+  std::uint64_t batches = 0;  // released
+  std::uint64_t facts = 0;    // released
+  std::size_t mailbox = 0;    // inputs waiting
+  ClockStatus clock;          // kWaits: not ready; only AcceptClock and Finalize make sense
+  bool has_work = false;      // something waits for its release
+  bool failed = false;        // a commit failed
 };
 
 class Runtime {
@@ -93,9 +94,10 @@ class Runtime {
 
   // --- any thread
   // ---------------------------------------------------------------------------------- Queues an
-  // input (time_ms is stamped here, whatever it was). `done`, which may be null, runs on the loop's
-  // thread when everything the input caused is durable; it must not block. False: the mailbox is
-  // full (RuntimeOptions::most_waiting), or the runtime is not running; `done` is not called then.
+  // input (time_ms is stamped here, whatever it was; AcceptClock learns what the clock shows).
+  // `done`, which may be null, runs on the loop's thread when everything the input caused is
+  // durable; it must not block. False: the mailbox is full (RuntimeOptions::most_waiting), or the
+  // runtime is not running; `done` is not called then.
   bool post(Input input, ReplyFn done);
   // The same for a group: applied back to back in one batch, one completion. Never empty.
   bool post_many(std::vector<Input> inputs, RepliesFn done);
@@ -105,6 +107,8 @@ class Runtime {
   // The last durable picture; never null after start().
   std::shared_ptr<const View> view() const;
   RuntimeStats stats() const;
+  // The time that an input would be stamped with (server/runtime/believed_time.h).
+  TimeMs now_ms() const;
   // Wakes the loop to look at the clock again (fake clocks; a real one needs none).
   void nudge();
 

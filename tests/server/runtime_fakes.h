@@ -1,6 +1,7 @@
 // A clock that stands still and a store in memory that can be made to wait or to fail.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <future>
@@ -18,12 +19,20 @@ class FakeClock final : public Clock {
  public:
   TimeMs wall_ms() const override { return wall_; }
   std::int64_t monotonic_us() const override { return mono_; }
-  void set_wall(TimeMs t) { wall_ = t; }
+  std::int64_t boot_ms() const override { return boot_; }
+  // Time passes until then. (Not back: that is a step.)
+  void set_wall(TimeMs t) {
+    boot_ += std::max<DurationMs>(0, t - wall_);
+    wall_ = t;
+  }
+  // The wall clock alone is set.
+  void step_wall(TimeMs t) { wall_ = t; }
   void set_mono_ms(DurationMs t) { mono_ = t * 1000; }
 
  private:
   std::atomic<TimeMs> wall_{1'000'000};
   std::atomic<std::int64_t> mono_{0};
+  std::atomic<std::int64_t> boot_{0};
 };
 
 class MemoryStore : public Store {

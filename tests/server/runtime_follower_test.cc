@@ -204,6 +204,7 @@ TEST(FollowerWithoutStore, DoesNotStart) {
   Follower follower({}, failing);
   EXPECT_TRUE(follower.start());
   EXPECT_FALSE(follower.read([](const Engine&) {}));
+  EXPECT_EQ(follower.read_dear("a", [](const Engine&) {}), Queued::kStopped);
 }
 
 // A disk that takes long over a checkpoint: the next one waits, reads do not.
@@ -242,6 +243,81 @@ TEST_F(FollowerTest, ReadsDoNotWaitForASlowCheckpoint) {
   slow.go_on.set_value();
   follower.stop();
   EXPECT_GE(follower.stats().checkpoints, 1u);  // a second one may have become due meanwhile
+}
+
+// A follower that a dear read of "greedy" holds up until it is told to go on.
+struct HeldUp {
+  HeldUp() : follower(options(), memory) {
+    EXPECT_FALSE(follower.start());
+    EXPECT_EQ(follower.read_dear("greedy",
+                                 [this](const Engine&) {
+                                   entered.set_value();
+                                   go_on.get_future().wait();
+                                 }),
+              Queued::kYes);
+    entered.get_future().wait();
+  }
+  static FollowerOptions options() {
+    FollowerOptions out;
+    out.checkpoint_on_stop = false;
+    return out;
+  }
+  MemoryStore memory;
+  std::promise<void> entered, go_on;
+  Follower follower;
+};
+
+TEST(FollowerLanesTest, CheapReadsPassDearOnesAndCallersTakeTurns) {
+  HeldUp held;
+  std::string order;
+  const auto note = [&order](char who) { return [&order, who](const Engine&) { order += who; }; };
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(held.follower.read_dear("greedy", note('g')), Queued::kYes);
+  }
+  EXPECT_EQ(held.follower.read_dear("modest", note('m')), Queued::kYes);
+  EXPECT_TRUE(held.follower.read(note('1')));
+  EXPECT_TRUE(held.follower.read(note('2')));
+  EXPECT_EQ(held.follower.stats().reads_waiting, 6u);
+  held.go_on.set_value();
+  held.follower.stop();
+  EXPECT_EQ(order, "12gmgg");
+}
+
+TEST(FollowerLanesTest, OneCallerHasNoMoreThanItsShareOfReads) {
+  HeldUp held;
+  const auto nothing = [](const Engine&) {};
+  for (std::size_t i = 1; i < limits::kMaxReadsPerCaller; ++i) {
+    ASSERT_EQ(held.follower.read_dear("greedy", nothing), Queued::kYes);
+  }
+  EXPECT_EQ(held.follower.read_dear("greedy", nothing), Queued::kCallerFull);
+  EXPECT_EQ(held.follower.read_dear("modest", nothing), Queued::kYes);
+  for (std::size_t i = 0; i < limits::kMaxCheapReads; ++i) ASSERT_TRUE(held.follower.read(nothing));
+  EXPECT_FALSE(held.follower.read(nothing));
+  held.go_on.set_value();
+  held.follower.stop();
+  EXPECT_EQ(held.follower.read_dear("modest", nothing), Queued::kStopped);
+}
+
+TEST(FairQueueTest, AFullQueueStillTakesOneOfEachCaller) {
+  FairQueue<int> queue(3, 2);
+  EXPECT_EQ(queue.push("a", 1), Queued::kYes);
+  EXPECT_EQ(queue.push("a", 2), Queued::kYes);
+  EXPECT_EQ(queue.push("a", 3), Queued::kCallerFull);
+  EXPECT_EQ(queue.push("b", 4), Queued::kYes);
+  EXPECT_EQ(queue.push("b", 5), Queued::kFull);
+  EXPECT_EQ(queue.push("c", 6), Queued::kYes) << "it has nothing there yet";
+  const auto first = queue.take();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->second, 1);
+  EXPECT_EQ(queue.push("a", 7), Queued::kCallerFull) << "what was taken counts until it is done";
+  queue.done("a");
+  EXPECT_EQ(queue.take()->second, 4);
+  EXPECT_EQ(queue.push("a", 8), Queued::kYes);
+  EXPECT_EQ(queue.take()->second, 6);
+  EXPECT_EQ(queue.take()->second, 2);
+  EXPECT_EQ(queue.take()->second, 8);
+  EXPECT_TRUE(queue.empty());
+  EXPECT_FALSE(queue.take());
 }
 
 // A fact that cannot be read back ends the follower, loudly, and reads are refused from then on.

@@ -143,12 +143,13 @@ TEST_F(RuntimeTest, RestartedIsTheFirstInputAndTimesNeverGoBack) {
   Runtime& runtime = start();
   clock_.set_wall(2'000'000);
   call(runtime, nothing());
-  clock_.set_wall(1'500'000);
+  clock_.step_wall(1'900'000);
   call(runtime, nothing());
-  EXPECT_EQ(runtime.stats().clock_behind_ms, 500'000);
+  EXPECT_EQ(runtime.stats().clock.offset_ms, -100'000);
   clock_.set_wall(2'000'001);
   call(runtime, nothing());
-  EXPECT_EQ(runtime.stats().clock_behind_ms, 0);
+  EXPECT_EQ(runtime.stats().clock.offset_ms, 0);
+  EXPECT_EQ(runtime.stats().clock.steps_refused, 0u);
   runtime.stop();
   std::erase_if(inputs,
                 [](const std::string& s) { return s.ends_with("pass") || s.ends_with("tick"); });
@@ -164,6 +165,70 @@ TEST_F(RuntimeTest, TimeGoesOnWhereTheStoreEnded) {
   Runtime& runtime = start();
   call(runtime, nothing());
   EXPECT_EQ(store_.facts().back().time_ms, 5'000'000);
+}
+
+// A jump of 400 days for a moment: nothing is stamped with it, and time goes on meanwhile.
+TEST_F(RuntimeTest, AStepOfTheWallClockIsNotTaken) {
+  Runtime& runtime = start();
+  clock_.step_wall(1'000'000 + 400 * kDayMs);
+  call(runtime, nothing());
+  EXPECT_EQ(runtime.stats().clock.state, ClockState::kStepped);
+  EXPECT_EQ(runtime.stats().clock.offset_ms, 400 * kDayMs);
+  EXPECT_EQ(store_.facts().back().time_ms, 1'000'000);
+  clock_.set_wall(1'003'000 + 400 * kDayMs);
+  EXPECT_EQ(runtime.now_ms(), 1'003'000);
+  call(runtime, nothing());
+  EXPECT_EQ(store_.facts().back().time_ms, 1'003'000);
+  clock_.step_wall(1'003'500);
+  call(runtime, nothing());
+  EXPECT_EQ(runtime.stats().clock.state, ClockState::kBelieved);
+  EXPECT_EQ(runtime.stats().clock.steps_refused, 1u);
+  EXPECT_EQ(store_.facts().back().time_ms, 1'003'500);
+}
+
+// What is accepted is in force for the inputs behind it, and after a restart.
+TEST_F(RuntimeTest, AnAcceptedClockIsBelieved) {
+  Runtime& runtime = start();
+  call(runtime, in::Finalize{kFactVersion, "test", false});
+  EXPECT_EQ(call(runtime, in::AcceptClock{0, false, "test", false}).error->code,
+            ErrorCode::kPrecondition);
+  const TimeMs ahead = 1'000'000 + 400 * kDayMs;
+  clock_.step_wall(ahead);
+  call(runtime, nothing());
+  EXPECT_EQ(call(runtime, in::AcceptClock{0, false, "test", true}).revision, ahead);
+  EXPECT_EQ(runtime.stats().clock.state, ClockState::kStepped);
+  std::promise<std::vector<Reply>> promise;
+  runtime.post_many({input(in::AcceptClock{0, false, "it is right", false}, "c1"), input(nothing()),
+                     input(in::AcceptClock{0, false, "it is right", false}, "c2")},
+                    [&](const std::vector<Reply>& replies) { promise.set_value(replies); });
+  const auto replies = promise.get_future().get();
+  EXPECT_EQ(replies[0].revision, ahead);
+  EXPECT_EQ(replies[2].error->code, ErrorCode::kPrecondition) << "it is believed by then";
+  EXPECT_EQ(runtime.stats().clock.state, ClockState::kBelieved);
+  EXPECT_EQ(runtime.stats().clock.offset_ms, 0);
+  EXPECT_EQ(store_.facts().back().time_ms, ahead);
+  const auto facts = store_.facts();
+  const auto accepted = std::find_if(facts.begin(), facts.end(), [](const Fact& fact) {
+    return std::holds_alternative<fact::ClockAccepted>(fact.body);
+  });
+  ASSERT_NE(accepted, facts.end());
+  EXPECT_EQ(std::get<fact::ClockAccepted>(accepted->body).before_ms, 1'000'000);
+  EXPECT_EQ(std::get<fact::ClockAccepted>(accepted->body).after_ms, ahead);
+  runtime.stop();
+  EXPECT_EQ(start().stats().clock.state, ClockState::kBelieved);
+}
+
+// Right after the acceptance, with no fact later than it.
+TEST_F(RuntimeTest, AnAcceptedClockIsBelievedAfterARestartAtOnce) {
+  call(start(), in::Finalize{kFactVersion, "test", false});
+  runtime_->stop();
+  clock_.set_wall(1'000'000 + 31 * kDayMs);
+  Runtime& runtime = start();
+  EXPECT_EQ(runtime.stats().clock.state, ClockState::kWaits);
+  EXPECT_EQ(runtime.now_ms(), 1'000'000);
+  EXPECT_FALSE(call(runtime, in::AcceptClock{0, false, "a long rest", false}).error);
+  runtime.stop();
+  EXPECT_EQ(start().stats().clock.state, ClockState::kBelieved);
 }
 
 TEST_F(RuntimeTest, PassesAreOursOnlyWhenAsked) {
