@@ -23,7 +23,7 @@ void AccountEdit::read(const Engine& engine) {
   const AccountTree& tree = engine.accounts();
   const AccountId id = tree.find(path);
   // A repeated request must get its first answer, whatever has become of the account.
-  const bool may_be_repeated = !order_.request_id.empty();
+  const bool may_be_repeated = !order_.asked.request_id.empty() && !order_.validate_only;
   if (!id && !order_.may_create && !may_be_repeated) {
     call_.fail(no_account(path));
     return;
@@ -45,12 +45,13 @@ void AccountEdit::read(const Engine& engine) {
     call_.deny(path, beyond);
     return;
   }
-  body.must_create = order_.must_create || !id;
+  body.must_create = order_.must_create || (!id && order_.may_create);
+  body.must_exist = !order_.may_create;
   body.revision = order_.revision != 0 ? order_.revision : id ? tree.node(id).revision : 0;
   if (order_.must_create) body.revision = 0;
   body.reason = order_.reason;
   body.validate_only = order_.validate_only;
-  call_.post_then(std::move(body), order_.request_id,
+  call_.post_then(std::move(body), order_.asked,
                   [self = shared_from_this()](const Reply& reply) { self->answered(reply); });
 }
 

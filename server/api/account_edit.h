@@ -16,7 +16,8 @@ class AccountEdit : public std::enable_shared_from_this<AccountEdit> {
     const v1::Account* account = nullptr;  // lives as long as the call
     AccountMask mask;
     std::int64_t revision = 0;
-    std::string reason, request_id;
+    std::string reason;
+    Asked asked;
     bool validate_only = false;
     bool must_create = false;
     bool may_create = false;

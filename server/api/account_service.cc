@@ -96,7 +96,7 @@ AccountService::Reactor* AccountService::ListAccounts(Context* context,
   Check check;
   const Page page = read_page(check, in->page_size(), in->page_token());
   if (!check.ok()) return call.fail(check.error());
-  return call.read(
+  return call.read_dear(
       [in, out, page](const Engine& engine) { return list_accounts(engine, *in, page, out); });
 }
 
@@ -108,7 +108,7 @@ AccountService::Reactor* AccountService::ListShares(Context* context,
   Check check;
   const Page page = read_page(check, in->page_size(), in->page_token());
   if (!check.ok()) return call.fail(check.error());
-  return call.read([in, out, page, &shared = shared_](const Engine& engine) {
+  return call.read_dear([in, out, page, &shared = shared_](const Engine& engine) {
     return list_shares(engine, shared.now(engine), *in, page, out);
   });
 }
@@ -123,7 +123,8 @@ AccountService::Reactor* AccountService::CreateAccount(Context* context,
   order.account = &in->account();
   order.mask = full_mask();
   order.reason = get_reason(check, in->reason(), true);
-  order.request_id = check.name("request_id", in->request_id(), false);
+  check.name("request_id", in->request_id(), false);
+  order.asked = asked(*in);
   order.validate_only = in->validate_only();
   order.must_create = order.may_create = true;
   check.name("account.path", in->account().path(), true);
@@ -148,7 +149,8 @@ AccountService::Reactor* AccountService::UpdateAccount(Context* context,
   }
   order.revision = check.number("revision", in->revision(), 0, INT64_MAX);
   order.reason = get_reason(check, in->reason(), true);
-  order.request_id = check.name("request_id", in->request_id(), false);
+  check.name("request_id", in->request_id(), false);
+  order.asked = asked(*in);
   order.validate_only = in->validate_only();
   order.may_create = in->allow_missing();
   check.name("account.path", in->account().path(), false);
@@ -170,12 +172,12 @@ AccountService::Reactor* AccountService::DeleteAccount(Context* context,
   body.revision = check.number("revision", in->revision(), 0, INT64_MAX);
   body.reason = get_reason(check, in->reason(), true);
   body.validate_only = in->validate_only();
-  const std::string request_id = check.name("request_id", in->request_id(), false);
+  check.name("request_id", in->request_id(), false);
   if (!check.ok()) return call.fail(check.error());
   if (!call.caller().may_edit_account(in->path())) {
     return call.deny(in->path(), "want an account below " + call.caller().subtree);
   }
-  return call.post_then(std::move(body), request_id,
+  return call.post_then(std::move(body), asked(*in),
                         [call, out](const Reply& reply) { finish_account_edit(call, reply, out); });
 }
 

@@ -27,13 +27,21 @@ void put_process(Shared& shared, v1::Status* out) {
   out->set_version(shared.options.version);
   out->set_newest_fact_version(static_cast<std::int32_t>(kFactVersion));
   out->set_leader(!stats.failed);
-  out->set_state(stats.failed ? "failed" : shared.serving ? "serving" : "not serving");
+  out->set_state(stats.failed                              ? "failed"
+                 : stats.clock.state == ClockState::kWaits ? "waits for accept-clock"
+                 : shared.serving                          ? "serving"
+                                                           : "not serving");
+  out->set_clock_believed(stats.clock.state == ClockState::kBelieved);
+  put_us(stats.clock.offset_ms * 1000, out->mutable_clock_offset());
   put(shared.start_ms, out->mutable_start_time());
   out->set_store(shared.store.describe());
   out->set_durable_sequence(shared.follower.stats().durable_seq);
   out->set_mailbox_depth(static_cast<std::int64_t>(stats.mailbox));
   put_us(shared.last_pass_us, out->mutable_last_pass());
   put_us(shared.last_commit_us, out->mutable_last_commit());
+  if (std::string warning = shared.auth.warning(); !warning.empty()) {
+    out->add_warnings(std::move(warning));
+  }
   const std::scoped_lock lock(shared.verified_mutex);
   if (shared.verified_drift) put(*shared.verified_drift, out->mutable_ledger_drift());
 }
@@ -110,11 +118,8 @@ grpc::ServerWriteReactor<v1::BackupResponse>* AdminService::Backup(Context* cont
                                                                    const v1::BackupRequest*) {
   const Admission admission = admit(shared_, *context, Role::kAdmin);
   auto stream = std::make_shared<BackupStream>(shared_.streams, shared_.backups, shared_.store);
-  stream->begin();
-  if (!admission.caller) {
-    stream->close(admission.refusal);
-  } else {
-    stream->start(shared_.follower);
+  if (stream->begin(StreamKind::kBackup, admission)) {
+    stream->start(shared_.follower, admission.caller->actor);
   }
   return stream.get();
 }
@@ -133,8 +138,25 @@ AdminService::Reactor* AdminService::Finalize(Context* context, const v1::Finali
   check.name("request_id", in->request_id(), false);
   if (!check.ok()) return call.fail(check.error());
   out->set_previous_fact_version(static_cast<std::int32_t>(shared_.runtime.view()->fact_version));
-  return call.post(std::move(body), in->request_id(), [out](const Reply& reply) {
+  return call.post(std::move(body), asked(*in), [out](const Reply& reply) {
     out->set_fact_version(static_cast<std::int32_t>(reply.revision));
+    out->set_repeated_request(reply.repeated);
+  });
+}
+
+AdminService::Reactor* AdminService::AcceptClock(Context* context, const v1::AcceptClockRequest* in,
+                                                 v1::AcceptClockResponse* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kAdmin)) return call.reactor();
+  Check check;
+  in::AcceptClock body;
+  body.reason = get_reason(check, in->reason(), true);
+  body.validate_only = in->validate_only();
+  check.name("request_id", in->request_id(), false);
+  if (!check.ok()) return call.fail(check.error());
+  put(shared_.runtime.now_ms(), out->mutable_previous_time());
+  return call.post(std::move(body), asked(*in), [out](const Reply& reply) {
+    put(TimeMs{reply.revision}, out->mutable_time());
     out->set_repeated_request(reply.repeated);
   });
 }

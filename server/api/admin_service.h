@@ -20,6 +20,8 @@ class AdminService final : public v1::AdminService::CallbackService {
                                                        const v1::BackupRequest*) override;
   Reactor* Finalize(Context* context, const v1::FinalizeRequest* in,
                     v1::FinalizeResponse* out) override;
+  Reactor* AcceptClock(Context* context, const v1::AcceptClockRequest* in,
+                       v1::AcceptClockResponse* out) override;
 
   Shared& shared_;
 };

@@ -11,8 +11,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "admission/door.h"
+#include "admission/probe.h"
 #include "core/error.h"
+#include "core/limits.h"
 #include "core/quantity.h"
 #include "engine/input.h"
 #include "server/runtime/follower.h"
@@ -32,14 +36,26 @@ struct ApiDenial {
 
 struct ApiOptions {
   std::string address = "127.0.0.1:0";  // IP address and port; port 0: the system chooses
-  std::string tls_cert, tls_key;        // PEM files; both or none
+  // More from one address, or more in all: one that has not said a word goes, the oldest first; if
+  // there is none, the new one is closed.
+  DoorLimits connections{limits::kMaxGrpcConnections, limits::kMaxGrpcConnectionsPerPeer};
+  std::string tls_cert, tls_key;  // PEM files; both or none
   // See server/api/auth.h. Empty: plaintext, loopback only, every caller is the admin "loopback".
   // Set: every call needs a token; TLS if tls_cert is set, which an address beyond loopback
   // requires.
   std::string token_file;
+  // False: without a token file nobody is admin by coming from loopback.
+  bool loopback_admin = true;
+  // A Unix socket beside the address; empty: none. root, the service's own user and `socket_users`
+  // are the admin "socket" there, or whoever's token they show; others are not let in.
+  std::string socket;
+  std::vector<std::uint32_t> socket_users;
   std::string version;                              // for AdminService.GetStatus
   Mode default_mode = Mode::kObserve;               // of clusters that an import makes
+  bool names_clusters = false;                      // the configuration does: none gives way
   std::function<void(const ApiDenial&)> on_denied;  // any thread, must not block; may be null
+  // That WatchJobs streams may leave unread together; then the one furthest behind is ended.
+  std::size_t most_watch_bytes = limits::kMaxWatchBytes;
 };
 
 // Everything that the server uses outlives it.
@@ -61,10 +77,19 @@ class ApiServer {
   // "tlsCert"); nothing listens then.
   std::optional<Error> start();
   int port() const;  // the one chosen; 0 before start()
+  // Asks the health service over a new connection, in room kept for that. Blocks for twice
+  // `patience` at most. Any thread, between start() and shutdown().
+  ProbeResult probe(DurationMs patience);
+  ConnectionStats connections() const;  // any thread
   // Health: SERVING after start() until this says otherwise. Calls are answered either way.
   void set_serving(bool serving);
-  // Reads the token file again (on SIGHUP). On an error the tokens stay as they were.
+  // Reads the token file again (on SIGHUP). On an error the tokens stay as they were. Streams whose
+  // token is gone end with UNAUTHENTICATED, those whose role is too little now with
+  // PERMISSION_DENIED.
   std::optional<Error> reload_tokens();
+  // What is wrong with the token file as it was last read, though it is used: others can read it.
+  // Empty: nothing.
+  std::string token_warning() const;
   // Ends streams with UNAVAILABLE, takes no new calls, lets unary calls finish until the deadline.
   // Call before Runtime::stop(). Idempotent.
   void shutdown(DurationMs deadline);

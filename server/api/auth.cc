@@ -1,5 +1,9 @@
 #include "server/api/auth.h"
 
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -27,20 +31,22 @@ Error line_error(std::size_t line, std::string got, std::string want) {
   return {ErrorCode::kInvalid, "tokens:" + std::to_string(line), std::move(got), std::move(want)};
 }
 
-Result<Token> parse_line(const std::vector<std::string>& words, std::size_t line) {
+Result<Caller> parse_line(const std::vector<std::string>& words, std::size_t line) {
   if (words.size() < 3) return line_error(line, "", "want TOKEN ROLE [SUBTREE] NAME");
-  Token token;
-  token.secret = words[0];
-  if (token.secret.size() < limits::kMinTokenBytes) {
-    return line_error(line, std::to_string(token.secret.size()) + " bytes",
-                      "want a token of at least " + std::to_string(limits::kMinTokenBytes));
+  const std::size_t bytes = words[0].size();
+  if (bytes < limits::kMinTokenBytes || bytes > limits::kMaxTokenBytes) {
+    return line_error(line, std::to_string(bytes) + " bytes",
+                      "want a token of " + std::to_string(limits::kMinTokenBytes) + " to " +
+                          std::to_string(limits::kMaxTokenBytes) + " bytes");
   }
+  Caller caller;
+  caller.token = digest_of(words[0]);
   std::size_t want_words = 3;
   if (words[1] == "admin") {
-    token.caller.role = Role::kAdmin;
+    caller.role = Role::kAdmin;
   } else if (words[1] == "team-admin") {
-    token.caller.role = Role::kTeamAdmin;
-    token.caller.subtree = words[2];
+    caller.role = Role::kTeamAdmin;
+    caller.subtree = words[2];
     want_words = 4;
   } else if (words[1] != "viewer") {
     return line_error(line, words[1], "want viewer, team-admin or admin");
@@ -50,19 +56,27 @@ Result<Token> parse_line(const std::vector<std::string>& words, std::size_t line
         line, std::to_string(words.size()) + " words",
         want_words == 4 ? "want TOKEN team-admin SUBTREE NAME" : "want TOKEN ROLE NAME");
   }
-  token.caller.actor = "token:" + words.back();
-  return token;
+  caller.actor = "token:" + words.back();
+  return caller;
 }
 
-bool equal_in_constant_time(std::string_view a, std::string_view b) {
-  unsigned char difference = a.size() == b.size() ? 0 : 1;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference = static_cast<unsigned char>(difference | (a[i] ^ b[i % b.size()]));
-  }
-  return difference == 0;
+// A Kubernetes secret is readable by everybody unless it is told otherwise, so this is no refusal.
+// A group may be meant: fsGroup gives one to the service alone.
+std::string warning_of(const std::string& file) {
+  struct stat found {};
+  if (::stat(file.c_str(), &found) != 0) return "";
+  if ((found.st_mode & (S_IROTH | S_IWOTH | S_IWGRP)) == 0) return "";
+  return "others can read or change the token file " + file +
+         "; want chmod 0600, of a Kubernetes secret defaultMode: 0400";
 }
 
 }  // namespace
+
+TokenDigest digest_of(std::string_view token) {
+  TokenDigest out{};
+  SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), out.data());
+  return out;
+}
 
 bool Caller::may_edit_account(std::string_view path) const {
   if (is_admin()) return true;
@@ -74,24 +88,26 @@ bool Caller::may_run_as(std::string_view path) const {
   return role == Role::kTeamAdmin && AccountsView::is_within(path, subtree);
 }
 
-Result<std::vector<Token>> parse_tokens(std::string_view text) {
-  std::vector<Token> tokens;
-  std::set<std::string> secrets, actors;
+Result<Tokens> parse_tokens(std::string_view text) {
+  Tokens tokens;
+  std::set<std::string> actors;
   std::size_t number = 0;
   for (std::size_t from = 0; from < text.size();) {
     const auto to = std::min(text.find('\n', from), text.size());
-    const std::vector<std::string> words = words_of(text.substr(from, to - from));
+    std::vector<std::string> words = words_of(text.substr(from, to - from));
     from = to + 1;
     ++number;
     if (words.empty() || words[0].front() == '#') continue;
-    auto token = parse_line(words, number);
-    if (!token) return token.error();
-    if (!secrets.insert(token->secret).second)
-      return line_error(number, "", "this token is there twice");
-    if (!actors.insert(token->caller.actor).second) {
+    auto caller = parse_line(words, number);
+    OPENSSL_cleanse(words[0].data(), words[0].size());
+    if (!caller) return caller.error();
+    if (!actors.insert(caller->actor).second) {
       return line_error(number, words.back(), "this name is there twice");
     }
-    tokens.push_back(std::move(*token));
+    const TokenDigest digest = caller->token;
+    if (!tokens.emplace(digest, std::move(*caller)).second) {
+      return line_error(number, "", "this token is there twice");
+    }
     if (tokens.size() > limits::kMaxTokens) {
       return line_error(number, "",
                         "want at most " + std::to_string(limits::kMaxTokens) + " tokens");
@@ -105,32 +121,56 @@ std::optional<Error> Authenticator::load() {
   if (file_.empty()) return std::nullopt;
   std::ifstream in(file_, std::ios::binary);
   if (!in) return Error{ErrorCode::kInvalid, "tokens", file_, "want a token file that can be read"};
-  const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   auto tokens = parse_tokens(text);
+  OPENSSL_cleanse(text.data(), text.size());
   if (!tokens) return tokens.error();
+  std::string warning = warning_of(file_);
   const std::scoped_lock lock(mutex_);
-  tokens_ = std::make_shared<const std::vector<Token>>(std::move(*tokens));
+  tokens_ = std::make_shared<const Tokens>(std::move(*tokens));
+  warning_ = std::move(warning);
   return std::nullopt;
 }
 
-std::optional<Caller> Authenticator::caller(std::string_view authorization) const {
-  if (file_.empty()) return Caller{Role::kAdmin, "", "loopback"};
+std::shared_ptr<const Tokens> Authenticator::tokens() const {
+  const std::scoped_lock lock(mutex_);
+  return tokens_;
+}
+
+std::string Authenticator::warning() const {
+  const std::scoped_lock lock(mutex_);
+  return warning_;
+}
+
+// Whether a digest is known tells nothing about tokens that begin alike, so the look-up needs no
+// care about time.
+std::optional<Caller> Authenticator::caller(std::string_view authorization,
+                                            std::string_view peer) const {
+  const bool on_socket = peer.starts_with("unix:");
+  if (on_socket && (authorization.empty() || file_.empty())) {
+    return Caller{Role::kAdmin, "", "socket", {}};
+  }
+  if (file_.empty()) {
+    if (!loopback_admin_) return std::nullopt;
+    return Caller{Role::kAdmin, "", "loopback", {}};
+  }
   constexpr std::string_view kBearer = "Bearer ";
-  if (!authorization.starts_with(kBearer) || authorization.size() == kBearer.size())
-    return std::nullopt;
+  if (!authorization.starts_with(kBearer)) return std::nullopt;
   const std::string_view secret = authorization.substr(kBearer.size());
-  std::shared_ptr<const std::vector<Token>> tokens;
-  {
-    const std::scoped_lock lock(mutex_);
-    tokens = tokens_;
-  }
-  const Token* found = nullptr;
-  if (tokens != nullptr) {
-    for (const Token& token : *tokens) {
-      if (equal_in_constant_time(secret, token.secret)) found = &token;
-    }
-  }
-  return found == nullptr ? std::nullopt : std::optional(found->caller);
+  if (secret.empty() || secret.size() > limits::kMaxTokenBytes) return std::nullopt;
+  const std::shared_ptr<const Tokens> known = tokens();
+  if (known == nullptr) return std::nullopt;
+  const auto found = known->find(digest_of(secret));
+  return found == known->end() ? std::nullopt : std::optional(found->second);
+}
+
+Standing Authenticator::standing(const Caller& caller, Role least) const {
+  if (caller.token == TokenDigest{}) return Standing::kGood;
+  const std::shared_ptr<const Tokens> known = tokens();
+  if (known == nullptr) return Standing::kGone;
+  const auto found = known->find(caller.token);
+  if (found == known->end() || found->second.actor != caller.actor) return Standing::kGone;
+  return found->second.role < least ? Standing::kLess : Standing::kGood;
 }
 
 }  // namespace subak::api

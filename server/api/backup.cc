@@ -57,15 +57,15 @@ BackupStream::BackupStream(StreamSet& set, BackupDesk& desk, Store& store)
     : QueueWriter(set, 2), desk_(desk), store_(store) {}
 
 // The live state's digest first: whatever the copy then has beyond that fact is later.
-void BackupStream::start(Follower& follower) {
+void BackupStream::start(Follower& follower, const std::string& caller) {
   if (!desk_.begin()) return close(another_backup());
   const auto self = std::static_pointer_cast<BackupStream>(shared_from_this());
-  const bool queued = follower.read([self](const Engine& engine) {
+  const Queued queued = follower.read_dear(caller, [self](const Engine& engine) {
     self->header_.set_sequence(engine.seq());
     for (const std::uint64_t half : engine.digest()) self->header_.add_digest(half);
     self->desk_.run([self] { self->work(); });
   });
-  if (queued) return;
+  if (queued == Queued::kYes) return;
   desk_.end();
   close(to_status(busy("the queue of reads")));
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "server/api/streams.h"
@@ -39,7 +40,7 @@ class BackupStream final : public QueueWriter<v1::BackupResponse> {
  public:
   BackupStream(StreamSet& set, BackupDesk& desk, Store& store);
   // Call after begin(). Ends the stream with a refusal, or sends everything and ends it.
-  void start(Follower& follower);
+  void start(Follower& follower, const std::string& caller);
 
  private:
   void drained() override { signal(&written_); }

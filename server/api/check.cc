@@ -55,6 +55,15 @@ std::string Check::name(std::string_view field, const std::string& value, bool r
   return text(field, value, limits::kMaxNameBytes);
 }
 
+std::string Check::key(std::string_view field, const std::string& value) {
+  if (value.empty()) fail(field, "", "is required");
+  return text(field, value, limits::kMaxTextBytes);
+}
+
+void Check::take(const std::optional<Error>& error) {
+  if (error) fail(error->field, error->got, error->want);
+}
+
 TimeMs Check::time(std::string_view field, const google::protobuf::Timestamp& value) {
   if (value.seconds() < 0 || value.seconds() > kLastSecond || value.nanos() < 0 ||
       value.nanos() >= kNanosPerSecond) {

@@ -46,6 +46,10 @@ class Check {
   std::string text(std::string_view field, const std::string& value, std::size_t most_bytes);
   // An object's name: as text(), at most limits::kMaxNameBytes; refused when empty if `required`.
   std::string name(std::string_view field, const std::string& value, bool required);
+  // A key of Kubernetes: as text(), at most limits::kMaxTextBytes, not empty.
+  std::string key(std::string_view field, const std::string& value);
+  // What another checker found of the message at hand.
+  void take(const std::optional<Error>& error);
   TimeMs time(std::string_view field, const google::protobuf::Timestamp& value);
   // Not negative, at most `most`.
   DurationMs duration(std::string_view field, const google::protobuf::Duration& value,

@@ -1,21 +1,21 @@
-// UpdateCluster, ImportNodes, DrainNode, UndrainNode.
+// UpdateCluster, DeleteCluster, ImportNodes, DrainNode, UndrainNode.
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "core/limits.h"
+#include "core/names.h"
 #include "server/api/cluster_service.h"
 #include "server/api/convert.h"
 
 namespace subak::api {
 namespace {
 
-constexpr std::int64_t kMaxNamespaceModes = 10'000;
-
 // The exceptions of `old` with those asked for put over them.
 std::vector<NamespaceMode> merge_modes(Check& check, const v1::UpdateClusterRequest& in,
                                        std::vector<NamespaceMode> modes) {
-  check.number("namespaces", in.namespaces_size(), 0, kMaxNamespaceModes);
+  check.number("namespaces", in.namespaces_size(), 0,
+               static_cast<std::int64_t>(limits::kMaxNamespaceModes));
   for (int i = 0; i < in.namespaces_size() && check.ok(); ++i) {
     const auto scope = check.in("namespaces", i);
     const std::string ns = check.name("namespace", in.namespaces(i).namespace_(), true);
@@ -35,9 +35,9 @@ void put_cluster(const in::SetCluster& set, v1::Cluster* out) {
   put(shown, out);
 }
 
-Call::Reactor* drain(const Call& call, in::DrainNode body, const std::string& request_id,
+Call::Reactor* drain(const Call& call, in::DrainNode body, const Asked& asked,
                      v1::DrainNodeResponse* out) {
-  return call.post(std::move(body), request_id, [out](const Reply& reply) {
+  return call.post(std::move(body), asked, [out](const Reply& reply) {
     out->set_repeated_request(reply.repeated);
     for (const std::string& warning : reply.warnings) out->add_warnings(warning);
   });
@@ -68,9 +68,30 @@ in::ImportNodes get_import(Check& check, const v1::ImportNodesRequest& in) {
   return body;
 }
 
-constexpr char kFirstClusterName[] = "default";
+bool enforces(const in::SetCluster& set) {
+  return set.mode == Mode::kEnforce ||
+         std::any_of(set.namespaces.begin(), set.namespaces.end(),
+                     [](const NamespaceMode& m) { return m.mode == Mode::kEnforce; });
+}
+
+std::string no_edge(const std::string& cluster) {
+  return "no edge reports what happens in cluster \"" + cluster +
+         "\": what enforce gates there waits until one does (ClusterService.Observe)";
+}
 
 }  // namespace
+
+// The cluster that a service without any began with gives way to the first that somebody names, if
+// it is as it was made and nobody uses it.
+std::string ClusterService::placeholder() const {
+  const std::shared_ptr<const View> view = shared_.runtime.view();
+  const ClusterView* first = view->cluster(names::kFirstCluster);
+  if (first == nullptr || view->clusters->size() != 1) return "";
+  const bool as_made = !shared_.options.names_clusters &&
+                       first->mode == shared_.options.default_mode && first->namespaces.empty();
+  const bool used = observers_.any(first->name, true) || shared_.launchers.any(first->name, true);
+  return as_made && !used ? first->name : "";
+}
 
 ClusterService::Reactor* ClusterService::UpdateCluster(Context* context,
                                                        const v1::UpdateClusterRequest* in,
@@ -86,15 +107,43 @@ ClusterService::Reactor* ClusterService::UpdateCluster(Context* context,
   const int mode = check.enum_value("mode", in->mode(), v1::MODE_ENFORCE);
   const std::shared_ptr<const View> view = shared_.runtime.view();
   const ClusterView* old = body.name.empty() ? nullptr : view->cluster(body.name);
+  body.must_exist = !in->allow_missing();
+  if (old == nullptr) body.replaces = placeholder();
   body.mode = mode > 0 ? static_cast<Mode>(mode - 1)
                        : (old != nullptr ? old->mode : shared_.options.default_mode);
   body.namespaces =
       merge_modes(check, *in, old != nullptr ? old->namespaces : std::vector<NamespaceMode>());
   if (!check.ok()) return call.fail(check.error());
-  return call.post(body, in->request_id(), [out, body](const Reply& reply) {
+  const bool alone = view->clusters->size() == 1;
+  const bool blind = enforces(body) && !observers_.any(body.name, alone);
+  return call.post(body, asked(*in), [out, body, blind](const Reply& reply) {
     out->set_repeated_request(reply.repeated);
     for (const std::string& warning : reply.warnings) out->add_warnings(warning);
+    if (blind) out->add_warnings(no_edge(body.name));
     put_cluster(body, out->mutable_cluster());
+  });
+}
+
+ClusterService::Reactor* ClusterService::DeleteCluster(Context* context,
+                                                       const v1::DeleteClusterRequest* in,
+                                                       v1::DeleteClusterResponse* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kAdmin)) return call.reactor();
+  Check check;
+  in::DeleteCluster body;
+  body.name = check.name("name", in->name(), true);
+  body.reason = get_reason(check, in->reason(), true);
+  body.validate_only = in->validate_only();
+  check.name("request_id", in->request_id(), false);
+  if (!check.ok()) return call.fail(check.error());
+  const bool alone = shared_.runtime.view()->clusters->size() == 1;
+  if (observers_.any(body.name, alone) || shared_.launchers.any(body.name, alone)) {
+    return call.fail({ErrorCode::kPrecondition, "name", body.name,
+                      "want a cluster that no edge follows: stop the one that is connected first"});
+  }
+  return call.post(std::move(body), asked(*in), [out](const Reply& reply) {
+    out->set_repeated_request(reply.repeated);
+    for (const std::string& warning : reply.warnings) out->add_warnings(warning);
   });
 }
 
@@ -107,8 +156,9 @@ ClusterService::Reactor* ClusterService::ImportNodes(Context* context,
   Check check;
   in::ImportNodes body = get_import(check, *in);
   if (!check.ok()) return call.fail(check.error());
+  if (const auto error = shared_.not_ready()) return call.fail(*error);
   const std::shared_ptr<const View> view = shared_.runtime.view();
-  if (body.cluster.empty() && view->clusters->empty()) body.cluster = kFirstClusterName;
+  if (body.cluster.empty() && view->clusters->empty()) body.cluster = names::kFirstCluster;
   const auto nodes = static_cast<std::int64_t>(body.nodes.size());
   const auto answer = [call, out, nodes](const Reply& reply) {
     if (reply.error) {
@@ -121,13 +171,17 @@ ClusterService::Reactor* ClusterService::ImportNodes(Context* context,
     call.done();
   };
   if (view->cluster(body.cluster) != nullptr || body.cluster.empty()) {
-    return call.post_then(std::move(body), in->request_id(), answer);
+    return call.post_then(std::move(body), asked(*in), answer);
   }
   std::vector<Input> inputs(body.validate_only ? 1 : 2);
   in::SetCluster make{
       body.cluster, shared_.options.default_mode, {}, body.reason, body.validate_only};
+  make.replaces = placeholder();
   inputs[0] = {0, "", call.caller().actor, std::move(make)};
-  if (!body.validate_only) inputs[1] = {0, in->request_id(), call.caller().actor, std::move(body)};
+  if (!body.validate_only) {
+    const Asked all = asked(*in);
+    inputs[1] = {0, all.request_id, call.caller().actor, std::move(body), all.content};
+  }
   const bool posted =
       shared_.runtime.post_many(std::move(inputs), [answer](const std::vector<Reply>& replies) {
         answer(replies.front().error ? replies.front() : replies.back());
@@ -142,7 +196,7 @@ ClusterService::Reactor* ClusterService::DrainNode(Context* context, const v1::D
   Check check;
   in::DrainNode body = get_drain(check, *in, true);
   if (!check.ok()) return call.fail(check.error());
-  return drain(call, std::move(body), in->request_id(), out);
+  return drain(call, std::move(body), asked(*in), out);
 }
 
 ClusterService::Reactor* ClusterService::UndrainNode(Context* context,
@@ -153,7 +207,7 @@ ClusterService::Reactor* ClusterService::UndrainNode(Context* context,
   Check check;
   in::DrainNode body = get_drain(check, *in, false);
   if (!check.ok()) return call.fail(check.error());
-  return drain(call, std::move(body), in->request_id(), out);
+  return drain(call, std::move(body), asked(*in), out);
 }
 
 }  // namespace subak::api

@@ -44,18 +44,19 @@ Call::Reactor* list_of_cluster(Shared& shared, grpc::CallbackServerContext* cont
   const Page page = read_page(check, in->page_size(), in->page_token());
   check.name("cluster", in->cluster(), false);
   if (!check.ok()) return call.fail(check.error());
-  return call.read([in, out, page, rows, put_row](const Engine& engine) -> std::optional<Error> {
-    const ClusterId id = engine.find_cluster(in->cluster());
-    if (!id) return no_cluster(in->cluster());
-    const auto all = rows(engine, id);
-    PageMeter meter(page);
-    for (std::uint64_t i = page.after; i < all.size(); ++i) {
-      if (meter.add(put_row(engine, all[i]))) continue;
-      if (i + 1 < all.size()) out->set_next_page_token(std::to_string(i + 1));
-      break;
-    }
-    return std::nullopt;
-  });
+  return call.read_dear(
+      [in, out, page, rows, put_row](const Engine& engine) -> std::optional<Error> {
+        const ClusterId id = engine.find_cluster(in->cluster());
+        if (!id) return no_cluster(in->cluster());
+        const auto all = rows(engine, id);
+        PageMeter meter(page);
+        for (std::uint64_t i = page.after; i < all.size(); ++i) {
+          if (meter.add(put_row(engine, all[i]))) continue;
+          if (i + 1 < all.size()) out->set_next_page_token(std::to_string(i + 1));
+          break;
+        }
+        return std::nullopt;
+      });
 }
 
 }  // namespace
@@ -118,7 +119,8 @@ grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>* ClusterService
   const Admission admission = admit(shared_, *context, Role::kAdmin);
   auto stream = std::make_shared<ObserveStream>(shared_.streams, observers_, shared_.runtime,
                                                 admission.caller ? admission.caller->actor : "");
-  stream->begin(admission.caller ? grpc::Status::OK : admission.refusal);
+  const std::optional<Error> not_ready = shared_.not_ready();
+  stream->begin(admission, not_ready ? to_status(*not_ready) : grpc::Status::OK);
   return stream.get();
 }
 
@@ -128,11 +130,11 @@ grpc::ServerWriteReactor<v1::EffectsResponse>* ClusterService::Effects(
   const ClusterView* cluster = nullptr;
   const std::shared_ptr<const View> view = shared_.runtime.view();
   if (admission.caller) cluster = view->cluster(in->cluster());
-  auto stream = std::make_shared<EffectsWriter>(shared_.streams,
+  auto stream = std::make_shared<EffectsWriter>(shared_.streams, shared_.launchers,
                                                 cluster != nullptr ? cluster->name : std::string());
-  stream->begin();
-  if (!admission.caller) {
-    stream->close(admission.refusal);
+  if (!stream->begin(StreamKind::kEffects, admission)) return stream.get();
+  if (const auto error = shared_.not_ready()) {
+    stream->close(to_status(*error));
   } else if (cluster == nullptr) {
     stream->close(to_status(no_cluster(in->cluster())));
   } else {
@@ -145,10 +147,7 @@ grpc::ServerWriteReactor<v1::StaticResponse>* ClusterService::Static(Context* co
                                                                      const v1::StaticRequest*) {
   const Admission admission = admit(shared_, *context, Role::kViewer);
   auto stream = std::make_shared<StaticStream>(shared_.streams, shared_.statics);
-  stream->begin();
-  if (!admission.caller) {
-    stream->close(admission.refusal);
-  } else {
+  if (stream->begin(StreamKind::kStatic, admission)) {
     shared_.statics.add(stream);
     if (!shared_.statics.ask()) stream->close(shared_.why_refused("the queue of reads"));
   }

@@ -18,6 +18,8 @@ class ClusterService final : public v1::ClusterService::CallbackService {
                         v1::ListClustersResponse* out) override;
   Reactor* UpdateCluster(Context* context, const v1::UpdateClusterRequest* in,
                          v1::UpdateClusterResponse* out) override;
+  Reactor* DeleteCluster(Context* context, const v1::DeleteClusterRequest* in,
+                         v1::DeleteClusterResponse* out) override;
   Reactor* ImportNodes(Context* context, const v1::ImportNodesRequest* in,
                        v1::ImportNodesResponse* out) override;
   Reactor* ListNodes(Context* context, const v1::ListNodesRequest* in,
@@ -36,6 +38,8 @@ class ClusterService final : public v1::ClusterService::CallbackService {
                                                          const v1::EffectsRequest* in) override;
   grpc::ServerWriteReactor<v1::StaticResponse>* Static(Context* context,
                                                        const v1::StaticRequest* in) override;
+
+  std::string placeholder() const;
 
   Shared& shared_;
   Observers observers_;

@@ -1,41 +1,35 @@
 #include <algorithm>
 
 #include "core/limits.h"
+#include "engine/bounds.h"
 #include "server/api/convert.h"
 
 namespace subak::api {
 namespace {
 
-constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;
-constexpr std::int64_t kMaxListed = 1024;  // labels, taints, resources, profiles of one node
-
 void get_lists(Check& check, const v1::NodeSpec& in, NodeSpec* out) {
-  check.number("mig", in.mig_size(), 0, kMaxListed);
-  check.number("extended", in.extended_size(), 0, kMaxListed);
-  check.number("labels", in.labels_size(), 0, kMaxListed);
-  check.number("taints", in.taints_size(), 0, kMaxListed);
-  if (!check.ok()) return;
   for (int i = 0; i < in.mig_size(); ++i) {
     const auto scope = check.in("mig", i);
-    out->mig.push_back({check.name("profile", in.mig(i).profile(), true),
-                        check.number("count", in.mig(i).count(), 0, kMaxCount)});
+    out->mig.push_back({check.name("profile", in.mig(i).profile(), true), in.mig(i).count()});
   }
   for (int i = 0; i < in.extended_size(); ++i) {
     const auto scope = check.in("extended", i);
-    out->extended.push_back({check.name("name", in.extended(i).name(), true),
-                             check.number("count", in.extended(i).count(), 0, kMaxCount)});
+    out->extended.push_back(
+        {check.name("name", in.extended(i).name(), true), in.extended(i).count()});
   }
   for (int i = 0; i < in.labels_size(); ++i) {
     const auto scope = check.in("labels", i);
-    out->labels.push_back({check.name("key", in.labels(i).key(), true),
-                           check.name("value", in.labels(i).value(), false)});
+    const v1::Label& l = in.labels(i);
+    out->labels.push_back(
+        {check.key("key", l.key()), check.text("value", l.value(), limits::kMaxTextBytes)});
   }
   std::sort(out->labels.begin(), out->labels.end());
   for (int i = 0; i < in.taints_size(); ++i) {
     const auto scope = check.in("taints", i);
-    out->taints.push_back({check.name("key", in.taints(i).key(), true),
-                           check.name("value", in.taints(i).value(), false),
-                           check.name("effect", in.taints(i).effect(), true)});
+    const v1::Taint& t = in.taints(i);
+    out->taints.push_back({check.key("key", t.key()),
+                           check.text("value", t.value(), limits::kMaxTextBytes),
+                           check.name("effect", t.effect(), true)});
   }
 }
 
@@ -43,25 +37,26 @@ void get_lists(Check& check, const v1::NodeSpec& in, NodeSpec* out) {
 
 NodeSpec get(Check& check, const v1::NodeSpec& in) {
   NodeSpec out;
-  const auto max_gpus = static_cast<std::int64_t>(limits::kMaxGpusPerNode);
   out.name = check.name("name", in.name(), true);
-  out.gpus = check.number("gpus", in.gpus(), 0, max_gpus);
-  out.product = check.name("product", in.product(), out.gpus > 0);
+  out.gpus = in.gpus();
+  out.product = check.name("product", in.product(), false);
   out.unhealthy_gpus = check.number("unhealthy_gpus", in.unhealthy_gpus(), 0, out.gpus);
-  out.replicas = check.number("replicas", in.replicas(), 0, kMilliPerGpu);
+  out.replicas = in.replicas();
   out.mig_gpus = check.number("mig_gpus", in.mig_gpus(), 0, out.gpus);
   out.clique = check.name("clique", in.clique(), false);
   out.rack = check.name("rack", in.rack(), false);
-  out.gpus_per_domain = check.number("gpus_per_domain", in.gpus_per_domain(), 0, max_gpus);
-  out.cpu_milli = check.number("cpu_milli", in.cpu_milli(), 0, kMaxCount);
-  out.memory_bytes = check.number("memory_bytes", in.memory_bytes(), 0, kMaxCount);
-  out.pod_slots = check.number("pod_slots", in.pod_slots(), 0, kMaxCount);
+  out.gpus_per_domain = in.gpus_per_domain();
+  out.cpu_milli = in.cpu_milli();
+  out.memory_bytes = in.memory_bytes();
+  out.pod_slots = in.pod_slots();
   out.ready = !in.not_ready();
   out.unschedulable = in.unschedulable();
   if (in.has_not_ready_since()) {
     out.not_ready_since_ms = check.time("not_ready_since", in.not_ready_since());
   }
   get_lists(check, in, &out);
+  check.take(bounds::check(out));
+  if (out.gpus > 0 && out.product.empty()) check.fail("product", "", "is required with GPUs");
   return out;
 }
 

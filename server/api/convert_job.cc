@@ -1,4 +1,5 @@
 #include "core/limits.h"
+#include "engine/bounds.h"
 #include "server/api/convert.h"
 
 namespace subak::api {
@@ -50,6 +51,7 @@ in::SubmitJob get(Check& check, const v1::JobSpec& in) {
     out.time_limit_ms = check.duration("time_limit", in.time_limit(), limits::kMaxTimeLimitMs);
   }
   out.held = in.held();
+  check.take(bounds::check(out.request, "request"));
   return out;
 }
 
@@ -80,6 +82,12 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
   out->set_attempt(static_cast<std::int32_t>(row.attempt));
   out->set_cancelling(row.cancelling);
   for (const PodRow& pod : row.pods) put_pod(pod, engine, out->add_pods());
+  for (const NodeId id : row.nodes) {
+    if (out->nodes_size() == limits::kMaxNodesShown) break;
+    if (const NodeSpec* node = engine.fleet().node(id)) out->add_nodes(node->name);
+  }
+  out->set_node_count(static_cast<std::int32_t>(row.nodes.size()));
+  if (row.until_ms != 0) put(row.until_ms, out->mutable_reserved_until());
 }
 
 void put(const Reason& reason, v1::WaitReason* out) {

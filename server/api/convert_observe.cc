@@ -1,4 +1,5 @@
 #include "core/limits.h"
+#include "engine/bounds.h"
 #include "server/api/convert.h"
 
 namespace subak::api {
@@ -53,6 +54,7 @@ PodRecord get_pod(Check& check, const v1::PodRecord& in) {
         check.number("rank", in.rank(), 0, std::int64_t{limits::kMaxPodsPerJob} - 1));
   }
   get_place(check, in, &out);
+  check.take(bounds::check(out));
   return out;
 }
 

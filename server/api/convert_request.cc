@@ -8,8 +8,6 @@
 namespace subak::api {
 namespace {
 
-constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;  // cores, bytes, resources of one pod
-constexpr std::int64_t kMaxPort = 65'535;
 constexpr std::array<std::string_view, 6> kOps{"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"};
 constexpr std::array<std::string_view, 4> kTaintEffects{"", "NoSchedule", "NoExecute",
                                                         "PreferNoSchedule"};
@@ -35,11 +33,11 @@ AffinityTerm get_term(Check& check, const v1::AffinityTerm& in) {
     const auto scope = check.in("requirements", i);
     const v1::Requirement& r = in.requirements(i);
     Requirement& requirement = out.requirements.emplace_back();
-    requirement.key = check.name("key", r.key(), true);
+    requirement.key = check.key("key", r.key());
     requirement.op = one_of(check, "op", r.op(), kOps);
     for (int k = 0; k < r.values_size(); ++k) {
       const auto value = check.in("values", k);
-      requirement.values.push_back(check.name("", r.values(k), false));
+      requirement.values.push_back(check.text("", r.values(k), limits::kMaxTextBytes));
     }
     const bool wants_none = requirement.op == "Exists" || requirement.op == "DoesNotExist";
     if (wants_none != requirement.values.empty()) {
@@ -52,44 +50,37 @@ AffinityTerm get_term(Check& check, const v1::AffinityTerm& in) {
 }
 
 void get_constraints(Check& check, const v1::PodShape& in, PodShape* out) {
-  const std::int64_t all = std::int64_t{in.node_selector_size()} + in.affinity_size() +
-                           in.tolerations_size() + in.host_ports_size() + in.extended_size() +
-                           in.products_size();
-  check.number("node_selector, affinity, tolerations, host_ports, extended, products", all, 0,
-               static_cast<std::int64_t>(limits::kMaxSelectorTerms));
-  if (!check.ok()) return;
   for (int i = 0; i < in.node_selector_size(); ++i) {
     const auto scope = check.in("node_selector", i);
-    out->node_selector.push_back({check.name("key", in.node_selector(i).key(), true),
-                                  check.name("value", in.node_selector(i).value(), false)});
+    const v1::Label& l = in.node_selector(i);
+    out->node_selector.push_back(
+        {check.key("key", l.key()), check.text("value", l.value(), limits::kMaxTextBytes)});
   }
   std::sort(out->node_selector.begin(), out->node_selector.end());
   for (int i = 0; i < in.affinity_size(); ++i) {
     const auto scope = check.in("affinity", i);
-    check.number("requirements", in.affinity(i).requirements_size(), 0,
-                 static_cast<std::int64_t>(limits::kMaxSelectorTerms));
     out->affinity.push_back(get_term(check, in.affinity(i)));
   }
   for (int i = 0; i < in.tolerations_size(); ++i) {
     const auto scope = check.in("tolerations", i);
     const v1::Toleration& t = in.tolerations(i);
-    out->tolerations.push_back({check.name("key", t.key(), false),
+    out->tolerations.push_back({check.text("key", t.key(), limits::kMaxTextBytes),
                                 one_of(check, "op", t.op(), kTolerationOps),
-                                check.name("value", t.value(), false),
+                                check.text("value", t.value(), limits::kMaxTextBytes),
                                 one_of(check, "effect", t.effect(), kTaintEffects)});
   }
   for (int i = 0; i < in.host_ports_size(); ++i) {
     const auto scope = check.in("host_ports", i);
     const v1::HostPort& p = in.host_ports(i);
     out->host_ports.push_back(
-        {static_cast<std::int32_t>(check.number("port", p.port(), 1, kMaxPort)),
+        {static_cast<std::int32_t>(check.number("port", p.port(), 1, INT32_MAX)),
          one_of(check, "protocol", p.protocol(), kProtocols),
          check.name("host_ip", p.host_ip(), false)});
   }
   for (int i = 0; i < in.extended_size(); ++i) {
     const auto scope = check.in("extended", i);
-    out->extended.push_back({check.name("name", in.extended(i).name(), true),
-                             check.number("count", in.extended(i).count(), 0, kMaxCount)});
+    out->extended.push_back(
+        {check.name("name", in.extended(i).name(), true), in.extended(i).count()});
   }
 }
 
@@ -133,8 +124,8 @@ std::string gpus_text(const PodShape& shape) {
 PodShape get(Check& check, const v1::PodShape& in) {
   PodShape out;
   get_gpus(check, in, &out);
-  out.cpu_milli = check.number("cpu_milli", in.cpu_milli(), 0, kMaxCount);
-  out.memory_bytes = check.number("memory_bytes", in.memory_bytes(), 0, kMaxCount);
+  out.cpu_milli = in.cpu_milli();
+  out.memory_bytes = in.memory_bytes();
   get_constraints(check, in, &out);
   return out;
 }

@@ -9,8 +9,10 @@
 
 namespace subak::api {
 
-EffectsWriter::EffectsWriter(StreamSet& set, std::string cluster)
-    : QueueWriter(set, 2 * limits::kMaxEffectBacklog), cluster_(std::move(cluster)) {}
+EffectsWriter::EffectsWriter(StreamSet& set, Observers& launchers, std::string cluster)
+    : QueueWriter(set, 2 * limits::kMaxEffectBacklog),
+      launchers_(launchers),
+      cluster_(std::move(cluster)) {}
 
 void EffectsWriter::start(Runtime& runtime, ClusterId cluster) {
   const std::weak_ptr<QueueWriter> weak = weak_from_this();
@@ -21,6 +23,7 @@ void EffectsWriter::start(Runtime& runtime, ClusterId cluster) {
   {
     const std::scoped_lock lock(source_mutex_);
     source_ = std::move(source);
+    launchers_.begin(cluster_);
   }
   move_some();
 }
@@ -52,7 +55,9 @@ void EffectsWriter::ended() {
     const std::scoped_lock lock(source_mutex_);
     source = std::move(source_);
   }
-  if (source != nullptr) source->cancel();
+  if (source == nullptr) return;
+  launchers_.end(cluster_);
+  source->cancel();
 }
 
 }  // namespace subak::api

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 
+#include "server/api/observe.h"
 #include "server/api/streams.h"
 #include "server/runtime/runtime.h"
 #include "subak/v1/cluster_service.grpc.pb.h"
@@ -13,7 +14,7 @@ namespace subak::api {
 
 class EffectsWriter final : public QueueWriter<v1::EffectsResponse> {
  public:
-  EffectsWriter(StreamSet& set, std::string cluster);
+  EffectsWriter(StreamSet& set, Observers& launchers, std::string cluster);
   // Call after begin(). The stream ends with UNAVAILABLE if the runtime does not run.
   void start(Runtime& runtime, ClusterId cluster);
 
@@ -23,6 +24,7 @@ class EffectsWriter final : public QueueWriter<v1::EffectsResponse> {
   void wake();       // any thread: something waits, or the source closed
   void move_some();  // from the source to the queue, if the queue is empty
 
+  Observers& launchers_;
   std::string cluster_;
   std::mutex source_mutex_;
   std::shared_ptr<EffectStream> source_;

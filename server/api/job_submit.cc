@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "engine/bounds.h"
 #include "server/api/convert.h"
 #include "server/api/job_service.h"
 
@@ -25,16 +26,27 @@ Error not_yours(const Caller& caller, const std::string& account) {
   return {ErrorCode::kDenied, "job.account", account, "want an account of " + caller.subtree};
 }
 
-void put_reply(const Reply& reply, v1::CreateJobResponse* out) {
+void put_reply(const Reply& reply, const std::string& warning, v1::CreateJobResponse* out) {
   out->set_job_id(text_of(reply.job));
   out->set_repeated_request(reply.repeated);
-  for (const std::string& warning : reply.warnings) out->add_warnings(warning);
+  for (const std::string& w : reply.warnings) out->add_warnings(w);
+  if (!warning.empty()) out->add_warnings(warning);
+}
+
+// What to tell whoever queues a job where nothing would start it; empty if something would.
+std::string not_served(const Shared& shared, const std::string& cluster) {
+  const std::shared_ptr<const View> view = shared.runtime.view();
+  const ClusterView* found = view->cluster(cluster);
+  if (found == nullptr || shared.launchers.any(found->name, view->clusters->size() == 1)) return "";
+  return "no launcher serves cluster \"" + found->name +
+         "\": nothing starts the job until one follows ClusterService.Effects";
 }
 
 // Reads all requests: results of those refused here, inputs of the others.
 struct Batch {
   std::vector<Input> inputs;
   std::vector<int> index;  // of each input in the results
+  std::vector<std::string> warnings;
 };
 
 Batch read_batch(const Call& call, const v1::BatchCreateJobsRequest& in,
@@ -51,10 +63,19 @@ Batch read_batch(const Call& call, const v1::BatchCreateJobsRequest& in,
     if (!check.ok()) {
       *result->mutable_error() = to_rpc(check.error());
     } else if (!call.caller().may_run_as(body.account)) {
-      *result->mutable_error() = to_rpc(not_yours(call.caller(), body.account));
+      const Error error = not_yours(call.caller(), body.account);
+      call.report_denied(error);
+      *result->mutable_error() = to_rpc(error);
     } else {
-      batch.inputs.push_back(
-          {0, in.requests(i).request_id(), call.caller().actor, std::move(body)});
+      const Asked one = asked(in.requests(i));
+      std::string warning = not_served(call.shared(), body.cluster);
+      Input input{0, one.request_id, call.caller().actor, std::move(body), one.content};
+      if (const auto error = bounds::check(input)) {
+        *result->mutable_error() = to_rpc(*error);
+        continue;
+      }
+      batch.warnings.push_back(std::move(warning));
+      batch.inputs.push_back(std::move(input));
       batch.index.push_back(i);
     }
   }
@@ -73,8 +94,9 @@ JobService::Reactor* JobService::CreateJob(Context* context, const v1::CreateJob
   if (!call.caller().may_run_as(body.account)) {
     return call.deny(body.account, "want an account of " + call.caller().subtree);
   }
-  return call.post(std::move(body), in->request_id(),
-                   [out](const Reply& reply) { put_reply(reply, out); });
+  const std::string warning = not_served(shared_, body.cluster);
+  return call.post(std::move(body), asked(*in),
+                   [out, warning](const Reply& reply) { put_reply(reply, warning, out); });
 }
 
 JobService::Reactor* JobService::BatchCreateJobs(Context* context,
@@ -85,17 +107,19 @@ JobService::Reactor* JobService::BatchCreateJobs(Context* context,
   Check check;
   check.number("requests", in->requests_size(), 1, limits::kMaxBatchJobs);
   if (!check.ok()) return call.fail(check.error());
+  if (const auto error = shared_.not_ready()) return call.fail(*error);
   Batch batch = read_batch(call, *in, out);
   if (batch.inputs.empty()) return call.done();
   const bool posted = shared_.runtime.post_many(
       std::move(batch.inputs),
-      [call, out, index = std::move(batch.index)](const std::vector<Reply>& replies) {
+      [call, out, index = std::move(batch.index),
+       warnings = std::move(batch.warnings)](const std::vector<Reply>& replies) {
         for (std::size_t i = 0; i < replies.size(); ++i) {
           v1::BatchCreateJobsResult* result = out->mutable_results(index[i]);
           if (replies[i].error) {
             *result->mutable_error() = to_rpc(*replies[i].error);
           } else {
-            put_reply(replies[i], result->mutable_job());
+            put_reply(replies[i], warnings[i], result->mutable_job());
           }
         }
         call.done();

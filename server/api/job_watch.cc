@@ -11,7 +11,8 @@
 namespace subak::api {
 namespace {
 
-constexpr std::size_t kListPart = 256;  // jobs of the first list per read
+constexpr std::size_t kListPart = 64;         // jobs of the first list per read
+constexpr std::size_t kPushesPerRead = 4096;  // rows times streams: then others have their turn
 
 // The job that a fact changes, if any.
 struct JobOf {
@@ -37,13 +38,16 @@ std::string leaf_path(const JobRow& row) {
 
 JobWatch::JobWatch(StreamSet& set, WatchHub& hub, Follower& follower, Filter filter,
                    bool list_first)
-    : QueueWriter(set, limits::kMaxWatchBacklog),
+    : QueueWriter(set, limits::kMaxWatchBacklog, &hub.bytes()),
       hub_(hub),
       follower_(follower),
       filter_(std::move(filter)),
       listing_(list_first) {}
 
-void JobWatch::start() { list_some(); }
+void JobWatch::start(const std::string& caller) {
+  turns_ = "watch:" + caller;
+  list_some();
+}
 
 bool JobWatch::wants(const JobRow& row) const {
   if (filter_.job && row.id != filter_.job) return false;
@@ -60,8 +64,11 @@ void JobWatch::list_some() {
     asked_ = true;
   }
   auto self = std::static_pointer_cast<JobWatch>(shared_from_this());
-  if (!follower_.read([self](const Engine& engine) { self->list_part(engine); })) {
-    close(to_status(busy("the queue of reads")));
+  const Queued queued =
+      follower_.read_dear(turns_, [self](const Engine& engine) { self->list_part(engine); });
+  if (queued == Queued::kStopped) close(shutting_down());
+  if (queued == Queued::kFull || queued == Queued::kCallerFull) {
+    close(to_status(busy("the queue of " + std::to_string(limits::kMaxDearReads) + " reads")));
   }
 }
 
@@ -89,9 +96,10 @@ void JobWatch::list_part(const Engine& engine) {
     if ((row.state == JobState::kDone && !filter_.job) || !wants(row)) continue;
     v1::WatchJobsResponse message;
     put(row, engine, message.mutable_job());
-    push(std::move(message));
+    push(hub_.bytes().keep(std::move(message)));
     pushed = true;
   }
+  hub_.end_slowest();
   if (complete) {
     v1::WatchJobsResponse listed;
     listed.set_listed(true);
@@ -120,32 +128,75 @@ void WatchHub::on_durable(const Released& batch) {
     for (const Fact& fact : *batch.facts) {
       if (const JobId id = std::visit(JobOf{}, fact.body)) changed_.insert(id);
     }
+  }
+  ask();
+}
+
+void WatchHub::ask() {
+  {
+    const std::scoped_lock lock(mutex_);
     if (changed_.empty() || asked_) return;
     asked_ = true;
   }
-  if (follower_.read([this](const Engine& engine) { send_changes(engine); })) return;
+  const Queued queued =
+      follower_.read_dear("watch", [this](const Engine& engine) { send_changes(engine); });
+  if (queued == Queued::kYes) return;
   const std::scoped_lock lock(mutex_);
   asked_ = false;  // with the next batch
 }
 
 void WatchHub::send_changes(const Engine& engine) {
-  std::set<JobId> changed;
+  std::vector<JobId> changed;
   std::vector<std::shared_ptr<JobWatch>> watches;
   {
     const std::scoped_lock lock(mutex_);
-    changed.swap(changed_);
     watches = watches_;
+    const std::size_t most =
+        std::max<std::size_t>(1, kPushesPerRead / std::max<std::size_t>(1, watches.size()));
+    while (!changed_.empty() && changed.size() < most) {
+      changed.push_back(*changed_.begin());
+      changed_.erase(changed_.begin());
+    }
     asked_ = false;
   }
   for (JobId id : changed) {
     const std::optional<JobRow> row = engine.job(id, false);
-    if (!row) continue;
-    std::optional<v1::WatchJobsResponse> message;
-    for (const auto& watch : watches) {
-      if (!watch->wants(*row)) continue;
-      if (!message) put(*row, engine, message.emplace().mutable_job());
-      watch->push(*message);
+    if (row) send_row(*row, engine, watches);
+  }
+  end_slowest();
+  ask();
+}
+
+void WatchHub::send_row(const JobRow& row, const Engine& engine,
+                        const std::vector<std::shared_ptr<JobWatch>>& watches) {
+  std::shared_ptr<const v1::WatchJobsResponse> message;
+  for (const auto& watch : watches) {
+    if (!watch->wants(row)) continue;
+    if (message == nullptr) {
+      v1::WatchJobsResponse made;
+      put(row, engine, made.mutable_job());
+      message = bytes_.keep(std::move(made));
     }
+    watch->push(message);
+  }
+}
+
+void WatchHub::end_slowest() {
+  while (bytes_.used() > most_bytes_) {
+    std::shared_ptr<JobWatch> slowest;
+    std::size_t behind = 0;
+    {
+      const std::scoped_lock lock(mutex_);
+      for (const auto& watch : watches_) {
+        const std::size_t backlog = watch->backlog();
+        if (backlog <= behind) continue;
+        behind = backlog;
+        slowest = watch;
+      }
+    }
+    if (slowest == nullptr) return;  // what is left is being written
+    slowest->close(to_status(busy("the memory for " + std::to_string(most_bytes_) +
+                                  " bytes that watchers have not read")));
   }
 }
 

@@ -1,5 +1,6 @@
 // WatchJobs: durable batches name the jobs that changed; the follower's thread turns them into rows
-// for each stream. Nothing is polled, and with no stream open nothing is done.
+// for each stream. A row is one message in memory, however many streams wait to send it. Nothing is
+// polled, and with no stream open nothing is done.
 #pragma once
 
 #include <atomic>
@@ -26,8 +27,8 @@ class JobWatch final : public QueueWriter<v1::WatchJobsResponse> {
   };
   JobWatch(StreamSet& set, class WatchHub& hub, Follower& follower, Filter filter, bool list_first);
 
-  // After begin(): the jobs as they are, then changes.
-  void start();
+  // After begin(): the jobs as they are, read in turns of `caller`, then changes.
+  void start(const std::string& caller);
   bool wants(const JobRow& row) const;
 
  private:
@@ -39,6 +40,7 @@ class JobWatch final : public QueueWriter<v1::WatchJobsResponse> {
   WatchHub& hub_;
   Follower& follower_;
   Filter filter_;
+  std::string turns_;  // whose turns its reads take
   std::mutex list_mutex_;
   bool listing_;
   bool asked_ = false;  // a part of the list is on its way
@@ -48,16 +50,26 @@ class JobWatch final : public QueueWriter<v1::WatchJobsResponse> {
 // Threads: any.
 class WatchHub {
  public:
-  explicit WatchHub(Follower& follower) : follower_(follower) {}
+  WatchHub(Follower& follower, std::size_t most_bytes)
+      : follower_(follower), most_bytes_(most_bytes) {}
   void add(const std::shared_ptr<JobWatch>& watch);
   void remove(const JobWatch* watch);
   // The loop's thread, once the follower has the batch.
   void on_durable(const Released& batch);
+  // What all watches have not sent yet. Beyond `most_bytes` the one that is furthest behind is
+  // ended.
+  StreamBytes& bytes() { return bytes_; }
+  void end_slowest();
 
  private:
+  void ask();  // for send_changes, unless it is on its way
   void send_changes(const Engine& engine);
+  void send_row(const JobRow& row, const Engine& engine,
+                const std::vector<std::shared_ptr<JobWatch>>& watches);
 
   Follower& follower_;
+  std::size_t most_bytes_;
+  StreamBytes bytes_;
   std::atomic<std::size_t> watches_open_{0};
   std::mutex mutex_;
   std::vector<std::shared_ptr<JobWatch>> watches_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "engine/bounds.h"
 #include "server/api/convert.h"
 #include "server/api/later.h"
 
@@ -28,14 +29,20 @@ std::map<std::string, std::size_t> Observers::read() const {
   return open_;
 }
 
+bool Observers::any(const std::string& cluster, bool alone) const {
+  const std::scoped_lock lock(mutex_);
+  return open_.count(cluster) > 0 || (alone && open_.count("") > 0);
+}
+
 ObserveStream::ObserveStream(StreamSet& set, Observers& observers, Runtime& runtime,
                              std::string actor)
     : set_(set), observers_(observers), runtime_(runtime), actor_(std::move(actor)) {}
 
-void ObserveStream::begin(const grpc::Status& refusal) {
+void ObserveStream::begin(const Admission& admission, const grpc::Status& ready) {
   self_ = shared_from_this();
-  if (!refusal.ok()) return close(refusal);
-  if (!set_.add(self_)) return close(shutting_down());
+  const grpc::Status status = set_.add(self_, StreamKind::kObserve, admission);
+  if (!status.ok()) return close(status);
+  if (!ready.ok()) return close(ready);
   read_more();
 }
 
@@ -103,12 +110,13 @@ void ObserveStream::take_event() {
   }
   Check check;
   in::Body body = get_event(check, request_, cluster_);
-  if (!check.ok()) {
+  const auto refusal = check.ok() ? bounds::check(body) : check.error();
+  if (refusal) {
     {
       const std::scoped_lock lock(mutex_);
       reading_ = false;
     }
-    return settle(sequence, check.error());
+    return settle(sequence, refusal);
   }
   input_ = Input{0, "", actor_, std::move(body)};
   submit();

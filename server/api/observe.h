@@ -18,13 +18,15 @@
 
 namespace subak::api {
 
-// The clusters that are observed now: open streams by the name that their first event gave, empty
-// for the only cluster. Threads: any.
+// The clusters that are followed now, by Observe or by Effects: open streams by the name that they
+// gave, empty for the only cluster. Threads: any.
 class Observers {
  public:
   void begin(const std::string& cluster);
   void end(const std::string& cluster);
   std::map<std::string, std::size_t> read() const;
+  // Whether somebody follows this cluster; `alone`: it is the only one, which needs no name.
+  bool any(const std::string& cluster, bool alone) const;
 
  private:
   mutable std::mutex mutex_;
@@ -37,7 +39,7 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
  public:
   ObserveStream(StreamSet& set, Observers& observers, Runtime& runtime, std::string actor);
   // Call once. A refusal ends the stream before anything is read.
-  void begin(const grpc::Status& refusal);
+  void begin(const Admission& admission, const grpc::Status& ready);
   void close(const grpc::Status& status) override;
 
   void OnReadDone(bool ok) override;

@@ -3,19 +3,26 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
+#include <unistd.h>
 
+#include <charconv>
 #include <chrono>
 #include <fstream>
 #include <mutex>
+#include <set>
 #include <utility>
 
+#include "admission/probe.h"
 #include "core/limits.h"
+#include "server/api/acceptor.h"
 #include "server/api/account_service.h"
 #include "server/api/admin_service.h"
 #include "server/api/api.h"
 #include "server/api/cluster_service.h"
+#include "server/api/health_probe.h"
 #include "server/api/job_service.h"
 #include "server/api/shared.h"
+#include "server/api/unix_socket.h"
 #include "server/api/usage_service.h"
 
 namespace subak {
@@ -52,6 +59,23 @@ bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address.starts_with("[::1]:");
 }
 
+struct HostAndPort {
+  std::string host;  // IPv6 without brackets
+  std::uint16_t port = 0;
+};
+std::optional<HostAndPort> split(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos) return std::nullopt;
+  HostAndPort out{address.substr(0, colon), 0};
+  if (out.host.starts_with('[') && out.host.ends_with(']')) {
+    out.host = out.host.substr(1, out.host.size() - 2);
+  }
+  const char* const end = address.data() + address.size();
+  const auto [stop, error] = std::from_chars(address.data() + colon + 1, end, out.port);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return out;
+}
+
 std::optional<Error> check_options(const ApiOptions& options) {
   if (options.tls_cert.empty() != options.tls_key.empty()) {
     return option_error("tlsKey", options.tls_key, "want tlsCert and tlsKey, or neither");
@@ -77,7 +101,11 @@ struct ApiServer::Impl {
         jobs(shared),
         clusters(shared),
         usage(shared),
-        admin(shared) {}
+        admin(shared),
+        acceptor(shared.options.connections) {}
+
+  std::optional<Error> build(std::shared_ptr<grpc::ServerCredentials> credentials);
+  std::optional<Error> add_socket(std::unique_ptr<api::HandOver> guests);
 
   api::Shared shared;
   api::AccountService accounts;
@@ -87,8 +115,9 @@ struct ApiServer::Impl {
   api::AdminService admin;
   api::PolicyService policy;
   api::LeaseService leases;
+  api::Acceptor acceptor;
   std::unique_ptr<grpc::Server> server;
-  int port = 0;
+  HostAndPort bound;
 };
 
 ApiServer::ApiServer(ApiOptions options, ApiDeps deps)
@@ -104,30 +133,78 @@ std::optional<Error> ApiServer::start() {
   const auto credentials = credentials_of(options);
   if (!credentials) return credentials.error();
   if (auto error = s.shared.reads.start(s.shared.store)) return error;
-  grpc::EnableDefaultHealthCheckService(true);
-  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-  grpc::ServerBuilder builder;
-  // Without this a second process would share the port in silence.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
-  builder.SetMaxReceiveMessageSize(limits::kMaxGrpcMessageBytes);
-  builder.SetMaxSendMessageSize(limits::kMaxGrpcMessageBytes);
-  builder.AddListeningPort(options.address, *credentials, &s.port);
-  for (grpc::Service* service : std::initializer_list<grpc::Service*>{
-           &s.accounts, &s.jobs, &s.clusters, &s.usage, &s.admin, &s.policy, &s.leases}) {
-    builder.RegisterService(service);
-  }
-  s.server = builder.BuildAndStart();
-  if (s.server == nullptr || s.port == 0) {
+  if (auto error = s.build(*credentials)) {
     s.server.reset();
     s.shared.reads.stop();
-    return option_error("listenGrpc", options.address, "want an address and port that are free");
+    return error;
   }
   set_serving(true);
   return std::nullopt;
 }
 
-int ApiServer::port() const { return impl_->port; }
+std::optional<Error> ApiServer::Impl::build(std::shared_ptr<grpc::ServerCredentials> credentials) {
+  const auto address = split(shared.options.address);
+  if (!address) {
+    return option_error("listenGrpc", shared.options.address, "want an IP address and a port");
+  }
+  bound = *address;
+  const Result<int> listening = api::listen_tcp(bound.host, bound.port);
+  if (!listening) return listening.error();
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+                             static_cast<int>(limits::kGrpcIdleMs));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             static_cast<int>(limits::kHttpReadMs));
+  builder.SetMaxReceiveMessageSize(limits::kMaxGrpcMessageBytes);
+  builder.SetMaxSendMessageSize(limits::kMaxGrpcMessageBytes);
+  const auto hand_over = [&builder](std::shared_ptr<grpc::ServerCredentials> how) {
+    return builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, std::move(how));
+  };
+  acceptor.add({*listening, hand_over(std::move(credentials)), nullptr});
+  if (!shared.options.socket.empty()) {
+    if (auto error = add_socket(hand_over(grpc::InsecureServerCredentials()))) return error;
+  }
+  // Nobody else can come from the port that the door expects, so these need no TLS.
+  acceptor.set_own(hand_over(grpc::InsecureServerCredentials()));
+  for (grpc::Service* service : std::initializer_list<grpc::Service*>{
+           &accounts, &jobs, &clusters, &usage, &admin, &policy, &leases}) {
+    builder.RegisterService(service);
+  }
+  server = builder.BuildAndStart();
+  if (server == nullptr) {
+    return option_error("listenGrpc", shared.options.address, "want a gRPC server that starts");
+  }
+  return acceptor.start();
+}
+
+std::optional<Error> ApiServer::Impl::add_socket(std::unique_ptr<api::HandOver> guests) {
+  const Result<int> listening = api::listen_unix(shared.options.socket);
+  if (!listening) return listening.error();
+  std::set<uid_t> users{0, ::geteuid()};
+  users.insert(shared.options.socket_users.begin(), shared.options.socket_users.end());
+  acceptor.add(
+      {*listening, std::move(guests), [users](int fd) { return api::is_one_of(fd, users); }});
+  return std::nullopt;
+}
+
+ProbeResult ApiServer::probe(DurationMs patience) {
+  Impl& s = *impl_;
+  return subak::probe(s.acceptor.door(), s.bound.host, s.bound.port, patience,
+                      [patience](int fd) { return api::ask_health(fd, patience); });
+}
+
+ConnectionStats ApiServer::connections() const {
+  Impl& s = *impl_;
+  const DoorCounters& counters = s.acceptor.door().counters();
+  return {s.acceptor.open(), s.acceptor.door().limits().all, counters.accepted, counters.refused,
+          counters.evicted};
+}
+
+int ApiServer::port() const { return impl_->bound.port; }
 
 void ApiServer::set_serving(bool serving) {
   impl_->shared.serving = serving;
@@ -135,12 +212,20 @@ void ApiServer::set_serving(bool serving) {
   if (auto* health = impl_->server->GetHealthCheckService()) health->SetServingStatus(serving);
 }
 
-std::optional<Error> ApiServer::reload_tokens() { return impl_->shared.auth.load(); }
+std::optional<Error> ApiServer::reload_tokens() {
+  if (auto error = impl_->shared.auth.load()) return error;
+  impl_->shared.streams.check_rights();
+  return std::nullopt;
+}
+
+std::string ApiServer::token_warning() const { return impl_->shared.auth.warning(); }
 
 void ApiServer::shutdown(DurationMs deadline) {
   Impl& s = *impl_;
   if (s.server == nullptr) return;
   set_serving(false);
+  s.acceptor.stop();
+  if (!s.shared.options.socket.empty()) ::unlink(s.shared.options.socket.c_str());
   s.shared.streams.close_all();
   // clock: gRPC's deadlines are given in its own.
   s.server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(deadline));

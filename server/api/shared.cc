@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/limits.h"
+#include "engine/bounds.h"
+
 namespace subak::api {
 
 Shared::Shared(ApiOptions given, const ApiDeps& deps)
@@ -11,17 +14,30 @@ Shared::Shared(ApiOptions given, const ApiDeps& deps)
       follower(deps.follower),
       store(deps.store),
       clock(deps.clock),
-      auth(options.token_file),
-      watch(deps.follower),
+      auth(options.token_file, options.loopback_admin),
+      streams(auth),
+      watch(deps.follower, options.most_watch_bytes),
       statics(deps.follower),
+      order(deps.clock),
       start_ms(deps.clock.wall_ms()) {}
 
-TimeMs Shared::now(const Engine& engine) const { return std::max(engine.now(), clock.wall_ms()); }
+TimeMs Shared::now(const Engine& engine) const { return std::max(engine.now(), runtime.now_ms()); }
+
+std::optional<Error> Shared::not_ready() const {
+  const ClockStatus status = runtime.stats().clock;
+  if (status.state != ClockState::kWaits) return std::nullopt;
+  return Error{ErrorCode::kPrecondition, "clock", "", "not ready: " + why_not_ready(status)};
+}
 
 grpc::Status Shared::denied(const grpc::CallbackServerContext& context, const std::string& actor,
-                            const std::string& subject, const grpc::Status& status) const {
+                            const std::string& subject, const grpc::Status& status) {
   if (options.on_denied)
     options.on_denied({actor, context.peer(), subject, status.error_message()});
+  if (actor.empty()) return status;  // a guess: whoever wants to could fill the audit log
+  for (auto& row : denials.note({actor, subject, status.error_message()}, clock.monotonic_ms())) {
+    in::CallDenied body{std::move(row.subject), std::move(row.message)};
+    runtime.post({0, "", std::move(row.actor), std::move(body)}, nullptr);
+  }
   return status;
 }
 
@@ -30,19 +46,32 @@ grpc::Status Shared::why_refused(std::string_view what) const {
   return to_status(busy(what));
 }
 
-Admission admit(const Shared& shared, const grpc::CallbackServerContext& context, Role least) {
+grpc::Status Shared::why_not(Queued queued, std::string_view what) const {
+  if (queued == Queued::kStopped) return shutting_down();
+  const bool of_caller = queued == Queued::kCallerFull;
+  const std::size_t most = of_caller               ? limits::kMaxReadsPerCaller
+                           : what == "store reads" ? limits::kMaxStoreReads
+                                                   : limits::kMaxDearReads;
+  return to_status(busy("the queue of " + std::to_string(most) + " " + std::string(what) +
+                        (of_caller ? " of one caller" : "")));
+}
+
+Admission admit(Shared& shared, const grpc::CallbackServerContext& context, Role least) {
   Admission out;
+  out.least = least;
   const auto& metadata = context.client_metadata();
   const auto given = metadata.find("authorization");
   const std::string_view value = given == metadata.end()
                                      ? std::string_view()
                                      : std::string_view(given->second.data(), given->second.size());
-  out.caller = shared.auth.caller(value);
+  out.caller = shared.auth.caller(value, context.peer());
   if (!out.caller) {
     out.refusal = shared.denied(
         context, "", "",
-        unauthenticated(value.empty() ? "want the metadata \"authorization: Bearer TOKEN\""
-                                      : "this token is not known; want one of the token file"));
+        unauthenticated(!shared.auth.wants_token() ? "loopback is no admin here (loopbackAdmin); "
+                                                     "want the service's Unix socket (grpcSocket)"
+                        : value.empty() ? "want the metadata \"authorization: Bearer TOKEN\""
+                                        : "this token is not known; want one of the token file"));
   } else if (out.caller->role < least) {
     const char* want = least == Role::kAdmin ? " needs the role admin for this"
                                              : " may only read; this needs team-admin or admin";
@@ -78,21 +107,41 @@ Call::Reactor* Call::deny(const std::string& subject, const std::string& want) c
                                 to_status({ErrorCode::kDenied, "", subject, want})));
 }
 
-Call::Reactor* Call::read(std::function<std::optional<Error>(const Engine&)> fill) const {
-  return read_then([call = *this, fill = std::move(fill)](const Engine& engine) {
+namespace {
+
+Follower::Read finishing(const Call& call, Call::Fill fill) {
+  return [call, fill = std::move(fill)](const Engine& engine) {
     const std::optional<Error> error = fill(engine);
     error ? call.fail(*error) : call.done();
-  });
+  };
 }
 
-Call::Reactor* Call::read_then(std::function<void(const Engine&)> next) const {
+}  // namespace
+
+void Call::report_denied(const Error& error) const {
+  shared_->denied(*context_, caller_->actor, error.got, to_status(error));
+}
+
+Call::Reactor* Call::read(Fill fill) const { return read_then(finishing(*this, std::move(fill))); }
+
+Call::Reactor* Call::read_dear(Fill fill) const {
+  return read_dear_then(finishing(*this, std::move(fill)));
+}
+
+Call::Reactor* Call::read_then(Follower::Read next) const {
   if (!shared_->follower.read(std::move(next))) finish(shared_->why_refused("the queue of reads"));
   return reactor_;
 }
 
-Call::Reactor* Call::post(in::Body body, const std::string& request_id,
+Call::Reactor* Call::read_dear_then(Follower::Read next) const {
+  const Queued queued = shared_->follower.read_dear(caller_->actor, std::move(next));
+  if (queued != Queued::kYes) finish(shared_->why_not(queued, "reads"));
+  return reactor_;
+}
+
+Call::Reactor* Call::post(in::Body body, const Asked& asked,
                           std::function<void(const Reply&)> fill) const {
-  return post_then(std::move(body), request_id,
+  return post_then(std::move(body), asked,
                    [reactor = reactor_, fill = std::move(fill)](const Reply& reply) {
                      if (reply.error) return reactor->Finish(to_status(*reply.error));
                      fill(reply);
@@ -100,8 +149,12 @@ Call::Reactor* Call::post(in::Body body, const std::string& request_id,
                    });
 }
 
-Call::Reactor* Call::post_then(in::Body body, const std::string& request_id, ReplyFn next) const {
-  Input input{0, request_id, caller_->actor, std::move(body)};
+Call::Reactor* Call::post_then(in::Body body, const Asked& asked, ReplyFn next) const {
+  const bool ends_waiting =
+      std::holds_alternative<in::AcceptClock>(body) || std::holds_alternative<in::Finalize>(body);
+  if (const auto error = shared_->not_ready(); error && !ends_waiting) return fail(*error);
+  Input input{0, asked.request_id, caller_->actor, std::move(body), asked.content};
+  if (auto error = bounds::check(input)) return fail(*error);  // before it waits in the mailbox
   if (!shared_->runtime.post(std::move(input), std::move(next))) {
     finish(shared_->why_refused("the mailbox"));
   }
@@ -109,8 +162,8 @@ Call::Reactor* Call::post_then(in::Body body, const std::string& request_id, Rep
 }
 
 Call::Reactor* Call::store_then(StoreReads::Task next) const {
-  if (!shared_->reads.run(std::move(next)))
-    finish(shared_->why_refused("the queue of store reads"));
+  const Queued queued = shared_->reads.run(caller_->actor, std::move(next));
+  if (queued != Queued::kYes) finish(shared_->why_not(queued, "store reads"));
   return reactor_;
 }
 

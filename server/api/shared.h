@@ -12,9 +12,13 @@
 #include <string>
 
 #include "server/api/api.h"
+#include "server/api/asked.h"
 #include "server/api/auth.h"
 #include "server/api/backup.h"
+#include "server/api/denials.h"
 #include "server/api/job_watch.h"
+#include "server/api/observe.h"
+#include "server/api/queue_order.h"
 #include "server/api/static_stream.h"
 #include "server/api/status.h"
 #include "server/api/store_reads.h"
@@ -33,9 +37,12 @@ struct Shared {
   Authenticator auth;
   StoreReads reads;
   StreamSet streams;
+  Observers launchers;  // by Effects
   BackupDesk backups;
   WatchHub watch;
   StaticHub statics;
+  QueueOrder order;
+  Denials denials;
 
   TimeMs start_ms = 0;
   std::atomic<bool> serving{false};
@@ -46,19 +53,20 @@ struct Shared {
 
   // The instant for which decayed figures are computed.
   TimeMs now(const Engine& engine) const;
-  // Reports a refusal by role and hands it back.
+  // Reports a refusal by role, to the audit log too if it is known who was refused, and hands it
+  // back.
   grpc::Status denied(const grpc::CallbackServerContext& context, const std::string& actor,
-                      const std::string& subject, const grpc::Status& status) const;
+                      const std::string& subject, const grpc::Status& status);
+  // While the wall clock waits to be accepted: what every call is told but those that end it.
+  std::optional<Error> not_ready() const;
   // Why post() or read() said no.
   grpc::Status why_refused(std::string_view what) const;
+  // Why work of one caller was not queued, `what` being "reads", "store reads".
+  grpc::Status why_not(Queued queued, std::string_view what) const;
 };
 
-// Who calls, or the status that turns them away (reported as denied).
-struct Admission {
-  std::optional<Caller> caller;
-  grpc::Status refusal;
-};
-Admission admit(const Shared& shared, const grpc::CallbackServerContext& context, Role least);
+// A refusal is reported as denied.
+Admission admit(Shared& shared, const grpc::CallbackServerContext& context, Role least);
 
 // A value: copy it into whatever finishes the call. The request and the response outlive the call.
 class Call {
@@ -77,17 +85,23 @@ class Call {
   Reactor* fail(const Error& error) const;
   Reactor* finish(const grpc::Status& status) const;
   Reactor* deny(const std::string& subject, const std::string& want) const;
+  // Reports the refusal of a part of the call, which goes on.
+  void report_denied(const Error& error) const;
 
-  // Runs `fill` on the follower's thread and finishes with its error, if any.
-  Reactor* read(std::function<std::optional<Error>(const Engine&)> fill) const;
-  // Runs `next` there; it has to see to the end of the call.
-  Reactor* read_then(std::function<void(const Engine&)> next) const;
+  using Fill = std::function<std::optional<Error>(const Engine&)>;
+  // Runs `fill` on the follower's thread and finishes with its error, if any. Cheap reads only: see
+  // Follower::read.
+  Reactor* read(Fill fill) const;
+  // The same in the caller's turn, for what grows with the state.
+  Reactor* read_dear(Fill fill) const;
+  // Run `next` there; it has to see to the end of the call.
+  Reactor* read_then(Follower::Read next) const;
+  Reactor* read_dear_then(Follower::Read next) const;
   // Stamps actor and request id, posts, and finishes when durable; `fill` sees replies without
   // error.
-  Reactor* post(in::Body body, const std::string& request_id,
-                std::function<void(const Reply&)> fill) const;
+  Reactor* post(in::Body body, const Asked& asked, std::function<void(const Reply&)> fill) const;
   // `next` sees every reply and has to see to the end of the call. It runs on the loop's thread.
-  Reactor* post_then(in::Body body, const std::string& request_id, ReplyFn next) const;
+  Reactor* post_then(in::Body body, const Asked& asked, ReplyFn next) const;
   // Runs `next` on the thread that reads the store; it has to see to the end of the call.
   Reactor* store_then(StoreReads::Task next) const;
 

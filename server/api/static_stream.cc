@@ -16,12 +16,13 @@ bool changes_static(const Fact& fact) {
   return std::holds_alternative<fact::AccountSet>(fact.body) ||
          std::holds_alternative<fact::AccountDeleted>(fact.body) ||
          std::holds_alternative<fact::ClusterSet>(fact.body) ||
+         std::holds_alternative<fact::ClusterRemoved>(fact.body) ||
          std::holds_alternative<fact::ClusterSynced>(fact.body) ||
          std::holds_alternative<fact::NodeSet>(fact.body) ||
          std::holds_alternative<fact::NodeRemoved>(fact.body);
 }
 
-std::vector<v1::StaticResponse> copy_of(const View& view) {
+std::shared_ptr<const StaticCopy> copy_of(const View& view) {
   std::vector<v1::StaticResponse> parts(1);
   std::size_t in_part = 0;
   for (const AccountsView::Row& row : view.accounts->rows) {
@@ -35,7 +36,11 @@ std::vector<v1::StaticResponse> copy_of(const View& view) {
   for (auto& part : parts) part.set_sequence(view.seq);
   parts.front().set_begins(true);
   parts.back().set_complete(true);
-  return parts;
+  auto copy = std::make_shared<StaticCopy>();
+  for (auto& part : parts) {
+    copy->push_back(std::make_shared<const v1::StaticResponse>(std::move(part)));
+  }
+  return copy;
 }
 
 }  // namespace
@@ -45,21 +50,34 @@ StaticStream::StaticStream(StreamSet& set, StaticHub& hub)
 
 void StaticStream::ended() { hub_.remove(this); }
 
-void StaticStream::offer(std::shared_ptr<const View> view) {
+void StaticStream::offer(std::shared_ptr<const StaticCopy> copy) {
   {
-    const std::scoped_lock lock(view_mutex_);
-    next_ = std::move(view);
+    const std::scoped_lock lock(copy_mutex_);
+    next_ = std::move(copy);
   }
   if (idle()) send();
+}
+
+bool StaticStream::holds(const StaticCopy* copy) {
+  const std::scoped_lock lock(copy_mutex_);
+  return sent_.get() == copy || next_.get() == copy;
+}
+
+void StaticStream::drained() {
+  {
+    const std::scoped_lock lock(copy_mutex_);
+    if (idle()) sent_ = nullptr;  // else the next one is under way already
+  }
+  send();
 }
 
 // Both offer() and drained() may come here at once; a copy is taken by one of them and pushed
 // whole.
 void StaticStream::send() {
-  const std::scoped_lock lock(view_mutex_);
+  const std::scoped_lock lock(copy_mutex_);
   if (next_ == nullptr) return;
-  const auto view = std::exchange(next_, nullptr);
-  for (auto& part : copy_of(*view)) push(std::move(part));
+  sent_ = std::exchange(next_, nullptr);
+  for (const auto& part : *sent_) push(part);
 }
 
 void StaticHub::add(const std::shared_ptr<StaticStream>& stream) {
@@ -85,7 +103,9 @@ bool StaticHub::ask() {
     if (asked_) return true;
     asked_ = true;
   }
-  if (follower_.read([this](const Engine& engine) { send(engine); })) return true;
+  const Queued queued =
+      follower_.read_dear("static", [this](const Engine& engine) { send(engine); });
+  if (queued == Queued::kYes) return true;
   const std::scoped_lock lock(mutex_);
   asked_ = false;
   return false;
@@ -98,8 +118,25 @@ void StaticHub::send(const Engine& engine) {
     streams = streams_;
     asked_ = false;
   }
-  const std::shared_ptr<const View> view = engine.view();
-  for (const auto& stream : streams) stream->offer(view);
+  if (streams.empty()) return;
+  const std::shared_ptr<const StaticCopy> copy = copy_of(*engine.view());
+  for (const auto& stream : streams) stream->offer(copy);
+  copies_.push_back(copy);
+  end_slowest(streams);
+}
+
+// Each copy is as large as the tree: whoever sits on an old one is ended.
+void StaticHub::end_slowest(const std::vector<std::shared_ptr<StaticStream>>& streams) {
+  std::erase_if(copies_, [](const auto& kept) { return kept.expired(); });
+  while (copies_.size() > limits::kMaxStaticCopies) {
+    const std::shared_ptr<const StaticCopy> oldest = copies_.front().lock();
+    copies_.pop_front();
+    for (const auto& stream : streams) {
+      if (oldest == nullptr || !stream->holds(oldest.get())) continue;
+      stream->close(to_status(busy("the memory for " + std::to_string(limits::kMaxStaticCopies) +
+                                   " copies of the accounts")));
+    }
+  }
 }
 
 }  // namespace subak::api

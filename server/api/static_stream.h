@@ -1,9 +1,11 @@
 // Static: copies of accounts and clusters for replicas that only serve the webhook. A new copy is
-// made after a batch that changed one of them; a slow reader skips copies, never parts of one.
+// made after a batch that changed one of them, for all streams together; a slow reader skips
+// copies, never parts of one.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -15,20 +17,25 @@
 
 namespace subak::api {
 
+using StaticCopy = std::vector<std::shared_ptr<const v1::StaticResponse>>;  // its parts
+
 class StaticStream final : public QueueWriter<v1::StaticResponse> {
  public:
   StaticStream(StreamSet& set, class StaticHub& hub);
-  // The newest picture; sent at once, or when the copy at hand is out.
-  void offer(std::shared_ptr<const View> view);
+  // The newest copy; sent at once, or when the one at hand is out.
+  void offer(std::shared_ptr<const StaticCopy> copy);
+  // It still sends this one.
+  bool holds(const StaticCopy* copy);
 
  private:
-  void drained() override { send(); }
+  void drained() override;
   void ended() override;
   void send();
 
   StaticHub& hub_;
-  std::mutex view_mutex_;
-  std::shared_ptr<const View> next_;
+  std::mutex copy_mutex_;
+  std::shared_ptr<const StaticCopy> sent_;  // the last one, until it is out
+  std::shared_ptr<const StaticCopy> next_;
 };
 
 // Threads: any.
@@ -43,12 +50,14 @@ class StaticHub {
 
  private:
   void send(const Engine& engine);
+  void end_slowest(const std::vector<std::shared_ptr<StaticStream>>& streams);
 
   Follower& follower_;
   std::atomic<std::size_t> open_{0};
   std::mutex mutex_;
   std::vector<std::shared_ptr<StaticStream>> streams_;
   bool asked_ = false;
+  std::deque<std::weak_ptr<const StaticCopy>> copies_;  // the follower's thread: oldest first
 };
 
 }  // namespace subak::api

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/cut.h"
 #include "google/rpc/error_details.pb.h"
 
 namespace subak::api {
@@ -86,7 +87,9 @@ grpc::StatusCode code_of(ErrorCode code) {
   return grpc::StatusCode::INTERNAL;
 }
 
-google::rpc::Status to_rpc(const Error& error) {
+// Cut as a whole: clients take trailers of 8 KiB, and the details repeat what the message says.
+google::rpc::Status to_rpc(const Error& whole) {
+  const Error error = cut_error(whole);
   google::rpc::Status status;
   status.set_code(code_of(error.code));
   status.set_message(error.message());

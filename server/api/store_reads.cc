@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "core/limits.h"
 #include "server/log/thread_name.h"
 
 namespace subak::api {
@@ -25,14 +24,15 @@ void StoreReads::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-bool StoreReads::run(Task task) {
+Queued StoreReads::run(const std::string& caller, Task task) {
   {
     const std::scoped_lock lock(mutex_);
-    if (!running_ || tasks_.size() >= limits::kMaxStoreReads) return false;
-    tasks_.push_back(std::move(task));
+    if (!running_) return Queued::kStopped;
+    const Queued queued = tasks_.push(caller, std::move(task));
+    if (queued != Queued::kYes) return queued;
   }
   wake_.notify_one();
-  return true;
+  return Queued::kYes;
 }
 
 void StoreReads::work() {
@@ -40,12 +40,13 @@ void StoreReads::work() {
   std::unique_lock lock(mutex_);
   while (true) {
     wake_.wait(lock, [this] { return !tasks_.empty() || !running_; });
-    if (tasks_.empty()) return;
-    const Task task = std::move(tasks_.front());
-    tasks_.pop_front();
+    auto next = tasks_.take();
+    if (!next) return;
     lock.unlock();
-    task(*reader_);
+    next->second(*reader_);
+    next->second = nullptr;  // what it keeps alive goes without the lock
     lock.lock();
+    tasks_.done(next->first);
   }
 }
 

@@ -2,14 +2,16 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "core/error.h"
+#include "core/limits.h"
+#include "server/runtime/fair_queue.h"
 #include "server/runtime/ports.h"
 
 namespace subak::api {
@@ -25,10 +27,10 @@ class StoreReads {
   std::optional<Error> start(Store& store);
   // Works off what is queued and joins.
   void stop();
-  // Queues a task. Long work queues itself again after a bounded part, so that others get their
-  // turn. False: the queue is full (limits::kMaxStoreReads) or not running; the task is not kept
-  // then. Threads: any.
-  bool run(Task task);
+  // Queues a task. Callers take turns; long work queues itself again after a bounded part, so that
+  // others get theirs. At most limits::kMaxReadsPerCaller of one caller and limits::kMaxStoreReads
+  // in all; a task that is refused is not kept. Threads: any.
+  Queued run(const std::string& caller, Task task);
 
  private:
   void work();
@@ -36,7 +38,7 @@ class StoreReads {
   std::unique_ptr<StoreReader> reader_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Task> tasks_;
+  FairQueue<Task> tasks_{limits::kMaxStoreReads, limits::kMaxReadsPerCaller};
   bool running_ = false;
   std::thread thread_;
 };

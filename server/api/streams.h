@@ -3,16 +3,30 @@
 
 #include <grpcpp/support/server_callback.h>
 
+#include <atomic>
 #include <cstddef>
+#include <cstdlib>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <set>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "server/api/auth.h"
 #include "server/api/status.h"
 
 namespace subak::api {
+
+// Who calls, or the status that turns them away.
+struct Admission {
+  std::optional<Caller> caller;
+  Role least = Role::kViewer;  // that the call needs
+  grpc::Status refusal;
+};
+
+enum class StreamKind : unsigned char { kObserve, kEffects, kWatchJobs, kStatic, kBackup };
 
 // A stream that the end of the service ends too.
 class Closable {
@@ -24,30 +38,54 @@ class Closable {
 // The open streams. Threads: any.
 class StreamSet {
  public:
-  // False: the service is stopping.
-  bool add(const std::shared_ptr<Closable>& stream) {
-    const std::scoped_lock lock(mutex_);
-    if (!stopping_) open_.insert(stream);
-    return !stopping_;
-  }
-  void remove(const std::shared_ptr<Closable>& stream) {
-    const std::scoped_lock lock(mutex_);
-    open_.erase(stream);
-  }
-  void close_all() {
-    std::set<std::shared_ptr<Closable>> open;
-    {
-      const std::scoped_lock lock(mutex_);
-      stopping_ = true;
-      open.swap(open_);
-    }
-    for (const auto& stream : open) stream->close(shutting_down());
-  }
+  explicit StreamSet(const Authenticator& auth) : auth_(auth) {}
+  // OK; or why not: the admission's refusal, the service is stopping, or RESOURCE_EXHAUSTED at
+  // limits::kMaxStreamsPerCaller or kMaxStreams of this kind. Then the stream is not kept.
+  grpc::Status add(const std::shared_ptr<Closable>& stream, StreamKind kind,
+                   const Admission& admission);
+  void remove(const std::shared_ptr<Closable>& stream);
+  void close_all();
+  // After the tokens were read again: ends the streams of tokens that are gone with
+  // UNAUTHENTICATED, those whose role is too little now with PERMISSION_DENIED.
+  void check_rights();
 
  private:
+  struct Owner {
+    StreamKind kind;
+    Caller caller;
+    Role least;
+  };
+  grpc::Status refusal_of(const Owner& owner) const;
+  grpc::Status limit_reached(StreamKind kind, const std::string& actor);
+
+  const Authenticator& auth_;
   std::mutex mutex_;
   bool stopping_ = false;
-  std::set<std::shared_ptr<Closable>> open_;
+  std::map<std::shared_ptr<Closable>, Owner> open_;
+  std::map<std::pair<StreamKind, std::string>, std::size_t> of_caller_;
+  std::map<StreamKind, std::size_t> of_kind_;
+};
+
+// What the streams of one kind hold in memory together. Threads: any.
+class StreamBytes {
+ public:
+  // The message for any number of streams; counted once, until the last of them lets go.
+  template <class Message>
+  std::shared_ptr<const Message> keep(Message message) {
+    const std::size_t bytes = message.SpaceUsedLong();
+    *used_ += bytes;
+    return std::shared_ptr<const Message>(new Message(std::move(message)),
+                                          [used = used_, bytes](const Message* kept) {
+                                            delete kept;
+                                            *used -= bytes;
+                                          });
+  }
+  void add(std::size_t bytes) { *used_ += bytes; }
+  void remove(std::size_t bytes) { *used_ -= bytes; }
+  std::size_t used() const { return *used_; }
+
+ private:
+  std::shared_ptr<std::atomic<std::size_t>> used_ = std::make_shared<std::atomic<std::size_t>>(0);
 };
 
 // The writing side. gRPC owns a reactor until OnDone; begin() makes it keep itself alive until
@@ -57,15 +95,20 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
                     public Closable,
                     public std::enable_shared_from_this<QueueWriter<Message>> {
  public:
-  QueueWriter(StreamSet& set, std::size_t most) : set_(set), most_(most) {}
+  // `bytes`, if not null, counts what the queue itself takes.
+  QueueWriter(StreamSet& set, std::size_t most, StreamBytes* bytes = nullptr)
+      : set_(set), most_(most), bytes_(bytes) {}
 
-  // Call once, from the method's handler.
-  void begin() {
+  // Call once, from the method's handler. False: the stream is ended with the refusal.
+  bool begin(StreamKind kind, const Admission& admission) {
     self_ = this->shared_from_this();
-    if (!set_.add(self_)) close(shutting_down());
+    const grpc::Status status = set_.add(self_, kind, admission);
+    if (!status.ok()) close(status);
+    return status.ok();
   }
   // Queues a message; one too many ends the stream with RESOURCE_EXHAUSTED. False: it has ended.
-  bool push(Message message) {
+  bool push(Message message) { return push(std::make_shared<const Message>(std::move(message))); }
+  bool push(std::shared_ptr<const Message> message) {
     bool overflow = false;
     {
       const std::scoped_lock lock(mutex_);
@@ -73,11 +116,19 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
       overflow = queue_.size() >= most_;
       if (!overflow) {
         queue_.push_back(std::move(message));
+        count(1);
         if (!writing_) write_locked();
       }
     }
-    if (overflow) close(to_status(busy("the stream's backlog")));
+    if (overflow) {
+      close(to_status(busy("the stream's backlog of " + std::to_string(most_) + " messages")));
+    }
     return !overflow;
+  }
+  // Messages that wait.
+  std::size_t backlog() {
+    const std::scoped_lock lock(mutex_);
+    return queue_.size();
   }
   // What is queued is dropped. Only the first close counts.
   void close(const grpc::Status& status) override {
@@ -86,6 +137,7 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
       if (closing_) return;
       closing_ = true;
       status_ = status;
+      count(-static_cast<std::ptrdiff_t>(queue_.size()));
       queue_.clear();
       if (writing_) return;  // OnWriteDone finishes
     }
@@ -102,9 +154,12 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
     {
       const std::scoped_lock lock(mutex_);
       writing_ = false;
+      current_ = nullptr;
       if (!ok && !closing_) {
         closing_ = true;
         status_ = grpc::Status(grpc::StatusCode::CANCELLED, "the reader is gone");
+        count(-static_cast<std::ptrdiff_t>(queue_.size()));
+        queue_.clear();
       }
       finish = closing_;
       if (!finish && !queue_.empty()) write_locked();
@@ -130,15 +185,22 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   void write_locked() {
     current_ = std::move(queue_.front());
     queue_.pop_front();
+    count(-1);
     writing_ = true;
-    this->StartWrite(&current_);
+    this->StartWrite(current_.get());
+  }
+  void count(std::ptrdiff_t entries) {
+    if (bytes_ == nullptr) return;
+    const std::size_t bytes = sizeof(current_) * static_cast<std::size_t>(std::abs(entries));
+    entries > 0 ? bytes_->add(bytes) : bytes_->remove(bytes);
   }
 
   StreamSet& set_;
   std::size_t most_;
   std::mutex mutex_;
-  std::deque<Message> queue_;
-  Message current_;
+  StreamBytes* bytes_;
+  std::deque<std::shared_ptr<const Message>> queue_;
+  std::shared_ptr<const Message> current_;  // being written
   bool writing_ = false;
   bool closing_ = false;
   grpc::Status status_;

@@ -2,6 +2,7 @@
 // names on the follower again.
 #include "server/api/usage_service.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -48,38 +49,78 @@ std::optional<Error> find_payers(const Engine& engine, const std::string& accoun
 // Account, user, product, day, state: what is not asked for is left at its default.
 using GroupKey = std::tuple<std::string, std::string, std::string, std::int64_t, int>;
 
-GroupKey key_of(const v1::ReportUsageRequest& in, const DailyUsage& row, const Engine& engine) {
-  const PathParts payer = split_path(path_of(engine.accounts(), row.payer));
-  return {payer.account, in.by_user() ? payer.user : "", in.by_product() ? row.product : "",
-          in.by_day() ? row.day : -1, in.by_state() ? to_proto(row.state) : 0};
-}
+struct Sums {
+  GpuTime booked, running;
+};
 
-void put_report(const v1::ReportUsageRequest& in, const std::vector<DailyUsage>& rows,
-                const Engine& engine, v1::ReportUsageResponse* out) {
-  std::map<GroupKey, GpuTime> sums;
-  GpuTime total;
-  for (const DailyUsage& row : rows) {
-    sums[key_of(in, row, engine)] += row.amount;
-    total += row.amount;
+class ReportSums {
+ public:
+  ReportSums(const v1::ReportUsageRequest& in, const LedgerQuery& query, const Engine& engine)
+      : in_(in), query_(query), engine_(engine) {}
+
+  void add_booked(const DailyUsage& row) {
+    sums_[key_of(row.payer, row.product, row.day, row.state)].booked += row.amount;
+    total_.booked += row.amount;
+    first_day_ = std::min(first_day_, row.day);
   }
-  for (const auto& [key, amount] : sums) {
-    v1::UsageRow* row = out->add_rows();
-    row->set_account(std::get<0>(key));
-    row->set_user(std::get<1>(key));
-    row->set_product(std::get<2>(key));
-    if (std::get<3>(key) >= 0) put(std::get<3>(key) * kDayMs, row->mutable_day());
-    row->set_state(static_cast<v1::UsageState>(std::get<4>(key)));
-    put(amount, row->mutable_amount());
-    row->set_gpu_hours(amount.gpu_hours());
+  // Cut at the period and at UTC midnights, as rows are.
+  void add_running(const OpenUsage& open, TimeMs now) {
+    if (!query_.payers.empty() && !is_payer(open.payer)) return;
+    TimeMs from = std::max(open.since_ms, query_.from_ms);
+    const TimeMs to = std::min(now, query_.to_ms);
+    while (from < to) {
+      const std::int64_t day = from / kDayMs;
+      const TimeMs end = in_.by_day() ? std::min(to, (day + 1) * kDayMs) : to;
+      const GpuTime amount = GpuTime::of(open.milligpu, end - from);
+      sums_[key_of(open.payer, open.product, day, open.state)].running += amount;
+      total_.running += amount;
+      first_day_ = std::min(first_day_, day);
+      from = end;
+    }
   }
-  put(total, out->mutable_total());
-}
+
+  void put_into(v1::ReportUsageResponse* out) const {
+    for (const auto& [key, sum] : sums_) {
+      v1::UsageRow* row = out->add_rows();
+      row->set_account(std::get<0>(key));
+      row->set_user(std::get<1>(key));
+      row->set_product(std::get<2>(key));
+      if (std::get<3>(key) >= 0) put(std::get<3>(key) * kDayMs, row->mutable_day());
+      row->set_state(static_cast<v1::UsageState>(std::get<4>(key)));
+      put(sum.booked, row->mutable_amount());
+      row->set_gpu_hours(sum.booked.gpu_hours());
+      put(sum.running, row->mutable_running());
+    }
+    put(total_.booked, out->mutable_total());
+    put(total_.running, out->mutable_running());
+    if (first_day_ != INT64_MAX) put(first_day_ * kDayMs, out->mutable_first_day());
+  }
+
+ private:
+  GroupKey key_of(AccountId payer, const std::string& product, std::int64_t day,
+                  UsageState state) const {
+    const PathParts path = split_path(path_of(engine_.accounts(), payer));
+    return {path.account, in_.by_user() ? path.user : "", in_.by_product() ? product : "",
+            in_.by_day() ? day : -1, in_.by_state() ? to_proto(state) : 0};
+  }
+  bool is_payer(AccountId id) const {  // find_payers() gave them in order
+    return std::binary_search(query_.payers.begin(), query_.payers.end(), id);
+  }
+
+  const v1::ReportUsageRequest& in_;
+  const LedgerQuery& query_;
+  const Engine& engine_;
+  std::map<GroupKey, Sums> sums_;
+  Sums total_;
+  std::int64_t first_day_ = INT64_MAX;
+};
 
 struct Report {
   Call call;
   const v1::ReportUsageRequest* in;
   v1::ReportUsageResponse* out;
   LedgerQuery query;
+  const Shared* shared;
   std::vector<DailyUsage> rows;
 };
 
@@ -90,8 +131,13 @@ void read_report(const std::shared_ptr<Report>& r, StoreReader& store) {
     return;
   }
   r->rows = std::move(*rows);
-  r->call.read([r](const Engine& engine) -> std::optional<Error> {
-    put_report(*r->in, r->rows, engine, r->out);
+  r->call.read_dear([r](const Engine& engine) -> std::optional<Error> {
+    const TimeMs now = r->shared->now(engine);
+    ReportSums sums(*r->in, r->query, engine);
+    for (const DailyUsage& row : r->rows) sums.add_booked(row);
+    for (const OpenUsage& open : engine.open_usage()) sums.add_running(open, now);
+    sums.put_into(r->out);
+    put(now, r->out->mutable_time());
     return std::nullopt;
   });
 }
@@ -122,7 +168,7 @@ void read_listing(const std::shared_ptr<Listing>& l, StoreReader& store) {
     return;
   }
   l->rows = std::move(*rows);
-  l->call.read([l](const Engine& engine) -> std::optional<Error> {
+  l->call.read_dear([l](const Engine& engine) -> std::optional<Error> {
     put_rows(*l, engine);
     return std::nullopt;
   });
@@ -137,8 +183,9 @@ UsageService::Reactor* UsageService::ReportUsage(Context* context, const v1::Rep
   Check check;
   Range range = get_range(check, *in);
   if (!check.ok()) return call.fail(check.error());
-  auto report = std::make_shared<Report>(Report{call, in, out, std::move(range.query), {}});
-  return call.read_then([report](const Engine& engine) {
+  auto report =
+      std::make_shared<Report>(Report{call, in, out, std::move(range.query), &shared_, {}});
+  return call.read_dear_then([report](const Engine& engine) {
     if (auto error = find_payers(engine, report->in->account(), &report->query.payers)) {
       report->call.fail(*error);
     } else {
@@ -158,7 +205,7 @@ UsageService::Reactor* UsageService::ListLedger(Context* context, const v1::List
   range.query.after_seq = page.after;
   range.query.most = page.size;
   auto listing = std::make_shared<Listing>(Listing{call, out, std::move(range.query), page, {}});
-  return call.read_then([listing, account = range.account](const Engine& engine) {
+  return call.read_dear_then([listing, account = range.account](const Engine& engine) {
     if (auto error = find_payers(engine, account, &listing->query.payers)) {
       listing->call.fail(*error);
     } else {

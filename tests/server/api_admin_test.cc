@@ -109,7 +109,7 @@ TEST_F(ApiAdminTest, StopEndsABackupThatNobodyReads) {
   EXPECT_EQ(stream->Finish().error_code(), grpc::UNAVAILABLE);
 }
 
-TEST_F(ApiAdminTest, BackupAndFinalizeNeedAnAdmin) {
+TEST_F(ApiAdminTest, BackupFinalizeAndAcceptClockNeedAnAdmin) {
   options_.token_file = (dir_ / "tokens").string();
   std::ofstream(options_.token_file) << "team-token-012345 team-admin ml tim\n";
   start();
@@ -118,6 +118,11 @@ TEST_F(ApiAdminTest, BackupAndFinalizeNeedAnAdmin) {
   v1::FinalizeRequest in;
   in.set_reason("step");
   EXPECT_EQ(finalize(in).error_code(), grpc::PERMISSION_DENIED);
+  v1::AcceptClockRequest clock;
+  clock.set_reason("step");
+  v1::AcceptClockResponse accepted;
+  EXPECT_EQ(run([&](auto* c) { return admin_->AcceptClock(c, clock, &accepted); }).error_code(),
+            grpc::PERMISSION_DENIED);
 }
 
 TEST_F(ApiAdminTest, FinalizeTakesTheStepOnce) {

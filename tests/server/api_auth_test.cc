@@ -49,19 +49,11 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-constexpr char kTokens[] =
-    "# the team\n"
-    "viewer-token-0123 viewer eve\n"
-    "team-token-012345 team-admin ml tim\n"
-    "admin-token-01234 admin ada\n";
-
-class ApiAuthTest : public ApiTest {
+class ApiAuthTest : public ApiTokensTest {
  protected:
   ApiAuthTest() {
-    options_.token_file = (dir_ / "tokens").string();
     options_.tls_cert = (dir_ / "cert.pem").string();
     options_.tls_key = (dir_ / "key.pem").string();
-    std::ofstream(options_.token_file) << kTokens;
     write_certificate(options_.tls_cert, options_.tls_key);
   }
   void start_tls() {
@@ -72,13 +64,6 @@ class ApiAuthTest : public ApiTest {
     tls.pem_root_certs = read_file(options_.tls_cert);
     connect(grpc::CreateChannel("127.0.0.1:" + std::to_string(api_->port()),
                                 grpc::SslCredentials(tls)));
-  }
-  void as_admin() { token_ = "admin-token-01234"; }
-  void as_team() { token_ = "team-token-012345"; }
-  void as_viewer() { token_ = "viewer-token-0123"; }
-  grpc::Status read() {
-    v1::ListAccountsResponse out;
-    return run([&](auto* c) { return accounts_->ListAccounts(c, {}, &out); });
   }
 };
 
@@ -95,6 +80,13 @@ TEST_F(ApiAuthTest, NobodyCallsWithoutAToken) {
   prepare(context);
   auto observe = clusters_->Observe(&context);
   EXPECT_EQ(observe->Finish().error_code(), grpc::UNAUTHENTICATED);
+}
+
+TEST_F(ApiAuthTest, TheOwnProbeNeedsNeitherTlsNorToken) {
+  start_tls();
+  const ProbeResult result = api_->probe(60'000);
+  EXPECT_EQ(result.kind, ProbeResult::Kind::kServes) << result.detail;
+  EXPECT_TRUE(denials_.empty());
 }
 
 TEST_F(ApiAuthTest, PlaintextIsNotAnsweredWhereTlsIsSpoken) {
@@ -344,6 +336,20 @@ TEST(TokensTest, EachMistakeNamesItsLine) {
   EXPECT_EQ(field_of("0123456789abcdef admin ml ada\n"), "tokens:1");
   EXPECT_EQ(field_of("0123456789abcdef admin a\n0123456789abcdef admin b\n"), "tokens:2");
   EXPECT_EQ(field_of("0123456789abcdef admin a\n0123456789abcdeg admin a\n"), "tokens:2");
+}
+
+// What a caller shows is looked up by its digest: nothing is compared with each token, and what is
+// too long to be one is not even hashed.
+TEST(TokensTest, AreKeptAndFoundByDigest) {
+  const auto tokens =
+      api::parse_tokens("0123456789abcdef admin ada\nfedcba9876543210 viewer eve\n");
+  ASSERT_TRUE(tokens.ok());
+  ASSERT_EQ(tokens->size(), 2u);
+  EXPECT_EQ(tokens->at(api::digest_of("fedcba9876543210")).actor, "token:eve");
+  EXPECT_EQ(tokens->count(api::digest_of("fedcba987654321")), 0u);
+  const std::string longest(limits::kMaxTokenBytes, 'x');
+  EXPECT_TRUE(api::parse_tokens(longest + " admin ada\n").ok());
+  EXPECT_EQ(api::parse_tokens(longest + "x admin ada\n").error().field, "tokens:1");
 }
 
 TEST(TokensTest, SecretsAreNotInErrors) {

@@ -8,7 +8,10 @@ namespace {
 
 class ApiClusterTest : public ApiTest {
  protected:
-  ApiClusterTest() { start(); }
+  explicit ApiClusterTest(bool names_clusters = false) {
+    options_.names_clusters = names_clusters;
+    start();
+  }
   grpc::Status update(const v1::UpdateClusterRequest& in) {
     return run([&](auto* c) { return clusters_->UpdateCluster(c, in, &updated_); });
   }
@@ -17,14 +20,60 @@ class ApiClusterTest : public ApiTest {
     EXPECT_TRUE(run([&](auto* c) { return clusters_->ListClusters(c, {}, &out); }).ok());
     return {out.clusters().begin(), out.clusters().end()};
   }
+  grpc::Status make(const std::string& name, v1::Mode mode) {
+    v1::UpdateClusterRequest in;
+    in.set_name(name);
+    in.set_mode(mode);
+    in.set_reason("test");
+    in.set_allow_missing(true);
+    updated_.Clear();
+    return update(in);
+  }
+  grpc::Status remove(const std::string& name, bool validate_only = false) {
+    v1::DeleteClusterRequest in;
+    in.set_name(name);
+    in.set_reason("moved");
+    in.set_validate_only(validate_only);
+    v1::DeleteClusterResponse out;
+    return run([&](auto* c) { return clusters_->DeleteCluster(c, in, &out); });
+  }
+  // Clusters are removed by stores of the newest version only.
+  void finalize() {
+    v1::FinalizeRequest in;
+    in.set_reason("test");
+    v1::FinalizeResponse out;
+    ASSERT_TRUE(run([&](auto* c) { return admin_->Finalize(c, in, &out); }).ok());
+  }
+  // An edge that has said which cluster it reports.
+  std::unique_ptr<grpc::ClientReaderWriter<v1::ObserveRequest, v1::ObserveResponse>> follow(
+      const std::string& cluster, grpc::ClientContext* context) {
+    auto stream = clusters_->Observe(context);
+    v1::ObserveRequest event;
+    event.set_sequence(1);
+    event.set_cluster(cluster);
+    event.mutable_node_gone()->set_node("none");
+    EXPECT_TRUE(stream->Write(event));
+    v1::ObserveResponse ack;
+    EXPECT_TRUE(stream->Read(&ack));
+    return stream;
+  }
   v1::UpdateClusterResponse updated_;
+};
+
+class ApiNamedClusterTest : public ApiClusterTest {
+ protected:
+  ApiNamedClusterTest() : ApiClusterTest(true) {}
 };
 
 TEST_F(ApiClusterTest, ModesAreSetOneByOne) {
   v1::UpdateClusterRequest in;
   in.set_name("east");
   in.set_reason("new");
+  EXPECT_EQ(update(in).error_code(), grpc::NOT_FOUND) << "a typing error is no new cluster";
+  EXPECT_TRUE(list().empty());
+  in.set_allow_missing(true);
   ASSERT_TRUE(update(in).ok());
+  in.clear_allow_missing();
   ASSERT_EQ(list().size(), 1u);
   EXPECT_EQ(list()[0].mode(), v1::MODE_OBSERVE);
   in.set_mode(v1::MODE_ENFORCE);
@@ -46,6 +95,116 @@ TEST_F(ApiClusterTest, ModesAreSetOneByOne) {
   EXPECT_EQ(bad_field(update(in)), "cluster");
   in.clear_name();
   EXPECT_EQ(bad_field(update(in)), "name");
+}
+
+TEST_F(ApiClusterTest, AnUnusedDefaultGivesWay) {
+  finalize();
+  ASSERT_TRUE(make("default", v1::MODE_OBSERVE).ok());
+  ASSERT_TRUE(import_nodes(2, "main").ok());
+  ASSERT_EQ(list().size(), 1u);
+  EXPECT_EQ(list()[0].name(), "main");
+  EXPECT_EQ(list()[0].id(), 2) << "a number is given once";
+  ASSERT_TRUE(make("default", v1::MODE_OBSERVE).ok());
+  EXPECT_EQ(list().size(), 2u);
+}
+
+TEST_F(ApiClusterTest, ADefaultThatSomebodyChangedStays) {
+  finalize();
+  ASSERT_TRUE(make("default", v1::MODE_WARN).ok());
+  ASSERT_TRUE(make("main", v1::MODE_ENFORCE).ok());
+  EXPECT_EQ(list().size(), 2u);
+}
+
+TEST_F(ApiNamedClusterTest, ADefaultOfTheConfigurationStays) {
+  finalize();
+  ASSERT_TRUE(make("default", v1::MODE_OBSERVE).ok());
+  ASSERT_TRUE(make("main", v1::MODE_OBSERVE).ok());
+  EXPECT_EQ(list().size(), 2u);
+}
+
+TEST_F(ApiClusterTest, EnforceWithoutAnEdgeWarns) {
+  ASSERT_TRUE(make("east", v1::MODE_OBSERVE).ok());
+  EXPECT_EQ(updated_.warnings_size(), 0);
+  ASSERT_TRUE(make("east", v1::MODE_ENFORCE).ok());
+  ASSERT_EQ(updated_.warnings_size(), 1);
+  EXPECT_NE(updated_.warnings(0).find("no edge"), std::string::npos) << updated_.warnings(0);
+  grpc::ClientContext context;
+  prepare(context);
+  const auto edge = follow("east", &context);
+  ASSERT_TRUE(make("east", v1::MODE_ENFORCE).ok());
+  EXPECT_EQ(updated_.warnings_size(), 0);
+  edge->WritesDone();
+  EXPECT_TRUE(edge->Finish().ok());
+}
+
+TEST_F(ApiClusterTest, DeleteTakesAnEmptyClusterOnly) {
+  finalize();
+  ASSERT_TRUE(import_nodes(1, "east").ok());
+  ASSERT_TRUE(create_account("ml").ok());
+  EXPECT_EQ(remove("west").error_code(), grpc::NOT_FOUND);
+  const std::string id = submit(job_request("ml", 1, 8));
+  EXPECT_EQ(remove("east").error_code(), grpc::FAILED_PRECONDITION) << "a job";
+  v1::CancelJobRequest cancel;
+  cancel.set_job_id(id);
+  cancel.set_reason("r");
+  v1::EditJobResponse cancelled;
+  ASSERT_TRUE(run([&](auto* c) { return jobs_->CancelJob(c, cancel, &cancelled); }).ok());
+  grpc::ClientContext context;
+  prepare(context);
+  const auto edge = follow("east", &context);
+  v1::ObserveRequest event;
+  event.set_sequence(2);
+  event.mutable_pod_gone()->mutable_pod()->set_job_id(id);
+  ASSERT_TRUE(edge->Write(event));
+  v1::ObserveResponse ack;
+  ASSERT_TRUE(edge->Read(&ack));
+  EXPECT_EQ(remove("east").error_code(), grpc::FAILED_PRECONDITION) << "an edge";
+  edge->WritesDone();
+  EXPECT_TRUE(edge->Finish().ok());
+  grpc::Status checked;  // the service hears of the end of a stream a little later
+  for (int i = 0; i < 10'000 && !(checked = remove("east", true)).ok(); ++i) {
+  }
+  ASSERT_TRUE(checked.ok()) << checked.error_message();
+  EXPECT_EQ(list().size(), 1u) << "only checked";
+  ASSERT_TRUE(remove("east").ok());
+  EXPECT_TRUE(list().empty());
+  EXPECT_EQ(get_job(id).spec().cluster(), "east") << "its jobs are still known";
+  v1::ListAuditRequest in;
+  in.set_page_size(1);
+  v1::ListAuditResponse out;
+  ASSERT_TRUE(run([&](auto* c) { return admin_->ListAudit(c, in, &out); }).ok());
+  ASSERT_EQ(out.entries_size(), 1);
+  EXPECT_EQ(out.entries(0).what(), "cluster_removed");
+  EXPECT_EQ(out.entries(0).subject(), "east");
+  EXPECT_EQ(out.entries(0).reason(), "moved");
+  EXPECT_EQ(remove("east").error_code(), grpc::NOT_FOUND);
+}
+
+TEST_F(ApiClusterTest, AJobThatNothingWouldStartIsWarnedOf) {
+  ASSERT_TRUE(import_nodes(1).ok());
+  ASSERT_TRUE(create_account("ml").ok());
+  v1::CreateJobResponse out;
+  const auto queue = [&] {
+    out.Clear();
+    return run([&](auto* c) { return jobs_->CreateJob(c, job_request("ml", 1, 8), &out); });
+  };
+  ASSERT_TRUE(queue().ok());
+  ASSERT_EQ(out.warnings_size(), 1);
+  EXPECT_NE(out.warnings(0).find("no launcher serves cluster \"default\""), std::string::npos);
+  grpc::ClientContext context;
+  prepare(context);
+  auto effects = clusters_->Effects(&context, {});
+  v1::EffectsResponse effect;
+  ASSERT_TRUE(effects->Read(&effect));
+  ASSERT_TRUE(queue().ok());
+  EXPECT_EQ(out.warnings_size(), 0);
+  v1::BatchCreateJobsRequest batch;
+  *batch.add_requests() = job_request("ml", 1, 8);
+  v1::BatchCreateJobsResponse results;
+  ASSERT_TRUE(run([&](auto* c) { return jobs_->BatchCreateJobs(c, batch, &results); }).ok());
+  EXPECT_EQ(results.results(0).job().warnings_size(), 0);
+  context.TryCancel();
+  effects->Finish();
 }
 
 TEST_F(ApiClusterTest, ImportMakesTheFirstClusterAndItsNodesAreListed) {
@@ -139,15 +298,16 @@ TEST_F(ApiClusterTest, DrainKeepsNewWorkAway) {
   EXPECT_EQ(bad_field(run([&](auto* c) { return clusters_->DrainNode(c, in, &out); })), "reason");
 }
 
-// Reads parts until one completes a copy.
+// Reads parts until one completes a copy: its accounts, then its clusters.
 std::vector<std::string> read_copy(grpc::ClientReader<v1::StaticResponse>& stream) {
-  std::vector<std::string> paths;
+  std::vector<std::string> names;
   v1::StaticResponse part;
   do {
     if (!stream.Read(&part)) return {"ended"};
-    for (const auto& account : part.accounts()) paths.push_back(account.path());
+    for (const auto& account : part.accounts()) names.push_back(account.path());
+    for (const auto& cluster : part.clusters()) names.push_back("cluster " + cluster.name());
   } while (!part.complete());
-  return paths;
+  return names;
 }
 
 TEST_F(ApiClusterTest, StaticSendsACopyAndThenEachChange) {
@@ -157,6 +317,11 @@ TEST_F(ApiClusterTest, StaticSendsACopyAndThenEachChange) {
   auto stream = clusters_->Static(&context, {});
   EXPECT_EQ(read_copy(*stream), (std::vector<std::string>{"", "ml"}));
   ASSERT_TRUE(create_account("bio").ok());
+  EXPECT_EQ(read_copy(*stream), (std::vector<std::string>{"", "ml", "bio"}));
+  finalize();
+  ASSERT_TRUE(make("east", v1::MODE_OBSERVE).ok());
+  EXPECT_EQ(read_copy(*stream), (std::vector<std::string>{"", "ml", "bio", "cluster east"}));
+  ASSERT_TRUE(remove("east").ok());
   EXPECT_EQ(read_copy(*stream), (std::vector<std::string>{"", "ml", "bio"}));
   context.TryCancel();
   stream->Finish();

@@ -7,6 +7,7 @@
 #include "server/api/check.h"
 #include "server/api/convert.h"
 #include "server/api/paging.h"
+#include "server/api/status.h"
 
 namespace subak::api {
 namespace {
@@ -170,6 +171,28 @@ TEST(ApiCheck, FirstMistakeIsKeptWithItsPath) {
   ASSERT_FALSE(check.ok());
   EXPECT_EQ(check.error().field, "jobs[3].spec.size");
   EXPECT_EQ(check.error().got, "11");
+}
+
+// What one error takes in the trailers: its message percent-encoded, its details in base64.
+std::size_t trailer_bytes(const grpc::Status& status) {
+  std::size_t bytes = status.error_details().size() * 4 / 3 + 4;
+  for (const char c : status.error_message()) bytes += c < 0x20 || c > 0x7e || c == '%' ? 3 : 1;
+  return bytes;
+}
+
+TEST(ApiStatus, LongErrorsFitIntoTheTrailersOfAClient) {
+  constexpr std::size_t kClientTakes = 8192, kOtherTrailers = 256;
+  for (const std::string& piece : {std::string("p"), std::string("\xc3\xa9"), std::string("%")}) {
+    std::string text;
+    while (text.size() < 20'000) text += piece;
+    for (const ErrorCode code :
+         {ErrorCode::kInvalid, ErrorCode::kConflict, ErrorCode::kPrecondition,
+          ErrorCode::kExhausted, ErrorCode::kNotFound}) {
+      const grpc::Status status = to_status({code, text, text, "want less than " + text});
+      EXPECT_LE(trailer_bytes(status), kClientTakes - kOtherTrailers) << to_string(code);
+      EXPECT_NE(status.error_message().find("more bytes)"), std::string::npos);
+    }
+  }
 }
 
 TEST(ApiCheck, TimesAndDurationsHaveEdges) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -192,6 +193,25 @@ class ApiTest : public testing::Test {
   std::unique_ptr<v1::UsageService::Stub> usage_;
   std::unique_ptr<v1::AdminService::Stub> admin_;
   v1::EditAccountResponse edited_;
+};
+
+// With a token file: a viewer, the admin of a team, an admin.
+class ApiTokensTest : public ApiTest {
+ protected:
+  ApiTokensTest() {
+    options_.token_file = (dir_ / "tokens").string();
+    std::ofstream(options_.token_file) << "# the team\n"
+                                          "viewer-token-0123 viewer eve\n"
+                                          "team-token-012345 team-admin ml tim\n"
+                                          "admin-token-01234 admin ada\n";
+  }
+  void as_admin() { token_ = "admin-token-01234"; }
+  void as_team() { token_ = "team-token-012345"; }
+  void as_viewer() { token_ = "viewer-token-0123"; }
+  grpc::Status read() {
+    v1::ListAccountsResponse out;
+    return run([&](auto* c) { return accounts_->ListAccounts(c, {}, &out); });
+  }
 };
 
 }  // namespace subak

@@ -101,6 +101,34 @@ TEST_F(ApiJobTest, RefusalsNameTheField) {
   EXPECT_EQ(create(job_request("nobody", 1, 1)).error_code(), grpc::NOT_FOUND);
 }
 
+TEST_F(ApiJobTest, WhatIsTooLargeIsRefusedByTheSharedTable) {
+  const std::string in_shape = "job.request.groups[0].shape";
+  const auto refused = [&](const std::function<void(v1::PodShape*)>& spoil) {
+    auto in = job_request("ml", 1, 1);
+    spoil(in.mutable_job()->mutable_request()->mutable_groups(0)->mutable_shape());
+    const auto status = create(in);
+    EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
+    return bad_field(status);
+  };
+  const auto choosy = [](v1::PodShape* shape, int values, std::size_t bytes) {
+    auto* requirement = shape->add_affinity()->add_requirements();
+    requirement->set_key("k");
+    requirement->set_op("In");
+    for (int i = 0; i < values; ++i) requirement->add_values(std::string(bytes, 'v'));
+  };
+  EXPECT_EQ(refused([](auto* shape) { shape->set_memory_bytes(std::int64_t{1} << 60); }),
+            in_shape + ".memory_bytes");
+  EXPECT_EQ(refused([](auto* shape) {
+              for (int i = 0; i < 65; ++i) shape->add_host_ports()->set_port(i + 1);
+            }),
+            in_shape + ".host_ports");
+  EXPECT_EQ(refused([&](auto* shape) { choosy(shape, 65, 1); }),
+            in_shape + ".affinity[0].requirements[0].values");
+  EXPECT_EQ(refused([&](auto* shape) { choosy(shape, 1, 513); }),
+            in_shape + ".affinity[0].requirements[0].values[0]");
+  EXPECT_EQ(refused([&](auto* shape) { choosy(shape, 40, 500); }), in_shape);
+}
+
 TEST_F(ApiJobTest, ValidateOnlyQueuesNothing) {
   auto in = job_request("ml", 1, 1);
   in.set_validate_only(true);
@@ -113,7 +141,7 @@ TEST_F(ApiJobTest, ValidateOnlyQueuesNothing) {
 
 TEST_F(ApiJobTest, MoreThanTheFleetWaitsWithAWarning) {
   ASSERT_TRUE(create(job_request("ml", 9, 8)).ok());
-  ASSERT_EQ(created_.warnings_size(), 1);
+  ASSERT_EQ(created_.warnings_size(), 2) << "and nothing would start it";
   EXPECT_NE(created_.warnings(0).find("ExceedsFleet"), std::string::npos);
 }
 
@@ -171,6 +199,109 @@ TEST_F(ApiJobTest, ListsPageByIdAndFilter) {
   }
   in.set_state(static_cast<v1::JobState>(50));
   EXPECT_EQ(bad_field(run([&](auto* c) { return jobs_->ListJobs(c, in, &out); })), "state");
+}
+
+TEST_F(ApiJobTest, ListsSayWhereWhyAndUntilWhen) {
+  auto first = job_request("ml", 1, 8);
+  first.mutable_job()->set_user("ana");
+  submit(first);  // takes the node
+  auto second = job_request("bio", 1, 8);
+  second.mutable_job()->set_user("ana");
+  submit(second);
+  auto held = job_request("ml", 1, 1);
+  held.mutable_job()->set_held(true);
+  submit(held);
+  v1::ListJobsRequest in;
+  v1::ListJobsResponse out;
+  ASSERT_TRUE(run([&](auto* c) { return jobs_->ListJobs(c, in, &out); }).ok());
+  ASSERT_EQ(out.jobs_size(), 3);
+  EXPECT_EQ(out.jobs(0).state(), v1::JOB_STATE_RESERVED);
+  ASSERT_EQ(out.jobs(0).nodes_size(), 1);
+  EXPECT_EQ(out.jobs(0).nodes(0), "n0");
+  EXPECT_EQ(out.jobs(0).node_count(), 1);
+  EXPECT_EQ(out.jobs(0).waits_for(), "");
+  const std::int64_t hold_s = Policy().hold_ms / kSecondMs;
+  EXPECT_EQ(out.jobs(0).reserved_until().seconds(), clock_.wall_ms() / kSecondMs + hold_s);
+  EXPECT_EQ(out.jobs(1).waits_for(), "WaitingForCapacity");
+  EXPECT_EQ(out.jobs(1).node_count(), 0);
+  EXPECT_FALSE(out.jobs(1).has_reserved_until());
+  EXPECT_EQ(out.jobs(2).waits_for(), "OnHold");
+  in.set_user("ana");
+  in.set_page_size(1);
+  out.Clear();
+  ASSERT_TRUE(run([&](auto* c) { return jobs_->ListJobs(c, in, &out); }).ok());
+  ASSERT_EQ(out.jobs_size(), 1);
+  in.set_page_token(out.next_page_token());
+  out.Clear();
+  ASSERT_TRUE(run([&](auto* c) { return jobs_->ListJobs(c, in, &out); }).ok());
+  ASSERT_EQ(out.jobs_size(), 1);
+  EXPECT_EQ(out.jobs(0).spec().account(), "bio") << "a user's name counts in every account";
+  in.Clear();
+  in.set_user("an");
+  out.Clear();
+  ASSERT_TRUE(run([&](auto* c) { return jobs_->ListJobs(c, in, &out); }).ok());
+  EXPECT_EQ(out.jobs_size(), 0);
+  in.set_user(std::string(300, 'x'));
+  EXPECT_EQ(bad_field(run([&](auto* c) { return jobs_->ListJobs(c, in, &out); })), "user");
+}
+
+TEST_F(ApiJobTest, OfManyNodesTheFirstAreNamedAndTheRestCounted) {
+  ASSERT_TRUE(import_nodes(17).ok());
+  const v1::Job job = get_job(submit(job_request("ml", 17, 8)));
+  EXPECT_EQ(job.nodes_size(), 16);
+  EXPECT_EQ(job.node_count(), 17);
+}
+
+TEST_F(ApiJobTest, APageOfALargeFleetLooksForFewReasons) {
+  const auto status = import_nodes(25'001);  // two reasons are a look at 50'002 nodes
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  for (int gpus = 1; gpus <= 3; ++gpus) {
+    auto held = job_request("ml", 1, gpus);
+    held.mutable_job()->set_held(true);
+    submit(held);
+  }
+  submit([] {
+    auto like_the_first = job_request("ml", 1, 1);
+    like_the_first.mutable_job()->set_held(true);
+    return like_the_first;
+  }());
+  v1::ListJobsResponse out;
+  ASSERT_TRUE(run([&](auto* c) { return jobs_->ListJobs(c, {}, &out); }).ok());
+  ASSERT_EQ(out.jobs_size(), 4);
+  EXPECT_EQ(out.jobs(0).waits_for(), "OnHold");
+  EXPECT_EQ(out.jobs(1).waits_for(), "OnHold");
+  EXPECT_EQ(out.jobs(2).waits_for(), "") << "the page has used up its work";
+  EXPECT_EQ(out.jobs(3).waits_for(), "OnHold") << "known from the first";
+}
+
+TEST_F(ApiJobTest, AuditHasBeforeAndAfterFromTheFirstEditOn) {
+  const std::string placed = submit(job_request("ml", 1, 8));
+  const std::string queued = submit(job_request("bio", 1, 8));
+  v1::HoldJobRequest hold;
+  hold.set_job_id(queued);
+  v1::CancelJobRequest cancel;
+  cancel.set_job_id(placed);
+  v1::DrainNodeRequest drain;
+  drain.set_node("n0");
+  drain.set_reason("driver");
+  v1::EditJobResponse edited;
+  v1::DrainNodeResponse drained;
+  ASSERT_TRUE(run([&](auto* c) { return jobs_->HoldJob(c, hold, &edited); }).ok());
+  ASSERT_TRUE(run([&](auto* c) { return jobs_->CancelJob(c, cancel, &edited); }).ok());
+  ASSERT_TRUE(run([&](auto* c) { return clusters_->DrainNode(c, drain, &drained); }).ok());
+  v1::ListAuditRequest in;
+  in.set_page_size(3);
+  v1::ListAuditResponse audit;
+  ASSERT_TRUE(run([&](auto* c) { return admin_->ListAudit(c, in, &audit); }).ok());
+  ASSERT_EQ(audit.entries_size(), 3);
+  EXPECT_EQ(audit.entries(2).subject(), queued);
+  EXPECT_EQ(audit.entries(2).before(), "state=queued");
+  EXPECT_EQ(audit.entries(2).after(), "state=held");
+  EXPECT_EQ(audit.entries(1).subject(), placed);
+  EXPECT_EQ(audit.entries(1).before(), "state=reserved");
+  EXPECT_EQ(audit.entries(1).after(), "state=reserved cancelling=true");
+  EXPECT_EQ(audit.entries(0).subject(), "n0");
+  EXPECT_EQ(audit.entries(0).before() + " drained=true", audit.entries(0).after());
 }
 
 TEST_F(ApiJobTest, QueueShowsOrderAndTheOneThing) {

@@ -301,6 +301,42 @@ TEST_F(ApiUsageTest, ReportGroupsAsAsked) {
   EXPECT_EQ(report(late).total().gpu_seconds(), 8 * 1800) << "rows are cut";
 }
 
+TEST_F(ApiUsageTest, ReportShowsWhatRunsBesideTheBooks) {
+  EXPECT_FALSE(report({}).has_first_day());
+  run_job("ana");
+  auto in = job_request("ml", 1, 8);
+  in.mutable_job()->set_user("ben");
+  const std::string id = submit(in);
+  grpc::ClientContext context;
+  prepare(context);
+  sequence_ = 0;
+  auto observe = clusters_->Observe(&context);
+  EXPECT_TRUE(send(*observe, bound(id, 0, get_job(id, true).pods(0).node())).empty());
+  move_clock(kHourMs / 2);
+  v1::ReportUsageRequest asked;
+  asked.set_by_user(true);
+  asked.set_by_state(true);
+  const auto out = report(asked);
+  ASSERT_EQ(out.rows_size(), 2);
+  EXPECT_EQ(out.rows(0).user(), "ana");
+  EXPECT_EQ(out.rows(0).running().gpu_seconds(), 0);
+  EXPECT_EQ(out.rows(1).user(), "ben");
+  EXPECT_EQ(out.rows(1).amount().gpu_seconds(), 0);
+  EXPECT_EQ(out.rows(1).running().gpu_seconds(), 8 * 1800);
+  EXPECT_EQ(out.rows(1).state(), v1::USAGE_STATE_USED);
+  EXPECT_EQ(out.total().gpu_seconds(), 8 * 3600);
+  EXPECT_EQ(out.running().gpu_seconds(), 8 * 1800);
+  EXPECT_EQ(out.time().seconds(), clock_.wall_ms() / kSecondMs);
+  EXPECT_TRUE(out.has_first_day());
+  v1::ReportUsageRequest late;  // the last quarter of an hour
+  late.mutable_from()->set_seconds(clock_.wall_ms() / kSecondMs - 900);
+  EXPECT_EQ(report(late).running().gpu_seconds(), 8 * 900) << "cut as rows are";
+  late.set_account("ml/ana");
+  EXPECT_EQ(report(late).running().gpu_seconds(), 0) << "ben's is not hers";
+  observe->WritesDone();
+  EXPECT_TRUE(observe->Finish().ok());
+}
+
 TEST_F(ApiUsageTest, ReportRefusesUnknownAccountsAndEmptyRanges) {
   v1::ReportUsageRequest in;
   in.set_account("nobody");

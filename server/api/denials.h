@@ -1,0 +1,37 @@
+// Refusals for lack of rights, as rows of the audit log: one for each caller, subject and minute,
+// however often they try.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/quantity.h"
+
+namespace subak::api {
+
+// Threads: any.
+class Denials {
+ public:
+  struct Row {
+    std::string actor, subject, message;
+  };
+  // A refusal at `now` (monotonic); the rows to write, none if this one is there already. Beyond
+  // limits::kMaxDenialsRemembered in limits::kDenialAuditEveryMs they are counted, and the count is
+  // a row of its own, without actor, written with the first refusal after that time.
+  std::vector<Row> note(const Row& refusal, DurationMs now);
+
+ private:
+  void forget(DurationMs now);
+
+  std::mutex mutex_;
+  std::map<std::pair<std::string, std::string>, DurationMs> noted_;  // by actor and subject
+  std::uint64_t uncounted_ = 0;  // refusals without a row of their own
+  DurationMs full_since_ = 0;
+};
+
+}  // namespace subak::api

@@ -1,0 +1,41 @@
+// The first reason for which each row of a list waits.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace subak::api {
+
+// Threads: the follower's. Looking for one costs time in proportion to the fleet, so jobs of
+// one account with one shape share an answer, and a page looks at no more than `most_nodes`.
+class FirstReasons {
+ public:
+  FirstReasons(const Engine& engine, std::size_t most_nodes)
+      : engine_(engine), most_nodes_(most_nodes) {}
+
+  // nullptr: the page has used up its work, or the job does not wait.
+  const Reason* of(const JobRow& row, std::size_t position = 0) {
+    const std::string key = std::string(enum_name(row.state)) + " " + row.cluster + " " +
+                            row.account + "/" + row.user + " " + to_text(row.request);
+    const auto known = by_key_.find(key);
+    if (known != by_key_.end()) return &known->second;
+    if (looked_at_ > most_nodes_) return nullptr;
+    looked_at_ += engine_.nodes(row.id.cluster()).size();
+    std::vector<Reason> reasons = engine_.reasons(row.id, position);
+    if (reasons.empty()) return nullptr;
+    return &by_key_.emplace(key, std::move(reasons.front())).first->second;
+  }
+
+ private:
+  const Engine& engine_;
+  const std::size_t most_nodes_;
+  std::size_t looked_at_ = 0;
+  std::map<std::string, Reason> by_key_;
+};
+
+}  // namespace subak::api

@@ -1,0 +1,24 @@
+// ListQueue: one page of the order.
+#pragma once
+
+#include "server/api/check.h"
+#include "server/api/paging.h"
+#include "server/api/queue_order.h"
+#include "subak/v1/job_service.grpc.pb.h"
+
+namespace subak::api {
+
+// Where a page begins: behind the job that the last one ended with, or, if that has left the queue,
+// at the position that it had.
+struct QueuePage {
+  Page page;  // `after`: the position
+  JobId job;
+};
+// The token is "POSITION.JOB".
+QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& token);
+
+// On the follower's thread.
+void list_queue(const Engine& engine, QueueOrder& order, TimeMs now, const v1::ListQueueRequest& in,
+                const QueuePage& page, v1::ListQueueResponse* out);
+
+}  // namespace subak::api
