@@ -1,6 +1,6 @@
 // subakd: reads what it is told, starts the service, waits for a signal.
-// Exit codes: 0 stopped as asked, 1 the start was refused, 3 a commit failed or a stop took too
-// long.
+// Exit codes: 0 stopped as asked, 1 the start was refused or the store is damaged, 3 a commit
+// failed, the store's file was taken away, a listener lets nobody in, or a stop took too long.
 
 #include <pthread.h>
 #include <sys/stat.h>
@@ -15,6 +15,7 @@
 #include "server/config/config.h"
 #include "server/log/log.h"
 #include "server/service/service.h"
+#include "server/store/sqlite_store.h"
 
 namespace {
 
@@ -45,8 +46,11 @@ int wait_for_end(const sigset_t& set, subak::Service& service) {
   }
 }
 
-// After a failed commit nothing may be shown any more: no destructors, no answers.
-void end_now(const subak::Error&) { std::_Exit(kFailed); }
+// After a failed commit nothing may be shown any more: no destructors, no answers. Of damage
+// another start would only find the same.
+void end_now(const subak::Error& error) {
+  std::_Exit(subak::says_damage(error) ? kRefused : kFailed);
+}
 
 void end_slow_stop(int) { _exit(kFailed); }
 

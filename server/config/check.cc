@@ -24,6 +24,17 @@ std::optional<Error> check_clusters(const Config& config) {
   return std::nullopt;
 }
 
+std::optional<Error> check_callers(const Config& config) {
+  if (config.grpc_socket.empty() && !config.socket_users.empty()) {
+    return Error{ErrorCode::kInvalid, "socketUsers", "", "want it together with grpcSocket"};
+  }
+  if (config.loopback_admin || !config.tokens.empty() || !config.grpc_socket.empty()) {
+    return std::nullopt;
+  }
+  return Error{ErrorCode::kInvalid, "loopbackAdmin", "false",
+               "want a tokens file or a grpcSocket: nobody could call"};
+}
+
 // Beyond loopback nobody changes anything anonymously, and nothing secret travels in the clear.
 std::optional<Error> check_reach(const Config& config) {
   if (config.listen_grpc.loopback()) return std::nullopt;
@@ -43,6 +54,7 @@ std::optional<Error> check_reach(const Config& config) {
 std::optional<Error> check_config(const Config& config) {
   if (auto error = check_tls(config)) return error;
   if (auto error = check_clusters(config)) return error;
+  if (auto error = check_callers(config)) return error;
   return check_reach(config);
 }
 

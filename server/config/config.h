@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "admission/policy_config.h"
 #include "core/error.h"
 #include "core/quantity.h"
 #include "engine/input.h"
@@ -48,8 +49,13 @@ struct Config {
   ListenAddress listen_webhook{"127.0.0.1", 9443};
   ListenAddress listen_grpc{"127.0.0.1", 9444};
   ListenAddress listen_http{"127.0.0.1", 9445};
-  std::string tls_cert, tls_key;  // PEM files; both or none
-  std::string tokens;             // token file; empty: only loopback callers, as admin
+  // Names that the HTTP port answers to, beside addresses, localhost and the machine's own name.
+  std::vector<std::string> http_hosts;
+  std::string tls_cert, tls_key;            // PEM files; both or none
+  std::string tokens;                       // token file; empty: only loopback callers, as admin
+  bool loopback_admin = true;               // false: not even these, without tokens
+  std::string grpc_socket;                  // Unix socket of the gRPC API; empty: none
+  std::vector<std::uint32_t> socket_users;  // admins there, beside root and the service's own user
 
   std::optional<Mode> mode;  // of clusters that name none
   std::vector<ClusterConfig> clusters;
@@ -59,8 +65,11 @@ struct Config {
   std::vector<std::string> gpu_kinds;          // extended resources counted like nvidia.com/gpu
   std::vector<std::string> system_namespaces;  // never touched, beside the built-in list
   std::string break_glass_group = "subak:break-glass";  // may remove our gate
+  DeviceClaims device_claims = DeviceClaims::kGate;
+  UnknownCluster unknown_cluster = UnknownCluster::kWarn;
   LogLevel log_level = LogLevel::kInfo;
-  bool user_metrics = false;  // series per user beside those per account
+  bool user_metrics = false;       // series per user beside those per account
+  bool ignore_checkpoint = false;  // this start makes the state again from all facts
 
   // `stored` with what is named here put over it.
   Policy policy_over(const Policy& stored) const;

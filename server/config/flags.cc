@@ -1,13 +1,18 @@
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <sstream>
 #include <utility>
 
+#include "core/duration.h"
+#include "core/names.h"
 #include "server/config/settings.h"
 
 namespace subak {
 namespace {
+
+constexpr std::string_view kLater = "not in this version";
 
 struct Flags {
   std::string file;
@@ -15,6 +20,30 @@ struct Flags {
   bool version = false;
   std::vector<std::vector<std::string>> values;  // by index in settings()
 };
+
+// What holds without the flag, from the same places as at a start. Lists, files and what else may
+// be absent: "none".
+std::string default_of(const Setting& setting) {
+  if (setting.toggle) return "off";
+  const Config config;
+  const Policy policy;
+  const std::map<std::string_view, std::string> values{
+      {"state", config.state},
+      {"listenWebhook", config.listen_webhook.text()},
+      {"listenGrpc", config.listen_grpc.text()},
+      {"listenHttp", config.listen_http.text()},
+      {"mode", std::string(enum_name(Mode::kObserve))},
+      {"clusters", "one, " + std::string(names::kFirstCluster)},
+      {"order", std::string(enum_name(policy.order))},
+      {"halfLife", format_duration(policy.half_life_ms)},
+      {"hold", format_duration(policy.hold_ms)},
+      {"patience", format_duration(policy.patience_ms)},
+      {"breakGlassGroup", config.break_glass_group},
+      {"logLevel", std::string(enum_name(config.log_level))},
+  };
+  const auto known = values.find(setting.key);
+  return known == values.end() ? "none" : known->second;
+}
 
 void declare(CLI::App& app, Flags& flags) {
   app.add_option("--config", flags.file, "configuration, YAML")->type_name("FILE");
@@ -24,7 +53,9 @@ void declare(CLI::App& app, Flags& flags) {
   flags.values.resize(settings().size());
   for (std::size_t i = 0; i < settings().size(); ++i) {
     const Setting& setting = settings()[i];
-    const std::string help = std::string(setting.help) + " [" + std::string(setting.key) + "]";
+    std::string help(setting.help);
+    if (setting.help != kLater) help += " (default: " + default_of(setting) + ")";
+    help += " [" + std::string(setting.key) + "]";
     if (setting.toggle) {
       app.add_flag_callback(
           std::string(setting.flag), [&flags, i] { flags.values[i] = {"true"}; }, help);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <charconv>
 #include <utility>
 
 #include "core/duration.h"
@@ -103,10 +105,11 @@ Found set_order(Config& c, std::string_view v) {
   return set_enum<OrderPolicy, &Config::order>(c, v);
 }
 
-Found set_log_level(Config& c, std::string_view v) {
-  const Result<LogLevel> parsed = read_enum<LogLevel>(v);
+template <class E, E Config::*field>
+Found set_choice(Config& c, std::string_view v) {
+  const Result<E> parsed = read_enum<E>(v);
   if (!parsed) return parsed.error();
-  c.log_level = *parsed;
+  c.*field = *parsed;
   return std::nullopt;
 }
 
@@ -153,6 +156,16 @@ Found add_system_namespace(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
+Found add_http_host(Config& c, std::string_view v) {
+  bool good = !v.empty() && v.size() <= limits::kMaxNameBytes;
+  for (const char ch : v) {
+    good = good && (std::isalnum(static_cast<unsigned char>(ch)) || ch == '-' || ch == '.');
+  }
+  if (!good) return bad_value(v, "a host name without a port, such as subak.example.com");
+  c.http_hosts.emplace_back(v);
+  return std::nullopt;
+}
+
 Found add_cluster(Config& c, std::string_view v) {
   Result<ClusterConfig> parsed = read_cluster(v);
   if (!parsed) return parsed.error();
@@ -160,9 +173,18 @@ Found add_cluster(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
-Found set_user_metrics(Config& c, std::string_view v) {
+template <bool Config::*field>
+Found set_bool(Config& c, std::string_view v) {
   if (v != "true" && v != "false") return bad_value(v, "true or false");
-  c.user_metrics = v == "true";
+  c.*field = v == "true";
+  return std::nullopt;
+}
+
+Found add_socket_user(Config& c, std::string_view v) {
+  std::uint32_t user = 0;
+  const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), user);
+  if (error != std::errc() || end != v.data() + v.size()) return bad_value(v, "a user id");
+  c.socket_users.push_back(user);
   return std::nullopt;
 }
 
@@ -178,6 +200,9 @@ constexpr std::array kSettings{
             set_address<&Config::listen_grpc>},
     Setting{"listenHttp", "--listen-http", "ADDRESS:PORT", "metrics, health and console", false,
             false, set_address<&Config::listen_http>},
+    Setting{"httpHosts", "--http-host", "NAME",
+            "a further name that the HTTP port answers to, beside addresses and localhost", true,
+            false, add_http_host, [](Config& c) { c.http_hosts.clear(); }},
     Setting{"tlsCert", "--tls-cert", "FILE",
             "PEM certificate; without one, a self-signed one is made", false, false,
             set_text<&Config::tls_cert>},
@@ -185,6 +210,14 @@ constexpr std::array kSettings{
             set_text<&Config::tls_key>},
     Setting{"tokens", "--tokens", "FILE", "bearer tokens of gRPC callers", false, false,
             set_text<&Config::tokens>},
+    Setting{"loopbackAdmin", "--loopback-admin", "true|false",
+            "without tokens, whoever is on this machine is admin (true)", false, false,
+            set_bool<&Config::loopback_admin>},
+    Setting{"grpcSocket", "--grpc-socket", "FILE",
+            "Unix socket of the gRPC API; root and the service's user are admin there", false,
+            false, set_text<&Config::grpc_socket>},
+    Setting{"socketUsers", "--socket-user", "UID", "a further user who is admin there", true, false,
+            add_socket_user, [](Config& c) { c.socket_users.clear(); }},
     Setting{"mode", "--mode", "MODE", "observe, warn or enforce: of clusters that name none", false,
             false, set_enum<Mode, &Config::mode>},
     Setting{"clusters", "--cluster", "NAME[:MODE[:NAMESPACE=MODE,...]]", "a cluster that is served",
@@ -204,10 +237,19 @@ constexpr std::array kSettings{
             true, false, add_system_namespace, [](Config& c) { c.system_namespaces.clear(); }},
     Setting{"breakGlassGroup", "--break-glass-group", "GROUP", "whose members may remove our gate",
             false, false, set_text<&Config::break_glass_group>},
+    Setting{"deviceClaims", "--device-claims", "gate|deny|warn",
+            "pods that ask for devices by a DRA claim", false, false,
+            set_choice<DeviceClaims, &Config::device_claims>},
+    Setting{"unknownCluster", "--unknown-cluster", "warn|deny",
+            "GPU pods of a cluster that the webhook's address names and nobody knows", false, false,
+            set_choice<UnknownCluster, &Config::unknown_cluster>},
     Setting{"logLevel", "--log-level", "LEVEL", "debug, info, warn or error", false, false,
-            set_log_level},
+            set_choice<LogLevel, &Config::log_level>},
     Setting{"userMetrics", "--user-metrics", "", "series per user on /metrics", false, true,
-            set_user_metrics},
+            set_bool<&Config::user_metrics>},
+    Setting{"ignoreCheckpoint", "--ignore-checkpoint", "",
+            "make the state again from all facts: for one start, after damage", false, true,
+            set_bool<&Config::ignore_checkpoint>},
     Setting{"kubeconfig", "--kubeconfig", "FILE", "not in this version", false, false,
             not_in_this_version},
     Setting{"inCluster", "--in-cluster", "", "not in this version", false, true,

@@ -1,9 +1,9 @@
 #include "server/http/routes.h"
 
 #include <algorithm>
-#include <chrono>
-#include <future>
 #include <utility>
+
+#include "server/http/host.h"
 
 namespace subak {
 namespace {
@@ -33,7 +33,8 @@ void HttpRoutes::handle(std::string_view method, std::string_view target, HttpDo
 // says so, instead of no page at all: what is wrong is then on it.
 void HttpRoutes::metrics(HttpDone done) const {
   const auto page = std::make_shared<metrics::Families>();
-  metrics::write_state(*page, sources_.state());
+  const metrics::ShellState state = sources_.state();
+  metrics::write_state(*page, state);
   const auto finish = [page, done = std::move(done), events = sources_.events](std::string text,
                                                                                bool whole) {
     page->gauge("subak_scrape_complete",
@@ -42,10 +43,10 @@ void HttpRoutes::metrics(HttpDone done) const {
     text += events->text() + page->text();
     done({200, std::string(kMetricsType), std::move(text)});
   };
-  const TimeMs wall = sources_.clock->wall_ms();
-  const bool queued = sources_.read([page, finish, wall, users = sources_.user_metrics,
+  const TimeMs asked_ms = state.now_ms;
+  const bool queued = sources_.read([page, finish, asked_ms, users = sources_.user_metrics,
                                      surveyor = surveyor_](const Engine& engine) {
-    const TimeMs now = std::max(wall, engine.now());
+    const TimeMs now = std::max(asked_ms, engine.now());
     const Survey& survey = surveyor->look(engine);
     metrics::write_fleet(*page, engine, survey, now);
     finish(metrics::write_accounts(*page, engine, survey, now, users), true);
@@ -54,10 +55,10 @@ void HttpRoutes::metrics(HttpDone done) const {
 }
 
 void HttpRoutes::summary(HttpDone done) const {
-  const TimeMs wall = sources_.clock->wall_ms();
-  const std::string version = sources_.state().version;
-  const bool queued = sources_.read([done, wall, version](const Engine& engine) {
-    done({200, "application/json", summary_json(engine, std::max(wall, engine.now()), version)});
+  const metrics::ShellState state = sources_.state();
+  const bool queued = sources_.read([done, state](const Engine& engine) {
+    done({200, "application/json",
+          summary_json(engine, std::max(state.now_ms, engine.now()), state.version)});
   });
   if (!queued) done(plain(503, "the reading side is busy or stopping; try again"));
 }
@@ -73,20 +74,22 @@ HttpResponse HttpRoutes::readyz() const {
   if (state.runtime.failed) return plain(503, "the store failed; the process ends");
   if (state.stalled) return plain(503, "the loop has work and makes no progress");
   if (state.follower.failed) return plain(503, "the reading side failed");
+  for (const metrics::ListenerState& listener : state.listeners) {
+    if (!listener.serves) return plain(503, listener.name + " does not answer");
+  }
+  if (state.runtime.clock.state == ClockState::kWaits) {
+    return plain(503, why_not_ready(state.runtime.clock));
+  }
   return plain(200, "ok");
 }
 
-HttpHandler http_handler(const HttpRoutes& routes) {
-  return [&routes](const HttpRequest& request) {
-    const auto answer = std::make_shared<std::promise<HttpResponse>>();
-    std::future<HttpResponse> future = answer->get_future();
-    routes.handle(request.method, request.target,
-                  [answer](HttpResponse response) { answer->set_value(std::move(response)); });
-    if (future.wait_for(std::chrono::milliseconds(limits::kHttpAnswerMs)) !=
-        std::future_status::ready) {
-      return plain(503, "the reading side is busy; try again");
+AsyncHttpHandler http_handler(const HttpRoutes& routes, std::vector<std::string> hosts) {
+  return [&routes, hosts = std::move(hosts)](const HttpRequest& request, HttpReplier done) {
+    if (is_own_host(request.host, hosts)) {
+      return routes.handle(request.method, request.target, std::move(done));
     }
-    return future.get();
+    done(plain(421, "host: was \"" + std::string(request.host.substr(0, limits::kMaxEchoBytes)) +
+                        "\", want an IP address, localhost, or a name of httpHosts (--http-host)"));
   };
 }
 

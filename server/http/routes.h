@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "admission/listener.h"
 #include "engine/engine.h"
@@ -49,9 +50,10 @@ class HttpRoutes {
   std::shared_ptr<metrics::Surveyor> surveyor_;  // reads that are queued may outlive the routes
 };
 
-// For a listener of its own: a call waits for the follower, at most limits::kHttpAnswerMs, then
-// 503.
-HttpHandler http_handler(const HttpRoutes& routes);
+// For a listener of its own. Answers only to its own names, so that a web page whose name is made
+// to point here (DNS rebinding) reads nothing: IP addresses, localhost, a request without a name,
+// and `hosts` (any case). Else 421, which says what to do.
+AsyncHttpHandler http_handler(const HttpRoutes& routes, std::vector<std::string> hosts);
 
 // The console page: static HTML that reads /api/summary.
 std::string console_page(std::string_view version);

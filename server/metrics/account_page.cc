@@ -67,21 +67,38 @@ class AccountText {
   void counter(std::string_view name, std::string_view help, Value value) {
     family(name, help, "counter", value);
   }
-  void limits() {
+  void limits(const Engine& engine) {
     begin("subak_account_limit_milligpu",
           "Most at once, of a product or of any (gpu); none if unlimited.", "gauge");
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      for (const ProductAmount& limit : rows_[i]->spec.limit) {
-        line(i, ",product=\"" + label_value(limit.product) + "\"");
-        number(limit.milligpu);
+    for_each_limit(engine, [](const AccountNode&, ProductId, MilliGpu limit) { return limit; });
+    begin("subak_account_limited_milligpu",
+          "Held and running that counts against that limit; none if unlimited.", "gauge");
+    for_each_limit(engine, [](const AccountNode& node, ProductId product, MilliGpu) {
+      if (product == ProductId()) return node.alloc();
+      for (const ProductLevel& level : node.levels) {
+        if (level.product == product) return level.total();
       }
-    }
+      return MilliGpu{0};
+    });
   }
   std::string take() { return std::move(text_); }
 
  private:
   static constexpr std::size_t kUsualBytes = 1200;  // of one account's series
 
+  // A line of the open family for each product that an account has a limit of.
+  template <class Value>
+  void for_each_limit(const Engine& engine, Value value) {
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const AccountNode& node = engine.accounts().node(rows_[i]->id);
+      for (const auto& [product, limit] : node.limit) {
+        const std::string_view name =
+            product == ProductId() ? kAnyProduct : engine.fleet().product_name(product);
+        line(i, ",product=\"" + label_value(name) + "\"");
+        number(value(node, product, limit));
+      }
+    }
+  }
   template <class Value>
   void family(std::string_view name, std::string_view help, std::string_view type, Value value) {
     begin(name, help, type);
@@ -136,14 +153,14 @@ void write_shares(AccountText& out) {
             [](R r) { return r.effective_usage; });
 }
 
-void write_amounts(AccountText& out) {
+void write_amounts(AccountText& out, const Engine& engine) {
   out.gauge("subak_account_running_milligpu", "Bound now.", [](R r) { return r.running; });
   out.gauge("subak_account_held_milligpu", "Reserved now and not yet bound.",
             [](R r) { return r.held; });
   out.gauge("subak_account_queued_milligpu", "The least that the waiting jobs need.",
             [](R r) { return r.queued; });
   out.gauge("subak_account_quota_milligpu", "Guaranteed.", [](R r) { return r.quota; });
-  out.limits();
+  out.limits(engine);
 }
 
 }  // namespace
@@ -170,7 +187,7 @@ std::string write_accounts(Families& out, const Engine& engine, const Survey& su
                return waits ? static_cast<double>(now - oldest->second) / kSecondMs : 0.0;
              });
   write_shares(text);
-  write_amounts(text);
+  write_amounts(text, engine);
   return text.take();
 }
 

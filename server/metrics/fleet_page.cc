@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <tuple>
@@ -43,12 +45,15 @@ void write_slices(Families& out, const Engine& engine, const std::vector<Cluster
 
 void write_survey(Families& out, const Engine& engine, const Survey& survey) {
   out.gauge("subak_foreign_milligpu", "Held by pods that were bound without Subak.");
-  for (const Survey::OfCluster& c : survey.clusters) {
+  std::vector<Survey::OfCluster> live;  // the survey may be older than the removal of a cluster
+  std::copy_if(survey.clusters.begin(), survey.clusters.end(), std::back_inserter(live),
+               [&](const auto& c) { return !engine.cluster_name(c.id).empty(); });
+  for (const Survey::OfCluster& c : live) {
     out.sample({{"cluster", engine.cluster_name(c.id)}}, c.foreign);
   }
   out.gauge("subak_fragmentation_ratio",
             "Part of the free GPUs that the usual pods of the cluster cannot use.");
-  for (const Survey::OfCluster& c : survey.clusters) {
+  for (const Survey::OfCluster& c : live) {
     out.sample({{"cluster", engine.cluster_name(c.id)}}, c.fragmentation);
   }
 }

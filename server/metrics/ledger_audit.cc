@@ -126,13 +126,13 @@ std::shared_ptr<const Balances> LedgerAudit::balances() {
     std::shared_ptr<const Balances> balances;
   };
   const auto answer = std::make_shared<Answer>();
-  const bool queued = follower_.read([answer](const Engine& engine) {
+  const Queued queued = follower_.read_dear("audit", [answer](const Engine& engine) {
     auto copy = std::make_shared<const Balances>(Balances{engine.seq(), engine.ledger()});
     const std::lock_guard lock(answer->mutex);
     answer->balances = std::move(copy);
     answer->there.notify_all();
   });
-  if (!queued) return nullptr;
+  if (queued != Queued::kYes) return nullptr;
   std::unique_lock lock(answer->mutex);
   while (!answer->balances && !stop_) {
     answer->there.wait_for(lock, std::chrono::milliseconds(100));

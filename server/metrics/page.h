@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/limits.h"
 #include "engine/engine.h"
@@ -28,15 +29,23 @@ struct ProcessState {
 };
 ProcessState read_process();
 
+struct ListenerState {
+  std::string name;  // webhook, grpc, http
+  std::size_t open = 0, limit = 0;
+  std::uint64_t refused = 0, evicted = 0;
+  bool serves = false;
+};
+
 struct ShellState {
-  TimeMs now_ms = 0;
+  TimeMs now_ms = 0;  // the service's own (Runtime::now_ms)
   std::shared_ptr<const View> view;
   RuntimeStats runtime;
   FollowerStats follower;
   bool stalled = false;
   std::string version;
   ProcessState process;
-  TimeMs start_ms = 0;  // of the service
+  TimeMs start_ms = 0;  // of the service, as the wall clock showed it
+  DurationMs uptime_ms = 0;
   // Of the last recomputation of balances from the ledger's rows; none before the first.
   std::optional<std::int64_t> drift_gpu_seconds;
   // End of the webhook's certificate.
@@ -46,6 +55,7 @@ struct ShellState {
   // the last event came.
   std::map<std::string, std::size_t> observers;
   std::map<std::string, TimeMs> last_observed;
+  std::vector<ListenerState> listeners;
 };
 
 // Everything but the engine's half and the Events.

@@ -56,7 +56,7 @@ void write_edges(Families& out, const ShellState& state, const std::vector<Clust
             "Since the cluster's edge reported anything, or since the start.");
   for (const ClusterView& c : clusters) {
     if (c.owned) continue;
-    const TimeMs last = under(state.last_observed, c.name, only, state.start_ms);
+    const TimeMs last = under(state.last_observed, c.name, only, state.now_ms - state.uptime_ms);
     out.sample({{"cluster", c.name}}, seconds(std::max<TimeMs>(0, state.now_ms - last)));
   }
 }
@@ -84,9 +84,14 @@ void write_runtime(Families& out, const RuntimeStats& runtime) {
   out.sample({}, runtime.mailbox);
   out.counter("subak_facts_total", "Facts made durable since the start.");
   out.sample({}, runtime.facts);
-  out.gauge("subak_clock_behind_seconds",
-            "How far the wall clock is behind the time last stamped.");
-  out.sample({}, seconds(runtime.clock_behind_ms));
+  out.gauge("subak_clock_offset_seconds", "The wall clock's time minus the service's own.");
+  out.sample({}, seconds(runtime.clock.offset_ms));
+  out.gauge("subak_clock_believed",
+            "1 unless the wall clock has jumped and time runs on without it.");
+  out.sample({}, runtime.clock.state == ClockState::kBelieved);
+  out.counter("subak_clock_steps_refused_total",
+              "Times that the wall clock was no longer believed.");
+  out.sample({}, runtime.clock.steps_refused);
 }
 
 void write_follower(Families& out, const FollowerStats& follower) {
@@ -101,6 +106,25 @@ void write_follower(Families& out, const FollowerStats& follower) {
   out.counter("subak_digest_mismatches_total",
               "Times that loop and follower disagreed; must stay 0.");
   out.sample({}, follower.digests_different);
+}
+
+void write_listeners(Families& out, const std::vector<ListenerState>& listeners) {
+  if (listeners.empty()) return;
+  const auto rows = [&](auto value) {
+    for (const ListenerState& l : listeners) out.sample({{"listener", l.name}}, value(l));
+  };
+  out.gauge("subak_listener_serves", "1 while the listener answers the service's own questions.");
+  rows([](const ListenerState& l) { return l.serves; });
+  out.gauge("subak_connections", "Connections that are open.");
+  rows([](const ListenerState& l) { return l.open; });
+  out.gauge("subak_connections_limit", "Connections that may be open.");
+  rows([](const ListenerState& l) { return l.limit; });
+  out.counter("subak_connections_refused_total",
+              "Connections closed at once: the listener, or their address's part of it, was full.");
+  rows([](const ListenerState& l) { return l.refused; });
+  out.counter("subak_connections_evicted_total",
+              "Connections without a request that were closed to make room.");
+  rows([](const ListenerState& l) { return l.evicted; });
 }
 
 void write_process(Families& out, const ShellState& state) {
@@ -129,6 +153,7 @@ void write_state(Families& out, const ShellState& state) {
   out.sample({}, state.view && !state.runtime.failed);
   out.gauge("subak_loop_stalled", "1 while the loop has work and makes no progress.");
   out.sample({}, state.stalled);
+  write_listeners(out, state.listeners);
   if (state.drift_gpu_seconds) {
     out.gauge("subak_ledger_drift_gpu_seconds",
               "Largest difference between a balance and the sum of its rows; must be 0.");

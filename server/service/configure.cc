@@ -3,6 +3,7 @@
 #include <future>
 #include <utility>
 
+#include "core/names.h"
 #include "core/text.h"
 
 namespace subak {
@@ -27,12 +28,10 @@ bool names_a_mode(const Config& config, const ClusterConfig& cluster) {
 void edit_cluster(const Config& config, const ClusterConfig& cluster, const ClusterView* now,
                   const LastConfigured& last, std::vector<in::Body>& edits) {
   const in::SetCluster edit = wanted(config, cluster);
-  if (now == nullptr) {
-    edits.emplace_back(edit);
-    return;
+  if (now != nullptr) {
+    if (!names_a_mode(config, cluster)) return;
+    if (now->mode == edit.mode && now->namespaces == edit.namespaces) return;
   }
-  if (!names_a_mode(config, cluster)) return;
-  if (now->mode == edit.mode && now->namespaces == edit.namespaces) return;
   const std::optional<fact::ClusterSet> said = last(cluster.name);
   if (said && said->mode == edit.mode && said->namespaces == edit.namespaces) return;
   edits.emplace_back(edit);
@@ -45,7 +44,7 @@ std::vector<ClusterConfig> named_clusters(const Config& config, const View& view
   for (const ClusterView& cluster : *view.clusters) {
     out.push_back({cluster.name, std::nullopt, cluster.namespaces});
   }
-  if (out.empty()) out.push_back({kDefaultCluster, std::nullopt, {}});
+  if (out.empty()) out.push_back({std::string(names::kFirstCluster), std::nullopt, {}});
   return out;
 }
 

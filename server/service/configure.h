@@ -18,15 +18,15 @@
 namespace subak {
 
 inline constexpr char kConfigActor[] = "config";
-inline constexpr char kDefaultCluster[] = "default";
 
 // What the configuration said about a cluster when it last entered; nothing if it never did.
 using LastConfigured = std::function<std::optional<fact::ClusterSet>(const std::string& cluster)>;
 
 // The edits that bring `view` to what `config` names. A cluster that somebody has edited since is
-// left alone unless the configuration itself has changed: a restart does not undo a command.
-// Without clusters in the configuration and in the view there will be one called "default". A new
-// store has no previous program to stay readable for: it starts at the newest fact version.
+// left alone unless the configuration itself has changed: a restart does not undo a command, nor
+// bring back a cluster that was deleted. Without clusters in the configuration and in the view
+// there will be names::kFirstCluster. A new store has no previous program to stay readable for: it
+// starts at the newest fact version.
 std::vector<in::Body> edits_for(const Config& config, const View& view, const LastConfigured& last);
 
 // Posts them and waits until they are durable. The first refusal is the error.

@@ -13,17 +13,25 @@
 #include "server/metrics/events.h"
 #include "server/metrics/ledger_audit.h"
 #include "server/runtime/clock.h"
+#include "server/runtime/fatal.h"
 #include "server/runtime/follower.h"
 #include "server/runtime/input_trace.h"
 #include "server/runtime/watchdog.h"
 #include "server/service/configure.h"
 #include "server/service/files.h"
+#include "server/service/prober.h"
+#include "server/service/sockets.h"
 #include "server/store/sqlite_store.h"
 
 namespace subak {
 namespace {
 
 constexpr DurationMs kCallGraceMs = 2 * kSecondMs;  // of unary gRPC calls under way at a stop
+
+void warn_of_tokens(const ApiServer& api) {
+  const std::string warning = api.token_warning();
+  if (!warning.empty()) log::warn("token file", {{"warning", warning}});
+}
 
 }  // namespace
 
@@ -36,10 +44,13 @@ struct Service::Impl {
   Impl(Config c, std::function<void(const Error&)> f) : config(std::move(c)), fatal(std::move(f)) {}
 
   std::optional<Error> start();
+  std::optional<Error> divide_files();
   std::optional<Error> start_http();
   std::optional<Error> open_state();
   void make_runtime();
   std::optional<Error> start_webhook();
+  void start_prober();
+  std::vector<metrics::ListenerState> listeners() const;
   Result<std::shared_ptr<CertificateStore>> open_certificates();
   void stop();
   // On the loop's thread, for each durable batch.
@@ -50,7 +61,9 @@ struct Service::Impl {
   std::function<void(const Error&)> fatal;
   SystemClock clock;
   const TimeMs start_ms = clock.wall_ms();
+  const std::int64_t start_boot_ms = clock.boot_ms();
   metrics::Events events;
+  ConnectionLimits connections;
   std::unique_ptr<Store> store;
   std::unique_ptr<InputTrace> trace;
   std::unique_ptr<Follower> follower;
@@ -63,14 +76,33 @@ struct Service::Impl {
   std::unique_ptr<Listener> webhook;
   std::unique_ptr<HttpRoutes> routes;
   std::unique_ptr<Listener> http;
+  std::unique_ptr<Prober> prober;
   std::atomic<bool> recovered{false};  // the parts above may be asked
 };
+
+std::optional<Error> Service::Impl::divide_files() {
+  const std::size_t files = raise_open_files();
+  Result<ConnectionLimits> shared = share_files(files);
+  if (!shared) return shared.error();
+  connections = *shared;
+  if (connections.webhook.all < limits::kMaxHttpConnections) {
+    log::warn("the system allows few open files, so there may be fewer connections",
+              {{"files", files},
+               {"wanted", limits::kWantedFiles},
+               {"webhook", connections.webhook.all},
+               {"grpc", connections.grpc.all},
+               {"http", connections.http.all},
+               {"webhook_per_address", connections.webhook.per_peer},
+               {"grpc_per_address", connections.grpc.per_peer}});
+  }
+  return std::nullopt;
+}
 
 std::optional<Error> Service::Impl::start_http() {
   HttpSources sources;
   sources.state = [this] { return shell_state(); };
   sources.read = [this](std::function<void(const Engine&)> fn) {
-    return recovered && follower->read(std::move(fn));
+    return recovered && follower->read_dear("http", std::move(fn)) == Queued::kYes;
   };
   sources.events = &events;
   sources.clock = &clock;
@@ -79,14 +111,22 @@ std::optional<Error> Service::Impl::start_http() {
   ListenerOptions options;
   options.host = config.listen_http.host;
   options.port = config.listen_http.port;
-  options.threads = 2;  // health answers while a scrape waits
-  http = std::make_unique<Listener>(options, http_handler(*routes));
+  options.max_connections = connections.http.all;
+  options.max_per_peer = connections.http.per_peer;
+  options.threads = 2;  // health answers while a page is written
+  std::vector<std::string> hosts = config.http_hosts;
+  hosts.push_back(machine_name());
+  http = Listener::async(options, http_handler(*routes, std::move(hosts)));
   return http->start();
 }
 
 std::optional<Error> Service::Impl::open_state() {
   if (auto error = make_state_folder(config.state)) return error;
-  Result<std::unique_ptr<Store>> opened = open_sqlite_store({config.state, true});
+  SqliteOptions options;
+  options.path = config.state;
+  options.ignore_checkpoint = config.ignore_checkpoint;
+  options.on_lost = [this](const Error& error) { end_process(error, fatal); };
+  Result<std::unique_ptr<Store>> opened = open_sqlite_store(options);
   if (!opened) return opened.error();
   store = std::move(opened).value();
   trace = std::make_unique<InputTrace>(input_trace_file(config.state));
@@ -111,11 +151,16 @@ void Service::Impl::make_runtime() {
   runtime = std::make_unique<Runtime>(std::move(options), *store, clock);
   ApiOptions api_options;
   api_options.address = config.listen_grpc.text();
+  api_options.connections = connections.grpc;
   api_options.tls_cert = config.tls_cert;
   api_options.tls_key = config.tls_key;
   api_options.token_file = config.tokens;
+  api_options.loopback_admin = config.loopback_admin;
+  api_options.socket = config.grpc_socket;
+  api_options.socket_users = config.socket_users;
   api_options.version = kVersion;
   api_options.default_mode = config.mode.value_or(Mode::kObserve);
+  api_options.names_clusters = !config.clusters.empty();
   api_options.on_denied = [](const ApiDenial& denial) {
     log::warn("call denied", {{"actor", denial.actor},
                               {"peer", denial.peer},
@@ -146,6 +191,8 @@ std::optional<Error> Service::Impl::start_webhook() {
                                   config.system_namespaces.end());
   policy.extra_gpu_resources = config.gpu_kinds;
   policy.break_glass_group = config.break_glass_group;
+  policy.device_claims = config.device_claims;
+  policy.unknown_cluster = config.unknown_cluster;
   hook_options.view = [this] { return runtime->view(); };
   hook_options.now_ns = [this] { return clock.monotonic_us() * 1000; };
   hook_options.on_decision = [this](std::string_view decision, std::string_view reason,
@@ -159,9 +206,34 @@ std::optional<Error> Service::Impl::start_webhook() {
   options.port = config.listen_webhook.port;
   options.tls = certificate = std::move(certificates).value();
   options.thread_name = "webhook";
+  options.threads = limits::kWebhookThreads;
+  options.max_connections = connections.webhook.all;
+  options.max_per_peer = connections.webhook.per_peer;
   webhook = std::make_unique<Listener>(
       options, [this](const HttpRequest& request) { return hook->handle(request); });
   return webhook->start();
+}
+
+void Service::Impl::start_prober() {
+  const auto of = [](auto& part) {
+    return [&part](DurationMs patience_ms) { return part.probe(patience_ms); };
+  };
+  std::vector<Probed> probed{{"webhook", of(*webhook)}, {"grpc", of(*api)}, {"http", of(*http)}};
+  prober = std::make_unique<Prober>(std::move(probed), clock, fatal);
+  prober->start();
+}
+
+// In the order in which the prober asks them.
+std::vector<metrics::ListenerState> Service::Impl::listeners() const {
+  std::vector<metrics::ListenerState> out;
+  const auto add = [&](const char* name, const ConnectionStats& now) {
+    out.push_back(
+        {name, now.open, now.limit, now.refused, now.evicted, prober->serves(out.size())});
+  };
+  add("webhook", webhook->connections());
+  add("grpc", api->connections());
+  add("http", http->connections());
+  return out;
 }
 
 void Service::Impl::released(const Released& batch) {
@@ -177,6 +249,7 @@ void Service::Impl::released(const Released& batch) {
 }
 
 std::optional<Error> Service::Impl::start() {
+  if (auto error = divide_files()) return error;
   if (auto error = start_http()) return error;
   if (auto error = open_state()) return error;
   make_runtime();
@@ -192,6 +265,8 @@ std::optional<Error> Service::Impl::start() {
   audit = std::make_unique<metrics::LedgerAudit>(*follower, *store, clock);
   if (auto error = start_webhook()) return error;
   if (auto error = api->start()) return error;
+  start_prober();
+  warn_of_tokens(*api);
   recovered = true;
   return std::nullopt;
 }
@@ -199,6 +274,7 @@ std::optional<Error> Service::Impl::start() {
 // What was never started is stopped harmlessly; each part takes nothing new before what it feeds
 // stops.
 void Service::Impl::stop() {
+  if (prober) prober->stop();
   if (api) api->set_serving(false);
   if (webhook) webhook->stop();
   if (api) api->shutdown(kCallGraceMs);
@@ -217,6 +293,8 @@ metrics::ShellState Service::Impl::shell_state() const {
   state.start_ms = start_ms;
   state.process = metrics::read_process();
   if (!recovered) return state;
+  state.now_ms = runtime->now_ms();
+  state.uptime_ms = clock.boot_ms() - start_boot_ms;
   state.view = runtime->view();
   state.runtime = runtime->stats();
   state.follower = follower->stats();
@@ -226,6 +304,7 @@ metrics::ShellState Service::Impl::shell_state() const {
   state.store_bytes = state_bytes(config.state);
   state.observers = api->observers();
   state.last_observed = events.last_observed();
+  state.listeners = listeners();
   return state;
 }
 
@@ -247,7 +326,11 @@ ServicePorts Service::ports() const {
           {c.listen_http.host, impl_->http->port()}};
 }
 
-std::optional<Error> Service::reload() { return impl_->api->reload_tokens(); }
+std::optional<Error> Service::reload() {
+  if (auto error = impl_->api->reload_tokens()) return error;
+  warn_of_tokens(*impl_->api);
+  return std::nullopt;
+}
 
 void Service::stop() { impl_->stop(); }
 

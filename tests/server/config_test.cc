@@ -97,9 +97,13 @@ TEST(Yaml, EveryKeyIsRead) {
 listenWebhook: 0.0.0.0:1
 listenGrpc: "[::1]:2"
 listenHttp: localhost:0
+httpHosts: [subak.example.com, subak]
 tlsCert: c.pem
 tlsKey: k.pem
 tokens: t.txt
+loopbackAdmin: false
+grpcSocket: /run/s
+socketUsers: [1000, 33]
 mode: warn
 clusters:
   - name: east
@@ -113,14 +117,21 @@ patience: 0s
 gpuKinds: [amd.com/gpu]
 systemNamespaces: [infra]
 breakGlassGroup: sre
+deviceClaims: deny
+unknownCluster: deny
 logLevel: debug
 userMetrics: true
+ignoreCheckpoint: true
 )");
   EXPECT_EQ(c.state, "/data/s.db");
   EXPECT_EQ(c.listen_webhook, (ListenAddress{"0.0.0.0", 1}));
   EXPECT_EQ(c.listen_grpc, (ListenAddress{"::1", 2}));
   EXPECT_EQ(c.listen_http, (ListenAddress{"127.0.0.1", 0}));
+  EXPECT_EQ(c.http_hosts, (std::vector<std::string>{"subak.example.com", "subak"}));
   EXPECT_EQ(c.tls_cert + c.tls_key + c.tokens, "c.pemk.pemt.txt");
+  EXPECT_FALSE(c.loopback_admin);
+  EXPECT_EQ(c.grpc_socket, "/run/s");
+  EXPECT_EQ(c.socket_users, (std::vector<std::uint32_t>{1000, 33}));
   EXPECT_EQ(c.mode, Mode::kWarn);
   ASSERT_EQ(c.clusters.size(), 2u);
   EXPECT_EQ(
@@ -133,9 +144,12 @@ userMetrics: true
   EXPECT_EQ(c.patience_ms, 0);
   EXPECT_EQ(c.gpu_kinds, std::vector<std::string>{"amd.com/gpu"});
   EXPECT_EQ(c.system_namespaces, std::vector<std::string>{"infra"});
+  EXPECT_EQ(c.device_claims, DeviceClaims::kDeny);
+  EXPECT_EQ(c.unknown_cluster, UnknownCluster::kDeny);
   EXPECT_EQ(c.break_glass_group, "sre");
   EXPECT_EQ(c.log_level, LogLevel::kDebug);
   EXPECT_TRUE(c.user_metrics);
+  EXPECT_TRUE(c.ignore_checkpoint);
 }
 
 TEST(Yaml, MistakesNameFileLineKeyFoundAndExpected) {
@@ -214,6 +228,10 @@ TEST_F(Start, FlagsGoOverTheFile) {
 
 TEST_F(Start, BadFlagsNameTheFlag) {
   EXPECT_EQ(error_of({"--mode", "on"}), "--mode: was \"on\", want observe, warn or enforce");
+  EXPECT_EQ(error_of({"--device-claims", "allow"}),
+            "--device-claims: was \"allow\", want gate, deny or warn");
+  EXPECT_EQ(error_of({"--unknown-cluster", "x"}),
+            "--unknown-cluster: was \"x\", want warn or deny");
   EXPECT_EQ(error_of({"--cluster", "a:warn:x"}), "--cluster: was \"x\", want NAMESPACE=MODE");
   EXPECT_THAT(error_of({"--cluster", "a:warn:x=warn,x=warn"}),
               HasSubstr("want each namespace once"));
@@ -243,6 +261,14 @@ TEST_F(Start, HelpAndVersionAreDone) {
   auto result = run({"--help"});
   EXPECT_TRUE(std::get<StartRequest>(result).done);
   for (const Setting& s : settings()) EXPECT_THAT(out_.str(), HasSubstr(std::string(s.flag)));
+  for (const char* shown :
+       {"the store (default: var/subak.db) [state]", "HTTPS (default: 127.0.0.1:9443)",
+        "that name none (default: observe)", "(default: target-share)", "(default: 7d)",
+        "taken back (default: 10m)", "(default: 2h) [patience]", "(default: subak:break-glass)",
+        "(default: one, default) [clusters]", "(default: info)", "(default: off) [userMetrics]",
+        "callers (default: none) [tokens]", "not in this version [kubeconfig]"}) {
+    EXPECT_THAT(out_.str(), HasSubstr(shown));
+  }
   out_.str("");
   result = run({"--version"});
   EXPECT_TRUE(std::get<StartRequest>(result).done);

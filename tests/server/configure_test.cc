@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/names.h"
 #include "engine/engine.h"
 
 namespace subak {
@@ -36,7 +37,7 @@ TEST_F(ConfigureTest, AnEmptyStoreGetsADefaultCluster) {
   EXPECT_EQ(std::get<in::Finalize>(found[0]).version,
             kFactVersion);  // nothing to stay readable for
   const auto& cluster = std::get<in::SetCluster>(found[1]);
-  EXPECT_EQ(cluster.name, kDefaultCluster);
+  EXPECT_EQ(cluster.name, names::kFirstCluster);
   EXPECT_EQ(cluster.mode, Mode::kEnforce);
   EXPECT_FALSE(cluster.reason.empty());
 }
@@ -79,6 +80,17 @@ TEST_F(ConfigureTest, ARestartDoesNotUndoACommand) {
   EXPECT_TRUE(edits().empty());
   config_.clusters[0].mode = Mode::kWarn;  // now it says something new
   EXPECT_EQ(edits().size(), 1u);
+}
+
+TEST_F(ConfigureTest, ADeletedClusterStaysDeleted) {
+  set_mode("west", Mode::kObserve);
+  config_.clusters = {{"east", Mode::kEnforce, {}}};
+  EXPECT_EQ(edits().size(), 1u) << "never said before";
+  last_ = fact::ClusterSet{};
+  last_->mode = Mode::kEnforce;  // said before; it is not there any more
+  EXPECT_TRUE(edits().empty());
+  config_.clusters[0].mode = Mode::kWarn;
+  EXPECT_EQ(edits().size(), 1u) << "it says something new";
 }
 
 TEST_F(ConfigureTest, PolicyOnlyWhereItDiffers) {

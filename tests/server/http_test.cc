@@ -34,6 +34,7 @@ class RoutesTest : public ::testing::Test {
     engine_.apply(input);
     state_.view = engine_.view();
     state_.version = "9.9";
+    state_.now_ms = 5000;
   }
   HttpResponse get(std::string_view target, std::string_view method = "GET") {
     HttpSources sources;
@@ -95,6 +96,12 @@ TEST_F(RoutesTest, ReadinessNeedsStateStoreAndReader) {
   state_.follower.failed = true;
   EXPECT_EQ(get("/readyz").status, 503);
   state_.follower.failed = false;
+  state_.runtime.clock = {ClockState::kWaits, 400 * kDayMs, 1};
+  EXPECT_EQ(get("/readyz").status, 503);
+  EXPECT_THAT(get("/readyz").body, HasSubstr("400d ahead of the last fact"));
+  EXPECT_EQ(get("/healthz").status, 200);
+  state_.runtime.clock.state = ClockState::kStepped;
+  EXPECT_EQ(get("/readyz").status, 200) << "time runs on";
   state_.view = nullptr;
   EXPECT_EQ(get("/readyz").body, "recovering\n");
   EXPECT_EQ(get("/metrics").status, 200);
@@ -116,16 +123,41 @@ TEST_F(RoutesTest, TheRestIsRefused) {
   EXPECT_EQ(get("/metrics", "POST").status, 405);
 }
 
-TEST_F(RoutesTest, TheHandlerWaitsForTheAnswer) {
+TEST_F(RoutesTest, ReadinessNamesTheListenerThatDoesNotAnswer) {
+  state_.listeners = {{"webhook", 1, 2, 0, 0, true}, {"grpc", 1, 2, 0, 0, true}};
+  EXPECT_EQ(get("/readyz").status, 200);
+  state_.listeners[1].serves = false;
+  EXPECT_EQ(get("/readyz").status, 503);
+  EXPECT_EQ(get("/readyz").body, "grpc does not answer\n");
+  EXPECT_EQ(get("/healthz").status, 200);
+}
+
+TEST_F(RoutesTest, OnlyItsOwnNamesAreAnswered) {
   HttpSources sources;
   sources.state = [this] { return state_; };
   sources.events = &events_;
   sources.clock = &clock_;
   const HttpRoutes routes(std::move(sources));
-  HttpRequest request;
-  request.method = "GET";
-  request.target = "/healthz";
-  EXPECT_EQ(http_handler(routes)(request).status, 200);
+  const AsyncHttpHandler handler = http_handler(routes, {"Subak.Example.com", "head1"});
+  const auto ask = [&](std::string_view host) {
+    HttpRequest request{"GET", "/healthz", {}, host};
+    HttpResponse answer;
+    handler(request, [&](HttpResponse response) { answer = std::move(response); });
+    return answer;
+  };
+  for (const char* own : {"", "localhost", "LOCALHOST:9445", "127.0.0.1", "10.1.2.3:9445", "[::1]",
+                          "[fd00::1]:9445", "subak.example.com:9445", "head1", "HEAD1.:80"}) {
+    EXPECT_EQ(ask(own).status, 200) << own;
+  }
+  for (const char* other : {"evil.example", "evil.example:9445", "subak.example.com.evil.example",
+                            "127.0.0.1.evil.example", "localhost.evil.example", "[", "[]", ":", ".",
+                            "head", "head12", "::1"}) {
+    EXPECT_EQ(ask(other).status, 421) << other;
+  }
+  EXPECT_EQ(ask("evil.example").body,
+            "host: was \"evil.example\", want an IP address, localhost, or a name of httpHosts "
+            "(--http-host)\n");
+  EXPECT_LT(ask(std::string(20'000, 'a')).body.size(), 500u);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ class PageTest : public ::testing::Test {
     account.reason = "test";
     account.spec.path = "ml";
     account.spec.shares = 3;
-    account.spec.limit = {{"gpu", 24'000}};
+    account.spec.limit = {{"H100", 32'000}, {"gpu", 24'000}};
     apply(account);
     first_ = submit(1, Topology::kNode);
     submit(2, Topology::kAny);
@@ -121,6 +121,20 @@ class PageTest : public ::testing::Test {
   JobId first_;
 };
 
+TEST_F(PageTest, Listeners) {
+  EXPECT_THAT(page(false), Not(HasSubstr("subak_connections")));
+  state_.listeners = {{"webhook", 3, 4096, 5, 6, true}, {"grpc", 1, 100, 0, 0, false}};
+  const std::string text = page(false);
+  for (const char* row : {"subak_listener_serves{listener=\"webhook\"} 1\n",
+                          "subak_listener_serves{listener=\"grpc\"} 0\n",
+                          "subak_connections{listener=\"webhook\"} 3\n",
+                          "subak_connections_limit{listener=\"grpc\"} 100\n",
+                          "subak_connections_refused_total{listener=\"webhook\"} 5\n",
+                          "subak_connections_evicted_total{listener=\"webhook\"} 6\n"}) {
+    EXPECT_THAT(text, HasSubstr(row));
+  }
+}
+
 TEST_F(PageTest, StateAndAccounts) {
   const std::string text = page(false);
   for (const char* line : {"subak_jobs{state=\"running\"} 1\n",
@@ -133,6 +147,9 @@ TEST_F(PageTest, StateAndAccounts) {
                            "subak_account_running_milligpu{account=\"ml\"} 8000\n",
                            "subak_account_queued_milligpu{account=\"ml\"} 16000\n",
                            "subak_account_limit_milligpu{account=\"ml\",product=\"gpu\"} 24000\n",
+                           "subak_account_limited_milligpu{account=\"ml\",product=\"gpu\"} 8000\n",
+                           "subak_account_limit_milligpu{account=\"ml\",product=\"H100\"} 32000\n",
+                           "subak_account_limited_milligpu{account=\"ml\",product=\"H100\"} 8000\n",
                            "subak_domains{cluster=\"east\",kind=\"node\",state=\"full\"} 1\n",
                            "subak_bill_residual_gpu_seconds 0\n",
                            "subak_ledger_drift_gpu_seconds 0\n",
@@ -148,6 +165,19 @@ TEST_F(PageTest, StateAndAccounts) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   EXPECT_THAT(text, Not(HasSubstr("account=\"\"")));
+}
+
+TEST_F(PageTest, TheClock) {
+  std::string text = page(false);
+  EXPECT_THAT(text, HasSubstr("subak_clock_believed 1\n"));
+  EXPECT_THAT(text, HasSubstr("subak_clock_offset_seconds 0\n"));
+  state_.runtime.clock = {ClockState::kStepped, -2500, 3};
+  text = page(false);
+  EXPECT_THAT(text, HasSubstr("subak_clock_believed 0\n"));
+  EXPECT_THAT(text, HasSubstr("subak_clock_offset_seconds -2.5\n"));
+  EXPECT_THAT(text, HasSubstr("subak_clock_steps_refused_total 3\n"));
+  state_.runtime.clock.state = ClockState::kWaits;
+  EXPECT_THAT(page(false), HasSubstr("subak_clock_believed 0\n"));
 }
 
 TEST_F(PageTest, UsersOnlyBehindTheSwitch) {
@@ -189,7 +219,27 @@ TEST_F(PageTest, EdgesOfWatchedClusters) {
   const std::string text = page(false);
   EXPECT_THAT(text, HasSubstr("subak_cluster_observers{cluster=\"west\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("subak_cluster_observation_age_seconds{cluster=\"west\"} 30\n"));
+  state_.last_observed.clear();
+  state_.uptime_ms = 45'000;
+  EXPECT_THAT(page(false),
+              HasSubstr("subak_cluster_observation_age_seconds{cluster=\"west\"} 45\n"));
   EXPECT_THAT(text, Not(HasSubstr("observers{cluster=\"east\"}"))) << "its fleet was imported";
+}
+
+// The survey is older than the removal: its row had no name any more.
+TEST_F(PageTest, ARemovedClusterLeavesThePageAtOnce) {
+  apply(in::Finalize{kFactVersion, "test", false});
+  apply(in::SetCluster{"west", Mode::kObserve, {}, "test", false});
+  SetClock clock;
+  Surveyor surveyor(clock, events_);
+  const Survey survey = surveyor.look(engine_);
+  ASSERT_EQ(survey.clusters.size(), 2u);
+  apply(in::DeleteCluster{"west", "test", false});
+  Families out;
+  write_fleet(out, engine_, survey, now_);
+  EXPECT_THAT(out.text(), HasSubstr("subak_foreign_milligpu{cluster=\"east\"}"));
+  EXPECT_THAT(out.text(), Not(HasSubstr("cluster=\"\"")));
+  EXPECT_THAT(out.text(), Not(HasSubstr("west")));
 }
 
 TEST_F(PageTest, TheSurveyIsTakenNowAndThenAndFollowsPositions) {

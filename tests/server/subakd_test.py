@@ -4,17 +4,21 @@
 Usage: subakd_test.py PATH_TO_SUBAKD PATH_TO_SUBAK
 """
 
+import contextlib
 import json
 import os
 import re
 import resource
 import shutil
 import signal
+import socket
+import sqlite3
 import ssl
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import urllib.error
 import urllib.request
@@ -223,6 +227,164 @@ class Disk(Fixture):
             self.assertIn(os.path.dirname(self.state), lines[0])
             self.assertRegex(lines[0], "free room|File too large|with room")
             self.assertNotIn("backup", lines[0])
+        self.assertEqual(self.start().end(signal.SIGTERM), 0)
+
+
+def open_files_at_most(count):
+    """For a child."""
+    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
+
+
+class Sockets(Fixture):
+    """More connections to a port than there are open files: everything goes on."""
+
+    CROWD = 1030
+    PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+
+    def setUp(self):
+        super().setUp()
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, hard) if hard > 0 else 8192, hard))
+
+    def crowd(self, process, port, words=b""):
+        host, number = process.ports[port].rsplit(":", 1)
+        crowd = []
+        for _ in range(self.CROWD):
+            crowd.append(socket.create_connection((host, int(number)), timeout=DEADLINE_S))
+            self.addCleanup(crowd[-1].close)
+            try:
+                crowd[-1].sendall(words)
+            except OSError:
+                pass  # it was turned away
+        return crowd
+
+    def expect_grpc(self, process):
+        environment = {**os.environ, "SUBAK_SERVER": process.ports["grpc"]}
+        command = [SUBAK, "status"]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=DEADLINE_S, env=environment, check=False
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def expect_all_serve(self, process):
+        self.assertEqual(process.get("/readyz"), (200, "ok\n"))
+        ca = os.path.join(os.path.dirname(self.state), "tls", "ca.crt")
+        self.assertEqual(process.review("/mutate", gpu_pod(), ca)["response"]["uid"], "u1")
+        self.expect_grpc(process)
+
+    def metric(self, process, name, listener):
+        row = f'{name}{{listener="{listener}"}} '
+        return [float(x[len(row):]) for x in process.get("/metrics")[1].splitlines() if x.startswith(row)][0]
+
+    def send_away(self, process, port, crowd):
+        """Closes them and waits until the service has seen their ends."""
+        for one in crowd:
+            one.close()
+        end = time.monotonic() + DEADLINE_S
+        while self.metric(process, "subak_connections", port) > 20:
+            self.assertLess(time.monotonic(), end, f"{port} still counts those who have gone")
+            time.sleep(0.05)
+
+    def test_a_crowd_at_one_port_shuts_nobody_out(self):
+        process = self.start(preexec_fn=open_files_at_most(1024))
+        for port in ("webhook", "grpc", "http"):
+            crowd = self.crowd(process, port)
+            self.expect_all_serve(process)
+            self.assertLess(self.metric(process, "subak_connections", port), 400)
+            evicted = self.metric(process, "subak_connections_evicted_total", port)
+            refused = self.metric(process, "subak_connections_refused_total", port)
+            self.assertGreater(evicted, 0)
+            self.assertGreater(evicted + refused, 900)
+            self.send_away(process, port, crowd)
+            self.expect_all_serve(process)
+        self.assertEqual(process.end(signal.SIGTERM), 0)
+        self.assertIn("there may be fewer connections", process.errors)
+        self.assertNotIn("does not answer", process.errors)
+
+    def test_full_is_not_dead(self):
+        process = self.start(preexec_fn=open_files_at_most(1024))
+        crowd = self.crowd(process, "grpc", self.PREFACE)
+        self.assertGreater(self.metric(process, "subak_connections_refused_total", "grpc"), 500)
+        end = time.monotonic() + 5  # long enough for two questions of the service to itself
+        while time.monotonic() < end:
+            self.assertEqual(process.get("/readyz"), (200, "ok\n"))
+        self.send_away(process, "grpc", crowd)
+        self.expect_all_serve(process)
+        self.assertEqual(process.end(signal.SIGTERM), 0)
+
+    def test_too_few_open_files_refuse_the_start(self):
+        code, _, errors = run("--state", self.state, *PORTS, preexec_fn=open_files_at_most(300))
+        self.assertEqual(code, 1)
+        self.assertRegex(errors, r'subakd: open files: was "300", want a limit of at least \d+ \(LimitNOFILE')
+
+    def test_other_names_than_its_own_are_not_answered(self):
+        process = self.start("--http-host", "subak.example.com")
+        for name, status in (("evil.example", 421), ("subak.example.com:9445", 200), ("localhost", 200)):
+            request = urllib.request.Request(f"http://{process.ports['http']}/metrics", headers={"Host": name})
+            try:
+                with urllib.request.urlopen(request, timeout=DEADLINE_S) as reply:
+                    self.assertEqual(reply.status, status)
+            except urllib.error.HTTPError as error:
+                self.assertEqual(error.code, status)
+                self.assertIn("--http-host", error.read().decode())
+        self.assertEqual(process.end(signal.SIGTERM), 0)
+
+
+class Damage(Fixture):
+    """What no restart mends: exit 1, so that a supervisor does not try again and again."""
+
+    def refusal(self, *flags):
+        code, _, errors = run("--state", self.state, *PORTS, *flags)
+        self.assertEqual(code, 1, errors)
+        lines = [line for line in errors.splitlines() if "level=info" not in line]
+        self.assertEqual(len(lines), 1, errors)
+        return lines[0]
+
+    def sql(self, statement):
+        with contextlib.closing(sqlite3.connect(self.state)) as db, db:
+            db.execute(statement)
+
+    def test_an_altered_row_is_named(self):
+        self.assertEqual(self.start().end(signal.SIGTERM), 0)
+        self.sql("UPDATE facts SET body = body || x'00' WHERE seq = 1")
+        said = self.refusal()
+        self.assertIn(f'{self.state}: was "row 1 of table facts is not what was written', said)
+        self.assertIn("restore a backup with `subak admin restore`", said)
+        self.assertEqual(self.refusal("--ignore-checkpoint"), said)
+
+    def test_a_damaged_checkpoint_is_left_out_when_asked(self):
+        self.assertEqual(self.start().end(signal.SIGTERM), 0)
+        self.sql("UPDATE checkpoint SET body = body || x'00' WHERE ord = 0")
+        self.assertIn("start once with --ignore-checkpoint", self.refusal())
+        self.assertEqual(self.start("--ignore-checkpoint").end(signal.SIGTERM), 0)
+        self.assertTrue(os.path.exists(self.state + ".replaced-1"))
+        self.assertEqual(self.start().end(signal.SIGTERM), 0)
+
+    def test_a_broken_log_is_named(self):
+        service = self.start()
+        for i in range(3):
+            done = subprocess.run(
+                [SUBAK, "--server", service.ports["grpc"], "account", "set", f"a{i}", "--reason", "r"],
+                capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+            )  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+        service.end(signal.SIGKILL)
+        with open(self.state + "-wal", "r+b") as log:
+            log.seek(32 + 3 * 4120 + 500)
+            byte = log.read(1)[0]
+            log.seek(-1, os.SEEK_CUR)
+            log.write(bytes([byte ^ 4]))
+        said = self.refusal()
+        self.assertIn(f'{self.state}-wal: was "frame 4 (byte {32 + 3 * 4120}) is not what was written', said)
+
+    def test_a_state_that_is_taken_away_ends_the_service(self):
+        service = self.start()
+        os.rename(self.state, self.state + ".mine")
+        errors = service.child.communicate(timeout=DEADLINE_S)[1]
+        self.assertEqual(service.child.returncode, 3, errors)
+        self.assertIn("removed or replaced while the service ran", errors)
+        self.assertIn(f"the file is empty, but its log {self.state}-wal is not", self.refusal())
+        os.rename(self.state + ".mine", self.state)
         self.assertEqual(self.start().end(signal.SIGTERM), 0)
 
 

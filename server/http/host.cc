@@ -1,0 +1,35 @@
+#include "server/http/host.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "admission/socket_address.h"
+
+namespace subak {
+namespace {
+
+bool same_name(std::string_view a, std::string_view b) {
+  if (a.ends_with('.')) a.remove_suffix(1);
+  if (b.ends_with('.')) b.remove_suffix(1);
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
+// Without the port; an IPv6 address without its brackets too.
+std::string_view without_port(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
+  return host.substr(0, host.rfind(':'));
+}
+
+}  // namespace
+
+bool is_own_host(std::string_view host, const std::vector<std::string>& names) {
+  if (host.empty()) return true;
+  const std::string_view name = without_port(host);
+  if (same_name(name, "localhost") || socket_address(std::string(name), 0)) return true;
+  return std::any_of(names.begin(), names.end(),
+                     [name](const std::string& own) { return same_name(name, own); });
+}
+
+}  // namespace subak
