@@ -48,7 +48,7 @@ void add_tree(Command account) {
     bool users = false;
   };
   auto o = std::make_shared<Tree>();
-  Command c = account.add("tree", "the account tree");
+  Command c = account.add("tree", "all accounts with their shares, quotas and limits");
   c.optional_argument("PATH", o->parent, "this account and what is below it; none: all");
   c.flag("--users", o->users, "users too");
   c.run([o](Session& s) {
@@ -75,7 +75,7 @@ void print_account(Session& s, const v1::Account& a) {
 
 void add_get(Command account) {
   auto path = std::make_shared<std::string>();
-  Command c = account.add("get", "one account");
+  Command c = account.add("get", "all fields of one account or user");
   c.argument("PATH", *path, "such as ml.vision or ml.vision/ana");
   c.run([path](Session& s) {
     v1::GetAccountRequest request;
@@ -103,13 +103,13 @@ std::string fields_line(const v1::Account& a) {
 
 Table history_table(const v1::GetAccountHistoryResponse& answer) {
   Table table({{"FACT", Align::kRight},
-               {"TIME"},
+               time_column("TIME"),
                {"ACTOR", Align::kLeft, Room::kElastic},
                {"REASON", Align::kLeft, Room::kElastic},
                {"THEN", Align::kLeft, Room::kElastic},
                {"REQUEST", Align::kLeft, Room::kWide}});
   for (const v1::AccountEdit& e : answer.edits()) {
-    table.row({std::to_string(e.sequence()), time_text(e.time()), e.actor(), e.reason(),
+    table.row({std::to_string(e.sequence()), time_cell(e.time()), e.actor(), e.reason(),
                e.deleted() ? "deleted" : fields_line(e.account()), e.request_id()});
   }
   return table;
@@ -121,8 +121,8 @@ void add_history(Command account) {
     ListOptions list;
   };
   auto o = std::make_shared<History>();
-  Command c = account.add("history", "every edit of an account, newest first");
-  c.argument("PATH", o->path, "also of deleted accounts");
+  Command c = account.add("history", "every change of an account, newest first");
+  c.argument("PATH", o->path, "such as ml.vision; also a deleted one");
   add_limit(c, o->list);
   c.run([o](Session& s) {
     v1::GetAccountHistoryRequest request;
@@ -130,6 +130,7 @@ void add_history(Command account) {
     const auto answer = all_pages<v1::GetAccountHistoryResponse>(
         s, "AccountService/GetAccountHistory", request, o->list.limit,
         [](auto& a) { return a.mutable_edits(); });
+    if (answer.edits().empty() && !o->path.empty()) s.must_be_account(o->path);
     s.show(answer, [&] { return history_table(answer); });
     return 0;
   });
@@ -138,7 +139,7 @@ void add_history(Command account) {
 }  // namespace
 
 void add_account(Command root) {
-  Command account = root.add("account", "the account tree: who owns which share");
+  Command account = root.add("account", "accounts and users: who has which share of the fleet");
   add_tree(account);
   add_get(account);
   add_account_edits(account);

@@ -7,14 +7,19 @@
 #include "cli/account_parts.h"
 #include "cli/failure.h"
 #include "cli/files.h"
+#include "cli/products.h"
+#include "subak/v1/job_service.pb.h"
 
 namespace subak::cli {
 namespace {
 
-constexpr char kFileHelp[] =
-    "the tree from a file: accounts: [{path: ml.vision, shares: 3, quota: gpu=16, limit: none,\n"
-    "borrow: unlimited, lend: 8, namespaces: [team-a], held: false, draining: false}, ...];\n"
-    "a field that is left out stays as it is";
+constexpr char kFileForm[] =
+    "The file:\n"
+    "  accounts:\n"
+    "  - {path: ml, shares: 2, limit: H100=64}\n"
+    "  - {path: ml.vision, shares: 3, quota: gpu=16, borrow: unlimited, lend: 8,\n"
+    "     namespaces: [team-a], held: false, draining: false}\n"
+    "A field that is left out stays as it is.\n";
 
 using Accounts = std::map<std::string, v1::Account>;
 
@@ -60,19 +65,34 @@ v1::Account merged(const v1::Account& before, const v1::UpdateAccountRequest& up
   return after;
 }
 
-std::vector<Change> changes_of(const std::vector<AccountWish>& wishes, const Accounts& accounts,
-                               bool prune) {
+// Accounts that the file does not name, and their users, children before parents: paths of children
+// sort after those of their parents.
+std::vector<Change> removals_of(const std::set<std::string>& wanted, const Accounts& accounts) {
+  std::vector<Change> changes;
+  for (auto it = accounts.rbegin(); it != accounts.rend(); ++it) {
+    const v1::Account& account = it->second;
+    const std::string owner = account.path().substr(0, account.path().find('/'));
+    if (account.path().empty() || wanted.contains(owner)) continue;
+    changes.push_back({{}, true, account.path(), account_diff(&account, nullptr)});
+  }
+  return changes;
+}
+
+std::vector<Change> changes_of(Session& s, const std::vector<AccountWish>& wishes,
+                               const Accounts& accounts, bool prune) {
+  Products products(s);
   std::vector<Change> changes;
   std::set<std::string> wanted;
   for (const AccountWish& wish : wishes) {
     Change change;
     change.path = wish.path;
     put_wish(wish, wish.path + ": ", &change.update);
+    products.resolve(wish.path + ": ", change.update.mutable_account());
     const auto found = accounts.find(wish.path);
     const v1::Account* before = found == accounts.end() ? nullptr : &found->second;
     const v1::Account after = merged(before != nullptr ? *before : v1::Account(), change.update);
     change.lines = account_diff(before, &after);
-    if (!change.lines.empty()) changes.push_back(std::move(change));
+    if (!change.lines.empty() || before == nullptr) changes.push_back(std::move(change));
     // Parents of what is wanted are wanted.
     for (std::string path = wish.path; !path.empty();) {
       wanted.insert(path);
@@ -81,13 +101,26 @@ std::vector<Change> changes_of(const std::vector<AccountWish>& wishes, const Acc
     }
   }
   if (!prune) return changes;
-  // Children before parents: paths of children sort after those of their parents.
-  for (auto it = accounts.rbegin(); it != accounts.rend(); ++it) {
-    const v1::Account& account = it->second;
-    if (account.path().empty() || account.user() || wanted.contains(account.path())) continue;
-    changes.push_back({{}, true, account.path(), account_diff(&account, nullptr)});
-  }
+  for (Change& removal : removals_of(wanted, accounts)) changes.push_back(std::move(removal));
   return changes;
+}
+
+// An account with jobs cannot be deleted. Said before anything is changed, by a dry run too.
+void refuse_jobs(Session& s, const std::vector<Change>& changes) {
+  for (const Change& change : changes) {
+    if (!change.remove) continue;
+    const std::size_t slash = change.path.find('/');
+    v1::ListJobsRequest request;
+    request.set_account(change.path.substr(0, slash));
+    if (slash != std::string::npos) request.set_user(change.path.substr(slash + 1));
+    request.set_page_size(1);
+    const auto answer = s.call<v1::ListJobsResponse>("JobService/ListJobs", request);
+    if (answer.jobs().empty()) continue;
+    throw Failure{kExitRefused,
+                  "--prune: account " + change.path + " has jobs that have not ended (" +
+                      answer.jobs(0).id() + "): nothing was changed",
+                  "drain it and wait, cancel its jobs, or name it in the file"};
+  }
 }
 
 void print_change(Session& s, const Change& change, const Accounts& accounts, const char* would) {
@@ -98,6 +131,14 @@ void print_change(Session& s, const Change& change, const Accounts& accounts, co
       change.lines);
 }
 
+// Can the service check it before what stands above it in the list is done?
+bool can_be_tried(const Change& change, const Accounts& accounts) {
+  if (change.remove) return false;  // refuse_jobs() has looked at what could be in the way
+  const std::size_t cut = change.path.find_last_of("./");
+  return cut == std::string::npos || accounts.contains(change.path.substr(0, cut));
+}
+
+// A dry run asks the service to check only.
 v1::EditAccountResponse execute(Session& s, const Change& change, const ApplyCommand& o) {
   const std::string id = o.edit.request_id.empty() ? "" : o.edit.request_id + "/" + change.path;
   if (change.remove) {
@@ -105,12 +146,14 @@ v1::EditAccountResponse execute(Session& s, const Change& change, const ApplyCom
     request.set_path(change.path);
     request.set_reason(o.edit.reason);
     request.set_request_id(id);
+    request.set_validate_only(o.dry_run);
     return s.call<v1::EditAccountResponse>("AccountService/DeleteAccount", request);
   }
   v1::UpdateAccountRequest request = change.update;
   request.set_allow_missing(true);
   request.set_reason(o.edit.reason);
-  request.set_request_id(id);
+  request.set_request_id(o.dry_run ? "" : id);
+  request.set_validate_only(o.dry_run);
   return s.call<v1::EditAccountResponse>("AccountService/UpdateAccount", request);
 }
 
@@ -123,10 +166,11 @@ int apply(Session& s, const ApplyCommand& o) {
   refuse_forms(s);
   const auto wishes = parse_account_file(read_input(o.file), o.file);
   const Accounts accounts = read_accounts(s);
-  const auto changes = changes_of(wishes, accounts, o.prune);
+  const auto changes = changes_of(s, wishes, accounts, o.prune);
+  refuse_jobs(s, changes);
   for (const Change& change : changes) {
     print_change(s, change, accounts, o.dry_run ? "would " : "");
-    if (!o.dry_run) s.warn(execute(s, change, o).warnings());
+    if (!o.dry_run || can_be_tried(change, accounts)) s.warn(execute(s, change, o).warnings());
   }
   s.out() << changes.size() << (changes.size() == 1 ? " account " : " accounts ")
           << (o.dry_run ? "would change\n" : "changed\n");
@@ -137,7 +181,7 @@ int diff(Session& s, const ApplyCommand& o) {
   refuse_forms(s);
   const auto wishes = parse_account_file(read_input(o.file), o.file);
   const Accounts accounts = read_accounts(s);
-  const auto changes = changes_of(wishes, accounts, o.prune);
+  const auto changes = changes_of(s, wishes, accounts, o.prune);
   for (const Change& change : changes) print_change(s, change, accounts, "apply would ");
   return changes.empty() ? kExitDone : kExitRefused;
 }
@@ -146,16 +190,18 @@ int diff(Session& s, const ApplyCommand& o) {
 
 void add_account_files(Command account) {
   auto o = std::make_shared<ApplyCommand>();
-  Command c = account.add("apply", kFileHelp);
-  c.required_option("-f,--file", o->file, "YAML; - is standard input", "FILE");
-  c.flag("--prune", o->prune, "delete accounts that the file does not name (users stay)");
+  Command c = account.add("apply", "make the accounts as a YAML file says");
+  c.details(kFileForm);
+  c.required_option("-f,--file", o->file, "a YAML file; - is standard input", "FILE");
+  c.flag("--prune", o->prune, "delete accounts that the file does not name, with their users");
   c.flag("--dry-run", o->dry_run, "show what would change, change nothing");
   add_reason(c, o->edit);
   c.run([o](Session& s) { return apply(s, *o); });
 
   auto d = std::make_shared<ApplyCommand>();
-  Command e = account.add("diff", "what apply would change; exit 1 if anything");
-  e.required_option("-f,--file", d->file, "YAML; - is standard input", "FILE");
+  Command e = account.add("diff", "what apply would change; exit 1 if it is anything");
+  e.details(kFileForm);
+  e.required_option("-f,--file", d->file, "a YAML file; - is standard input", "FILE");
   e.flag("--prune", d->prune, "accounts that the file does not name count too");
   e.run([d](Session& s) { return diff(s, *d); });
 }

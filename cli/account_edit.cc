@@ -1,6 +1,7 @@
 // subak account set, hold, drain, resume, delete.
 #include "cli/account_parts.h"
 #include "cli/failure.h"
+#include "cli/products.h"
 #include "cli/words.h"
 
 namespace subak::cli {
@@ -52,6 +53,7 @@ int set_account(Session& s, const SetCommand& o) {
   }
   const AccountWish wish = wish_of(o);
   v1::UpdateAccountRequest request = request_of(wish, o.options);
+  Products(s).resolve("--", request.mutable_account());
   request.set_allow_missing(true);
   // An empty mask would mean "those that are set": none, which is what a bare creation wants.
   return update(s, request);
@@ -59,15 +61,19 @@ int set_account(Session& s, const SetCommand& o) {
 
 void add_set(Command account) {
   auto o = std::make_shared<SetCommand>();
-  Command c = account.add("set", "create or change an account; what is not given stays as it is");
+  Command c = account.add("set", "make or change an account; what you do not name stays as it is");
   c.argument("PATH", o->path, "such as ml.vision, or ml.vision/ana for a user");
-  c.option("--shares", o->shares, "relative to its siblings", "N");
-  c.option("--quota", o->quota, "guaranteed GPUs: gpu=16, PRODUCT=16,..., or none", "AMOUNTS");
-  c.option("--limit", o->limit, "the most GPUs at once, or none", "AMOUNTS");
-  c.option("--borrow", o->borrow, "the most above quota, none or unlimited", "GPUS");
-  c.option("--lend", o->lend, "the most of its quota that others may use, none or unlimited",
-           "GPUS");
-  c.option("--namespaces", o->namespaces, "all of its Kubernetes namespaces, or none",
+  c.option("--shares", o->shares, "its weight among its siblings: 3 beside 1 is three quarters",
+           "N");
+  c.option("--quota", o->quota,
+           "guaranteed GPUs: 16, H100=16,A100=8 (short names resolve), or none", "AMOUNTS");
+  c.option("--limit", o->limit, "the most GPUs that it may hold at once, as --quota, or none",
+           "AMOUNTS");
+  c.option("--borrow", o->borrow,
+           "the most GPUs that it may hold above its quota, none or unlimited", "GPUS");
+  c.option("--lend", o->lend,
+           "the most of its quota that others may use meanwhile, none or unlimited", "GPUS");
+  c.option("--namespaces", o->namespaces, "its Kubernetes namespaces, all of them, or none",
            "A,B,CLUSTER/C");
   c.option("--budget", o->budget, "not in this version", "AMOUNT");
   c.option("--cells", o->cells, "not in this version", "CELLS");
@@ -93,8 +99,8 @@ void add_switch(Command account, const std::string& name, const std::string& hel
 
 void add_delete(Command account) {
   auto o = std::make_shared<SwitchCommand>();
-  Command c =
-      account.add("delete", "delete an account without children and jobs; its history stays");
+  Command c = account.add(
+      "delete", "delete an account that has no accounts, users and jobs; its history stays");
   c.argument("PATH", o->wish.path, "not the root");
   add_edit_options(c, o->options);
   c.run([o](Session& s) {
@@ -123,7 +129,8 @@ std::string title_of(const std::string& path, const v1::EditAccountResponse& ans
 
 void add_edit_options(Command& command, AccountEditOptions& options) {
   add_reason(command, options.edit);
-  command.option("--revision", options.revision, "refuse unless this is the current revision", "N");
+  command.option("--revision", options.revision,
+                 "do it only if this is still the account's revision", "N");
   command.flag("--dry-run", options.dry_run, "show what would change, change nothing");
 }
 
@@ -155,9 +162,9 @@ int show_edit(Session& s, const std::string& path, const v1::EditAccountResponse
 
 void add_account_edits(Command account) {
   add_set(account);
-  add_switch(account, "hold", "nothing of it starts", true, std::nullopt);
-  add_switch(account, "drain", "what runs ends, nothing new is accepted", std::nullopt, true);
-  add_switch(account, "resume", "neither held nor draining", false, false);
+  add_switch(account, "hold", "let nothing of it start; what runs goes on", true, std::nullopt);
+  add_switch(account, "drain", "accept no new jobs of it; what runs goes on", std::nullopt, true);
+  add_switch(account, "resume", "end a hold or a drain", false, false);
   add_delete(account);
 }
 

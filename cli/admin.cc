@@ -1,4 +1,4 @@
-// subak admin backup, restore, finalize.
+// subak admin backup, restore, finalize, accept-clock.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -186,7 +186,7 @@ int restore(Session& s, const RestoreCommand& o) {
   return kExitDone;
 }
 
-struct FinalizeCommand {
+struct StepCommand {  // finalize, accept-clock
   EditOptions edit;
   bool dry_run = false;
 };
@@ -200,27 +200,58 @@ std::string finalize_text(const v1::FinalizeResponse& answer, bool dry_run) {
          (dry_run ? " then" : " now");
 }
 
-int finalize(Session& s, const FinalizeCommand& o) {
+template <class Request, class Answer>
+Answer take_step(Session& s, const char* method, const StepCommand& o) {
   refuse_csv(s);
-  v1::FinalizeRequest request;
+  Request request;
   request.set_reason(o.edit.reason);
   request.set_request_id(o.edit.request_id);
   request.set_validate_only(o.dry_run);
-  const auto answer = s.call<v1::FinalizeResponse>("AdminService/Finalize", request);
+  return s.call<Answer>(method, request);
+}
+
+int finalize(Session& s, const StepCommand& o) {
+  const auto answer =
+      take_step<v1::FinalizeRequest, v1::FinalizeResponse>(s, "AdminService/Finalize", o);
   s.show_text(answer, [&] { s.out() << finalize_text(answer, o.dry_run) << '\n'; });
+  return kExitDone;
+}
+
+std::string clock_text(const v1::AcceptClockResponse& answer, bool dry_run) {
+  const std::int64_t ahead = to_ms(answer.time()) - to_ms(answer.previous_time());
+  const std::string gap = age_text(ahead < 0 ? -ahead : ahead);
+  const std::string times = "the wall clock shows " + time_text(answer.time()) +
+                            ", the service had " + time_text(answer.previous_time()) + ": ";
+  if (ahead < 0) {
+    return times + "time " + (dry_run ? "would stand" : "stands") + " still for " + gap +
+           ", and nothing is charged meanwhile";
+  }
+  return times + "time " + (dry_run ? "would go" : "went") + " forward by " + gap +
+         ", which is charged to what holds GPUs";
+}
+
+int accept_clock(Session& s, const StepCommand& o) {
+  const auto answer =
+      take_step<v1::AcceptClockRequest, v1::AcceptClockResponse>(s, "AdminService/AcceptClock", o);
+  s.show_text(answer, [&] {
+    s.out() << (answer.repeated_request() ? "accepted before with this request id"
+                                          : clock_text(answer, o.dry_run))
+            << '\n';
+  });
   return kExitDone;
 }
 
 void add_backup(Command admin) {
   auto file = std::make_shared<std::string>();
-  Command c = admin.add("backup", "a verified copy of the running service's store, kept here");
+  Command c =
+      admin.add("backup", "write a checked copy of the running service's store to a file here");
   c.argument("FILE", *file, "where to write it; must not exist");
   c.run([file](Session& s) { return backup(s, *file); });
 }
 
 void add_restore(Command admin) {
   auto o = std::make_shared<RestoreCommand>();
-  Command c = admin.add("restore", "put a backup in the place of the state, with subakd stopped");
+  Command c = admin.add("restore", "put a backup in the place of the store; stop subakd first");
   c.argument("FILE", o->file, "a backup, or the state file of a stopped subakd");
   c.option("--state", o->state, "where subakd has its state (var/subak.db)", "FILE|DIR");
   c.flag("--force", o->force, "put the store that is there aside");
@@ -228,21 +259,30 @@ void add_restore(Command admin) {
 }
 
 void add_finalize(Command admin) {
-  auto o = std::make_shared<FinalizeCommand>();
+  auto o = std::make_shared<StepCommand>();
   Command c =
-      admin.add("finalize", "after an upgrade: allow what the previous program cannot read");
+      admin.add("finalize", "end an upgrade: from now on the program before cannot read the store");
   add_reason(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only");
   c.run([o](Session& s) { return finalize(s, *o); });
 }
 
+void add_accept_clock(Command admin) {
+  auto o = std::make_shared<StepCommand>();
+  Command c = admin.add("accept-clock", "take over a wall clock that the service does not believe");
+  add_reason(c, o->edit);
+  c.flag("--dry-run", o->dry_run, "check only; shows both times");
+  c.run([o](Session& s) { return accept_clock(s, *o); });
+}
+
 }  // namespace
 
 void add_admin(Command root) {
-  Command admin = root.add("admin", "looking after the store: backup, restore, finalize");
+  Command admin = root.add("admin", "look after the service: backup, restore, upgrade, clock");
   add_backup(admin);
   add_restore(admin);
   add_finalize(admin);
+  add_accept_clock(admin);
 }
 
 }  // namespace subak::cli

@@ -20,7 +20,7 @@
 namespace subak::cli {
 namespace {
 
-constexpr std::chrono::seconds kDeadline{60};
+constexpr std::chrono::milliseconds kDeadline{60'000};
 constexpr std::chrono::hours kLongDeadline{6};  // reading a whole ledger
 constexpr int kMaxAnswerBytes = 256 << 20;
 
@@ -81,6 +81,7 @@ void check_types(std::string_view method, const google::protobuf::Message& reque
 
 // A name such as "127.example.com" is no address: a token must not go there in plain text.
 bool is_loopback(std::string_view server) {
+  if (server.starts_with("unix:")) return true;
   const std::size_t colon = server.rfind(':');
   const std::string_view host = server.substr(0, colon);
   if (host == "localhost" || host == "[::1]") return true;
@@ -91,11 +92,12 @@ bool is_loopback(std::string_view server) {
 struct Client::Impl {
   std::string server;
   std::string token;
+  std::chrono::milliseconds deadline = kDeadline;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<grpc::GenericStub> stub;
 
-  void prepare(grpc::ClientContext& context, std::chrono::system_clock::duration deadline) const {
-    context.set_deadline(std::chrono::system_clock::now() + deadline);
+  void prepare(grpc::ClientContext& context, std::chrono::system_clock::duration patience) const {
+    context.set_deadline(std::chrono::system_clock::now() + patience);
     if (!token.empty()) context.AddMetadata("authorization", "Bearer " + token);
   }
   // Waits for one step of the call.
@@ -128,11 +130,13 @@ Client::Client(const ServerOptions& options) : impl_(std::make_unique<Impl>()) {
 
 Client::~Client() = default;
 
+void Client::be_patient_for(std::int64_t ms) { impl_->deadline = std::chrono::milliseconds(ms); }
+
 void Client::call(std::string_view method, const Message& request, Message& answer) {
   check_types(method, request, answer);
   const bool is_long = method == "UsageService/VerifyUsage";
   grpc::ClientContext context;
-  impl_->prepare(context, is_long ? kLongDeadline : kDeadline);
+  impl_->prepare(context, is_long ? kLongDeadline : impl_->deadline);
   grpc::CompletionQueue queue;
   const auto call =
       impl_->stub->PrepareUnaryCall(&context, full_path(method), to_bytes(request), &queue);

@@ -5,6 +5,7 @@
 
 #include <google/protobuf/message.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -28,6 +29,9 @@ class Client {
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
+
+  // From now on calls fail as unreachable after this long instead of a minute.
+  void be_patient_for(std::int64_t ms);
 
   using Message = google::protobuf::Message;
   // Throws Failure: refused, unreachable, not found.

@@ -1,8 +1,9 @@
-// subak cluster import, mode, drain, undrain.
+// subak cluster import, mode, delete, drain, undrain.
 #include "cli/cluster_parts.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/files.h"
+#include "cli/import_diff.h"
 #include "cli/kube_node.h"
 #include "cli/words.h"
 #include "sim/trace.h"
@@ -64,7 +65,10 @@ std::vector<NodeSpec> read_fleet(const ImportCommand& o) {
                         "kubectl get nodes -o json | subak cluster import -f -");
   }
   if (!o.fleet.empty()) {
-    return value_or_usage(sim::read_nodes(o.fleet), "columns node,gpus,gpu_type,cpus,memory_mib");
+    auto nodes = sim::read_nodes(o.fleet);
+    if (nodes.ok()) return std::move(nodes).value();
+    throw usage_failure("--nodes: was \"" + o.fleet + "\", want " + nodes.error().want,
+                        "a CSV has the columns node,gpus,gpu_type,cpus,memory_mib");
   }
   auto nodes = read_kube_nodes(read_input(o.file), o.nodes);
   if (!nodes.ok()) {
@@ -87,13 +91,17 @@ int import(Session& s, const ImportCommand& o) {
     put(node, request.add_nodes());
     gpus += node.gpus;
   }
+  const ImportDiff diff = import_diff(s, request);
   const auto answer = s.call<v1::ImportNodesResponse>("ClusterService/ImportNodes", request);
   s.show_text(answer, [&] {
+    if (!answer.repeated_request()) print_import_diff(s, diff);
     s.out() << (o.dry_run                   ? "would import "
                 : answer.repeated_request() ? "imported before: "
                                             : "imported ")
             << request.nodes_size() << (request.nodes_size() == 1 ? " node" : " nodes") << " with "
-            << gpus << " GPUs\n";
+            << gpus << " GPUs";
+    if (!answer.repeated_request()) s.out() << ": " << diff.summary();
+    s.out() << '\n';
   });
   s.warn(answer.warnings());
   return kExitDone;
@@ -119,7 +127,7 @@ struct ModeCommand {
   std::string cluster, mode;
   std::vector<std::string> namespaces;
   EditOptions edit;
-  bool dry_run = false;
+  bool create = false, dry_run = false;
 };
 
 // "team-a=enforce"; "team-a=default" takes the exception away.
@@ -135,6 +143,16 @@ void put_exception(const std::string& text, v1::UpdateClusterRequest& request) {
   exception->set_mode(mode == "default" ? v1::MODE_UNSPECIFIED : mode_of(mode));
 }
 
+v1::UpdateClusterResponse update(Session& s, const v1::UpdateClusterRequest& request) {
+  try {
+    return s.call<v1::UpdateClusterResponse>("ClusterService/UpdateCluster", request);
+  } catch (const Failure& failure) {
+    if (failure.exit_code != kExitNotFound) throw;
+    throw Failure{failure.exit_code, failure.what,
+                  "cluster list shows what there is; --create makes a new one"};
+  }
+}
+
 int set_mode(Session& s, const ModeCommand& o) {
   v1::UpdateClusterRequest request;
   request.set_name(o.cluster);
@@ -143,7 +161,8 @@ int set_mode(Session& s, const ModeCommand& o) {
   request.set_reason(o.edit.reason);
   request.set_request_id(o.edit.request_id);
   request.set_validate_only(o.dry_run);
-  const auto answer = s.call<v1::UpdateClusterResponse>("ClusterService/UpdateCluster", request);
+  request.set_allow_missing(o.create);
+  const auto answer = update(s, request);
   s.show_text(answer, [&] {
     s.out() << "cluster " << o.cluster << (o.dry_run ? " would be in " : " is in ")
             << word(answer.cluster().mode()) << '\n';
@@ -158,13 +177,42 @@ int set_mode(Session& s, const ModeCommand& o) {
 void add_mode(Command cluster) {
   auto o = std::make_shared<ModeCommand>();
   Command c = cluster.add("mode", "observe, warn or enforce; going to enforce adopts what runs");
-  c.argument("CLUSTER", o->cluster, "made if it does not exist");
+  c.argument("CLUSTER", o->cluster, "its name");
   c.optional_argument("MODE", o->mode, "observe, warn or enforce");
   c.list_option("--namespace", o->namespaces, "exceptions; NAMESPACE=default takes one away",
                 "NAMESPACE=MODE");
+  c.flag("--create", o->create, "make the cluster if there is none of this name");
   add_reason(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only");
   c.run([o](Session& s) { return set_mode(s, *o); });
+}
+
+struct DeleteCommand {
+  std::string cluster;
+  EditOptions edit;
+  bool dry_run = false;
+};
+
+void add_delete(Command cluster) {
+  auto o = std::make_shared<DeleteCommand>();
+  Command c = cluster.add("delete", "remove a cluster in which nothing lives, with its nodes");
+  c.argument("CLUSTER", o->cluster, "its name");
+  add_reason(c, o->edit);
+  c.flag("--dry-run", o->dry_run, "check only");
+  c.run([o](Session& s) {
+    v1::DeleteClusterRequest request;
+    request.set_name(o->cluster);
+    request.set_reason(o->edit.reason);
+    request.set_request_id(o->edit.request_id);
+    request.set_validate_only(o->dry_run);
+    const auto answer = s.call<v1::DeleteClusterResponse>("ClusterService/DeleteCluster", request);
+    s.show_text(answer, [&] {
+      s.out() << "cluster " << o->cluster << (o->dry_run ? " would be removed" : " is removed")
+              << '\n';
+    });
+    s.warn(answer.warnings());
+    return kExitDone;
+  });
 }
 
 struct DrainCommand {
@@ -204,6 +252,7 @@ void add_drain_command(Command cluster, const std::string& name, const std::stri
 void add_cluster_edits(Command cluster) {
   add_import(cluster);
   add_mode(cluster);
+  add_delete(cluster);
   add_drain_command<v1::DrainNodeRequest>(cluster, "drain", "nothing new is placed on the node",
                                           "ClusterService/DrainNode",
                                           "takes nothing new; what runs there stays");

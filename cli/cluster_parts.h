@@ -5,6 +5,6 @@
 
 namespace subak::cli {
 
-void add_cluster_edits(Command cluster);  // import, mode, drain, undrain
+void add_cluster_edits(Command cluster);  // import, mode, delete, drain, undrain
 
 }  // namespace subak::cli

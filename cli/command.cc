@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/failure.h"
+#include "cli/nearest.h"
 
 namespace subak::cli {
 
@@ -26,8 +27,9 @@ CLI::Option* add_option(void* app, const std::string& flag, T& value, const std:
 }
 
 CommandInfo describe_app(const CLI::App& app, const Command::Tree& tree) {
-  CommandInfo info{app.get_name(), app.get_description(), {}, {}};
+  CommandInfo info{app.get_name(), app.get_description(), {}, {}, {}};
   for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) info.arguments.push_back(option->get_name(true));
     if (option->get_lnames().empty()) continue;
     OptionInfo row{"--" + option->get_lnames().front(),
                    option->get_description(),
@@ -39,6 +41,7 @@ CommandInfo describe_app(const CLI::App& app, const Command::Tree& tree) {
     info.options.push_back(std::move(row));
   }
   for (const CLI::App* child : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (child->get_group().empty()) continue;
     info.children.push_back(describe_app(*child, tree));
   }
   return info;
@@ -63,6 +66,95 @@ std::string help_of(const CLI::App& app, const CLI::App& root) {
 std::string first_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
+}
+
+std::vector<std::string> children_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* child : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (child->get_group() == "Subcommands") names.push_back(child->get_name());
+  }
+  return names;
+}
+
+std::vector<std::string> flags_of(const CLI::App& app, const CLI::App& root) {
+  std::vector<std::string> names;
+  for (const CLI::App* from : {&app, &root}) {
+    for (const CLI::Option* option : from->get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+std::string or_else(const std::string& first, const std::string& other) {
+  return first.empty() ? other : first;
+}
+
+// "account set: "; empty for the root.
+std::string title_of(const CLI::App& app, const CLI::App& root) {
+  if (&app == &root) return "";
+  return command_line_of(app, root).substr(root.get_name().size() + 1) + ": ";
+}
+
+// A word that no command, argument or option takes.
+Failure unknown_word(const std::string& word, const CLI::App& app, const CLI::App& root) {
+  const std::string line = title_of(app, root);
+  const std::string see = command_line_of(app, root) + " --help lists what it takes";
+  if (word.starts_with("-")) {
+    const std::string flag = word.substr(0, word.find('='));
+    return usage_failure(line + "there is no option " + flag,
+                         or_else(did_you_mean(nearest(flag, flags_of(app, root))), see));
+  }
+  if (const auto children = children_of(app); !children.empty()) {
+    return usage_failure(line + "there is no command \"" + word + "\"",
+                         or_else(did_you_mean(nearest(word, children)), see));
+  }
+  return usage_failure(line + "\"" + word + "\" is one argument too many", see);
+}
+
+// The option or argument that CLI11's message begins with; nullptr if it does not.
+const CLI::Option* named_in(const std::string& message, const CLI::App& app) {
+  const std::string name = message.substr(0, message.find_first_of(": "));
+  return app.get_option_no_throw(name);
+}
+
+// The option without a value, or with one that is no number.
+Failure bad_value(const std::string& message, const CLI::Option& option, const std::string& title) {
+  const std::string name = option.get_name();
+  const std::string about = name + " " + option.get_type_name() + ": " + option.get_description();
+  const std::size_t sign = message.find(" = ");
+  if (sign == std::string::npos) return usage_failure(title + name + " needs a value", about);
+  return usage_failure(title + name + ": was \"" + message.substr(sign + 3) + "\", want a number",
+                       about);
+}
+
+Failure mistake(const CLI::ParseError& error, const CLI::App& app, const CLI::App& root) {
+  const std::string title = title_of(app, root);
+  const std::string see = command_line_of(app, root) + " --help lists what it takes";
+  std::string message = first_line(error.what());
+  if (const auto words = root.remaining(true); !words.empty()) {
+    const auto flag = std::find_if(words.begin(), words.end(),
+                                   [](const std::string& w) { return w.starts_with("-"); });
+    return unknown_word(flag != words.end() ? *flag : words.front(), app, root);
+  }
+  constexpr std::string_view kConversion = "Could not convert: ";
+  const bool no_number = message.starts_with(kConversion);
+  if (no_number) message.erase(0, kConversion.size());
+  const bool no_value = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
+  for (const CLI::App* from : {&app, &root}) {
+    const CLI::Option* option = no_number || no_value ? named_in(message, *from) : nullptr;
+    if (option != nullptr) return bad_value(message, *option, title);
+  }
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    if (const auto children = children_of(app); !children.empty()) {
+      return usage_failure(title + "which command?", "one of " + some_of(children, 32));
+    }
+    if (const CLI::Option* option = named_in(message, app)) {
+      const std::string name = option->get_name(option->get_positional(), false);
+      return usage_failure(title + name + " is missing", name + ": " + option->get_description());
+    }
+  }
+  return usage_failure(message, see);
 }
 
 }  // namespace
@@ -124,6 +216,13 @@ void Command::list_option(const std::string& flag, std::vector<std::string>& val
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+void Command::repeated_option(const std::string& flag, std::vector<std::string>& values,
+                              const std::string& help, const std::string& value_name) {
+  add_option(app_, flag, values, help, value_name)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void Command::choice(const std::string& flag, std::string& value, const std::string& help,
                      const std::vector<std::string>& choices) {
   std::string name;
@@ -133,12 +232,19 @@ void Command::choice(const std::string& flag, std::string& value, const std::str
     const bool known = std::find(choices.begin(), choices.end(), got) != choices.end();
     return known ? std::string() : "was \"" + got + "\", want one of " + name;
   });
+  if (!value.empty()) option->capture_default_str();
   tree_->choices[option] = choices;
 }
 
 void Command::flag(const std::string& flag, bool& value, const std::string& help) {
   app_of(app_)->add_flag(flag, value, help);
 }
+
+void Command::details(const std::string& text) { app_of(app_)->footer(text); }
+
+void Command::list_under(const std::string& title) { app_of(app_)->group(title); }
+
+void Command::hide() { app_of(app_)->group(""); }
 
 void Command::any_arguments() {
   app_of(app_)->fallthrough(false)->allow_extras()->prefix_command();
@@ -166,8 +272,7 @@ Parsed Parser::parse(const std::vector<std::string>& arguments) {
   } catch (const CLI::CallForHelp&) {
     return {nullptr, help_of(*chosen(app), app)};
   } catch (const CLI::ParseError& e) {
-    throw usage_failure(first_line(e.what()),
-                        command_line_of(*chosen(app), app) + " --help lists what it takes");
+    throw mistake(e, *chosen(app), app);
   }
   return {tree_->runs.at(chosen(app)), ""};
 }

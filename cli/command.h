@@ -24,6 +24,7 @@ struct OptionInfo {
 struct CommandInfo {
   std::string name;
   std::string help;
+  std::vector<std::string> arguments;  // names of the positional ones
   std::vector<OptionInfo> options;
   std::vector<CommandInfo> children;
 };
@@ -57,9 +58,18 @@ class Command {
   // Comma-separated, and the flag may be repeated.
   void list_option(const std::string& flag, std::vector<std::string>& values,
                    const std::string& help, const std::string& value_name);
+  // The flag may be repeated; commas stay part of the value.
+  void repeated_option(const std::string& flag, std::vector<std::string>& values,
+                       const std::string& help, const std::string& value_name);
   void choice(const std::string& flag, std::string& value, const std::string& help,
               const std::vector<std::string>& choices);
   void flag(const std::string& flag, bool& value, const std::string& help);
+  // Under its options in its help.
+  void details(const std::string& text);
+  // In a list of its own in the help of the command above it.
+  void list_under(const std::string& title);
+  // Not listed in help and completion.
+  void hide();
   // Whatever follows is swallowed (commands that this version does not have).
   void any_arguments();
 

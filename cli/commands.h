@@ -20,6 +20,9 @@ void add_sim(Command root);
 void add_later(Command root);
 // Needs the finished tree: `parser` must outlive the run.
 void add_completion(Command root, const Parser& parser);
+// Hidden; what completion scripts call: names, one a line, nothing if the service is not there.
+inline constexpr char kCompleteCommand[] = "__complete";
+void add_complete(Command root);
 void add_version(Command root);
 
 // Options that several commands have.

@@ -19,10 +19,13 @@ struct Failure {
   int exit_code = kExitRefused;
   std::string what;  // one line
   std::string todo;  // one line; may be empty
+  // Of a refusal by the service: the field that it is about and the value that was there.
+  std::string field = "";
+  std::string got = "";
 };
 
 inline Failure usage_failure(std::string what, std::string todo) {
-  return {kExitUsage, std::move(what), std::move(todo)};
+  return {kExitUsage, std::move(what), std::move(todo), "", ""};
 }
 
 // The value, or a usage failure that says what the field should be.

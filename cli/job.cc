@@ -1,7 +1,14 @@
 // subak job list, get, watch, cancel, hold, release.
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/job_parts.h"
+#include "cli/local_time.h"
 #include "cli/words.h"
 #include "subak/v1/job_service.pb.h"
 
@@ -13,23 +20,58 @@ std::string state_text(const v1::Job& job) {
   return job.cancelling() ? "cancelling" : word(job.state());
 }
 
+// "node-3", or "node-3 and 7 more".
+std::string nodes_text(const v1::Job& job) {
+  if (job.nodes().empty()) return "";
+  if (job.node_count() == 1) return job.nodes(0);
+  return job.nodes(0) + " +" + std::to_string(job.node_count() - 1);
+}
+
+std::string all_nodes_text(const v1::Job& job) {
+  std::string text;
+  for (const std::string& node : job.nodes()) text += (text.empty() ? "" : ",") + node;
+  const int more = job.node_count() - job.nodes_size();
+  return more > 0 ? text + ",+" + std::to_string(more) : text;
+}
+
+// Since its start, or since it was submitted if it waits. CSV: seconds.
+Cell elapsed_cell(const v1::Job& job, TimeMs now) {
+  const bool started = job.has_start_time();
+  if (!started && job.has_end_time()) return "-";  // ended without a start
+  const TimeMs from = to_ms(started ? job.start_time() : job.submit_time());
+  const DurationMs ms = (job.has_end_time() ? to_ms(job.end_time()) : now) - from;
+  return {age_text(ms), std::to_string(std::max<DurationMs>(0, ms) / kSecondMs)};
+}
+
+// What it waits for; for how long its place is kept, if it has one.
+std::string reason_text(const v1::Job& job) {
+  if (!job.has_reserved_until()) return job.waits_for();
+  return "until " + local_time_text(to_ms(job.reserved_until())).substr(11);
+}
+
 Table job_table(const v1::ListJobsResponse& answer) {
+  constexpr Align kLeft = Align::kLeft;
   Table table({{"JOB"},
-               {"NAME", Align::kLeft, Room::kElastic},
-               {"ACCOUNT", Align::kLeft, Room::kElastic},
-               {"SHAPE", Align::kLeft, Room::kElastic},
+               {"NAME", kLeft, Room::kElastic},
+               {"ACCOUNT", kLeft, Room::kElastic},
+               {"SHAPE", kLeft, Room::kElastic},
                {"GPUS", Align::kRight},
                {"STATE"},
-               {"SUBMITTED"},
-               {"STARTED", Align::kLeft, Room::kWide},
-               {"ENDED", Align::kLeft, Room::kWide},
-               {"ORIGIN", Align::kLeft, Room::kWide},
+               {"ELAPSED", Align::kRight},
+               {"NODE", kLeft, Room::kElastic},
+               {"REASON", kLeft, Room::kElastic},
+               time_column("SUBMITTED", Room::kWide),
+               time_column("STARTED", Room::kWide),
+               time_column("ENDED", Room::kWide),
+               {"ORIGIN", kLeft, Room::kWide},
                {"PRIORITY", Align::kRight, Room::kWide},
-               {"CLUSTER", Align::kLeft, Room::kWide}});
+               {"CLUSTER", kLeft, Room::kWide}});
+  const TimeMs now = now_ms();
   for (const v1::Job& j : answer.jobs()) {
     table.row({j.id(), j.spec().name(), payer_text(j.spec().account(), j.spec().user()),
                shape_text(j.spec().request()), gpus_text(j.milligpu()), state_text(j),
-               time_text(j.submit_time()), time_text(j.start_time()), time_text(j.end_time()),
+               elapsed_cell(j, now), Cell(nodes_text(j), all_nodes_text(j)), reason_text(j),
+               time_cell(j.submit_time()), time_cell(j.start_time()), time_cell(j.end_time()),
                word(j.origin()), std::to_string(j.spec().priority()), j.spec().cluster()});
   }
   return table;
@@ -37,19 +79,32 @@ Table job_table(const v1::ListJobsResponse& answer) {
 
 struct ListCommand {
   std::string account;
+  std::string user;
+  bool me = false;
   std::string state;
   ListOptions list;
   WatchOptions watch;
 };
 
+// The name under which this person submits.
+std::string own_name() {
+  if (const char* name = std::getenv("SUBAK_USER"); name != nullptr && *name != '\0') return name;
+  const passwd* const entry = ::getpwuid(::geteuid());
+  if (entry != nullptr) return entry->pw_name;
+  throw usage_failure("--me: who you are is not known here", "name yourself: --user NAME");
+}
+
 void list_jobs(Session& s, const ListCommand& o) {
   v1::ListJobsRequest request;
   request.set_account(o.account);
+  request.set_user(o.me ? own_name() : o.user);
   request.set_state(job_state_of(o.state));
   const auto answer = all_pages<v1::ListJobsResponse>(
       s, "JobService/ListJobs", request, o.list.limit, [](auto& a) { return a.mutable_jobs(); });
   if (answer.jobs().empty() && (s.form() == Form::kTable || s.form() == Form::kWide)) {
-    s.say(o.state.empty() ? "no jobs (ended ones: --state done)" : "no jobs");
+    if (!o.account.empty()) s.must_be_account(o.account);
+    const std::string whose = request.user().empty() ? "" : " of user " + request.user();
+    s.say("no jobs" + whose + (o.state.empty() ? " (ended ones: --state done)" : ""));
     return;
   }
   s.show(answer, [&] { return job_table(answer); });
@@ -59,6 +114,8 @@ void add_list(Command job) {
   auto o = std::make_shared<ListCommand>();
   Command c = job.add("list", "jobs that have not ended, by id");
   c.option("--account", o->account, "only this account and what is below it", "PATH");
+  c.option("--user", o->user, "only this user's, in every account", "NAME");
+  c.flag("--me", o->me, "only your own: user SUBAK_USER, or your login name");
   c.choice("--state", o->state, "only in this state",
            {"incomplete", "queued", "held", "reserved", "running", "done"});
   add_limit(c, o->list);
@@ -86,12 +143,12 @@ Table pod_table(const v1::Job& job) {
                {"NODE", Align::kLeft, Room::kElastic},
                {"GPU INDEXES"},
                {"GPUS", Align::kRight},
-               {"SINCE"},
+               time_column("SINCE"),
                {"POD", Align::kLeft, Room::kElastic},
                {"UID", Align::kLeft, Room::kWide}});
   for (const v1::JobPod& p : job.pods()) {
     table.row({std::to_string(p.rank()), word(p.state()), p.node().empty() ? "-" : p.node(),
-               gpu_indexes(p.gpu_mask()), gpus_text(p.milligpu()), time_text(p.since()), p.name(),
+               gpu_indexes(p.gpu_mask()), gpus_text(p.milligpu()), time_cell(p.since()), p.name(),
                p.uid()});
   }
   return table;
@@ -112,6 +169,9 @@ void print_job(Session& s, const v1::Job& j) {
   if (j.spec().has_time_limit()) line("time limit", age_text(to_ms(j.spec().time_limit())));
   line("origin", word(j.origin()));
   line("submitted", time_text(j.submit_time()));
+  if (j.has_reserved_until()) {
+    line("reserved", "until " + time_text(j.reserved_until()) + "; its pods must be bound by then");
+  }
   line("started", time_text(j.start_time()));
   line("ended", time_text(j.end_time()));
   if (j.attempt() > 1) line("attempt", std::to_string(j.attempt()));
@@ -126,7 +186,7 @@ void add_get(Command job) {
     WatchOptions watch;
   };
   auto o = std::make_shared<Get>();
-  Command c = job.add("get", "one job with its pods");
+  Command c = job.add("get", "one job with its pods and where they are");
   c.argument("JOB", o->id, "such as 1-42");
   add_watch(c, o->watch);
   c.run([o](Session& s) {
@@ -155,7 +215,7 @@ void add_job_watch(Command job) {
     std::string id, account;
   };
   auto o = std::make_shared<Watch>();
-  Command c = job.add("watch", "each change as it happens; ends when the named job ends");
+  Command c = job.add("watch", "show changes of jobs as they happen; with JOB, until it ends");
   c.optional_argument("JOB", o->id, "only this job");
   c.option("--account", o->account, "only this account and what is below it", "PATH");
   c.run([o](Session& s) {
@@ -175,7 +235,7 @@ void add_job_watch(Command job) {
     });
     if (!o->id.empty() && !seen) {
       throw Failure{kExitNotFound, "job " + o->id + ": there is no such job",
-                    "job list shows what there is"};
+                    "subak job list shows the jobs, with --state done those that ended"};
     }
     return 0;
   });
@@ -192,7 +252,7 @@ void add_edit(Command job, const std::string& name, const std::string& help,
   auto o = std::make_shared<EditCommand>();
   Command c = job.add(name, help);
   c.argument("JOB", o->id, "such as 1-42");
-  c.option("--reason", o->edit.reason, "why; the audit log keeps it", "TEXT");
+  c.option("--reason", o->edit.reason, "why you do this; the audit log keeps it", "TEXT");
   add_request_id(c, o->edit);
   c.run([o, method, done](Session& s) {
     Request request;
@@ -211,17 +271,16 @@ void add_edit(Command job, const std::string& name, const std::string& help,
 }  // namespace
 
 void add_job_edits(Command job) {
-  add_edit<v1::CancelJobRequest>(job, "cancel",
-                                 "end a job: a waiting one at once, a running one by eviction",
+  add_edit<v1::CancelJobRequest>(job, "cancel", "end a job, waiting or running",
                                  "JobService/CancelJob", "cancelled");
-  add_edit<v1::HoldJobRequest>(job, "hold", "a waiting job stays in the list and does not start",
+  add_edit<v1::HoldJobRequest>(job, "hold", "keep a waiting job from starting",
                                "JobService/HoldJob", "held");
-  add_edit<v1::ReleaseJobRequest>(job, "release", "a held job may start again",
+  add_edit<v1::ReleaseJobRequest>(job, "release", "let a held job start again",
                                   "JobService/ReleaseJob", "released");
 }
 
 void add_job(Command root) {
-  Command job = root.add("job", "jobs: gangs of pods, submitted here or found in a cluster");
+  Command job = root.add("job", "submit, list, look at, hold and cancel jobs");
   add_job_submit(job);
   add_list(job);
   add_get(job);

@@ -1,13 +1,18 @@
 #include "cli/job_submit.h"
 
+#include <google/protobuf/util/json_util.h>
+
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <utility>
 
 #include "admission/quantity.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/files.h"
 #include "cli/job_parts.h"
+#include "cli/products.h"
 #include "cli/words.h"
 #include "core/decimal.h"
 #include "core/duration.h"
@@ -17,7 +22,9 @@ namespace subak::cli {
 namespace {
 
 constexpr char kGpuHelp[] =
-    "--gpus 16, or --pods 2 --gpus-per-pod 8, or --mig 1g.10gb=2; job submit --help shows all";
+    "write --gpus 16, or --pods 2 --gpus-per-pod 8, or --mig 1g.10gb=2, or --shared 1";
+constexpr char kFileHelp[] =
+    "write a JobSpec as JSON; job get JOB --output json shows one as \"spec\"";
 
 [[noreturn]] void fail(const std::string& what) { throw usage_failure(what, kGpuHelp); }
 
@@ -60,10 +67,22 @@ void add_group(v1::GangRequest& request, v1::PodShape shape, std::int64_t pods,
   *group->mutable_shape() = shape;
 }
 
+// What one kind excludes: a pod takes one kind of GPU.
+void refuse_other_kinds(const SubmitFlags& flags, const std::string& kind) {
+  if (flags.gpus.empty() && flags.gpus_per_pod.empty()) return;
+  fail(kind + " together with --gpus or --gpus-per-pod: a pod takes one kind of GPU");
+}
+
+void add_counted(v1::GangRequest& request, v1::PodShape shape, const SubmitFlags& flags,
+                 std::int64_t count) {
+  shape.set_gpus(count);
+  auto* group = request.add_groups();
+  group->set_count(static_cast<std::int32_t>(flags.pods > 0 ? flags.pods : 1));
+  *group->mutable_shape() = std::move(shape);
+}
+
 void add_mig(v1::GangRequest& request, v1::PodShape shape, const SubmitFlags& flags) {
-  if (!flags.gpus.empty() || !flags.gpus_per_pod.empty()) {
-    fail("--mig together with --gpus or --gpus-per-pod: a pod takes one kind of GPU");
-  }
+  refuse_other_kinds(flags, "--mig");
   const std::size_t cut = flags.mig.find('=');
   std::int64_t count = 1;
   if (cut != std::string::npos) {
@@ -75,10 +94,16 @@ void add_mig(v1::GangRequest& request, v1::PodShape shape, const SubmitFlags& fl
   }
   shape.set_kind(v1::GPU_KIND_MIG);
   shape.set_mig_profile(flags.mig.substr(0, cut));
-  shape.set_gpus(count);
-  auto* group = request.add_groups();
-  group->set_count(static_cast<std::int32_t>(flags.pods > 0 ? flags.pods : 1));
-  *group->mutable_shape() = shape;
+  add_counted(request, std::move(shape), flags, count);
+}
+
+void add_shared(v1::GangRequest& request, v1::PodShape shape, const SubmitFlags& flags) {
+  refuse_other_kinds(flags, "--shared");
+  if (!flags.mig.empty()) fail("--shared together with --mig: a pod takes one kind of GPU");
+  if (flags.shared < 0)
+    fail("--shared: was \"" + std::to_string(flags.shared) + "\", want 1 or more");
+  shape.set_kind(v1::GPU_KIND_SHARED);
+  add_counted(request, std::move(shape), flags, flags.shared);
 }
 
 void add_gpus(v1::GangRequest& request, v1::PodShape shape, const SubmitFlags& flags) {
@@ -104,60 +129,117 @@ void add_gpus(v1::GangRequest& request, v1::PodShape shape, const SubmitFlags& f
 
 struct SubmitCommand {
   SubmitFlags flags;
+  std::string file;
   std::string request_id;
   bool dry_run = false;
 };
 
-int submit(Session& s, const SubmitCommand& o) {
+int submit(Session& s, SubmitCommand o) {
+  if (!o.file.empty()) o.flags.file = read_input(o.file);
   v1::CreateJobRequest request;
   *request.mutable_job() = job_spec_of(o.flags);
+  Products(s).resolve(request.mutable_job());
   request.set_request_id(o.request_id);
   request.set_validate_only(o.dry_run);
   const auto answer = s.call<v1::CreateJobResponse>("JobService/CreateJob", request);
   const std::string shape = shape_text(request.job().request());
+  const std::string payer = payer_text(request.job().account(), request.job().user());
   s.show_text(answer, [&] {
     if (o.dry_run) {
-      s.out() << "would queue " << shape << " for " << o.flags.account << '\n';
+      s.out() << "would queue " << shape << " for " << payer << '\n';
     } else if (answer.repeated_request()) {
       s.out() << "job " << answer.job_id() << " was submitted before with this request id\n";
     } else {
-      s.out() << "job " << answer.job_id() << " queued: " << shape << '\n';
+      s.out() << "job " << answer.job_id() << " queued: " << shape << " for " << payer << '\n';
     }
   });
   s.warn(answer.warnings());
   return kExitDone;
 }
 
-}  // namespace
-
-v1::JobSpec job_spec_of(const SubmitFlags& flags) {
+v1::JobSpec read_spec(const SubmitFlags& flags) {
   v1::JobSpec spec;
-  spec.set_cluster(flags.cluster);
-  spec.set_account(flags.account);
-  spec.set_user(flags.user);
-  spec.set_name(flags.name);
-  spec.set_priority(static_cast<std::int32_t>(flags.priority));
-  spec.set_held(flags.held);
-  if (flags.pods < 0 || flags.pods > limits::kMaxPodsPerJob) {
-    fail("--pods: was \"" + std::to_string(flags.pods) + "\", want 1 to " +
-         std::to_string(limits::kMaxPodsPerJob));
+  if (flags.file.empty()) return spec;
+  const SubmitFlags& f = flags;
+  const bool shaped = !f.gpus.empty() || f.pods != 0 || !f.gpus_per_pod.empty() || !f.mig.empty() ||
+                      f.shared != 0 || !f.products.empty() || !f.cpus.empty() ||
+                      !f.memory.empty() || !f.topology.empty() || f.segment != 0 || !f.pod.empty();
+  if (shaped) {
+    throw usage_failure("--file together with flags of the gang: the file says all of it",
+                        "leave one of them away; account, user, name and the like may be flags");
   }
+  const auto status = google::protobuf::util::JsonStringToMessage(flags.file, &spec);
+  if (!status.ok())
+    throw usage_failure("--file: " + printable(status.message().ToString()), kFileHelp);
+  return spec;
+}
+
+void put_names(const SubmitFlags& flags, v1::JobSpec& spec) {
+  if (!flags.cluster.empty()) spec.set_cluster(flags.cluster);
+  if (!flags.account.empty()) spec.set_account(flags.account);
+  if (!flags.user.empty()) spec.set_user(flags.user);
+  if (!flags.name.empty()) spec.set_name(flags.name);
+  if (flags.priority != 0) spec.set_priority(static_cast<std::int32_t>(flags.priority));
+  if (flags.held) spec.set_held(true);
   if (!flags.time_limit.empty()) {
     *spec.mutable_time_limit() = to_duration(
         value_or_usage(parse_duration(flags.time_limit, "--time-limit"), "write 4h, 90m or 2d12h"));
   }
-  v1::GangRequest& request = *spec.mutable_request();
+  if (spec.account().empty()) {
+    throw usage_failure("--account: missing, want whose job it is",
+                        "account tree shows the accounts");
+  }
+}
+
+void put_gang(const SubmitFlags& flags, v1::GangRequest& request) {
+  if (flags.pods < 0 || flags.pods > limits::kMaxPodsPerJob) {
+    fail("--pods: was \"" + std::to_string(flags.pods) + "\", want 1 to " +
+         std::to_string(limits::kMaxPodsPerJob));
+  }
   if (!flags.topology.empty()) set_topology(flags.topology, &request);
   request.set_segment(static_cast<std::int32_t>(flags.segment));
   v1::PodShape shape;
   for (const std::string& product : flags.products) shape.add_products(product);
   shape.set_cpu_milli(quantity(flags.cpus, "--cpus-per-pod", &KubeQuantity::milli));
   shape.set_memory_bytes(quantity(flags.memory, "--memory-per-pod", &KubeQuantity::units));
-  if (!flags.mig.empty()) {
-    add_mig(request, shape, flags);
-  } else {
-    add_gpus(request, shape, flags);
-  }
+  put_pod_flags(flags.pod, &shape);
+  if (flags.shared != 0) return add_shared(request, shape, flags);
+  flags.mig.empty() ? add_gpus(request, shape, flags) : add_mig(request, shape, flags);
+}
+
+void add_gang_options(Command& c, SubmitFlags& f) {
+  c.option("--gpus", f.gpus, "GPUs of the whole job: 16, 0.5 or H100=16", "AMOUNT");
+  c.option("--pods", f.pods, "how many pods; they start together or not at all", "N");
+  c.option("--gpus-per-pod", f.gpus_per_pod, "GPUs of each pod: whole ones, or a part of one",
+           "GPUS");
+  c.option("--mig", f.mig, "MIG slices of each pod", "PROFILE[=N]");
+  c.option("--shared", f.shared, "replicas of time-sliced GPUs of each pod", "N");
+  c.list_option("--product", f.products, "GPU products that will do; short names resolve: H100",
+                "A,B");
+  c.option("--topology", f.topology,
+           "any, node, nvlink, nvlink-exclusive, rack; prefer: in front makes it a wish",
+           "[prefer:]T");
+  c.option("--segment", f.segment, "each N pods share one domain of --topology", "N");
+  c.option("--cpus-per-pod", f.cpus, "CPUs of each pod, as in Kubernetes: 8, 500m", "QUANTITY");
+  c.option("--memory-per-pod", f.memory, "memory of each pod, as in Kubernetes: 64Gi", "QUANTITY");
+  c.list_option("--selector", f.pod.selectors, "labels that the node must have", "KEY=VALUE");
+  c.repeated_option("--affinity", f.pod.affinity,
+                    "labels as kubectl selects them: 'zone in (a,b),!spot'; given again: or",
+                    "TERM");
+  c.list_option("--toleration", f.pod.tolerations, "taints that do not keep it away; *: any",
+                "KEY[=VALUE][:EFFECT]");
+  c.list_option("--resource", f.pod.resources, "other resources of each pod", "NAME=N");
+  c.list_option("--host-port", f.pod.host_ports, "ports of the node", "[ADDRESS:]PORT[/UDP]");
+  c.option("--time-limit", f.time_limit,
+           "how long it will run at most: 4h, 2d12h; for planning only", "DURATION");
+}
+
+}  // namespace
+
+v1::JobSpec job_spec_of(const SubmitFlags& flags) {
+  v1::JobSpec spec = read_spec(flags);
+  put_names(flags, spec);
+  if (flags.file.empty()) put_gang(flags, *spec.mutable_request());
   return spec;
 }
 
@@ -166,24 +248,16 @@ void add_job_submit(Command job) {
   SubmitFlags& f = o->flags;
   Command c =
       job.add("submit", "queue a job; --gpus alone makes one pod up to 8 GPUs, pods of 8 above");
-  c.required_option("--account", f.account, "whose job it is", "PATH");
+  c.option("--account", f.account, "whose job it is (required)", "PATH");
   c.option("--user", f.user, "user below the account; made on first use", "NAME");
-  c.option("--gpus", f.gpus, "of the whole job: 16, 0.5 or PRODUCT=16", "AMOUNT");
-  c.option("--pods", f.pods, "pods of the gang; it starts whole or not at all", "N");
-  c.option("--gpus-per-pod", f.gpus_per_pod, "whole GPUs, or a part of one", "GPUS");
-  c.option("--mig", f.mig, "MIG slices of each pod", "PROFILE[=N]");
-  c.list_option("--product", f.products, "GPU products that will do", "A,B");
-  c.option("--topology", f.topology,
-           "any, node, nvlink, nvlink-exclusive, rack; prefer: in front makes it a wish",
-           "[prefer:]T");
-  c.option("--segment", f.segment, "each N pods share one domain", "N");
-  c.option("--time-limit", f.time_limit, "for planning: 4h, 2d12h", "DURATION");
-  c.option("--cpus-per-pod", f.cpus, "as Kubernetes writes it: 8, 500m", "QUANTITY");
-  c.option("--memory-per-pod", f.memory, "as Kubernetes writes it: 64Gi", "QUANTITY");
+  add_gang_options(c, f);
+  c.option("-f,--file", o->file, "all of it as JSON, for gangs of unlike pods; - is standard input",
+           "JOB.json");
   c.option("--priority", f.priority, "order within the account, higher first", "N");
-  c.option("--name", f.name, "for people", "TEXT");
-  c.option("--cluster", f.cluster, "where; needed if there are several", "NAME");
-  c.option("--request-id", o->request_id, "the same id again submits nothing twice", "ID");
+  c.option("--name", f.name, "a name for people", "TEXT");
+  c.option("--cluster", f.cluster, "in which cluster; needed if there are several", "NAME");
+  c.option("--request-id", o->request_id, "makes a retry safe: the same id again submits nothing",
+           "ID");
   c.flag("--held", f.held, "submit it on hold");
   c.flag("--dry-run", o->dry_run, "check only");
   c.run([o](Session& s) { return submit(s, *o); });

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/pod_flags.h"
 #include "subak/v1/job_service.pb.h"
 
 namespace subak::cli {
@@ -18,7 +19,10 @@ struct SubmitFlags {
   std::int64_t pods = 0;
   std::string gpus_per_pod;  // "8", "0.5"
   std::string mig;           // "1g.10gb" or "1g.10gb=2" per pod
+  std::int64_t shared = 0;   // replicas of time-sliced GPUs, per pod
   std::vector<std::string> products;
+  PodFlags pod;
+  std::string file;          // its text: a JobSpec as JSON
   std::string cpus, memory;  // per pod, Kubernetes quantities
   std::int64_t segment = 0;
   std::int64_t priority = 0;
@@ -27,7 +31,8 @@ struct SubmitFlags {
 
 // How GPUs become pods: --pods and --gpus-per-pod as given; --gpus N with one of them gives the
 // other; --gpus N alone is one pod up to 8 GPUs and pods of 8 above (the last pod takes the rest);
-// a part of one GPU is one pod. Throws Failure (usage).
+// a part of one GPU is one pod. With a file the gang is the file's, and so is what no flag gives.
+// Throws Failure (usage).
 v1::JobSpec job_spec_of(const SubmitFlags& flags);
 
 }  // namespace subak::cli

@@ -17,7 +17,8 @@ void add_later(Command root) {
       {"uninstall", "leaving safely"},
   };
   for (const auto& [name, help] : commands) {
-    Command c = root.add(name, std::string(help) + " (not in this version)");
+    Command c = root.add(name, help);
+    c.list_under("Not in this version");
     c.any_arguments();
     c.run([name = std::string(name)](Session&) -> int {
       throw Failure{kExitRefused, name + ": not in this version",

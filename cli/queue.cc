@@ -45,16 +45,16 @@ Table queue_table(const v1::ListQueueResponse& answer) {
   Table table(columns);
   for (const v1::QueueRow& r : answer.rows()) {
     const v1::JobSpec& spec = r.job().spec();
-    std::vector<std::string> cells{std::to_string(r.position()),
-                                   r.job().id(),
-                                   spec.name(),
-                                   payer_text(spec.account(), spec.user()),
-                                   r.shape(),
-                                   gpus_text(r.job().milligpu()),
-                                   age_text(to_ms(r.wait())),
-                                   std::to_string(spec.priority()),
-                                   waits_text(r),
-                                   r.waits_for().detail()};
+    std::vector<Cell> cells{std::to_string(r.position()),
+                            r.job().id(),
+                            spec.name(),
+                            payer_text(spec.account(), spec.user()),
+                            r.shape(),
+                            gpus_text(r.job().milligpu()),
+                            age_text(to_ms(r.wait())),
+                            std::to_string(spec.priority()),
+                            waits_text(r),
+                            r.waits_for().detail()};
     if (planned) {
       cells.push_back(r.has_expected_start() ? start_text(r.expected_start(), to_ms(answer.time()))
                                              : "-");
@@ -74,6 +74,7 @@ void show_queue(Session& s, const QueueCommand& o) {
   const auto answer = all_pages<v1::ListQueueResponse>(
       s, "JobService/ListQueue", request, o.list.limit, [](auto& a) { return a.mutable_rows(); });
   if (answer.rows().empty() && (s.form() == Form::kTable || s.form() == Form::kWide)) {
+    if (!o.account.empty()) s.must_be_account(o.account);
     s.say("nothing waits");
     return;
   }
@@ -84,8 +85,7 @@ void show_queue(Session& s, const QueueCommand& o) {
 
 void add_queue(Command root) {
   auto o = std::make_shared<QueueCommand>();
-  Command c =
-      root.add("queue", "the whole order: position, account, shape, wait, what it waits for");
+  Command c = root.add("queue", "all waiting jobs, the next one first, and what each waits for");
   c.option("--account", o->account, "only this account and what is below it", "PATH");
   c.flag("--would", o->would, "not in this version");
   add_limit(c, o->list);

@@ -52,7 +52,7 @@ std::string advice(grpc::StatusCode code, const std::string& server) {
     case grpc::StatusCode::UNIMPLEMENTED:
       return "use a server that has it";
     case grpc::StatusCode::FAILED_PRECONDITION:
-      return "look at its present state first: get and history show it";
+      return "look at its present state first: its get command shows it";
     default:
       return "the audit log and the server's log may say more";
   }
@@ -64,13 +64,52 @@ std::string field_advice(const std::string& field) {
   return "correct that value; the command's --help says what it takes";
 }
 
+// Where the names are listed among which one was looked for.
+std::string list_advice(const std::string& field) {
+  if (field == "cluster") return "subak cluster list shows the clusters";
+  if (field == "node") return "subak cluster nodes shows the nodes";
+  if (field == "job" || field == "job_id") {
+    return "subak job list shows the jobs, with --state done those that ended";
+  }
+  return "subak account tree shows the accounts";
+}
+
+// "Connection refused" of what gRPC says around it.
+std::string without_layers(const std::string& what) {
+  constexpr std::string_view kBefore = "remote host: ";
+  const std::size_t at = what.rfind(kBefore);
+  return at == std::string::npos ? what : what.substr(at + kBefore.size());
+}
+
+std::string noun_of(const std::string& field) {
+  if (field == "job_id") return "job";
+  return field == "path" || field == "parent" ? "account" : field;
+}
+
+// In the words of the command line: names that are not there, and requests that are too large.
+void refine(grpc::StatusCode code, const std::string& want, Failure& failure) {
+  if (code == grpc::StatusCode::FAILED_PRECONDITION && failure.field.starts_with("request")) {
+    failure.todo = "ask for less, or have that account's limit raised";
+  }
+  const std::string noun = noun_of(failure.field);
+  if (code == grpc::StatusCode::FAILED_PRECONDITION && (noun == "job" || noun == "account") &&
+      !failure.got.empty()) {
+    failure.todo = "subak " + noun + " get " + printable(failure.got) + " shows how it is";
+  }
+  if (code != grpc::StatusCode::NOT_FOUND || failure.field.empty() || failure.got.empty()) return;
+  failure.todo = list_advice(failure.field);
+  if (want.starts_with("there is no such") || want == "want the path of an account") {
+    failure.what = "there is no " + noun + " \"" + printable(failure.got) + "\"";
+  }
+}
+
 }  // namespace
 
 Failure refusal(const grpc::Status& status, const std::string& server) {
   Failure failure{exit_code_of(status.error_code()), printable(status.error_message()),
-                  advice(status.error_code(), server)};
+                  advice(status.error_code(), server), "", ""};
   if (failure.exit_code == kExitUnreachable) {
-    failure.what = "cannot reach " + server + ": " + failure.what;
+    failure.what = "cannot reach " + server + ": " + without_layers(failure.what);
     for (const char* sign : {"Ssl handshake", "Socket closed"}) {
       if (failure.what.find(sign) == std::string::npos) continue;
       failure.todo = "does it speak TLS with another CA? --tls-ca FILE or SUBAK_TLS_CA names it";
@@ -79,12 +118,28 @@ Failure refusal(const grpc::Status& status, const std::string& server) {
   }
   google::rpc::Status details;
   if (!details.ParseFromString(status.error_details())) return failure;
+  if (const auto info = find_detail<google::rpc::ErrorInfo>(details)) {
+    const auto value = [&info](const char* key) {
+      const auto it = info->metadata().find(key);
+      return it == info->metadata().end() ? std::string() : it->second;
+    };
+    failure.field = value("field");
+    failure.got = value("got");
+    refine(status.error_code(), value("want"), failure);
+  }
   if (const auto bad = find_detail<google::rpc::BadRequest>(details);
       bad && bad->field_violations_size() > 0) {
     const auto& violation = bad->field_violations(0);
     failure.what = printable((violation.field().empty() ? "" : violation.field() + ": ") +
                              violation.description());
     failure.todo = field_advice(violation.field());
+    if (violation.field() == "cluster" && failure.got.empty()) {
+      failure.what = "which cluster? there is not exactly one";
+    }
+  }
+  if (const std::size_t cut = failure.what.rfind("; "); cut != std::string::npos) {
+    failure.todo = failure.what.substr(cut + 2);
+    failure.what.resize(cut);
   }
   return failure;
 }

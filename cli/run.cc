@@ -9,18 +9,20 @@ namespace subak::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Subak shares a GPU fleet fairly over time: accounts, queue, placement, ledger.\n"
+    "Subak shares a GPU fleet fairly between teams. This is its command line; the service is "
+    "subakd.\n"
+    "subak COMMAND --help says more about a command.\n"
     "Exit codes: 0 done, 1 refused by the service, 2 usage, 3 unreachable, 4 not found.";
 
 void add_global_options(Command root, GlobalOptions& options) {
-  root.option("--server", options.server.server, "where subakd listens", "HOST:PORT",
+  root.option("--server", options.server.server, "where subakd listens", "HOST:PORT|unix:FILE",
               "SUBAK_SERVER");
-  root.option("--token-file", options.server.token_file, "bearer token", "FILE",
-              "SUBAK_TOKEN_FILE");
+  root.option("--token-file", options.server.token_file,
+              "file with your token, where the service asks for one", "FILE", "SUBAK_TOKEN_FILE");
   root.option("--tls-ca", options.server.tls_ca,
-              "PEM of the server's CA; without it the system's, and none on loopback", "FILE",
+              "CA of the server's certificate, PEM; loopback is plain text without it", "FILE",
               "SUBAK_TLS_CA");
-  root.choice("--output", options.output, "form of the output",
+  root.choice("--output", options.output, "form of the output; wide shows all columns",
               {"table", "wide", "json", "yaml", "csv"});
 }
 
@@ -37,6 +39,7 @@ void add_commands(Command root, const Parser& parser) {
   add_admin(root);
   add_sim(root);
   add_completion(root, parser);
+  add_complete(root);
   add_version(root);
   add_later(root);
 }
@@ -65,26 +68,30 @@ int run_cli(const std::vector<std::string>& arguments, const Screen& screen) {
   } catch (const Failure& failure) {
     return fail(screen, failure);
   } catch (const std::exception& e) {
-    return fail(screen, {kExitRefused, e.what(), "this is a mistake in subak; please report it"});
+    return fail(screen,
+                {kExitRefused, e.what(), "this is a mistake in subak; please report it", "", ""});
   }
 }
 
 void add_limit(Command& command, ListOptions& options) {
-  command.option("--limit", options.limit, "at most so many rows; 0: all", "N");
+  command.option("--limit", options.limit, "at most so many rows (0: all)", "N");
 }
 
 void add_watch(Command& command, WatchOptions& options) {
-  command.flag("--watch", options.watch, "draw again every --interval until interrupted");
-  command.option("--interval", options.interval, "seconds between two drawings (2)", "S");
+  command.flag("--watch", options.watch,
+               "show it again every --interval seconds, until interrupted");
+  command.option("--interval", options.interval, "seconds between two drawings", "S");
 }
 
 void add_reason(Command& command, EditOptions& options) {
-  command.required_option("--reason", options.reason, "why; the audit log keeps it", "TEXT");
+  command.required_option("--reason", options.reason, "why you do this; the audit log keeps it",
+                          "TEXT");
   add_request_id(command, options);
 }
 
 void add_request_id(Command& command, EditOptions& options) {
-  command.option("--request-id", options.request_id, "the same id again changes nothing", "ID");
+  command.option("--request-id", options.request_id,
+                 "makes a retry safe: the same id again changes nothing", "ID");
 }
 
 }  // namespace subak::cli

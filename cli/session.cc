@@ -5,7 +5,10 @@
 #include <thread>
 
 #include "cli/failure.h"
+#include "cli/names.h"
+#include "cli/nearest.h"
 #include "cli/text_form.h"
+#include "subak/v1/account_service.pb.h"
 
 namespace subak::cli {
 namespace {
@@ -17,6 +20,22 @@ Form form_of(const std::string& name) {
                                                   {"yaml", Form::kYaml},
                                                   {"csv", Form::kCsv}};
   return kForms.at(name);
+}
+
+// Where the name may be found that `field` of a request was to name.
+NameKind kind_of(const std::string& field) {
+  if (field == "cluster") return NameKind::kClusters;
+  if (field == "node") return NameKind::kNodes;
+  return field == "job" || field == "job_id" ? NameKind::kJobs : NameKind::kAccounts;
+}
+
+// A caller who may not list, or a service that is gone by now: no suggestion.
+std::vector<std::string> names_or_none(Client& client, NameKind kind) {
+  try {
+    return known_names(client, kind);
+  } catch (const Failure&) {
+    return {};
+  }
 }
 
 const char* code_of(Colour colour) {
@@ -43,6 +62,25 @@ Session::Session(Screen screen, const GlobalOptions& options)
 Client& Session::client() {
   if (client_ == nullptr) client_ = std::make_unique<Client>(options_.server);
   return *client_;
+}
+
+void Session::exchange(std::string_view method, const google::protobuf::Message& request,
+                       google::protobuf::Message& answer) {
+  try {
+    client().call(method, request, answer);
+  } catch (Failure& failure) {
+    const NameKind kind = kind_of(failure.field);
+    if (failure.exit_code != kExitNotFound || failure.got.empty() || kind == NameKind::kJobs) throw;
+    const auto near = nearest(failure.got, names_or_none(client(), kind));
+    if (!near.empty()) failure.todo = did_you_mean(near);
+    throw;
+  }
+}
+
+void Session::must_be_account(const std::string& path) {
+  v1::GetAccountRequest request;
+  request.set_path(path);
+  call<v1::Account>("AccountService/GetAccount", request);
 }
 
 std::string Session::paint(Colour colour, const std::string& text) const {

@@ -42,13 +42,17 @@ class Session {
   std::ostream& err() { return screen_.err; }
   const Screen& screen() const { return screen_; }
   Client& client();
-  // Shorthand of client().call().
+  // client().call(); where a name is not found, the failure suggests the nearest ones.
   template <class Answer>
   Answer call(std::string_view method, const google::protobuf::Message& request) {
     Answer answer;
-    client().call(method, request, answer);
+    exchange(method, request, answer);
     return answer;
   }
+
+  // Throws the refusal of a service that knows no such account or user, with the nearest names. For
+  // lists that came out empty.
+  void must_be_account(const std::string& path);
 
   // `text` in a colour, if colours are shown.
   std::string paint(Colour colour, const std::string& text) const;
@@ -69,6 +73,9 @@ class Session {
   void say(const std::string& line);
 
  private:
+  void exchange(std::string_view method, const google::protobuf::Message& request,
+                google::protobuf::Message& answer);
+
   Screen screen_;
   const GlobalOptions& options_;
   Form form_;

@@ -38,7 +38,7 @@ Table share_table(const v1::ListSharesResponse& answer, bool csv) {
                {"Fair\nShare", kRight},
                {"Level\nFS", kRight},
                {"Rank", kRight},
-               {"Held", kRight},
+               {"Reserved", kRight},
                {"Running", kRight},
                {"Queued", kRight},
                {"Quota", kRight, Room::kWide},
@@ -77,7 +77,7 @@ void show_shares(Session& s, const ShareCommand& o) {
 void add_share(Command root) {
   auto o = std::make_shared<ShareCommand>();
   Command c =
-      root.add("share", "shares, decayed usage (GPU-seconds), factors, GPUs held, running, queued");
+      root.add("share", "what each account should have and has: shares, recent use, GPUs, rank");
   c.optional_argument("ACCOUNT", o->account, "this account and what is below it; none: all");
   c.flag("--accounts-only", o->accounts_only, "without users");
   add_watch(c, o->watch);

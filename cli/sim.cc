@@ -49,7 +49,7 @@ void add_run_and_compare(Command& sim) {
   });
   auto many = std::make_shared<sim::SimOptions>();
   many->policies.clear();
-  Command c = sim.add("compare", "the same under several policies, one table");
+  Command c = sim.add("compare", "replay a trace under several policies, side by side");
   add_workload(c, *many);
   c.list_option("--policies", many->policies, "orders to compare", "a,b,c");
   c.run([many](Session& s) {
@@ -64,10 +64,10 @@ void add_run_and_compare(Command& sim) {
 }  // namespace
 
 void add_sim(Command root) {
-  Command sim = root.add("sim", "offline: replay traces, compare policies, compute a written tree");
+  Command sim = root.add("sim", "without a service: replay job traces, compare policies");
   add_run_and_compare(sim);
   auto share = std::make_shared<sim::ShareOptions>();
-  Command h = sim.add("share", "the factors of a written tree");
+  Command h = sim.add("share", "the fair-share factors of a tree in a file");
   h.argument("CASE", share->case_path, "a tree with shares and raw usage, JSON");
   h.choice("--policy", share->policy, "fair-tree or the classic factor", {"fair-tree", "classic"});
   h.run([share](Session& s) {
@@ -75,11 +75,18 @@ void add_sim(Command root) {
     return sim::sim_share(*share, s.out(), s.err());
   });
   auto toy = std::make_shared<sim::ToyCommandOptions>();
-  Command t = sim.add("toy", "how steadily each policy shares an endless backlog");
+  Command t =
+      sim.add("toy", "a small made-up fleet that is always full: how evenly each policy shares it");
   t.option("--days", toy->days, "days that are measured", "D");
   t.option("--warm-up-days", toy->warm_up_days, "days before", "D");
   t.option("--seed", toy->seed, "seed of job lengths", "S");
-  t.run([toy](Session& s) { return sim::sim_toy(*toy, s.out(), s.err()); });
+  t.run([toy](Session& s) {
+    if (s.form() != Form::kTable && s.form() != Form::kWide) {
+      throw usage_failure("--output: sim toy has a table only", "leave --output away");
+    }
+    toy->progress = s.screen().progress;
+    return sim::sim_toy(*toy, s.out(), s.err());
+  });
 }
 
 }  // namespace subak::cli

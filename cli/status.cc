@@ -1,12 +1,10 @@
-// subak status, audit, version.
+// subak status, version.
 #include "cli/commands.h"
 #include "cli/words.h"
 #include "subak/v1/admin_service.pb.h"
 
 namespace subak::cli {
 namespace {
-
-constexpr std::int64_t kAuditRows = 100;
 
 void line(Session& s, const std::string& name, const std::string& value) {
   std::string head = name + ":";
@@ -36,7 +34,7 @@ Table cluster_table(const v1::Status& status) {
                {"MODE"},
                {"SYNC"},
                {"PRODUCT", Align::kLeft, Room::kElastic},
-               {"NODES", Align::kRight},
+               {"GPU\nNODES", Align::kRight},
                {"GPUS", Align::kRight},
                {"IN USE", Align::kRight},
                {"IDLE", Align::kRight},
@@ -62,6 +60,14 @@ void print_status(Session& s, const v1::Status& status) {
   s.out() << "state:          "
           << s.paint(serving ? Colour::kGreen : Colour::kYellow, printable(status.state()))
           << (status.leader() ? ", leader" : ", not the leader") << '\n';
+  if (!status.clock_believed()) {
+    const std::int64_t ms = to_ms(status.clock_offset());
+    s.out() << "clock:          "
+            << s.paint(Colour::kRed, "not believed: it is " + age_text(ms < 0 ? -ms : ms) +
+                                         (ms < 0 ? " behind" : " ahead") +
+                                         " (see subak admin accept-clock)")
+            << '\n';
+  }
   line(s, "order", status.order() + ", half-life " + age_text(to_ms(status.half_life())));
   line(s, "store",
        status.store() + ", fact " + std::to_string(status.durable_sequence()) +
@@ -70,7 +76,7 @@ void print_status(Session& s, const v1::Status& status) {
   line(s, "facts", version_text(status));
   line(s, "jobs",
        std::to_string(status.jobs_queued()) + " queued, " + std::to_string(status.jobs_held()) +
-           " on hold, " + std::to_string(status.jobs_reserved()) + " reserved, " +
+           " held, " + std::to_string(status.jobs_reserved()) + " reserved, " +
            std::to_string(status.jobs_running()) + " running");
   line(s, "last pass",
        millis_text(status.last_pass()) + ", " + std::to_string(status.mailbox_depth()) +
@@ -78,6 +84,7 @@ void print_status(Session& s, const v1::Status& status) {
   line(s, "ledger", std::to_string(status.ledger_rows()) + " rows");
   s.out() << "drift:          " << drift_text(s, status) << '\n';
   line(s, "residual", seconds_text(status.bill_residual()) + " GPU-seconds");
+  for (const std::string& warning : status.warnings()) line(s, "warning", printable(warning));
   s.out() << '\n';
   if (status.clusters().empty()) {
     s.out() << "no cluster yet: cluster import -f nodes.json brings one\n";
@@ -86,34 +93,11 @@ void print_status(Session& s, const v1::Status& status) {
   cluster_table(status).print(s.out(), s.form() == Form::kWide);
 }
 
-Table audit_table(const v1::ListAuditResponse& answer) {
-  Table table({{"FACT", Align::kRight},
-               {"TIME"},
-               {"ACTOR", Align::kLeft, Room::kElastic},
-               {"WHAT", Align::kLeft, Room::kElastic},
-               {"SUBJECT", Align::kLeft, Room::kElastic},
-               {"REASON", Align::kLeft, Room::kElastic},
-               {"REFUSED", Align::kLeft, Room::kElastic},
-               {"REQUEST", Align::kLeft, Room::kWide},
-               {"BEFORE", Align::kLeft, Room::kWide},
-               {"AFTER", Align::kLeft, Room::kWide}});
-  for (const auto& e : answer.entries()) {
-    table.row({std::to_string(e.sequence()), time_text(e.time()), e.actor(), e.what(), e.subject(),
-               e.reason(), e.refused(), e.request_id(), e.before(), e.after()});
-  }
-  return table;
-}
-
-struct AuditCommand {
-  std::string subject;
-  ListOptions list{kAuditRows};
-};
-
 }  // namespace
 
 void add_status(Command root) {
   auto o = std::make_shared<WatchOptions>();
-  Command c = root.add("status", "leader, store, clusters, queue depth, pass time, ledger drift");
+  Command c = root.add("status", "how the service is: store, clusters, jobs, ledger");
   add_watch(c, *o);
   c.run([o](Session& s) {
     return repeat(s, o->seconds(), [&s] {
@@ -124,22 +108,6 @@ void add_status(Command root) {
       }
       s.show_text(status, [&] { print_status(s, status); });
     });
-  });
-}
-
-void add_audit(Command root) {
-  auto o = std::make_shared<AuditCommand>();
-  Command c = root.add("audit", "who changed what, when, why, before and after; newest first");
-  c.option("--subject", o->subject, "only about this account, job, node or cluster", "NAME");
-  c.option("--limit", o->list.limit, "at most so many rows (100); 0: all", "N");
-  c.run([o](Session& s) {
-    v1::ListAuditRequest request;
-    request.set_subject(o->subject);
-    const auto answer =
-        all_pages<v1::ListAuditResponse>(s, "AdminService/ListAudit", request, o->list.limit,
-                                         [](auto& a) { return a.mutable_entries(); });
-    s.show(answer, [&] { return audit_table(answer); });
-    return 0;
   });
 }
 

@@ -23,6 +23,10 @@ std::string one_line(std::string header) {
   return header;
 }
 
+std::string shown_header(const Column& column) {
+  return column.zone.empty() ? column.header : column.header + " (" + column.zone + ")";
+}
+
 struct Shown {
   std::size_t index;
   std::size_t width;
@@ -107,7 +111,7 @@ std::string printable(std::string_view text) {
   return out;
 }
 
-void Table::row(std::vector<std::string> cells) {
+void Table::row(std::vector<Cell> cells) {
   assert(cells.size() == columns_.size());
   rows_.push_back(std::move(cells));
 }
@@ -116,13 +120,14 @@ void Table::print(std::ostream& out, bool wide) const {
   std::vector<std::vector<std::string>> heads(2);
   std::vector<Shown> shown;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const auto lines = wide ? std::vector<std::string>{"", one_line(columns_[i].header)}
-                            : lines_of(columns_[i].header);
+    const std::string header = shown_header(columns_[i]);
+    const auto lines = wide ? std::vector<std::string>{"", one_line(header)} : lines_of(header);
     heads[0].push_back(lines[0]);
     heads[1].push_back(lines[1]);
     if (columns_[i].room == Room::kWide && !wide) continue;
     std::size_t width = std::max(display_width(lines[0]), display_width(lines[1]));
-    for (const auto& cells : rows_) width = std::max(width, display_width(printable(cells[i])));
+    for (const auto& cells : rows_)
+      width = std::max(width, display_width(printable(cells[i].text)));
     shown.push_back({i, width});
   }
   std::size_t gap = kUsualGap;
@@ -134,9 +139,10 @@ void Table::print(std::ostream& out, bool wide) const {
       std::any_of(heads[0].begin(), heads[0].end(), [](const auto& h) { return !h.empty(); });
   if (two) print_line(out, heads[0], shown, columns_, gap);
   print_line(out, heads[1], shown, columns_, gap);
-  for (auto cells : rows_) {
-    for (std::string& cell : cells) cell = printable(cell);
-    print_line(out, cells, shown, columns_, gap);
+  for (const auto& cells : rows_) {
+    std::vector<std::string> texts;
+    for (const Cell& cell : cells) texts.push_back(printable(cell.text));
+    print_line(out, texts, shown, columns_, gap);
   }
 }
 
@@ -149,7 +155,11 @@ void Table::print_csv(std::ostream& out) const {
   std::vector<std::string> head;
   for (const Column& column : columns_) head.push_back(one_line(column.header));
   line(head);
-  for (const auto& cells : rows_) line(cells);
+  for (const auto& cells : rows_) {
+    std::vector<std::string> texts;
+    for (const Cell& cell : cells) texts.push_back(cell.exact.empty() ? cell.text : cell.exact);
+    line(texts);
+  }
 }
 
 }  // namespace subak::cli

@@ -5,6 +5,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace subak::cli {
@@ -20,13 +21,23 @@ struct Column {
   std::string header;  // may have two lines; joined without a blank where one line is wanted
   Align align = Align::kLeft;
   Room room = Room::kUsual;
+  std::string zone = "";  // of its times; named in the header, except for spreadsheets
+};
+
+// What a person reads, and what a spreadsheet gets where that is another form.
+struct Cell {
+  std::string text;
+  std::string exact;                                   // empty: the text
+  Cell(std::string shown) : text(std::move(shown)) {}  // NOLINT: implicit on purpose
+  Cell(const char* shown) : text(shown) {}             // NOLINT: implicit on purpose
+  Cell(std::string shown, std::string csv) : text(std::move(shown)), exact(std::move(csv)) {}
 };
 
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   // As many cells as columns.
-  void row(std::vector<std::string> cells);
+  void row(std::vector<Cell> cells);
   bool empty() const { return rows_.empty(); }
 
   // At most kTableColumns columns wide unless `wide`. Control characters in cells come out as '?'.
@@ -36,7 +47,7 @@ class Table {
 
  private:
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<std::vector<Cell>> rows_;
 };
 
 // Columns that a text takes on a terminal: its code points.

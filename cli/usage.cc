@@ -1,7 +1,12 @@
 // subak usage report, ledger, verify.
+#include <algorithm>
+#include <map>
+#include <tuple>
+
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/words.h"
+#include "core/duration.h"
 #include "subak/v1/usage_service.pb.h"
 
 namespace subak::cli {
@@ -13,7 +18,7 @@ struct Window {
 
 void add_window(Command& c, Window& w) {
   c.option("--account", w.account, "only what this account and those below it pay", "PATH");
-  c.option("--from", w.from, "2026-03-01, 2026-03-01T12:00:00Z, or 7d for that long ago", "TIME");
+  c.option("--from", w.from, "a day (from 00:00 UTC), a time, or 7d for that long ago", "TIME");
   c.option("--to", w.to, "as --from", "TIME");
 }
 
@@ -46,46 +51,123 @@ void put_groups(const std::vector<std::string>& by, v1::ReportUsageRequest& requ
   }
 }
 
+struct Sum {
+  GpuTime booked, running;
+};
+
+GpuTime get(const v1::GpuTime& t) {
+  return GpuTime::from_parts(t.gpu_seconds(), t.rest_milligpu_ms());
+}
+v1::GpuTime put(GpuTime t) {
+  v1::GpuTime out;
+  out.set_gpu_seconds(t.gpu_seconds());
+  out.set_rest_milligpu_ms(t.rest());
+  return out;
+}
+
+// Account, user, product, day, state, as in the answer's rows.
+using LineKey = std::tuple<std::string, std::string, std::string, std::int64_t, int>;
+
+// Each account with all below it; users in their account's line too, if they have lines.
+std::map<LineKey, Sum> rolled_up(const v1::ReportUsageResponse& answer) {
+  std::map<LineKey, Sum> lines;
+  for (const v1::UsageRow& row : answer.rows()) {
+    const auto add = [&](const std::string& account, const std::string& user) {
+      Sum& sum = lines[{account, user, row.product(), row.day().seconds(), row.state()}];
+      sum.booked += get(row.amount());
+      sum.running += get(row.running());
+    };
+    if (!row.user().empty()) add(row.account(), row.user());
+    for (std::string path = row.account(); !path.empty();) {
+      add(path, "");
+      const std::size_t cut = path.rfind('.');
+      path.resize(cut == std::string::npos ? 0 : cut);
+    }
+  }
+  return lines;
+}
+
+std::map<LineKey, Sum> as_booked(const v1::ReportUsageResponse& answer) {
+  std::map<LineKey, Sum> lines;
+  for (const v1::UsageRow& row : answer.rows()) {
+    lines[{row.account(), row.user(), row.product(), row.day().seconds(), row.state()}] = {
+        get(row.amount()), get(row.running())};
+  }
+  return lines;
+}
+
+std::string day_text(std::int64_t seconds) {
+  return seconds == 0 ? "" : format_time(seconds * kSecondMs).substr(0, 10);
+}
+
 Table report_table(const v1::ReportUsageRequest& asked, const v1::ReportUsageResponse& answer,
                    bool csv) {
   std::vector<Column> columns{{"ACCOUNT", Align::kLeft, Room::kElastic}};
   if (asked.by_user()) columns.push_back({"USER", Align::kLeft, Room::kElastic});
   if (asked.by_product()) columns.push_back({"PRODUCT", Align::kLeft, Room::kElastic});
-  if (asked.by_day()) columns.push_back({"DAY"});
+  if (asked.by_day()) columns.push_back({"DAY (UTC)"});
   if (asked.by_state()) columns.push_back({"STATE"});
+  const Room exact = csv ? Room::kUsual : Room::kWide;
   columns.push_back({"GPU HOURS", Align::kRight});
-  columns.push_back({"GPU SECONDS", Align::kRight, csv ? Room::kUsual : Room::kWide});
+  columns.push_back({"% OF ALL", Align::kRight});
+  columns.push_back({"RUNNING NOW", Align::kRight});
+  columns.push_back({"GPU SECONDS", Align::kRight, exact});
+  columns.push_back({"RUNNING SECONDS", Align::kRight, exact});
   Table table(columns);
-  const auto add = [&](const v1::UsageRow& row, const std::string& account) {
-    std::vector<std::string> cells{account};
-    if (asked.by_user()) cells.push_back(row.user());
-    if (asked.by_product()) cells.push_back(row.product());
-    if (asked.by_day()) cells.push_back(row.has_day() ? time_text(row.day()).substr(0, 10) : "");
-    if (asked.by_state()) {
-      cells.push_back(row.state() == v1::USAGE_STATE_UNSPECIFIED ? "" : word(row.state()));
-    }
-    cells.push_back(gpu_hours_text(row.amount()));
-    cells.push_back(seconds_text(row.amount()));
+  const double total = get(answer.total()).gpu_hours();
+  const auto add = [&](const LineKey& key, const Sum& sum, const std::string& account) {
+    const auto& [path, user, product, day, state] = key;
+    std::vector<Cell> cells{account};
+    if (asked.by_user()) cells.emplace_back(user);
+    if (asked.by_product()) cells.emplace_back(product);
+    if (asked.by_day()) cells.emplace_back(day_text(day));
+    if (asked.by_state()) cells.emplace_back(state == 0 ? "" : word(v1::UsageState(state)));
+    const double part = sum.booked.gpu_hours() / total * 100;
+    cells.emplace_back(gpu_hours_text(put(sum.booked)));
+    cells.emplace_back(total == 0 ? "-" : fixed_text(part, 1));
+    cells.emplace_back(gpu_hours_text(put(sum.running)));
+    cells.emplace_back(seconds_text(put(sum.booked)));
+    cells.emplace_back(seconds_text(put(sum.running)));
     table.row(std::move(cells));
   };
-  for (const v1::UsageRow& row : answer.rows()) add(row, row.account());
-  v1::UsageRow total;
-  *total.mutable_amount() = answer.total();
-  if (!csv) add(total, "TOTAL");
+  for (const auto& [key, sum] : csv ? as_booked(answer) : rolled_up(answer)) {
+    const std::string& path = std::get<0>(key);
+    const auto depth = static_cast<std::size_t>(std::count(path.begin(), path.end(), '.'));
+    add(key, sum, csv ? path : std::string(depth, ' ') + path);
+  }
+  if (!csv) add({}, {get(answer.total()), get(answer.running())}, "TOTAL");
   return table;
+}
+
+// What the figures cover, in words.
+void print_heading(Session& s, const Window& window, const v1::ReportUsageRequest& asked,
+                   const v1::ReportUsageResponse& answer) {
+  s.out() << "GPU-hours in the ledger";
+  if (!window.account.empty()) s.out() << " paid by " << printable(window.account) << " and below";
+  s.out() << "\nfrom "
+          << (asked.has_from() ? time_text(asked.from()) : std::string("the beginning")) << " to "
+          << (asked.has_to() ? time_text(asked.to()) : "now (" + time_text(answer.time()) + ")")
+          << "; "
+          << (answer.has_first_day() ? "first use on " + day_text(answer.first_day().seconds())
+                                     : std::string("nothing was used"))
+          << "\nDays are UTC days. Each account includes what is below it. RUNNING NOW comes on "
+             "top:\nGPU-hours of what has not ended yet.\n\n";
 }
 
 void add_report(Command usage) {
   auto o = std::make_shared<ReportCommand>();
   Command c = usage.add(
-      "report", "GPU-hours of the ledger; what runs appears when it ends or at midnight UTC");
+      "report", "GPU-hours by account; what has not ended yet stands in a column of its own");
   add_window(c, o->window);
-  c.list_option("--by", o->by, "apart by user, product, day, state", "A,B");
+  c.list_option("--by", o->by, "one line for each user, product, day or state", "A,B");
   c.run([o](Session& s) {
     v1::ReportUsageRequest request;
     put_window(o->window, request);
     put_groups(o->by, request);
     const auto answer = s.call<v1::ReportUsageResponse>("UsageService/ReportUsage", request);
+    if (s.form() == Form::kTable || s.form() == Form::kWide) {
+      print_heading(s, o->window, request, answer);
+    }
     s.show(answer, [&] { return report_table(request, answer, s.is_csv()); });
     return 0;
   });
@@ -95,7 +177,7 @@ Table ledger_table(const v1::ListLedgerResponse& answer, bool csv) {
   Table table({{"FACT", Align::kRight},
                {"JOB"},
                {"RANK", Align::kRight},
-               {"FROM"},
+               time_column("FROM"),
                {csv ? "TO" : "FOR", csv ? Align::kLeft : Align::kRight},
                {"PAYER", Align::kLeft, Room::kElastic},
                {"STATE"},
@@ -108,7 +190,7 @@ Table ledger_table(const v1::ListLedgerResponse& answer, bool csv) {
                {"CORRECTS", Align::kRight, Room::kWide}});
   for (const v1::LedgerRow& r : answer.rows()) {
     table.row({std::to_string(r.sequence()), r.job_id(), std::to_string(r.rank()),
-               csv ? exact_time_text(r.from()) : time_text(r.from()),
+               time_cell(r.from()),
                csv ? exact_time_text(r.to()) : age_text(to_ms(r.to()) - to_ms(r.from())), r.payer(),
                word(r.state()), r.node(), gpus_text(r.milligpu()), seconds_text(r.amount()),
                r.holder(), r.product(), std::to_string(r.attempt()),
@@ -123,8 +205,7 @@ void add_ledger(Command usage) {
     ListOptions list;
   };
   auto o = std::make_shared<Ledger>();
-  Command c =
-      usage.add("ledger", "the ledger's rows, exact, in the order in which they were written");
+  Command c = usage.add("ledger", "every row of the ledger, exact, oldest first");
   add_window(c, o->window);
   add_limit(c, o->list);
   c.run([o](Session& s) {
@@ -165,7 +246,7 @@ void print_verdict(Session& s, const v1::VerifyUsageResponse& a, bool good) {
 }
 
 void add_verify(Command usage) {
-  usage.add("verify", "add the whole ledger up again; exit 1 unless drift and residual are 0")
+  usage.add("verify", "check the books: add up the whole ledger again; exit 1 if they do not close")
       .run([](Session& s) {
         const auto answer =
             s.call<v1::VerifyUsageResponse>("UsageService/VerifyUsage", v1::VerifyUsageRequest());

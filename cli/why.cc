@@ -26,6 +26,10 @@ void print_head(Session& s, const v1::Explanation& e) {
   if (job.has_start_time()) s.out() << " since " << time_text(job.start_time());
   if (job.outcome() != v1::OUTCOME_UNSPECIFIED) s.out() << ", " << word(job.outcome());
   s.out() << '\n';
+  if (job.has_reserved_until()) {
+    s.out() << "its place is kept until " << time_text(job.reserved_until())
+            << ": its pods must be bound by then\n";
+  }
 }
 
 // Amounts are in the unit of their subject; GPUs are by far the most common.
@@ -108,8 +112,7 @@ void explain(Session& s, const WhyCommand& o) {
 
 void add_why(Command root) {
   auto o = std::make_shared<WhyCommand>();
-  Command c =
-      root.add("why", "why a job waits: every constraint, the blockers, the share arithmetic");
+  Command c = root.add("why", "why a job waits: all that is in its way, and who comes before it");
   c.argument("JOB", o->job, "such as 1-42");
   add_watch(c, o->watch);
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { explain(s, *o); }); });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/failure.h"
+#include "cli/local_time.h"
 #include "core/decimal.h"
 #include "core/duration.h"
 
@@ -15,7 +16,9 @@ namespace {
 
 constexpr char kAmountHelp[] =
     "write GPUs as 16, 0.5, gpu=16 or PRODUCT=16,PRODUCT=8; none for none";
-constexpr char kTimeHelp[] = "write 2026-03-01, 2026-03-01T12:00:00Z, or 7d for seven days ago";
+constexpr char kTimeHelp[] =
+    "write 2026-03-01 (from 00:00 UTC), \"2026-03-01 12:00\" (local time), 2026-03-01T12:00:00Z, "
+    "or 7d for seven days ago";
 
 // "JOB_STATE_QUEUED" with the prefix "JOB_STATE_" -> "queued".
 std::string enum_word(const std::string& name, std::size_t prefix) {
@@ -86,12 +89,20 @@ Duration to_duration(DurationMs ms) {
 
 std::string time_text(const Timestamp& time) {
   if (to_ms(time) <= 0) return "-";
-  std::string text = format_time(to_ms(time)).substr(0, 19);
-  text[10] = ' ';
-  return text;
+  return local_time_text(to_ms(time)) + " " + zone_name(to_ms(time));
 }
 
 std::string exact_time_text(const Timestamp& time) { return format_time(to_ms(time)); }
+
+Column time_column(const std::string& header, Room room) {
+  return {header, Align::kLeft, room, zone_name(now_ms())};
+}
+
+Cell time_cell(const Timestamp& time) {
+  if (to_ms(time) <= 0) return {"-", ""};
+  const bool usual = zone_name(to_ms(time)) == zone_name(now_ms());
+  return {usual ? local_time_text(to_ms(time)) : time_text(time), exact_time_text(time)};
+}
 
 std::string age_text(DurationMs ms) {
   if (ms < 0) ms = 0;
@@ -117,6 +128,7 @@ TimeMs now_ms() {
 
 Timestamp instant_of(const std::string& text, const std::string& flag, TimeMs now) {
   if (const auto ago = parse_duration(text, flag); ago.ok()) return to_timestamp(now - *ago);
+  if (const auto local = parse_local_time(text)) return to_timestamp(*local);
   const bool is_day = text.size() == 10;
   return to_timestamp(
       value_or_usage(parse_time(is_day ? text + "T00:00:00Z" : text, flag), kTimeHelp));
@@ -160,7 +172,10 @@ std::string significant_text(double value) {
 std::string word(v1::JobState s) { return enum_word(v1::JobState_Name(s), 10); }
 std::string word(v1::JobOrigin o) { return enum_word(v1::JobOrigin_Name(o), 11); }
 std::string word(v1::Outcome o) { return enum_word(v1::Outcome_Name(o), 8); }
-std::string word(v1::PodState s) { return enum_word(v1::PodState_Name(s), 10); }
+std::string word(v1::PodState s) {
+  // "held" is said of jobs that a person holds.
+  return s == v1::POD_STATE_HELD ? "reserved" : enum_word(v1::PodState_Name(s), 10);
+}
 std::string word(v1::Mode m) { return enum_word(v1::Mode_Name(m), 5); }
 std::string word(v1::UsageState s) { return enum_word(v1::UsageState_Name(s), 12); }
 

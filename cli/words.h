@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/table.h"
 #include "core/quantity.h"
 #include "subak/v1/cluster_service.pb.h"
 #include "subak/v1/common.pb.h"
@@ -30,12 +31,17 @@ TimeMs to_ms(const Timestamp& time);
 DurationMs to_ms(const Duration& duration);
 Timestamp to_timestamp(TimeMs ms);
 Duration to_duration(DurationMs ms);
-// "2026-03-01 12:00:00" in UTC, "-" if unset (0).
+// "2026-03-01 13:00:00 CET", local; "-" if unset (0).
 std::string time_text(const Timestamp& time);
-std::string exact_time_text(const Timestamp& time);  // RFC 3339 with milliseconds
+std::string exact_time_text(const Timestamp& time);  // RFC 3339 with milliseconds, UTC
+// A column of times and one of its cells: local, the zone once in the header and again where it was
+// another one (summer and winter). Spreadsheets get exact_time_text().
+Column time_column(const std::string& header, Room room = Room::kUsual);
+Cell time_cell(const Timestamp& time);
 // The two largest units: "3d4h", "12m5s", "0s".
 std::string age_text(DurationMs ms);
-// RFC 3339, a day "2026-03-01", or "7d" for that long ago (from `now`).
+// RFC 3339; "2026-03-01 13:00" in the local zone, as times are shown; a day "2026-03-01", which
+// begins at 00:00 UTC as it does in the books; or "7d" for that long ago (from `now`).
 Timestamp instant_of(const std::string& text, const std::string& flag, TimeMs now);
 TimeMs now_ms();
 

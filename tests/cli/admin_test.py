@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Backup, restore and finalize as an operator does them: the real subak and the real subakd.
+"""Backup, restore, finalize and accept-clock as an operator does them: the real subak and the real subakd.
 
-Usage: admin_test.py PATH_TO_SUBAK PATH_TO_SUBAKD
+Usage: admin_test.py PATH_TO_SUBAK PATH_TO_SUBAKD PATH_TO_MAKE_STORE
 """
 
 import json
@@ -10,13 +10,17 @@ import re
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
+import urllib.error
+import urllib.request
 
-SUBAK, SUBAKD = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
+SUBAK, SUBAKD, MAKE_STORE = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "store")
 DEADLINE_S = 120  # generous: other work may share the machine
 PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
@@ -33,6 +37,7 @@ class Service:
         ports = dict(re.findall(r"(\w+)=([\d.]+:\d+)", self.child.stdout.readline()))
         self.drain.start()
         self.environment = {**os.environ, "SUBAK_SERVER": ports["grpc"]}
+        self.http = ports["http"]
 
     def run(self, *arguments):
         return subprocess.run([SUBAK, *arguments], capture_output=True, text=True, timeout=DEADLINE_S,
@@ -43,6 +48,15 @@ class Service:
         if done.returncode != 0:
             raise AssertionError(f"{arguments}: {done.stderr}")
         return done.stdout
+
+    def ready(self):
+        """What /readyz answers."""
+        try:
+            with urllib.request.urlopen(f"http://{self.http}/readyz", timeout=DEADLINE_S) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
 
     def json(self, *arguments):
         return json.loads(self.ok(*arguments, "--output", "json"))
@@ -66,6 +80,25 @@ def refused(*arguments):
 def facts(path, until):
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as store:
         return store.execute("SELECT * FROM facts WHERE seq <= ? ORDER BY seq", (until,)).fetchall()
+
+
+def crc32c(data, before=0):
+    crc = ~before & 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return ~crc & 0xFFFFFFFF
+
+
+def write_head(db):
+    """What a store says of its last rows, with the checksum of server/store/row_sum.h."""
+    (uuid,) = db.execute("SELECT value FROM meta WHERE key = 'uuid'").fetchone()
+    seq, seq_sum = db.execute("SELECT seq, sum FROM facts ORDER BY seq DESC LIMIT 1").fetchone()
+    counts = [db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("ledger", "audit")]
+    row = struct.pack("<4Q", seq, seq_sum & 0xFFFFFFFF, *counts)
+    (head_sum,) = struct.unpack("<i", struct.pack("<I", crc32c(row, crc32c(uuid.encode()))))
+    db.execute("REPLACE INTO head VALUES (1, ?, ?, ?, ?, ?)", (seq, seq_sum, *counts, head_sum))
 
 
 class Admin(unittest.TestCase):
@@ -103,6 +136,7 @@ class Admin(unittest.TestCase):
                 db.execute(f"DELETE FROM {table} WHERE seq > ?", (seq,))
             db.execute("DELETE FROM checkpoint")
             db.execute("DELETE FROM meta WHERE key LIKE 'checkpoint%' OR key LIKE 'history%'")
+            write_head(db)
         return self.offline("admin", "restore", short, "--state", short + ".state")["digest"]
 
     def test_backup_under_load_comes_back_with_the_same_state(self):
@@ -197,7 +231,7 @@ class Admin(unittest.TestCase):
 
         with sqlite3.connect(file) as db:
             db.execute("UPDATE facts SET body = body || x'00' WHERE seq = 3")
-        expect(1, "facts changed since the backup was made")
+        expect(1, "row 3 of table facts is not what was written")
         os.truncate(file, os.path.getsize(file) // 2)
         expect(1, "cut off")
         with open(file, "w", encoding="utf-8") as text:
@@ -224,6 +258,35 @@ class Admin(unittest.TestCase):
         self.assertIn("finalized", service.ok("audit", "--subject", "store"))
         self.assertEqual(service.end(signal.SIGKILL), -signal.SIGKILL)
         self.assertEqual(self.start().json("status")["factVersion"], newest)
+
+    def test_a_clock_far_ahead_is_accepted_by_hand(self):
+        os.makedirs(os.path.dirname(self.state))
+        then_ms = int((time.time() - 40 * 86400) * 1000)
+        subprocess.run([MAKE_STORE, self.state, "1", "1000", str(then_ms)], check=True)
+        service = self.start()
+        code, why = service.ready()
+        self.assertEqual(code, 503)
+        self.assertRegex(why, r"the wall clock is (40d|39d\d+h).* ahead of the last fact: .*subak admin accept-clock")
+        status = service.ok("status")
+        self.assertIn("waits for accept-clock", status)
+        self.assertRegex(status, r"clock: +not believed: it is .* ahead \(see subak admin accept-clock\)")
+        refused_edit = service.run("account", "set", "ml", "--reason", "new")
+        self.assertEqual(refused_edit.returncode, 1)
+        self.assertIn("not ready", refused_edit.stderr)
+        self.assertEqual(service.run("admin", "accept-clock").returncode, 2)
+        self.assertIn("finalize first", service.run("admin", "accept-clock", "--reason", "rest").stderr)
+        service.ok("admin", "finalize", "--reason", "step")
+        self.assertIn("would go forward by", service.ok("admin", "accept-clock", "--reason", "rest", "--dry-run"))
+        self.assertEqual(service.ready()[0], 503)
+        accept = ("admin", "accept-clock", "--reason", "rest", "--request-id", "c1")
+        self.assertIn("went forward by", service.ok(*accept))
+        self.assertEqual(service.ready(), (200, "ok\n"))
+        self.assertIn("accepted before", service.ok(*accept))
+        self.assertNotIn("clock:", service.ok("status"))
+        service.ok("account", "set", "ml", "--reason", "new")
+        self.assertIn("clock accepted", service.ok("audit", "--subject", "clock"))
+        self.assertEqual(service.end(signal.SIGKILL), -signal.SIGKILL)
+        self.assertEqual(self.start().ready()[0], 200)
 
     def test_a_new_store_is_of_the_newest_version(self):
         status = self.start().json("status")

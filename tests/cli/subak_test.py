@@ -31,7 +31,7 @@ class Commands(unittest.TestCase):
             [SUBAKD, "--state", state, *PORTS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         ports = dict(re.findall(r"(\w+)=([\d.]+:\d+)", cls.server.stdout.readline()))
-        cls.environment = {**os.environ, "SUBAK_SERVER": ports["grpc"]}
+        cls.environment = {**os.environ, "SUBAK_SERVER": ports["grpc"], "TZ": "CET-1"}
         cls.serial = 0
 
     @classmethod
@@ -184,6 +184,133 @@ class Commands(unittest.TestCase):
         self.assertIn("ana", self.ok("share", team))
         self.assertIn("RawShares", self.ok("share", team, "--output", "wide"))
 
+    def rows(self, *arguments):
+        return list(csv.DictReader(io.StringIO(self.ok(*arguments, "--output", "csv"))))
+
+    def test_job_list_says_where_why_and_whose(self):
+        cluster, team = self.cluster(), self.account()
+        first = self.submit(cluster, team, "--gpus", "16", "--user", "ana")
+        second = self.submit(cluster, team, "--gpus", "H100=8", "--user", "ben")
+        rows = {row["JOB"]: row for row in self.rows("job", "list", "--account", team)}
+        self.assertRegex(rows[first]["NODE"], r"^\S+,\S+$")
+        self.assertRegex(rows[first]["REASON"], r"^until \d\d:\d\d:\d\d$")
+        self.assertRegex(rows[first]["SUBMITTED"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        self.assertEqual((rows[second]["NODE"], rows[second]["REASON"]), ("", "WaitingForCapacity"))
+        self.assertTrue(rows[second]["ELAPSED"].isdigit())
+        out = self.ok("job", "list", "--account", team)
+        self.assertRegex(out, r"JOB +NAME +ACCOUNT +SHAPE +GPUS +STATE +ELAPSED +NODE +REASON")
+        self.assertRegex(out, r"\+1")
+        self.assertRegex(self.ok("job", "list", "--output", "wide"), r"SUBMITTED \(CET\)")
+        self.assertEqual([row["JOB"] for row in self.rows("job", "list", "--account", team, "--user", "ben")], [second])
+        self.environment["SUBAK_USER"] = "ana"
+        self.assertEqual([row["JOB"] for row in self.rows("job", "list", "--me", "--account", team)], [first])
+        self.environment["SUBAK_USER"] = "nobody-here"
+        self.assertIn("no jobs of user nobody-here", self.ok("job", "list", "--me"))
+        del self.environment["SUBAK_USER"]
+        self.assertRegex(self.ok("job", "get", first), r"reserved: +until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d CET")
+        self.assertRegex(self.ok("why", first), r"kept until \d{4}-")
+
+    def test_short_product_names(self):
+        cluster, team = self.cluster(), self.account()
+        job = self.json("job", "get", self.submit(cluster, team, "--gpus", "h100=8"))
+        self.assertEqual(job["spec"]["request"]["groups"][0]["shape"]["products"], ["NVIDIA-H100-80GB-HBM3"])
+        self.ok("account", "set", team, "--quota", "H100=16", "--reason", "x")
+        self.assertEqual(self.json("account", "get", team)["quota"][0]["product"], "NVIDIA-H100-80GB-HBM3")
+        done = self.run_subak("account", "set", team, "--limit", "X900=16", "--reason", "on order")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("warning: limit: no node has the product X900", done.stderr)
+
+    def test_what_a_pod_asks_of_its_node(self):
+        cluster, team = self.cluster(), self.account()
+        job = self.json("job", "get", self.submit(
+            cluster, team, "--gpus", "1", "--selector", "zone=a", "--toleration", "gpu:NoSchedule,team=ml",
+            "--affinity", "gen in (a,b)", "--resource", "rdma/hca=1", "--host-port", "80/UDP"))  # fmt: skip
+        shape = job["spec"]["request"]["groups"][0]["shape"]
+        self.assertEqual(len(shape["tolerations"]), 2)
+        self.assertEqual(shape["affinity"][0]["requirements"][0]["values"], ["a", "b"])
+        path = os.path.join(self.folder.name, "job.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(job["spec"], file)
+        again = self.submit(cluster, team, "--file", path)
+        self.assertEqual(self.json("job", "get", again)["spec"]["request"], job["spec"]["request"])
+
+    def test_import_shows_what_changes(self):
+        name = self.cluster()
+        out = self.ok("cluster", "import", "--cluster", name, "--nodes", "3x4:NVIDIA-H100-80GB-HBM3", "--dry-run")
+        self.assertIn("gpus 8 -> 4", out)
+        self.assertIn("1 added, 2 changed, 0 removed", out)
+        self.assertEqual(len(self.json("cluster", "nodes", "--cluster", name)["nodes"]), 2)
+        out = self.ok("cluster", "import", "--cluster", name, "--nodes", "1x8:NVIDIA-H100-80GB-HBM3")
+        self.assertIn("0 added, 0 changed, 1 removed", out)
+        self.assertRegex(out, r"(?m)^- node \S+: 8 x NVIDIA-H100-80GB-HBM3$")
+
+    def test_prune_does_what_its_dry_run_said(self):
+        cluster, keep, gone = self.cluster(), self.account(), self.account()
+        job = self.submit(cluster, gone, "--gpus", "1", "--user", "ana", "--held")
+        text = yaml_of(path for path in self.paths() if path.split(".")[0] != gone and "/" not in path)
+        dry = ("account", "apply", "-f", "-", "--prune", "--reason", "x", "--dry-run")
+        refused = self.run_subak(*dry, stdin=text)
+        self.assertEqual((refused.returncode, refused.stdout), (1, ""), "a dry run says it as well")
+        self.assertIn(job, refused.stderr)
+        self.ok("job", "cancel", job)
+        told = self.ok(*dry, stdin=text)
+        self.assertRegex(told, rf"would delete account {gone}/ana\n(.*\n)*would delete account {gone}\n")
+        self.assertNotIn(f"account {keep}\n", told)
+        done = self.ok(*dry[:-1], stdin=text)
+        self.assertEqual(told.replace("would change", "changed").replace("would delete", "delete"), done)
+        self.assertNotIn(gone, self.paths())
+
+    def paths(self):
+        return [account["path"] for account in self.json("account", "tree", "--users")["accounts"] if account["path"]]
+
+    def test_completion_knows_names(self):
+        cluster, team = self.cluster(), self.account()
+        job = self.submit(cluster, team, "--gpus", "1")
+
+        def completed(*words):
+            script = 'source <("$1" completion bash); shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); ' \
+                '_subak; printf "%s\\n" "${COMPREPLY[@]}"'
+            done = subprocess.run(["bash", "-c", script, "bash", SUBAK, SUBAK, *words], capture_output=True, text=True,
+                                  timeout=DEADLINE_S, env=self.environment, check=True)  # fmt: skip
+            self.assertEqual(done.stderr, "")
+            return done.stdout.split()
+
+        self.assertEqual(completed("account", "get", team), [team])
+        self.assertIn(job, completed("why", ""))
+        # bash cuts words at colons
+        self.assertEqual(completed("--server", "host", ":", "1", "account", "get", team), [team])
+        self.assertIn(cluster, completed("job", "submit", "--cluster", ""))
+        self.assertIn(team, completed("job", "submit", "--gpus", "1", "--account", ""))
+        self.assertEqual(completed("cluster", "mode", cluster, "e"), ["enforce"])
+        self.assertEqual(completed("job", "list", "--state", "re"), ["reserved"])
+        self.assertEqual(completed("job", "su"), ["submit"])
+        self.assertIn("--toleration", completed("job", "submit", "--tol"))
+        self.assertEqual(completed("usage", "report", "--by", "pro"), ["product"])
+        self.environment["SUBAK_SERVER"], address = "127.0.0.1:1", self.environment["SUBAK_SERVER"]
+        try:
+            self.assertEqual(completed("account", "get", ""), [], "quietly nothing")
+        finally:
+            self.environment["SUBAK_SERVER"] = address
+
+    def test_audit_in_words(self):
+        cluster, team = self.cluster(), self.account()
+        self.ok("account", "set", team, "--quota", "gpu=4", "--reason", "grow")
+        job = self.submit(cluster, team, "--gpus", "1", "--held")
+        self.ok("job", "release", job, "--reason", "go")
+        self.ok("job", "cancel", job, "--reason", "enough")
+        self.fails(1, "account", "set", team, "--shares", "2", "--reason", "x", "--revision", "77")
+        rows = self.rows("audit", "--subject", team)
+        self.assertEqual([row["WHAT"] for row in rows], ["refused: set account", "changed account", "made account"])
+        self.assertIn("quota default -> gpu=4", rows[1]["CHANGE"])
+        rows = self.rows("audit", "--subject", job)
+        self.assertEqual([row["WHAT"] for row in rows], ["cancelled job", "released job"])
+        self.assertEqual(rows[1]["CHANGE"], "state held -> queued")
+        self.assertTrue(all(row["BEFORE"] for row in rows))
+        node = self.json("cluster", "nodes", "--cluster", cluster)["nodes"][0]["spec"]["name"]
+        self.ok("cluster", "drain", node, "--cluster", cluster, "--reason", "driver")
+        row = self.rows("audit", "--limit", "1")[0]
+        self.assertEqual((row["WHAT"], row["CHANGE"]), ("drained node", "drained false -> true"))
+
     def test_kubernetes_nodes(self):
         nodes = os.path.join(DATA, "fleet.json")
         self.assertIn("8 nodes", self.ok("cluster", "import", "--cluster", "k8s", "-f", nodes, "--dry-run"))
@@ -208,7 +335,11 @@ class Commands(unittest.TestCase):
             self.fails(2, "cluster", "import", "-f", file.name)
 
     def test_usage(self):
-        self.assertIn("TOTAL", self.ok("usage", "report", "--by", "user,day,state,product", "--from", "7d"))
+        out = self.ok("usage", "report", "--by", "user,day,state,product", "--from", "7d")
+        self.assertIn("TOTAL", out)
+        self.assertRegex(out, r"from \d{4}-\d\d-\d\d \d\d:\d\d:\d\d CET to now \(\S+ \S+ CET\); \w")
+        self.assertIn("UTC days", out)
+        self.assertIn("RUNNING NOW", out)
         self.assertIn("FACT", self.ok("usage", "ledger", "--limit", "5"))
         self.assertIn("every balance is the sum of its rows", self.ok("usage", "verify"))
         self.assertEqual(self.json("usage", "verify")["drift"]["gpuSeconds"], "0")
@@ -219,6 +350,10 @@ class Commands(unittest.TestCase):
             self.json(*command)
             for form in ("table", "wide", "yaml", "csv"):
                 self.ok(*command, "--output", form)
+
+
+def yaml_of(paths):
+    return "accounts:\n" + "".join(f"- path: {path}\n" for path in paths)
 
 
 if __name__ == "__main__":

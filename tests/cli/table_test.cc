@@ -28,6 +28,15 @@ TEST(Table, HeadersOfTwoLinesAreOneInWide) {
   EXPECT_EQ(printed(table, true), "A  RawShares\nx          1\n");
 }
 
+TEST(Table, TimesNameTheirZoneToPeopleAndAreExactInSpreadsheets) {
+  Table table({{"AT", Align::kLeft, Room::kUsual, "CET"}});
+  table.row({Cell("13:00", "2026-03-01T12:00:00.000Z")});
+  EXPECT_EQ(printed(table), "AT (CET)\n13:00\n");
+  std::ostringstream csv;
+  table.print_csv(csv);
+  EXPECT_EQ(csv.str(), "AT\n2026-03-01T12:00:00.000Z\n");
+}
+
 TEST(Table, NeverWiderThanAHundredColumns) {
   Table table({{"A", Align::kLeft, Room::kElastic},
                {"N", Align::kRight},

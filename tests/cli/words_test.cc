@@ -2,12 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <ctime>
 #include <limits>
 
 #include "cli/account_fields.h"
 #include "cli/account_file.h"
 #include "cli/failure.h"
+#include "cli/import_diff.h"
 #include "cli/job_submit.h"
+#include "cli/local_time.h"
+#include "cli/nearest.h"
+#include "cli/products.h"
 #include "cli/text_form.h"
 
 namespace subak::cli {
@@ -28,6 +34,7 @@ std::string shape(SubmitFlags flags) { return shape_text(job_spec_of(flags).requ
 SubmitFlags gpus(const std::string& amount, std::int64_t pods = 0,
                  const std::string& per_pod = "") {
   SubmitFlags flags;
+  flags.account = "ml";
   flags.gpus = amount;
   flags.pods = pods;
   flags.gpus_per_pod = per_pod;
@@ -44,7 +51,7 @@ TEST(JobSubmit, GpusBecomePods) {
   EXPECT_EQ(shape(gpus("", 3, "2")), "3x2");
   EXPECT_EQ(shape(gpus("0.5")), "1x0.5");
   EXPECT_EQ(shape(gpus("1", 2)), "2x0.5");
-  SubmitFlags mig;
+  SubmitFlags mig = gpus("");
   mig.mig = "1g.10gb=2";
   mig.pods = 3;
   EXPECT_EQ(shape(mig), "3x2 mig-1g.10gb");
@@ -83,10 +90,156 @@ TEST(Words, TimesAndAges) {
   EXPECT_EQ(age_text(3 * kHourMs + 5 * kMinuteMs + 9 * kSecondMs), "3h5m");
   EXPECT_EQ(age_text(2 * kDayMs), "2d");
   EXPECT_EQ(time_text(Timestamp()), "-");
-  EXPECT_EQ(time_text(to_timestamp(1'772'366'400'000)), "2026-03-01 12:00:00");
   EXPECT_EQ(to_ms(instant_of("2026-03-01", "--from", 0)), 1'772'323'200'000);
   EXPECT_EQ(to_ms(instant_of("1h", "--from", 1'772'366'400'000)), 1'772'362'800'000);
   EXPECT_EQ(failure_of([] { instant_of("noon", "--from", 0); }).exit_code, kExitUsage);
+}
+
+// A zone whose summer time is written out, so that no zone data is needed.
+class Zone {
+ public:
+  explicit Zone(const char* tz) {
+    ::setenv("TZ", tz, 1);
+    ::tzset();
+  }
+  ~Zone() {
+    ::unsetenv("TZ");
+    ::tzset();
+  }
+};
+
+TEST(Words, TimesAreLocalAndNameTheirZone) {
+  const Zone zone("CET-1CEST,M3.5.0,M10.5.0/3");
+  const Timestamp winter = to_timestamp(1'772'366'400'000),
+                  summer = to_timestamp(1'780'000'000'000);
+  EXPECT_EQ(time_text(winter), "2026-03-01 13:00:00 CET");
+  EXPECT_EQ(time_text(summer), "2026-05-28 22:26:40 CEST");
+  EXPECT_EQ(time_cell(winter).exact, "2026-03-01T12:00:00.000Z");
+  const bool now_is_winter = zone_name(now_ms()) == "CET";
+  EXPECT_EQ(time_cell(winter).text,
+            now_is_winter ? "2026-03-01 13:00:00" : "2026-03-01 13:00:00 CET");
+  EXPECT_EQ(time_cell(summer).text,
+            now_is_winter ? "2026-05-28 22:26:40 CEST" : "2026-05-28 22:26:40");
+  EXPECT_EQ(time_cell(Timestamp()).text, "-");
+  // What is shown can be typed.
+  EXPECT_EQ(to_ms(instant_of("2026-03-01 13:00:00", "--from", 0)), to_ms(winter));
+  EXPECT_EQ(to_ms(instant_of("2026-03-01 13:00", "--from", 0)), to_ms(winter));
+  const Zone odd("<+0530>-5:30");
+  EXPECT_EQ(time_text(winter), "2026-03-01 17:30:00 UTC+0530");
+}
+
+TEST(JobSubmit, AsksForAllThatTheApiCan) {
+  SubmitFlags flags = gpus("8");
+  flags.pod.selectors = {"zone=a"};
+  flags.pod.tolerations = {"gpu", "team=ml:NoSchedule", "*:NoExecute"};
+  flags.pod.affinity = {"gen in (h100, h200),!spot,tier!=low", "cores>64"};
+  flags.pod.resources = {"rdma/hca=2"};
+  flags.pod.host_ports = {"8080", "10.0.0.1:53/UDP", "[::1]:9000"};
+  const v1::JobSpec spec = job_spec_of(flags);
+  const v1::PodShape& pod = spec.request().groups(0).shape();
+  EXPECT_EQ(pod.node_selector(0).key() + pod.node_selector(0).value(), "zonea");
+  ASSERT_EQ(pod.tolerations_size(), 3);
+  EXPECT_EQ(pod.tolerations(0).op(), "Exists");
+  EXPECT_EQ(pod.tolerations(1).op(), "Equal");
+  EXPECT_EQ(pod.tolerations(1).value(), "ml");
+  EXPECT_EQ(pod.tolerations(1).effect(), "NoSchedule");
+  EXPECT_EQ(pod.tolerations(2).key(), "");
+  EXPECT_EQ(pod.tolerations(2).effect(), "NoExecute");
+  ASSERT_EQ(pod.affinity_size(), 2);
+  ASSERT_EQ(pod.affinity(0).requirements_size(), 3);
+  EXPECT_EQ(pod.affinity(0).requirements(0).op(), "In");
+  EXPECT_EQ(pod.affinity(0).requirements(0).values(1), "h200");
+  EXPECT_EQ(pod.affinity(0).requirements(1).op(), "DoesNotExist");
+  EXPECT_EQ(pod.affinity(0).requirements(1).key(), "spot");
+  EXPECT_EQ(pod.affinity(0).requirements(2).op(), "NotIn");
+  EXPECT_EQ(pod.affinity(1).requirements(0).op(), "Gt");
+  EXPECT_EQ(pod.affinity(1).requirements(0).values(0), "64");
+  EXPECT_EQ(pod.extended(0).count(), 2);
+  EXPECT_EQ(pod.host_ports(0).port(), 8080);
+  EXPECT_EQ(pod.host_ports(1).protocol(), "UDP");
+  EXPECT_EQ(pod.host_ports(1).host_ip(), "10.0.0.1");
+  EXPECT_EQ(pod.host_ports(2).host_ip(), "::1");
+  SubmitFlags shared = gpus("", 2);
+  shared.shared = 3;
+  EXPECT_EQ(shape(shared), "2x3 shared");
+}
+
+TEST(JobSubmit, NamesTheFlagThatIsWrong) {
+  const auto what = [](const PodFlags& pod) {
+    return failure_of([&] {
+             v1::PodShape shape;
+             put_pod_flags(pod, &shape);
+           })
+        .what;
+  };
+  EXPECT_EQ(what({{"zone"}, {}, {}, {}, {}}).rfind("--selector: was \"zone\"", 0), 0U);
+  EXPECT_EQ(what({{}, {"a b"}, {}, {}, {}}).rfind("--affinity: was \"a b\"", 0), 0U);
+  EXPECT_EQ(what({{}, {"a in (b"}, {}, {}, {}}).rfind("--affinity", 0), 0U);
+  EXPECT_EQ(what({{}, {}, {"a:Never"}, {}, {}}).rfind("--toleration: was \"a:Never\"", 0), 0U);
+  EXPECT_EQ(what({{}, {}, {}, {"rdma"}, {}}).rfind("--resource: was \"rdma\"", 0), 0U);
+  EXPECT_EQ(what({{}, {}, {}, {}, {"70000"}}).rfind("--host-port: was \"70000\"", 0), 0U);
+}
+
+TEST(JobSubmit, AFileSaysAllOfIt) {
+  SubmitFlags flags;
+  flags.account = "ml";
+  flags.file = R"({"name":"mixed","request":{"groups":[
+    {"count":1,"shape":{"cpuMilli":"4000"}},
+    {"count":4,"shape":{"kind":"GPU_KIND_WHOLE","gpus":"8"}}]}})";
+  const v1::JobSpec spec = job_spec_of(flags);
+  EXPECT_EQ(spec.account(), "ml");
+  EXPECT_EQ(spec.name(), "mixed");
+  EXPECT_EQ(spec.request().groups_size(), 2);
+  flags.gpus = "8";
+  EXPECT_EQ(failure_of([&] { job_spec_of(flags); }).exit_code, kExitUsage);
+  flags.gpus = "";
+  flags.file = R"({"colour":"red"})";
+  EXPECT_EQ(failure_of([&] { job_spec_of(flags); }).what.rfind("--file", 0), 0U);
+}
+
+TEST(Nearest, SlipsAndNothingElse) {
+  const std::vector<std::string> known{"ml.vision", "ml.speech", "bio", "status", "submit"};
+  EXPECT_EQ(nearest("ml.vison", known), std::vector<std::string>{"ml.vision"});
+  EXPECT_EQ(nearest("SUBMTI", known), std::vector<std::string>{"submit"});
+  EXPECT_EQ(nearest("chemistry", known), std::vector<std::string>());
+  EXPECT_EQ(nearest("", known), std::vector<std::string>());
+  EXPECT_EQ(did_you_mean({"a", "b", "c"}), "did you mean a, b or c?");
+}
+
+TEST(Products, ShortNamesMeanOneOrSeveral) {
+  const std::vector<std::string> fleet{"NVIDIA-A10", "NVIDIA-A100-SXM4-80GB",
+                                       "NVIDIA-H100-80GB-HBM3", "NVIDIA-H100-PCIe"};
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(products_like("A10", fleet), Names{"NVIDIA-A10"});
+  EXPECT_EQ(products_like("a100", fleet), Names{"NVIDIA-A100-SXM4-80GB"});
+  EXPECT_EQ(products_like("h100", fleet), (Names{"NVIDIA-H100-80GB-HBM3", "NVIDIA-H100-PCIe"}));
+  EXPECT_EQ(products_like("H100-pcie", fleet), Names{"NVIDIA-H100-PCIe"});
+  EXPECT_EQ(products_like("HBM", fleet), Names{"NVIDIA-H100-80GB-HBM3"});
+  EXPECT_EQ(products_like("B200", fleet), Names());
+}
+
+TEST(ImportDiff, SaysWhatIsAddedChangedAndRemoved) {
+  v1::NodeSpec a, b, c;
+  a.set_name("a");
+  a.set_product("H100");
+  a.set_gpus(8);
+  b = a;
+  b.set_name("b");
+  for (const char* key : {"x", "y"}) b.add_labels()->set_key(key);
+  c = b;
+  c.mutable_labels()->SwapElements(0, 1);
+  EXPECT_TRUE(import_diff({a, b}, {c, a}).lines.empty()) << "the order of labels is nothing";
+  c.set_gpus(4);
+  c.mutable_not_ready_since()->set_seconds(7);
+  v1::NodeSpec d;
+  d.set_name("d");
+  const ImportDiff diff = import_diff({a, b}, {c, d});
+  ASSERT_EQ(diff.lines.size(), 3U);
+  EXPECT_EQ(diff.lines[0].sign, '-');
+  EXPECT_EQ(diff.lines[0].text, "node a: 8 x H100");
+  EXPECT_EQ(diff.lines[1].text, "node b: gpus 8 -> 4");
+  EXPECT_EQ(diff.lines[2].text, "node d: no GPUs");
+  EXPECT_EQ(diff.summary(), "1 added, 1 changed, 1 removed");
 }
 
 TEST(Words, Numbers) {

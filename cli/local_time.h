@@ -1,0 +1,19 @@
+// Times as a person reads and writes them: in the local zone (TZ), which is always named. The API
+// and JSON stay in UTC. Threads: as localtime_r.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/quantity.h"
+
+namespace subak::cli {
+
+// "CET", "UTC", "UTC+0530": the zone's name at that instant.
+std::string zone_name(TimeMs at);
+// "2026-03-01 13:00:00", in the local zone, which is not named.
+std::string local_time_text(TimeMs at);
+// The inverse of local_time_text(), the seconds may be missing; nullopt: not of this form.
+std::optional<TimeMs> parse_local_time(const std::string& text);
+
+}  // namespace subak::cli

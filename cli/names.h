@@ -1,0 +1,16 @@
+// The names that the service knows, for suggestions and completion. Threads: one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/client.h"
+
+namespace subak::cli {
+
+enum class NameKind { kAccounts, kJobs, kClusters, kNodes, kProducts };
+
+// At most one page: what is beyond is not suggested. Throws Failure, as every call.
+std::vector<std::string> known_names(Client& client, NameKind kind);
+
+}  // namespace subak::cli

@@ -1,0 +1,88 @@
+#include "cli/products.h"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <set>
+
+#include "cli/failure.h"
+#include "cli/nearest.h"
+#include "core/quantity.h"
+#include "subak/v1/cluster_service.pb.h"
+
+namespace subak::cli {
+namespace {
+
+constexpr std::size_t kProductsNamed = 8;
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+bool has_words(const std::string& product, const std::string& words) {
+  const std::size_t at = ("-" + product + "-").find("-" + words + "-");
+  return at != std::string::npos;
+}
+
+}  // namespace
+
+std::vector<std::string> products_like(const std::string& name,
+                                       const std::vector<std::string>& fleet) {
+  using Test = std::function<bool(const std::string&)>;
+  const std::string wanted = lower(name);
+  const Test tests[] = {[&](const std::string& p) { return p == wanted; },
+                        [&](const std::string& p) { return has_words(p, wanted); },
+                        [&](const std::string& p) { return p.find(wanted) != std::string::npos; }};
+  for (const Test& test : tests) {
+    std::vector<std::string> found;
+    std::copy_if(fleet.begin(), fleet.end(), std::back_inserter(found),
+                 [&](const std::string& product) { return test(lower(product)); });
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+const std::vector<std::string>& Products::fleet() {
+  if (fleet_) return *fleet_;
+  std::set<std::string> names;
+  const auto answer = session_.call<v1::ListClustersResponse>("ClusterService/ListClusters",
+                                                              v1::ListClustersRequest());
+  for (const auto& cluster : answer.clusters()) {
+    for (const auto& product : cluster.products()) names.insert(product.product());
+  }
+  return fleet_.emplace(names.begin(), names.end());
+}
+
+void Products::resolve_one(const std::string& where, bool must_exist, std::string* name) {
+  if (*name == kAnyProduct || fleet().empty()) return;
+  const std::vector<std::string> found = products_like(*name, fleet());
+  if (found.size() == 1) {
+    *name = found.front();
+  } else if (found.size() > 1) {
+    throw usage_failure(where + ": \"" + *name + "\" may be " + some_of(found, kProductsNamed),
+                        "write one of these names");
+  } else if (must_exist) {
+    throw usage_failure(where + ": no node has the product \"" + *name + "\"",
+                        "the fleet has " + some_of(fleet(), kProductsNamed));
+  }
+}
+
+void Products::resolve(v1::JobSpec* job) {
+  for (auto& group : *job->mutable_request()->mutable_groups()) {
+    for (std::string& product : *group.mutable_shape()->mutable_products()) {
+      resolve_one("product", true, &product);
+    }
+  }
+}
+
+void Products::resolve(const std::string& where, v1::Account* account) {
+  for (auto& amount : *account->mutable_quota()) {
+    resolve_one(where + "quota", false, amount.mutable_product());
+  }
+  for (auto& amount : *account->mutable_limit()) {
+    resolve_one(where + "limit", false, amount.mutable_product());
+  }
+}
+
+}  // namespace subak::cli

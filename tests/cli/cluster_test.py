@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Clusters come and go by command: --create, delete, the unused default, and what is warned of.
+
+Usage: cluster_test.py SUBAK SUBAKD
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SUBAK, SUBAKD = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
+DEADLINE_S = 120  # generous: other work may share the machine
+PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
+WHY = ("--reason", "test")
+
+
+class Clusters(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.state = os.path.join(folder.name, "subak.db")
+        self.service = None
+        self.addCleanup(self.stop)
+        self.start()
+
+    def start(self):
+        self.service = subprocess.Popen(
+            [SUBAKD, "--state", self.state, *PORTS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        ports = dict(re.findall(r"(\w+)=([\d.]+:\d+)", self.service.stdout.readline()))
+        self.environment = {**os.environ, "SUBAK_SERVER": ports["grpc"]}
+
+    def stop(self):
+        if self.service is None:
+            return
+        self.service.send_signal(signal.SIGTERM)
+        self.service.communicate(timeout=DEADLINE_S)
+        self.service = None
+
+    def run_subak(self, *arguments, code=0):
+        done = subprocess.run([SUBAK, *arguments], capture_output=True, text=True, timeout=DEADLINE_S,
+                              env=self.environment, check=False)  # fmt: skip
+        self.assertEqual(done.returncode, code, f"{arguments}: {done.stdout}{done.stderr}")
+        return done
+
+    def names(self):
+        rows = self.run_subak("cluster", "list", "--output", "csv").stdout.splitlines()
+        return [row.split(",")[0] for row in rows[1:]]
+
+    def fleet(self, name):
+        self.run_subak("cluster", "import", "--cluster", name, "--nodes", "1x8:NVIDIA-H100-80GB-HBM3")
+
+    def test_an_unknown_name_is_no_new_cluster(self):
+        done = self.run_subak("cluster", "mode", "mian", "enforce", *WHY, code=4)
+        self.assertIn("--create makes a new one", done.stderr)
+        self.assertEqual(self.names(), ["default"])
+        done = self.run_subak("cluster", "mode", "main", "enforce", "--create", *WHY)
+        self.assertIn("cluster main is in enforce", done.stdout)
+        self.assertIn('no edge reports what happens in cluster "main"', done.stderr)
+        self.assertEqual(self.names(), ["main"], "the unused default is in the way")
+
+    def test_an_unused_default_stays_away(self):
+        self.fleet("main")
+        self.stop()
+        self.start()
+        self.assertEqual(self.names(), ["main"])
+
+    def test_delete(self):
+        self.fleet("main")
+        self.fleet("old")
+        self.run_subak("account", "set", "ml", *WHY)
+        done = self.run_subak("job", "submit", "--cluster", "old", "--account", "ml", "--gpus", "16")
+        self.assertIn('no launcher serves cluster "old"', done.stderr)
+        job = done.stdout.split()[1]
+        done = self.run_subak("cluster", "delete", "old", *WHY, code=1)
+        self.assertIn(f"it has 1, the first is {job}", done.stderr)
+        self.run_subak("job", "cancel", job)
+        self.run_subak("cluster", "delete", "old", code=2)
+        done = self.run_subak("cluster", "delete", "old", *WHY, "--dry-run")
+        self.assertEqual(done.stdout, "cluster old would be removed\n")
+        self.assertEqual(self.names(), ["main", "old"])
+        done = self.run_subak("cluster", "delete", "old", *WHY)
+        self.assertEqual(done.stdout, "cluster old is removed\n")
+        self.assertEqual(self.names(), ["main"])
+        self.run_subak("cluster", "delete", "old", *WHY, code=4)
+        self.assertIn("old", self.run_subak("job", "get", job).stdout, "its jobs are still known")
+        self.assertIn("old", self.run_subak("audit", "--limit", "2").stdout)
+        self.stop()
+        self.start()
+        self.assertEqual(self.names(), ["main"])
+        self.fleet("old")
+        done = self.run_subak("cluster", "list", "--output", "json")
+        self.assertEqual(re.findall(r'"id": (\d+)', done.stdout), ["2", "4"], "a number is given once")
+
+
+if __name__ == "__main__":
+    unittest.main()
