@@ -9,8 +9,6 @@ namespace {
 constexpr std::int64_t kBindMs = 100;    // what a kube-scheduler takes
 constexpr std::int64_t kStartMs = 150;   // what an image and a container take
 constexpr std::int64_t kStallMs = 2000;  // a timer that is later than this: the machine stood still
-constexpr std::int64_t kShortestMs = 1000;
-constexpr std::uint64_t kSpreadMs = 3500;
 
 std::uint64_t hash_of(const std::string& text) {  // FNV-1a
   std::uint64_t h = 1469598103934665603u;
@@ -137,7 +135,8 @@ void Edge::evict(const v1::Effect& effect, const v1::EffectPod& place) {
 std::int64_t Edge::duration_of(const Pod& pod) const {
   const auto set = durations_.find(pod.job);
   if (set != durations_.end()) return set->second;
-  return kShortestMs + static_cast<std::int64_t>(hash_of(pod.job) % kSpreadMs);
+  const auto spread = static_cast<std::uint64_t>(pace_.spread_ms);
+  return pace_.shortest_ms + static_cast<std::int64_t>(hash_of(pod.job) % spread);
 }
 
 void Edge::plan(const Pod& pod, Step step, std::int64_t at_ms) {

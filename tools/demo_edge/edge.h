@@ -38,6 +38,12 @@ struct Pod {
   bool live() const { return ended_ms == 0; }
 };
 
+// How long a pod runs: at least `shortest_ms`, by its job's name up to `spread_ms` longer.
+struct Pace {
+  std::int64_t shortest_ms = 1000;
+  std::int64_t spread_ms = 3500;
+};
+
 class Edge {
  public:
   struct Counts {
@@ -51,7 +57,8 @@ class Edge {
     std::int64_t stalled_ms = 0;  // how long this machine let the edge's own clock stand still
   };
 
-  Edge(Door& door, std::vector<v1::NodeSpec> nodes) : door_(door), nodes_(std::move(nodes)) {}
+  Edge(Door& door, std::vector<v1::NodeSpec> nodes, Pace pace = {})
+      : door_(door), nodes_(std::move(nodes)), pace_(pace) {}
   ~Edge() { stop(); }
   void start();
   void stop();
@@ -105,6 +112,7 @@ class Edge {
 
   Door& door_;
   const std::vector<v1::NodeSpec> nodes_;
+  const Pace pace_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

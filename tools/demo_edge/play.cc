@@ -1,6 +1,12 @@
-// subak-play WEBHOOK GRPC CA_FILE: the demo's cluster and teams against a service that runs already
-// (addresses as its first line says them), until stdin ends. For looking at dashboards, and for the
-// test that asks every panel. The service's configuration must make the cluster: deploy/demo.
+// The demo's cluster and teams, for looking around. The service's configuration must make the
+// cluster: deploy/demo.
+//
+//   subak-play --service SUBAKD CONFIG FOLDER [SECONDS]
+//     starts the service with its state in FOLDER and plays until SIGINT or SIGTERM. A job runs for
+//     SECONDS on the average, 20 if not said.
+//   subak-play WEBHOOK GRPC CA_FILE
+//     plays against a service that runs already (addresses as its first line says them) until stdin
+//     ends. For the test that asks every panel of the dashboards.
 
 #include <curl/curl.h>
 #include <poll.h>
@@ -9,11 +15,16 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <optional>
 
 #include "subak/v1/account_service.grpc.pb.h"
 #include "subak/v1/admin_service.grpc.pb.h"
 #include "tools/demo_edge/fleet.h"
+#include "tools/demo_edge/interrupt.h"
 #include "tools/demo_edge/load.h"
 #include "tools/demo_edge/opening.h"
 
@@ -24,9 +35,12 @@ constexpr std::int64_t kListMs = 60'000;
 constexpr int kLookMs = 300;
 constexpr int kLeastQueued = 40;
 constexpr int kPodsEach = 40;
+constexpr int kDefaultSeconds = 20;
+constexpr std::int64_t kTellMs = 30'000;
+// False: no more.
+using Wait = std::function<bool(int ms)>;
 
-// False once stdin has ended.
-bool more_to_come(int wait_ms) {
+bool stdin_goes_on(int wait_ms) {
   pollfd in{STDIN_FILENO, POLLIN, 0};
   if (::poll(&in, 1, wait_ms) == 0) return true;
   char ignored[64];
@@ -85,47 +99,132 @@ JobPlan next_job(int i) {
   return plan;
 }
 
-// All teams want more than there is, for as long as anybody looks and the service is there.
-void keep_busy(Door& door) {
-  for (int i = 0; more_to_come(kLookMs);) {
+void progress(const Edge& edge, std::int64_t waiting) {
+  const Edge::Counts now = edge.counts();
+  tell("%3lld of 120 GPUs busy, %3lld jobs wait, %d pods have ended",
+       static_cast<long long>(now.live_milligpu / 1000), static_cast<long long>(waiting),
+       now.ended);
+}
+
+// All teams want more than there is, for as long as anybody looks and the service is there. `ready`
+// is called once there is a queue.
+void keep_busy(Door& door, const Edge& edge, const Wait& more, bool talk,
+               const std::function<void()>& ready) {
+  std::int64_t said = wall_ms();
+  bool is_ready = false;
+  for (int i = 0; more(kLookMs);) {
     const std::optional<std::int64_t> waiting = queued(door);
     if (!waiting) return;
-    for (std::int64_t more = kLeastQueued - *waiting; more > 0; --more) {
+    if (!is_ready && *waiting >= kLeastQueued / 2) {
+      is_ready = true;
+      ready();
+    }
+    for (std::int64_t missing = kLeastQueued - *waiting; missing > 0; --missing) {
       JobPlan plan = next_job(i++);
       submit(door, plan);
-      if (!plan.error.empty()) return tell("CreateJob: %s", plan.error.c_str());
+      if (plan.error.empty()) continue;
+      if (more(0)) tell("CreateJob: %s", plan.error.c_str());
+      return;
+    }
+    if (talk && wall_ms() - said >= kTellMs) {
+      said = wall_ms();
+      progress(edge, *waiting);
     }
   }
 }
 
-int play(const Ports& ports, const std::string& ca_file) {
-  Door door;
-  door.open(ports);
-  Edge edge(door, demo_fleet());
-  if (!set_up(door, edge)) return 1;
-  Checks answers;
-  opening_reviews(door, edge, ca_file, answers);
-  store_foreign(edge);
+bool play(Door& door, Pace pace, const std::string& ca_file, const Wait& more,
+          const std::function<void()>& ready) {
+  Edge edge(door, demo_fleet(), pace);
+  const bool set = set_up(door, edge);
   std::vector<JobPlan> none;
   Load load(door, edge, ca_file, none, kPodsEach);
-  load.start();
-  tell("busy");
-  keep_busy(door);
+  if (set) {
+    Checks answers;
+    opening_reviews(door, edge, ca_file, answers);
+    store_foreign(edge);
+    load.start();
+    keep_busy(door, edge, more, pace.shortest_ms > Pace{}.shortest_ms, ready);
+  }
   door.shut();
   load.join();
   edge.stop();
-  return 0;
+  return set;
+}
+
+void invite(const Ports& ports, const std::string& folder, int seconds) {
+  std::printf(
+      "\nSubak plays a cluster: 24 nodes, 120 GPUs, three teams that want more than there is.\n"
+      "  console  http://%s/\n  gRPC     %s\n  log      %s/subakd.log\n\n"
+      "Try in another terminal (\"Use it\" in README.md goes on from here):\n"
+      "  build/bin/subak status\n"
+      "  build/bin/subak queue --limit 10\n"
+      "  build/bin/subak share\n\n"
+      "A played job runs about %d seconds, whatever its time limit. Ctrl-C ends everything.\n\n",
+      ports.http.c_str(), ports.grpc.c_str(), folder.c_str(), seconds);
+  std::fflush(stdout);
+}
+
+void show_last_line(const std::string& file) {
+  std::ifstream in(file);
+  std::string line, last;
+  while (std::getline(in, line)) last = line;
+  std::fprintf(stderr, "%s\n", last.c_str());
+}
+
+int play_own(const std::string& subakd, const std::string& config, const std::string& folder,
+             int seconds) {
+  std::filesystem::create_directories(folder);
+  Door door;
+  Interrupt interrupt([&door] { door.shut(); });
+  Process service;
+  Ports ports;
+  const std::string log = folder + "/subakd.log";
+  const std::string error =
+      service.start({subakd, "--config", config, "--state", folder + "/subak.db"}, log, &ports);
+  if (!error.empty()) {
+    std::fprintf(stderr, "subak-play: %s\n", error.c_str());
+    show_last_line(log);
+    return 1;
+  }
+  door.open(ports);
+  const std::int64_t ms = std::int64_t{seconds} * 1000;
+  const bool played = play(
+      door, {ms / 2, ms}, folder + "/tls/ca.crt", [&](int wait) { return interrupt.wait(wait); },
+      [&] { invite(ports, folder, seconds); });
+  const bool asked = interrupt.came();
+  if (!asked)
+    std::fprintf(stderr, "subak-play: the service does not answer; see %s\n", log.c_str());
+  const int code = service.terminate();
+  if (asked) std::printf("the service has ended with exit code %d\n", code);
+  return played && asked && code == 0 ? 0 : 1;
+}
+
+int play_there(const Ports& ports, const std::string& ca_file) {
+  Door door;
+  door.open(ports);
+  return play(door, {}, ca_file, stdin_goes_on, [] { tell("busy"); }) ? 0 : 1;
+}
+
+int usage() {
+  std::fprintf(stderr,
+               "usage: subak-play --service SUBAKD CONFIG FOLDER [SECONDS]\n"
+               "       subak-play WEBHOOK GRPC CA_FILE\n");
+  return 2;
+}
+
+int run(const std::vector<std::string>& words) {
+  if (words.size() == 3) return play_there({words[0], words[1], ""}, words[2]);
+  if (words.size() < 4 || words.size() > 5 || words[0] != "--service") return usage();
+  const int seconds = words.size() == 5 ? std::atoi(words[4].c_str()) : kDefaultSeconds;
+  return seconds > 0 ? play_own(words[1], words[2], words[3], seconds) : usage();
 }
 
 }  // namespace
 }  // namespace subak::demo
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: subak-play WEBHOOK GRPC CA_FILE\n");
-    return 2;
-  }
   std::signal(SIGPIPE, SIG_IGN);
   curl_global_init(CURL_GLOBAL_DEFAULT);
-  return subak::demo::play({argv[1], argv[2], ""}, argv[3]);
+  return subak::demo::run({argv + 1, argv + argc});
 }

@@ -1,0 +1,32 @@
+// SIGINT and SIGTERM as something to wait for. Make it before any other thread: threads made later
+// leave these signals to it.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace subak::demo {
+
+class Interrupt {
+ public:
+  // `then` is called once, on a thread of its own, when a signal comes.
+  explicit Interrupt(std::function<void()> then);
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+  ~Interrupt();
+
+  // False as soon as a signal has come.
+  bool wait(int ms);
+  bool came() const;
+
+ private:
+  const std::function<void()> then_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool came_ = false;
+  std::thread thread_;
+};
+
+}  // namespace subak::demo
