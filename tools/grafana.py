@@ -26,11 +26,11 @@ def panels(dashboard):
 
 
 def query(dashboard, expr, rate_interval):
-    """`expr` as Grafana sends it with every variable at its default, All."""
-    values = {"__rate_interval": rate_interval}
+    """`expr` as Grafana sends it with every variable at All; one that is a single choice matches whatever there is."""
+    values = {"__rate_interval": rate_interval, "__range": "15m"}
     for variable in dashboard["templating"]["list"]:
         if variable["type"] == "query":
-            values[variable["name"]] = variable["allValue"]
+            values[variable["name"]] = variable.get("allValue", ".*")
     left = re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda m: values[m.group(1) or m.group(2)], expr)
     return left
 
@@ -39,7 +39,7 @@ def label_values(dashboard):
     """(series, label) of each variable that is filled from label_values(series, label)."""
     for variable in dashboard["templating"]["list"]:
         if variable["type"] == "query":
-            yield re.fullmatch(r"label_values\((\w+), (\w+)\)", variable["query"]).groups()
+            yield re.fullmatch(r"label_values\((\w+)(?:\{.*\})?, (\w+)\)", variable["query"]).groups()
 
 
 class Prometheus:
