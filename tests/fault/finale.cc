@@ -70,6 +70,7 @@ void World::heal() {
   cluster_.heal(Faults::none());
   edge_.heal(Faults::none());
   settle();
+  accept_clock();
   while (!is_wrong() && users_.finish()) settle();
   release_everything();
   settle();
@@ -79,6 +80,16 @@ void World::heal() {
     turn();
     commit(FaultStore::Fate::kKept);
   }
+}
+
+// A service that was started by a wrong clock does not believe the right one until a person does.
+void World::accept_clock() {
+  if (runtime_->stats().clock.state == ClockState::kBelieved) return;
+  believed_.reset();
+  while (!post(Input{0, "", "", in::Finalize{kFactVersion, "test", false}}, nullptr)) settle();
+  while (!post(Input{0, "", "", in::AcceptClock{0, false, "test", false}}, nullptr)) settle();
+  settle();
+  if (runtime_->stats().clock.state != ClockState::kBelieved) judge_.wrong("still no belief");
 }
 
 // Until nothing is on its way anywhere.

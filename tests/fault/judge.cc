@@ -65,7 +65,10 @@ std::unique_ptr<Engine> Judge::fold() const {
   return engine;
 }
 
+void Judge::posted(const std::string& post) { waiting_.push_back(post); }
+
 void Judge::crashed() {
+  waiting_.clear();
   applied_.clear();
   engine_ = nullptr;
 }
@@ -110,7 +113,10 @@ void Judge::saw(const Input& input) {
     digests_[engine_->seq()] = engine_->digest();
   }
   note_effects(seen.outcome.facts);
-  if (!input.actor.empty()) applied_[input.actor] = engine_->seq();
+  if (!input.actor.empty()) {  // not the runtime's own
+    applied_[waiting_.front()] = engine_->seq();
+    waiting_.pop_front();
+  }
   const bool begins = std::holds_alternative<in::ListBegin>(input.body);
   if (begins || !seen.outcome.facts.empty()) history_.push_back(std::move(seen));
 }

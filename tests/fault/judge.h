@@ -3,6 +3,7 @@
 // shows to anybody. Threads: none.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -22,8 +23,9 @@ class Judge {
   Judge(FaultStore& store, bool trace);
 
   // --- the service's life
-  void crashed();    // nothing is left but the store
-  void recovered();  // a new process has read the store
+  void crashed();                        // nothing is left but the store
+  void recovered();                      // a new process has read the store
+  void posted(const std::string& post);  // the runtime has taken it
   void saw(const Input& input);
   void released(const Released& batch);
   // --- what it shows
@@ -68,6 +70,7 @@ class Judge {
   std::map<JobId, Known> jobs_;  // as of the last input
   std::vector<Seen> history_;    // inputs that made facts, and the begin of each list
   std::size_t released_facts_ = 0;
+  std::deque<std::string> waiting_;               // posts not applied yet, in order
   std::map<std::string, std::uint64_t> applied_;  // post: last fact when it was applied
   std::map<std::pair<JobId, std::uint32_t>, std::uint64_t> reserved_;  // attempt: its fact
   std::map<JobId, std::uint64_t> cancelled_;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/limits.h"
+
 namespace subak::fault {
 
 World::World(WorldOptions options)
@@ -58,6 +60,7 @@ void World::start() {
   options.fatal = [this](const Error&) { dead_ = true; };
   runtime_ = std::make_unique<Runtime>(options, store_, clock_);
   dead_ = false;
+  believed_.reset();
   if (follower_->start() || !runtime_->start().ok()) judge_.wrong("the service does not start");
 }
 
@@ -87,7 +90,30 @@ void World::stop() {
 
 void World::turn() {
   runtime_->turn();
+  judge_time();
   if (const auto view = runtime_->view()) judge_.viewed(*view);
+}
+
+// Whatever the wall clock does, the service's time goes on with the true one from when it was first
+// believed on: ahead by small steps only, behind only where it stands after one (or after a clock
+// that is behind was accepted).
+void World::judge_time() {
+  const TimeMs now = runtime_->now_ms();
+  const std::int64_t boot = clock_.boot_ms();
+  const ClockStatus status = runtime_->stats().clock;
+  const bool is_believed = status.state == ClockState::kBelieved;
+  if (is_believed && status.offset_ms < -limits::kMaxClockStepMs) return believed_.reset();
+  if (!believed_) {
+    if (is_believed) believed_ = {now, boot};
+    return;
+  }
+  const DurationMs passed = boot - believed_->boot_ms;
+  const DurationMs ahead = now - believed_->wall_ms - passed;
+  const DurationMs most = limits::kMaxClockStepMs * (2 + passed / limits::kClockAnchorMs);
+  if (ahead > most || ahead < -most) {
+    judge_.wrong("in " + std::to_string(passed) + " ms time went on by " +
+                 std::to_string(passed + ahead));
+  }
 }
 
 void World::commit(FaultStore::Fate fate) {
@@ -98,11 +124,14 @@ void World::commit(FaultStore::Fate fate) {
 
 bool World::post(Input input, ReplyFn done) {
   const std::string name = "p" + std::to_string(++posts_);
-  input.actor = name;
-  return runtime_->post(std::move(input), [this, name, done = std::move(done)](const Reply& reply) {
-    judge_.acknowledged(name, reply);
-    if (done) done(reply);
-  });
+  input.actor = "world";
+  const bool taken =
+      runtime_->post(std::move(input), [this, name, done = std::move(done)](const Reply& reply) {
+        judge_.acknowledged(name, reply);
+        if (done) done(reply);
+      });
+  if (taken) judge_.posted(name);
+  return taken;
 }
 
 // --- one step
@@ -128,7 +157,11 @@ void World::step() {
   const std::uint64_t dice = rng_.below(100);
   if (dice < 8) {
     pass_time(rng_.percent(90) ? rng_.between(0, 5'000) : rng_.between(0, 10 * kMinuteMs));
-    if (faults_.clock && rng_.percent(5)) skew_ms_ = rng_.between(-kHourMs, kHourMs);
+    if (faults_.clock && rng_.percent(5)) {
+      skew_ms_ = rng_.between(-kHourMs, kHourMs);
+      // Never taken, also at a start: the day for which request ids are kept does not pass by it.
+      if (skew_ms_ % 4 == 0) skew_ms_ += skew_ms_ < 0 ? -400 * kDayMs : 400 * kDayMs;
+    }
   } else if (dice < 30) {
     cluster_.act();
   } else if (dice < 65) {

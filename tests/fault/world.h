@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ class World {
   void service_step();
   void edge_step();
   void pass_time(DurationMs ms);
+  void judge_time();
   bool post(Input input, ReplyFn done);
   void start();
   void turn();
@@ -60,6 +62,7 @@ class World {
   // finale.cc
   void finale();
   void heal();
+  void accept_clock();
   void settle();
   void drain();
   void give_up();
@@ -81,7 +84,8 @@ class World {
   std::unique_ptr<Follower> follower_;
   Users users_;
   Edge edge_;
-  bool dead_ = false;  // the runtime has asked for the end of the process
+  std::optional<ClockReading> believed_;  // service's time and true one, since the wall clock was
+  bool dead_ = false;                     // the runtime has asked for the end of the process
   std::uint64_t posts_ = 0;
 };
 

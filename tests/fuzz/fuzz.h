@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/cut.h"
 #include "core/error.h"
 #include "engine/engine.h"
 
@@ -47,7 +48,7 @@ class MemoryFile {
 // A refusal says where, and what would have been right.
 inline void check_error(const Error& error) {
   assert(!error.field.empty() && !error.want.empty());
-  assert(error.message().find(error.field) != std::string::npos);
+  assert(error.message().starts_with(cut_error(error).field));
 }
 
 // Nodes that a reader accepted are a fleet that the engine takes, or refuses by name.

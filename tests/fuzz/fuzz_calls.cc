@@ -15,7 +15,8 @@ const std::array<const Message*, kMessages>& prototypes() {
       &v1::ImportNodesRequest::default_instance(),   &v1::DrainNodeRequest::default_instance(),
       &v1::UndrainNodeRequest::default_instance(),   &v1::CancelJobRequest::default_instance(),
       &v1::HoldJobRequest::default_instance(),       &v1::ReleaseJobRequest::default_instance(),
-      &v1::FinalizeRequest::default_instance(),
+      &v1::FinalizeRequest::default_instance(),      &v1::AcceptClockRequest::default_instance(),
+      &v1::DeleteClusterRequest::default_instance(),
   };
   return kAll;
 }
@@ -71,7 +72,14 @@ Call read(api::Check& check, const v1::UpdateClusterRequest& in, const Engine&) 
   body.validate_only = in.validate_only();
   const int mode = check.enum_value("mode", in.mode(), v1::MODE_ENFORCE);
   body.mode = mode > 0 ? static_cast<Mode>(mode - 1) : Mode::kEnforce;
+  body.must_exist = !in.allow_missing();
   return {std::move(body), check.name("request_id", in.request_id(), false)};
+}
+
+Call read(api::Check& check, const v1::DeleteClusterRequest& in, const Engine&) {
+  return {in::DeleteCluster{check.name("name", in.name(), true),
+                            api::get_reason(check, in.reason(), true), in.validate_only()},
+          check.name("request_id", in.request_id(), false)};
 }
 
 Call read(api::Check& check, const v1::ImportNodesRequest& in, const Engine&) {
@@ -130,6 +138,14 @@ Call read(api::Check& check, const v1::FinalizeRequest& in, const Engine&) {
           check.name("request_id", in.request_id(), false)};
 }
 
+Call read(api::Check& check, const v1::AcceptClockRequest& in, const Engine&) {
+  in::AcceptClock body;
+  body.wall_ms = 1;
+  body.reason = api::get_reason(check, in.reason(), true);
+  body.validate_only = in.validate_only();
+  return {std::move(body), check.name("request_id", in.request_id(), false)};
+}
+
 template <class... Request>
 std::optional<Call> read_any(api::Check& check, const Message& message, const Engine& engine) {
   std::optional<Call> call;
@@ -161,7 +177,8 @@ std::optional<Call> read_call(api::Check& check, const Message& message, const E
                   v1::UpdateAccountRequest, v1::DeleteAccountRequest, v1::UpdateClusterRequest,
                   v1::ImportNodesRequest, v1::DrainNodeRequest, v1::UndrainNodeRequest,
                   v1::CancelJobRequest, v1::HoldJobRequest, v1::ReleaseJobRequest,
-                  v1::FinalizeRequest>(check, message, engine);
+                  v1::FinalizeRequest, v1::AcceptClockRequest, v1::DeleteClusterRequest>(
+      check, message, engine);
 }
 
 }  // namespace subak::fuzz

@@ -1,26 +1,77 @@
 // The text form of inputs and facts: what is read has one canonical line, which reads as the same.
+// The inputs, one a line, are then asked of an engine: what it accepts can be stored and read
+// again.
+#include <algorithm>
+
 #include "engine/fact.h"
 #include "engine/input.h"
+#include "expand.h"
 #include "fuzz.h"
+#include "kept.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace subak;
-  const std::string_view text = fuzz::text_of(data, size);
-  if (const auto input = input_from_text(text); input.ok()) {
-    const std::string line = input_to_text(*input);
-    const auto again = input_from_text(line);
-    assert(again.ok() && input_to_text(*again) == line);
-    assert(line.find('\n') == std::string::npos);
+namespace {
+
+using namespace subak;
+
+constexpr std::size_t kMostInputs = 40;
+constexpr std::size_t kMostExpanded = 8u << 20;  // in all lines together
+constexpr TimeMs kStart = 1'700'000'000'000;
+
+void check_forms(std::string_view line) {
+  if (const auto input = input_from_text(line); input.ok()) {
+    const std::string text = input_to_text(*input);
+    const auto again = input_from_text(text);
+    assert(again.ok() && input_to_text(*again) == text);
+    assert(text.find('\n') == std::string::npos);
   } else {
     fuzz::check_error(input.error());
   }
-  if (const auto fact = fact_from_text(text); fact.ok()) {
-    const std::string line = fact_to_text(*fact);
-    const auto again = fact_from_text(line);
-    assert(again.ok() && fact_to_text(*again) == line);
-    assert(line.find('\n') == std::string::npos);
+  if (const auto fact = fact_from_text(line); fact.ok()) {
+    const std::string text = fact_to_text(*fact);
+    const auto again = fact_from_text(text);
+    assert(again.ok() && fact_to_text(*again) == text);
+    assert(text.find('\n') == std::string::npos);
   } else {
     fuzz::check_error(fact.error());
   }
+}
+
+// A world in which most names of the corpus mean something.
+void found(fuzz::Kept& kept) {
+  const auto apply = [&](in::Body body) { kept.apply({kStart, "", "fuzz", std::move(body)}); };
+  NodeSpec node;
+  node.name = "n1";
+  node.product = "H100";
+  node.gpus = 8;
+  in::SetAccount account;
+  account.spec.path = "ml";
+  account.spec.namespaces = {"ns"};
+  apply(in::SetCluster{"main", Mode::kEnforce, {}, "", false});
+  apply(in::ImportNodes{"main", {node}, "", false});
+  apply(account);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string_view text = fuzz::text_of(data, size);
+  check_forms(text);
+  fuzz::Kept kept;
+  fuzz::Expander expander(kMostExpanded);
+  TimeMs now = kStart;
+  for (std::size_t lines = 0; !text.empty() && lines < kMostInputs; ++lines) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    Result<Input> input = input_from_text(expander.expand(line));
+    if (!input.ok()) continue;
+    if (now == kStart) found(kept);
+    input.value().time_ms = now += kMinuteMs;  // the shell stamps it
+    kept.apply(std::move(input).value());
+    kept.engine.check_invariants();
+  }
+  if (now == kStart) return 0;
+  kept.apply(
+      {now, "", "fuzz", in::DeleteAccount{"nobody", 0, "", false}});  // a fact of this instant
+  kept.check_reopened();
   return 0;
 }

@@ -1,0 +1,83 @@
+// The same review, longer: one of its lists or maps is repeated until the text has about so many
+// bytes. Repeated map keys, and names with a slash inside of what is repeated, get numbers, so that
+// a map stays a map and each container has resources of its own. Threads: none.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "admission/review.h"
+
+namespace subak::fuzz {
+
+class Grower {
+ public:
+  // `which`: the how many-th list or map, of those that are not empty.
+  Grower(std::size_t which, std::size_t bytes) : which_(which), bytes_(bytes) {}
+
+  std::string grow(json::Value root) {
+    write(root);
+    return std::move(out_);
+  }
+
+ private:
+  void write(json::Value v) {
+    simdjson::dom::object object;
+    simdjson::dom::array array;
+    if (v.get(object) == simdjson::SUCCESS) {
+      out_ += '{';
+      repeat(object.begin() != object.end(), [&] { members(object); });
+      close('}');
+    } else if (v.get(array) == simdjson::SUCCESS) {
+      out_ += '[';
+      repeat(array.begin() != array.end(), [&] {
+        for (const json::Value item : array) {
+          write(item);
+          out_ += ',';
+        }
+      });
+      close(']');
+    } else {
+      out_ += simdjson::minify(v);
+    }
+  }
+
+  void members(simdjson::dom::object object) {
+    const bool mine = depth_ == repeating_;  // the map that is repeated, not one inside of it
+    for (const auto& [key, value] : object) {
+      const bool numbered = round_ > 0 && (mine || key.find('/') != std::string_view::npos);
+      append_json_string(out_, std::string(key) + (numbered ? std::to_string(round_) : ""));
+      out_ += ':';
+      write(value);
+      out_ += ',';
+    }
+  }
+
+  template <class F>
+  void repeat(bool any, const F& once) {
+    ++depth_;
+    const bool chosen = any && repeating_ == 0 && which_-- == 0;
+    if (!chosen) {
+      once();
+    } else {
+      repeating_ = depth_;
+      const std::size_t end = out_.size() + bytes_;
+      for (round_ = 0; round_ == 0 || out_.size() < end; ++round_) once();
+      round_ = 0;
+      repeating_ = static_cast<std::size_t>(-1);
+    }
+    --depth_;
+  }
+
+  void close(char bracket) {
+    if (out_.back() == ',') out_.pop_back();
+    out_ += bracket;
+  }
+
+  std::string out_;
+  std::size_t which_, bytes_, round_ = 0, depth_ = 0;
+  std::size_t repeating_ = 0;  // depth of what is repeated; 0: not yet, -1: done
+};
+
+}  // namespace subak::fuzz

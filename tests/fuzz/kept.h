@@ -1,0 +1,67 @@
+// An engine whose facts are stored as they are made. What it accepts can be encoded and decoded,
+// and both the facts and the checkpoint rebuild the same state: "accepted, but the store does not
+// open" is what this looks for.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/stored_size.h"
+#include "engine/bounds.h"
+#include "engine/engine.h"
+#include "fuzz.h"
+#include "server/codec/codec.h"
+
+namespace subak::fuzz {
+
+inline Fact stored(const Fact& fact) {
+  std::string bytes;
+  const bool written = codec::encode(fact.body, bytes);
+  assert(written && "what was accepted cannot be written");
+  assert(bytes.size() <=
+         std::visit([](const auto& record) { return stored_bytes(record); }, fact.body));
+  auto body = codec::decode(codec::kind_of(fact.body), bytes);
+  assert(body.ok() && "what was written cannot be read");
+  return {fact.seq, fact.time_ms, *std::move(body)};
+}
+
+class Kept {
+ public:
+  ApplyOutcome apply(Input input) {
+    const std::uint64_t seq = engine.seq();
+    const bool in_bounds = !bounds::check(input);
+    ApplyOutcome outcome = engine.apply(input);
+    if (outcome.reply.error) check_error(*outcome.reply.error);
+    assert(in_bounds || outcome.reply.error);
+    for (const Fact& fact : outcome.facts) {
+      assert(fact.seq == seq + 1 + static_cast<std::uint64_t>(&fact - outcome.facts.data()));
+      facts_.push_back(stored(fact));
+      assert(fact_to_text(facts_.back()) == fact_to_text(fact));
+    }
+    return outcome;
+  }
+
+  // The last input must have made a fact: time without facts is not kept.
+  void check_reopened() const {
+    check_same_state(facts_);
+    std::vector<Fact> kept;
+    engine.checkpoint([&kept](const Fact& fact) { kept.push_back(stored(fact)); });
+    check_same_state(kept);
+  }
+
+  Engine engine;
+
+ private:
+  void check_same_state(const std::vector<Fact>& facts) const {
+    Engine other;
+    for (const Fact& fact : facts) other.evolve(fact);
+    other.set_seq(engine.seq());
+    other.check_invariants();
+    assert(other.digest() == engine.digest());
+  }
+
+  std::vector<Fact> facts_;
+};
+
+}  // namespace subak::fuzz
