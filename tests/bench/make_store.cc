@@ -41,7 +41,9 @@ class Maker {
   void finish() {
     flush();
     PackedFacts kept;
-    engine_.checkpoint([&kept](const Fact& fact) { kept.add(fact); });
+    bool whole = true;
+    engine_.checkpoint([&](const Fact& fact) { whole = kept.add(fact) && whole; });
+    if (!whole) fail({ErrorCode::kInvalid, "checkpoint", "", "want facts that can be read again"});
     if (auto error = store_->write_checkpoint(engine_.seq(), kept)) fail(*error);
   }
   TimeMs now_ms;

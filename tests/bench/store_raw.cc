@@ -53,6 +53,7 @@ class Db {
 struct Row {
   std::int64_t seq = 0, time_ms = 0, kind = 0;
   std::string body;
+  std::int64_t sum = 0;
 };
 
 Row row_of(sqlite3_stmt* statement) {
@@ -60,7 +61,8 @@ Row row_of(sqlite3_stmt* statement) {
   return {sqlite3_column_int64(statement, 0), sqlite3_column_int64(statement, 1),
           sqlite3_column_int64(statement, 2),
           std::string(body == nullptr ? "" : body,
-                      static_cast<std::size_t>(sqlite3_column_bytes(statement, 3)))};
+                      static_cast<std::size_t>(sqlite3_column_bytes(statement, 3))),
+          sqlite3_column_int64(statement, 4)};
 }
 
 class Watch {
@@ -87,15 +89,16 @@ int insert(const char* from, const char* to, std::size_t per_commit, std::int64_
     }
     sqlite3_finalize(schema);
     sqlite3_stmt* select = db.prepare(
-        "SELECT seq, time_ms, kind, body FROM facts WHERE seq > (SELECT max(seq) FROM facts) - ? "
-        "ORDER BY seq");
+        "SELECT seq, time_ms, kind, body, sum FROM facts WHERE seq > (SELECT max(seq) FROM facts) "
+        "- "
+        "? ORDER BY seq");
     sqlite3_bind_int64(select, 1, most);
     while (db.step(select)) rows.push_back(row_of(select));
     sqlite3_finalize(select);
   }
   Db db(to);
   db.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;" + tables);
-  sqlite3_stmt* put = db.prepare("INSERT INTO facts (seq, time_ms, kind, body) VALUES (?,?,?,?)");
+  sqlite3_stmt* put = db.prepare("INSERT INTO facts VALUES (?,?,?,?,?)");
   const Watch watch;
   for (std::size_t i = 0; i < rows.size();) {
     db.exec("BEGIN IMMEDIATE");
@@ -104,6 +107,7 @@ int insert(const char* from, const char* to, std::size_t per_commit, std::int64_
       sqlite3_bind_int64(put, 2, rows[i].time_ms);
       sqlite3_bind_int64(put, 3, rows[i].kind);
       sqlite3_bind_blob64(put, 4, rows[i].body.data(), rows[i].body.size(), SQLITE_STATIC);
+      sqlite3_bind_int64(put, 5, rows[i].sum);
       db.step(put);
       sqlite3_reset(put);
     }
@@ -119,10 +123,11 @@ int read(const char* path) {
   const Watch watch;
   std::size_t rows = 0, bytes = 0;
   for (const char* sql :
-       {"SELECT ord, time_ms, kind, body FROM checkpoint WHERE seq = (SELECT CAST(value AS "
+       {"SELECT ord, time_ms, kind, body, sum FROM checkpoint WHERE seq = (SELECT CAST(value AS "
         "INTEGER) "
         "FROM meta WHERE key = 'checkpoint_seq') ORDER BY ord",
-        "SELECT seq, time_ms, kind, body FROM facts WHERE seq > coalesce((SELECT CAST(value AS "
+        "SELECT seq, time_ms, kind, body, sum FROM facts WHERE seq > coalesce((SELECT CAST(value "
+        "AS "
         "INTEGER) FROM meta WHERE key = 'checkpoint_seq'), 0) ORDER BY seq"}) {
     sqlite3_stmt* select = db.prepare(sql);
     while (db.step(select)) {
