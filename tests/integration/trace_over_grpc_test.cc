@@ -36,6 +36,7 @@ class ManualClock final : public Clock {
  public:
   TimeMs wall_ms() const override { return wall_; }
   std::int64_t monotonic_us() const override { return 0; }
+  std::int64_t boot_ms() const override { return wall_; }
   void set(TimeMs t) { wall_ = t; }
 
  private:
