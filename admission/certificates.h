@@ -32,8 +32,8 @@ struct TlsMaterial {
   TimeMs expires_at_ms = 0;
 };
 
-// Reads and checks a pair. Errors name the file: missing, not PEM, or the key is another
-// certificate's.
+// Reads and checks a pair.
+// Errors name the file: missing, not PEM, or the key is another certificate's.
 Result<TlsMaterial> load_tls(const std::string& cert_file, const std::string& key_file);
 
 // tls.crt, tls.key and ca.crt in `directory` (made if missing), files of mode 0600, ECDSA P-256,
@@ -51,8 +51,8 @@ class CertificateStore {
   // Reads the pair for the first time.
   static Result<std::shared_ptr<CertificateStore>> open(CertificateFiles files, OnError on_error);
 
-  // Looks at the files (a few system calls) and reads them if they changed. True if the pair is
-  // new.
+  // Looks at the files (a few system calls) and reads them if they changed.
+  // True if the pair is new.
   bool poll();
   std::shared_ptr<const TlsMaterial> current() const;
   TimeMs expires_at_ms() const { return expires_at_ms_; }

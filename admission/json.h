@@ -1,9 +1,9 @@
 // Reading JSON that others wrote, on simdjson's DOM. Work is linear in the text: member() reads an
 // object from its start, so it is for a fixed number of names; whoever looks up names that come
-// from outside takes Members. A member of the wrong type reads as absent:
-// the API server has validated its objects against their schema, and what it did not send us we do
-// not judge. Values point into the parser's document and die with its next parse. Threads: any; a
-// document belongs to one thread.
+// from outside takes Members. A member of the wrong type reads as absent: the API server has
+// validated its objects against their schema, and what it did not send us we do not judge. Values
+// point into the parser's document and die with its next parse.
+// Threads: any; a document belongs to one thread.
 #pragma once
 
 #include <simdjson.h>
@@ -64,8 +64,8 @@ inline std::int64_t integer(Value v, std::int64_t otherwise = 0) {
   return v.get(i) == simdjson::SUCCESS ? i : otherwise;
 }
 
-// The members of an object, sorted by name; null counts as absent, and of two of one name the first
-// holds.
+// The members of an object, sorted by name. Null counts as absent.
+// Of two of one name the first holds.
 class Members {
  public:
   explicit Members(std::optional<Value> object) {

@@ -1,12 +1,16 @@
 // A small HTTP/1.1 server, with TLS or without: keep-alive, pipelining, bounded in everything. Asio
 // and Beast stay in listener.cc.
 //
-// Limits (core/limits.h), and what happens at each: header over kMaxHttpHeaderBytes: 431 and close;
-// body over kMaxReviewBytes: read away and answered 400, the connection lives on; over
-// kMaxHttpDrainBytes: 400 and close; a request slower than kHttpReadMs or idle longer than
-// kHttpIdleMs: closed; bytes that are no HTTP: 400 and close. More than kMaxHttpConnections, or
-// than kMaxHttpConnectionsPerPeer of one address: the connection goes that has owed us a whole
-// request for longest, idle or slow; if all are being answered, the new one is closed.
+// Limits (core/limits.h), and what happens beyond each:
+//   kMaxHttpHeaderBytes   431 and close
+//   kMaxReviewBytes       of a body: it is read away and answered 400, the connection lives on
+//   kMaxHttpDrainBytes    of a body: 400 and close
+//   kHttpReadMs           for a request: the connection is closed
+//   kHttpIdleMs           between requests: the connection is closed
+//   kMaxHttpConnections, kMaxHttpConnectionsPerPeer (of one address)
+//                         the connection goes that has owed us a whole request for longest, idle or
+//                         slow; if all are being answered, the new one is closed
+// Bytes that are no HTTP: 400 and close.
 //
 // Any of the threads serves any connection, so a request that takes long holds one thread and no
 // connection but its own. Accepting and time-outs have a thread of their own.
@@ -67,8 +71,7 @@ struct ListenerOptions {
   DurationMs answer_ms = limits::kHttpAnswerMs;  // of an AsyncHttpHandler
   DurationMs tick_ms = kSecondMs;                // how finely time-outs are looked at
   DurationMs certificate_poll_ms = 5 * kSecondMs;
-  DurationMs stop_grace_ms =
-      2 * kSecondMs;  // requests under way get this long when stop() is called
+  DurationMs stop_grace_ms = 2 * kSecondMs;  // for requests under way when stop() is called
 };
 
 struct ListenerCounters {

@@ -290,8 +290,8 @@ class Session : public SessionBase {
     });
   }
 
-  // Says goodbye, then reads away what still comes, so that a reset does not swallow our last
-  // answer.
+  // Says goodbye, then reads away what still comes,
+  // so that a reset does not swallow our last answer.
   void close() {
     if (state_ == State::kClosing) return;
     enter(State::kClosing);

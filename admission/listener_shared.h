@@ -49,8 +49,8 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
   virtual void stop() = 0;                      // ends it unless a request is under way
 
   State state() const { return state_; }
-  // Grows with each change of a state of any connection: the smallest has been in its state
-  // longest.
+  // Grows with each change of a state of any connection:
+  // the smallest has been in its state longest.
   std::uint64_t step() const { return step_; }
   DurationMs grow_older(DurationMs by) { return age_ms_ += by; }
   // It is the peer's turn, so nothing of ours is lost when it goes.

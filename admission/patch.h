@@ -1,6 +1,6 @@
 // RFC 6902 patches as text. Only "add" operations, and never under a parent that is not there: a
-// patch that does not apply fails the user's request even with failurePolicy Ignore. Threads: one
-// PatchWriter per thread.
+// patch that does not apply fails the user's request even with failurePolicy Ignore.
+// Threads: one PatchWriter per thread.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ class PatchWriter {
   // One operation; `json` is the value as JSON text, `pointer` is escaped already.
   void add(std::string_view pointer, std::string_view json);
   void add_text(std::string_view pointer, std::string_view text);
-  // Adds all pairs to the map at `pointer`; one operation if the map is not there, else one for
-  // each.
+  // Adds all pairs to the map at `pointer`:
+  // one operation if the map is not there, else one for each.
   void add_members(std::string_view pointer, bool map_exists,
                    const std::vector<std::pair<std::string_view, std::string>>& pairs);
   bool empty() const { return out_.empty(); }

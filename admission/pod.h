@@ -1,6 +1,6 @@
 // A Kubernetes pod (or pod template) as Subak reads it: what it takes from its node, the keys that
-// people set, the gang it belongs to, and everything that is wrong or odd about it. Reading decides
-// nothing.
+// people set, the gang it belongs to, and everything that is wrong or odd about it.
+// Reading decides nothing.
 //
 // Texts point into the parser's document (admission/json.h); what must outlive it is owned: shape,
 // gang, mistakes. Threads: pure functions.
@@ -151,8 +151,7 @@ const std::vector<std::string>& default_other_schedulers();
 // that watch pods. kInvalid if the text is not JSON or not an object.
 Result<PodRecord> pod_record_from_json(std::string_view text);
 
-// --- steps of read_pod, one file each
-// ----------------------------------------------------------------
+// --- steps of read_pod, one file each ------------------------------------------------------------
 
 // pod_resources.cc: shape.kind, gpus, profile, cpu, memory, extended; guaranteed; containers;
 // device_claim.

@@ -107,8 +107,8 @@ void TermReader::read(json::Value spec) {
   });
 }
 
-// "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-SHARED" -> "NVIDIA-A100-SXM4-40GB": nodes are known by the
-// card.
+// "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-SHARED" -> "NVIDIA-A100-SXM4-40GB":
+// nodes are known by the card.
 std::string_view card_of(std::string_view product) {
   constexpr std::string_view kShared = "-SHARED";
   if (product.ends_with(kShared)) product.remove_suffix(kShared.size());

@@ -257,8 +257,8 @@ Amounts Reader::read_container(json::Value container, Place place) {
   return sum;
 }
 
-// A limit alone stands for the request too (API defaulting). No place: the pod as a whole, which
-// knows no GPUs.
+// A limit alone stands for the request too (API defaulting).
+// No place: the pod as a whole, which knows no GPUs.
 void Reader::read_lists(const Lists& lists, const Place* place, ContainerNote& note, Amounts& sum) {
   const auto one = [&](Text name, json::Value v) {
     if (gpu_kind_of(name, extra_) != GpuKind::kNone) {

@@ -3,8 +3,8 @@
 // the same answer, and an object that already is as we want it gets no patch.
 //
 // Deny only on what can never be right (static limits, impossible values, ways around the gate);
-// what is merely not there now is gated and queues. In `warn` the same evaluation becomes warnings,
-// in `observe` nothing.
+// what is merely not there now is gated and queues.
+// In `warn` the same evaluation becomes warnings, in `observe` nothing.
 //
 // Threads: pure; the View and the Review stay alive during the call.
 #pragma once

@@ -17,13 +17,11 @@ struct Context {
   const ClusterView& cluster;
   Endpoint endpoint;
   const Review& review;
-  Mode mode = Mode::kEnforce;  // of the namespace
-  const AccountsView::Row* ns_account =
-      nullptr;  // of the namespace; nullptr if no account names it
+  Mode mode = Mode::kEnforce;                     // of the namespace
+  const AccountsView::Row* ns_account = nullptr;  // the namespace's; nullptr if it has none
 };
 
-// --- policy.cc
-// -----------------------------------------------------------------------------------------
+// --- policy.cc -----------------------------------------------------------------------------------
 Decision untouched(Because because);
 Decision denied(Because because, int code, std::string message);
 Decision denied(Because because, const Error& error);  // 422
@@ -33,15 +31,13 @@ Decision bypassed(Bypass way, const Error& error);     // 403
 std::string person(const Review& review);
 bool is_trusted(const Context& c);  // we ourselves, or the break-glass group
 
-// --- policy_pod.cc: a pod that is created
-// ---------------------------------------------------------------
+// --- policy_pod.cc: a pod that is created --------------------------------------------------------
 Decision decide_pod(const Context& c, json::Value object);
 // Why the pod must be refused, whoever makes it; none if it may be. `path` as in read_pod.
 std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_view path);
 
-// --- policy_hidden.cc: GPUs that no request tells of
-// ---------------------------------------------- Whoever asks for every GPU of its node sees none
-// that it was not given; all others are refused.
+// --- policy_hidden.cc: GPUs that no request tells of ---------------------------------------------
+// Refuses a pod that would see GPUs it was not given. Asking for every GPU of the node is fine.
 std::optional<Decision> hidden_gpu(const Context& c, const Pod& pod, std::string_view path);
 // A debug container that is added to a pod (pods/ephemeralcontainers).
 Decision decide_ephemeral(const Context& c);
@@ -49,9 +45,8 @@ Decision decide_ephemeral(const Context& c);
 std::optional<Decision> claim_refusal(const Context& c, const Pod& pod);
 std::string claim_warning(const Pod& pod);
 
-// --- policy_account.cc: whose pod it is, and how much it may have
-// ------------------------------------------ The account that pays: the key's, if it lies in the
-// namespace's subtree, else the namespace's.
+// --- policy_account.cc: whose pod it is, and how much it may have --------------------------------
+// The account that pays: the key's, if it lies in the namespace's subtree, else the namespace's.
 struct Payer {
   const AccountsView::Row* row = nullptr;
   std::optional<Decision> refused;
@@ -65,15 +60,13 @@ std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShap
 std::optional<Decision> over_limit(const Context& c, const PodShape& shape, MilliGpu total,
                                    const std::string& what, const AccountsView::Row& account);
 
-// --- policy_warn.cc
-// ----------------------------------------------------------------------------------------- Warns
-// of what will not be aligned: QoS, CPU, RDMA.
+// --- policy_warn.cc ------------------------------------------------------------------------------
+// Warns of what will not be aligned: QoS, CPU, RDMA.
 void warn_of_alignment(const Pod& pod, Decision& d);
 // Why the fleet as it is now could not hold it; empty if it could, or if the fleet is not known.
 std::string exceeds_fleet(const ClusterView& cluster, const Pod& pod);
 
-// --- policy_update.cc: a pod that is changed; policy_owner.cc: a Job and its like
-// -------------------------------
+// --- policy_update.cc: a pod that is changed; policy_owner.cc: a Job and its like ----------------
 Decision decide_update(const Context& c);
 // True if the policy knows the kind as an owner that can be suspended.
 bool is_suspendable(std::string_view group, std::string_view kind);

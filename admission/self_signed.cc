@@ -1,5 +1,5 @@
-// Makes a CA and a server pair signed by it. The CA's key is never written: a new pair means a new
-// CA.
+// Makes a CA and a server pair signed by it.
+// The CA's key is never written: a new pair means a new CA.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <openssl/err.h>

@@ -5,8 +5,8 @@
 //   400  malformed JSON, not admission.k8s.io/v1, no uid, too large: text with the reason
 //   404  another path      405  not a POST      503  no View yet
 //
-// Threads: handle() may be called by several I/O threads at once; it never blocks and keeps no
-// locks.
+// Threads: handle() may be called by several I/O threads at once.
+// It never blocks and keeps no locks.
 #pragma once
 
 #include <array>
