@@ -41,8 +41,8 @@ struct ApiOptions {
   DoorLimits connections{limits::kMaxGrpcConnections, limits::kMaxGrpcConnectionsPerPeer};
   std::string tls_cert, tls_key;  // PEM files; both or none
   // See server/api/auth.h. Empty: plaintext, loopback only, every caller is the admin "loopback".
-  // Set: every call needs a token; TLS if tls_cert is set, which an address beyond loopback
-  // requires.
+  // Set: every call needs a token. TLS if tls_cert is set;
+  // an address beyond loopback requires it.
   std::string token_file;
   // False: without a token file nobody is admin by coming from loopback.
   bool loopback_admin = true;

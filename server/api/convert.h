@@ -23,8 +23,7 @@
 
 namespace subak::api {
 
-// --- basics (convert_basic.cc)
-// -----------------------------------------------------------------------
+// --- basics (convert_basic.cc) -------------------------------------------------------------------
 using Amounts = google::protobuf::RepeatedPtrField<v1::ProductAmount>;
 void put(TimeMs time, google::protobuf::Timestamp* out);
 void put_duration(DurationMs duration, google::protobuf::Duration* out);
@@ -43,8 +42,7 @@ PathParts split_path(const std::string& path);
 // The path of an account id, also of one that was removed; "(platform)", "(unassigned)".
 std::string path_of(const AccountTree& tree, AccountId id);
 
-// --- accounts (convert_account.cc)
-// -------------------------------------------------------------------
+// --- accounts (convert_account.cc) ---------------------------------------------------------------
 void put(const AccountSpec& spec, std::int64_t revision, v1::Account* out);
 // Fields that `fields` names ("*": all) are read from `in` into `spec`.
 struct AccountMask {
@@ -56,8 +54,7 @@ AccountMask full_mask();
 void get(Check& check, const v1::Account& in, const AccountMask& mask, AccountSpec* spec);
 void put(const AccountRow& row, double root_usage_gpu_seconds, v1::ShareRow* out);
 
-// --- what a job asks for (convert_request.cc)
-// --------------------------------------------------------
+// --- what a job asks for (convert_request.cc) ----------------------------------------------------
 void put(const PodShape& shape, v1::PodShape* out);
 void put(const GangRequest& request, v1::GangRequest* out);
 PodShape get(Check& check, const v1::PodShape& in);
@@ -67,16 +64,14 @@ Topology get_topology(Check& check, v1::Topology in);
 // "4x8 nvlink": pods x GPUs of the first group, and what else a person wants to see.
 std::string shape_text(const GangRequest& request);
 
-// --- jobs (convert_job.cc)
-// ---------------------------------------------------------------------------
+// --- jobs (convert_job.cc) -----------------------------------------------------------------------
 in::SubmitJob get(Check& check, const v1::JobSpec& in);
 void put(const JobRow& row, const Engine& engine, v1::Job* out);
 void put(const Reason& reason, v1::WaitReason* out);
 void put(const Explanation& why, const Engine& engine, v1::Explanation* out);
 v1::JobState to_proto(JobState state);
 
-// --- clusters (convert_cluster.cc)
-// -------------------------------------------------------------------
+// --- clusters (convert_cluster.cc) ---------------------------------------------------------------
 void put(const NodeSpec& spec, v1::NodeSpec* out);
 NodeSpec get(Check& check, const v1::NodeSpec& in);
 void put(const ClusterView& cluster, v1::Cluster* out);
@@ -84,13 +79,11 @@ void put_node(const Engine& engine, NodeId id, v1::Node* out);
 v1::Mode to_proto(Mode mode);
 void put(const Effect& effect, const std::string& cluster, v1::Effect* out);
 
-// --- events (convert_observe.cc)
-// --------------------------------------------------------------------- `cluster` is that of the
-// stream.
+// --- events (convert_observe.cc) -----------------------------------------------------------------
+// `cluster` is that of the stream.
 in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string& cluster);
 
-// --- usage and audit (convert_usage.cc)
-// --------------------------------------------------------------
+// --- usage and audit (convert_usage.cc) ----------------------------------------------------------
 v1::UsageState to_proto(UsageState state);
 void put(const LedgerEntry& entry, const Engine& engine, v1::LedgerRow* out);
 void put(const AuditEntry& entry, v1::AuditEntry* out);

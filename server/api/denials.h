@@ -20,9 +20,9 @@ class Denials {
   struct Row {
     std::string actor, subject, message;
   };
-  // A refusal at `now` (monotonic); the rows to write, none if this one is there already. Beyond
-  // limits::kMaxDenialsRemembered in limits::kDenialAuditEveryMs they are counted, and the count is
-  // a row of its own, without actor, written with the first refusal after that time.
+  // Notes a refusal at `now` (monotonic) and returns the rows to write, none if this one is there
+  // already. More than limits::kMaxDenialsRemembered within limits::kDenialAuditEveryMs are only
+  // counted. The count is a row without actor, written with the first refusal after that time.
   std::vector<Row> note(const Row& refusal, DurationMs now);
 
  private:

@@ -1,5 +1,5 @@
-// One health check of gRPC's own (grpc.health.v1) over a socket that is connected already. Private
-// to server/api.
+// One health check of gRPC's own (grpc.health.v1) over a socket that is connected already.
+// Private to server/api.
 #pragma once
 
 #include <optional>

@@ -56,8 +56,8 @@ class WatchHub {
   void remove(const JobWatch* watch);
   // The loop's thread, once the follower has the batch.
   void on_durable(const Released& batch);
-  // What all watches have not sent yet. Beyond `most_bytes` the one that is furthest behind is
-  // ended.
+  // What all watches have not sent yet.
+  // Beyond `most_bytes` the one that is furthest behind is ended.
   StreamBytes& bytes() { return bytes_; }
   void end_slowest();
 

@@ -143,8 +143,8 @@ void ObserveStream::submit() {
   run_later(kMailboxRetry, [self] { self->submit(); });
 }
 
-// Replies come in the order of the posts; an event refused at the edge may be settled before older
-// ones.
+// Replies come in the order of the posts.
+// An event refused at the edge may be settled before older ones.
 void ObserveStream::settle(std::uint64_t sequence, std::optional<Error> error) {
   {
     const std::scoped_lock lock(mutex_);

@@ -1,5 +1,5 @@
-// What the services of one server share, and one unary call until it is finished. Private to
-// server/api.
+// What the services of one server share, and one unary call until it is finished.
+// Private to server/api.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -53,8 +53,8 @@ struct Shared {
 
   // The instant for which decayed figures are computed.
   TimeMs now(const Engine& engine) const;
-  // Reports a refusal by role, to the audit log too if it is known who was refused, and hands it
-  // back.
+  // Reports a refusal by role and hands it back.
+  // If it is known who was refused, the audit log gets it too.
   grpc::Status denied(const grpc::CallbackServerContext& context, const std::string& actor,
                       const std::string& subject, const grpc::Status& status);
   // While the wall clock waits to be accepted: what every call is told but those that end it.
@@ -89,16 +89,16 @@ class Call {
   void report_denied(const Error& error) const;
 
   using Fill = std::function<std::optional<Error>(const Engine&)>;
-  // Runs `fill` on the follower's thread and finishes with its error, if any. Cheap reads only: see
-  // Follower::read.
+  // Runs `fill` on the follower's thread and finishes with its error, if any.
+  // Cheap reads only: see Follower::read.
   Reactor* read(Fill fill) const;
   // The same in the caller's turn, for what grows with the state.
   Reactor* read_dear(Fill fill) const;
   // Run `next` there; it has to see to the end of the call.
   Reactor* read_then(Follower::Read next) const;
   Reactor* read_dear_then(Follower::Read next) const;
-  // Stamps actor and request id, posts, and finishes when durable; `fill` sees replies without
-  // error.
+  // Stamps actor and request id, posts, and finishes when durable.
+  // `fill` sees replies without error.
   Reactor* post(in::Body body, const Asked& asked, std::function<void(const Reply&)> fill) const;
   // `next` sees every reply and has to see to the end of the call. It runs on the loop's thread.
   Reactor* post_then(in::Body body, const Asked& asked, ReplyFn next) const;

@@ -71,8 +71,8 @@ void StaticStream::drained() {
   send();
 }
 
-// Both offer() and drained() may come here at once; a copy is taken by one of them and pushed
-// whole.
+// Both offer() and drained() may come here at once.
+// A copy is taken by one of them and pushed whole.
 void StaticStream::send() {
   const std::scoped_lock lock(copy_mutex_);
   if (next_ == nullptr) return;

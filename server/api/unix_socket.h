@@ -1,5 +1,5 @@
-// A Unix socket for admins of the machine: who connects is known by the user id that the kernel
-// tells.
+// A Unix socket for admins of the machine:
+// who connects is known by the user id that the kernel tells.
 #pragma once
 
 #include <sys/types.h>

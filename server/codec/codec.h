@@ -4,8 +4,8 @@
 //
 // Mapping: bool, uint32, uint64, int32, int64, double and string as in proto3; ids are uint32
 // (JobId uint64); enums are their value; records are messages. Fields at their default, and single
-// records that are empty, are left out. Elements of lists never are. Threads: pure functions, no
-// shared state.
+// records that are empty, are left out. Elements of lists never are.
+// Threads: pure functions, no shared state.
 #pragma once
 
 #include <cstdint>

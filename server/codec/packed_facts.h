@@ -44,8 +44,8 @@ class PackedFacts {
 
 // Asserts that all can be read again.
 PackedFacts pack(const std::vector<Fact>& facts);
-// With number 0 each, as those of a checkpoint. They were packed by this program, so they are
-// whole.
+// With number 0 each, as those of a checkpoint.
+// They were packed by this program, so they are whole.
 std::vector<Fact> unpack(const PackedFacts& facts);
 
 }  // namespace subak

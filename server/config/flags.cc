@@ -21,8 +21,8 @@ struct Flags {
   std::vector<std::vector<std::string>> values;  // by index in settings()
 };
 
-// What holds without the flag, from the same places as at a start. Lists, files and what else may
-// be absent: "none".
+// What holds without the flag, from the same places as at a start.
+// Lists, files and what else may be absent: "none".
 std::string default_of(const Setting& setting) {
   if (setting.toggle) return "off";
   const Config config;

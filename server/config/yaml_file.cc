@@ -35,8 +35,8 @@ Mistake named(const YAML::Node& node, std::string key, Error error) {
   return {node.Mark(), std::move(error)};
 }
 
-// Calls `each(key, key node, value)` for the entries of a map, refusing a second one of the same
-// name.
+// Calls `each(key, key node, value)` for the entries of a map.
+// A second entry of the same name is refused.
 template <class Each>
 MaybeBad for_each_entry(const YAML::Node& map, const std::string& path, const Each& each) {
   if (!map.IsMap()) return mistake(map, path, describe(map), "a map");

@@ -13,9 +13,9 @@ double gpu_seconds(GpuTime time) {
          static_cast<double>(time.rest()) / static_cast<double>(GpuTime::kRawPerGpuSecond);
 }
 
-// The accounts that have series: whole levels of the tree, from the top, while they fit; of a first
-// level that does not, its first ones. Users count as one more level. Not the root, whose empty
-// path is no label value.
+// The accounts that have series: whole levels of the tree, from the top, as long as they fit. If
+// not even the first level fits, its first accounts. Users count as one more level. Not the root,
+// whose empty path is no label value.
 std::vector<const AccountRow*> shown(const std::vector<AccountRow>& rows, bool users,
                                      std::size_t most) {
   std::map<std::size_t, std::vector<const AccountRow*>> levels;

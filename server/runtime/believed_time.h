@@ -32,8 +32,8 @@ enum class ClockState : std::uint8_t {
 struct ClockStatus {
   ClockState state = ClockState::kBelieved;
   DurationMs offset_ms = 0;  // the wall clock's time minus Subak's, at the last look
-  std::uint64_t steps_refused =
-      0;  // times that it went from believed (or a start) to anything else
+  // How often it went from believed (or a start) to anything else.
+  std::uint64_t steps_refused = 0;
 };
 
 // What people are told while the state is kWaits.

@@ -28,8 +28,8 @@ void EffectStream::cancel() {
   wake_ = nullptr;
 }
 
-// The first push may be as large as it is (what is outstanding): refusing it would refuse it for
-// ever.
+// The first push (what is outstanding) may have any size:
+// if it were refused once, it would be refused for ever.
 bool EffectStream::push(std::span<const Effect> effects) {
   bool was_empty = false;
   bool open = true;

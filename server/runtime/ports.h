@@ -32,8 +32,7 @@ class Clock {
   virtual std::int64_t boot_ms() const { return monotonic_ms(); }
 };
 
-// --- reads
-// -------------------------------------------------------------------------------------------
+// --- reads ---------------------------------------------------------------------------------------
 
 // Receives what rebuilds the state, in this order: each checkpoint fact (seq 0), checkpoint_end
 // once (seq 0 if there is no checkpoint), then each later fact without a gap.
@@ -115,14 +114,13 @@ class StoreReader {
   virtual Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) = 0;
   virtual Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) = 0;
   // Ledger rows cut to [from_ms, to_ms) and at midnights (UTC), summed. Sorted by day, payer,
-  // holder, state, product. `most` and `after_seq` of the query are ignored. Cost: the rows written
-  // since from_ms.
+  // holder, state, product. `most` and `after_seq` of the query are ignored.
+  // Cost: the rows written since from_ms.
   virtual Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) = 0;
   virtual Result<std::vector<AuditEntry>> audit(const AuditQuery& query) = 0;
 };
 
-// --- writes
-// ------------------------------------------------------------------------------------------
+// --- writes --------------------------------------------------------------------------------------
 
 // The durable facts. Threads: commit() is called by one thread, write_checkpoint() by one other;
 // the rest by any.
@@ -133,8 +131,8 @@ class Store {
   // error is final: the caller shows nothing of the batch and ends the process.
   virtual std::optional<Error> commit(std::span<const Fact> facts) = 0;
   // Facts that rebuild the state as of `seq`, which is durable. Replaces the previous
-  // checkpoint once all of it is durable; commits may run meanwhile. An error loses the checkpoint,
-  // nothing else.
+  // checkpoint once all of it is durable; commits may run meanwhile.
+  // An error loses the checkpoint, nothing else.
   virtual std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) = 0;
   virtual Result<std::unique_ptr<StoreReader>> open_reader() = 0;
   // Copies everything durable to a new file beside the store and returns its path; the caller

@@ -39,16 +39,16 @@ struct Released {
   TimeMs time_ms = 0;
   std::size_t inputs = 0;      // that were applied in it
   std::int64_t commit_us = 0;  // 0: no facts, nothing was committed
-  std::optional<std::array<std::uint64_t, 2>>
-      digest;  // of the loop's engine at `seq`, if asked for
+  // Of the loop's engine at `seq`, if asked for.
+  std::optional<std::array<std::uint64_t, 2>> digest;
 };
 
 struct RuntimeOptions {
   // End each batch with in::Pass when the engine says that one is due. Tests that must agree with a
   // simulation switch it off and post Pass themselves.
   bool auto_pass = true;
-  // No threads: the caller runs turn() and commit(), so that a simulation of faults repeats
-  // exactly.
+  // No threads: the caller runs turn() and commit(),
+  // so that a simulation of faults repeats exactly.
   bool stepped = false;
   // Inputs that may wait in the mailbox; more are refused.
   std::size_t most_waiting = limits::kLoopMailbox;
@@ -92,12 +92,11 @@ class Runtime {
   // effect streams, joins. Idempotent. Not from the loop's own callbacks.
   void stop();
 
-  // --- any thread
-  // ---------------------------------------------------------------------------------- Queues an
-  // input (time_ms is stamped here, whatever it was; AcceptClock learns what the clock shows).
-  // `done`, which may be null, runs on the loop's thread when everything the input caused is
-  // durable; it must not block. False: the mailbox is full (RuntimeOptions::most_waiting), or the
-  // runtime is not running; `done` is not called then.
+  // --- any thread --------------------------------------------------------------------------------
+  // Queues an input (time_ms is stamped here, whatever it was; AcceptClock learns what the clock
+  // shows). `done`, which may be null, runs on the loop's thread when everything the input caused
+  // is durable; it must not block. False: the mailbox is full (RuntimeOptions::most_waiting), or
+  // the runtime is not running; `done` is not called then.
   bool post(Input input, ReplyFn done);
   // The same for a group: applied back to back in one batch, one completion. Never empty.
   bool post_many(std::vector<Input> inputs, RepliesFn done);
@@ -112,10 +111,9 @@ class Runtime {
   // Wakes the loop to look at the clock again (fake clocks; a real one needs none).
   void nudge();
 
-  // --- stepped only, all calls from one thread
-  // ---------------------------------------------------------------------------------- One turn of
-  // the loop: takes what came, hands a batch over if the store is idle, releases what has become
-  // durable. Nothing after a failed commit.
+  // --- stepped only, all calls from one thread ---------------------------------------------------
+  // One turn of the loop: takes what came, hands a batch over if the store is idle, releases what
+  // has become durable. Nothing after a failed commit.
   void turn();
   // What the store thread does: commits the batch that was handed over, if there is one.
   void commit();

@@ -1,6 +1,6 @@
 // The configuration as inputs: clusters, modes and policy are state of the engine, so what the file
-// says enters like any edit, by actor "config", and shows in the audit log. Private to
-// server/service.
+// says enters like any edit, by actor "config", and shows in the audit log.
+// Private to server/service.
 #pragma once
 
 #include <functional>

@@ -44,8 +44,8 @@ struct Probed {
 
 class Prober {
  public:
-  // `dead` is called on the prober's thread when a listener is, with its name. `clock` outlives the
-  // prober.
+  // `dead` is called on the prober's thread when a listener is, with its name.
+  // `clock` outlives the prober.
   Prober(std::vector<Probed> probed, const Clock& clock, std::function<void(const Error&)> dead,
          DurationMs every_ms = limits::kProbeEveryMs,
          DurationMs patience_ms = limits::kProbePatienceMs);

@@ -271,8 +271,8 @@ std::optional<Error> Service::Impl::start() {
   return std::nullopt;
 }
 
-// What was never started is stopped harmlessly; each part takes nothing new before what it feeds
-// stops.
+// What was never started is stopped harmlessly.
+// Each part takes nothing new before what it feeds stops.
 void Service::Impl::stop() {
   if (prober) prober->stop();
   if (api) api->set_serving(false);

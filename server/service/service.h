@@ -3,8 +3,8 @@
 //   store -> follower, runtime -> configuration as inputs -> watchdog, audit -> webhook, gRPC
 //
 // The HTTP port listens first and says "recovering" until the rest is there.
-// Threads: one thread starts, reloads and stops; the callbacks between parts follow their own
-// headers.
+// Threads: one thread starts, reloads and stops.
+// The callbacks between parts follow their own headers.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,8 @@ namespace subak {
 
 // What of a fact goes into the audit log; nullopt: it was no edit by anybody. Submissions of jobs
 // are not edits (each is a fact of its own, with its actor). `thing` is the identity of what was
-// edited; seq and time are still to be filled, and `before` where the fact does not say it: then
-// what the last edit of the thing left.
+// edited. The caller still fills seq and time, and `before` where the fact does not say it: then it
+// is what the last edit of the thing left.
 struct AuditRow {
   std::string thing;
   AuditEntry entry;

@@ -115,8 +115,8 @@ std::optional<Error> check_rights(const std::string& path) {
 }
 
 // https://www.sqlite.org/fileformat.html, 1.3. With a log beside it the header may be ahead; with a
-// journal, after a cut in the first moments of a store, all of it may be anything, and SQLite
-// undoes it.
+// journal, after a cut in the first moments of a store, all of it may be anything,
+// and SQLite undoes it.
 std::optional<Error> check_header(const std::string& path) {
   constexpr std::size_t kHeaderBytes = 100;
   const std::int64_t size = file_size(path);

@@ -12,8 +12,8 @@ namespace subak {
 
 class FullCheck {
  public:
-  // `sound` becomes true when all of it was proved; damage is logged with its place. Nothing is
-  // written.
+  // `sound` becomes true when all of it was proved; damage is logged with its place.
+  // Nothing is written.
   explicit FullCheck(std::shared_ptr<std::atomic<bool>> sound) : sound_(std::move(sound)) {}
   ~FullCheck();
   FullCheck(const FullCheck&) = delete;

@@ -11,11 +11,12 @@
 
 namespace subak {
 
-// The log of the store `path` ("PATH-wal"); none or an empty one is good. Refused: a break with
-// frames of a later transaction behind it; a header that is not whole before frames that the store
-// lacks; a log whose store is empty. The error names the frame and its place in the file. Frames
-// that an earlier use of the log left behind its end count for nothing. Nobody may have the store
-// open.
+// Checks the log of the store `path` ("PATH-wal"). No log or an empty one is good. Refused are
+//   - a break with frames of a later transaction behind it;
+//   - a damaged header before frames that the store lacks;
+//   - a log whose store is empty.
+// The error names the frame and its place in the file. Frames that an earlier use of the log left
+// behind its end count for nothing. Nobody may have the store open.
 std::optional<Error> check_log(const std::string& path);
 
 }  // namespace subak

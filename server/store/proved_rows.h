@@ -33,8 +33,8 @@ class ReadTransaction {
 class FactRows {
  public:
   FactRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
-  // The facts after `after`, at most `most`. They go on from `anchor`; without one, from the row of
-  // `after`.
+  // The facts after `after`, at most `most`.
+  // They go on from `anchor`; without one, from the row of `after`.
   std::optional<Error> find(std::uint64_t after, std::optional<std::uint32_t> anchor,
                             std::uint64_t most);
   bool next();

@@ -21,8 +21,8 @@ std::string aside(const std::string& state) {
 }
 
 // The file keeps its name too until the new one takes it: a service that starts in between must not
-// find nothing and begin a new store. Its log goes: left behind, SQLite would apply it to the file
-// that comes.
+// find nothing and begin a new store.
+// Its log goes: left behind, SQLite would apply it to the file that comes.
 std::optional<Error> put_aside(const std::string& state, const std::string& name) {
   std::error_code error;
   if (file_size(state) >= 0) {

@@ -11,9 +11,8 @@ namespace subak {
 // CRC32C (Castagnoli), as in iSCSI. `before` continues the sum of what came first.
 std::uint32_t crc32c(std::string_view bytes, std::uint32_t before = 0);
 
-// The sum of one row: feed its columns in their order. Numbers count as eight bytes, the
-// lowest first, texts and
-// blobs with their length, so that no two rows read alike.
+// The sum of one row: feed its columns in their order. A number counts as eight bytes, the lowest
+// first; a text or blob as its length and its bytes. So no two different rows feed the same bytes.
 class RowSum {
  public:
   // `before`: what the row goes on from, the row before it or its store's uuid.

@@ -22,8 +22,8 @@ class WalCopier {
   WalCopier(const WalCopier&) = delete;
   WalCopier& operator=(const WalCopier&) = delete;
 
-  // Starts the thread, and takes over from the automatic checkpoints of `writer`. Copies once the
-  // log has `pages`.
+  // Starts the thread, and takes over from the automatic checkpoints of `writer`.
+  // Copies once the log has `pages`.
   std::optional<Error> start(const std::string& path, Connection& writer, int pages);
   std::uint64_t copies() const;
 
