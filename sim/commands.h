@@ -43,8 +43,8 @@ struct ToyCommandOptions {
   bool progress = false;  // show a progress bar on `err`
 };
 
-// One policy and several share all but the form of the output; `compare` prints one column per
-// policy.
+// One policy and several share all but the form of the output;
+// `compare` prints one column per policy.
 int sim_run(const SimOptions& options, std::ostream& out, std::ostream& err);
 int sim_compare(const SimOptions& options, std::ostream& out, std::ostream& err);
 int sim_share(const ShareOptions& options, std::ostream& out, std::ostream& err);

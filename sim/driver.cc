@@ -136,8 +136,8 @@ void Driver::run(const std::function<void(double)>& progress) {
     now_ = std::max(now_, std::min(*event, deadline.value_or(*event)));
     if (deadline && *deadline <= now_) {
       port_.tick(now_);
-      assert(port_.next_deadline().value_or(now_ + 1) >
-             now_);  // a tick that does nothing would loop
+      // A tick that does nothing would loop.
+      assert(port_.next_deadline().value_or(now_ + 1) > now_);
     }
     while (!ends_.empty() && ends_.top().first <= now_) {
       const std::uint32_t job = ends_.top().second;

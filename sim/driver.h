@@ -1,15 +1,15 @@
 // Replays a workload through a port. The order of what is sent is part of the contract, since two
 // implementations behind a port must make the same facts:
 //
-//   set-up   at A: cluster "sim" in enforce, its nodes, the policy, one account per team below the
-//   root warm     jobs that ran at A, oldest first, each submitted and passed by itself then for
-//   each distinct time t, the least of the next end, submission and deadline:
+//   set-up   at A: cluster "sim" in enforce, its nodes, the policy, one account per team below
+//            the root
+//   warm     jobs that ran at A, oldest first, each submitted and passed by itself
+//   then     for each distinct time t, the least of the next end, submission and deadline:
 //              1. a tick, if a deadline has come
 //              2. the ends at t, in the order in which their jobs were submitted, each rank by rank
 //              3. the submissions at t, in the order of the trace
 //              4. a pass; for each open_gate in turn: pod_bound for every rank, pod_running for
-//              every rank;
-//                 again from 4 while there were any
+//                 every rank; again from 4 while there were any
 //   end      when nothing runs and nothing more is submitted.
 //
 // Threads: none.
@@ -45,8 +45,8 @@ class Driver {
   Driver(const Workload& workload, Port& port, Observer& observer);
   // Sends the set-up. Errors: what the port refused.
   std::optional<Error> set_up(const Policy& policy);
-  // Runs to the end. `progress`, if any, is called now and then with the part of jobs that have
-  // ended.
+  // Runs to the end.
+  // `progress`, if any, is called now and then with the part of jobs that have ended.
   void run(const std::function<void(double)>& progress = nullptr);
 
   TimeMs now() const { return now_; }

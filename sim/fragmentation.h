@@ -18,12 +18,12 @@ namespace subak::sim {
 
 class Fragmentation {
  public:
-  // `requests[i]` was asked for `counts[i]` times; every pod of a gang counts. Integrates over
-  // [from, to).
+  // `requests[i]` was asked for `counts[i]` times; every pod of a gang counts.
+  // Integrates over [from, to).
   Fragmentation(const std::vector<NodeSpec>& nodes, const std::vector<GangRequest>& requests,
                 const std::vector<std::uint64_t>& counts, TimeMs from, TimeMs to);
-  // A pod took GPUs of a node (`taken` > 0 per GPU of the mask) or gave them back (< 0). Unknown
-  // nodes are ignored.
+  // A pod took GPUs of a node (`taken` > 0 per GPU of the mask) or gave them back (< 0).
+  // Unknown nodes are ignored.
   void change(const std::string& node, std::uint64_t gpu_mask, MilliGpu taken, TimeMs t);
   double now() const;           // F / free; 0 when nothing is free
   double time_mean(TimeMs to);  // over the time in which anything was free

@@ -2,16 +2,14 @@
 // where an engine and the facts disagree. It judges
 //   each reservation    whole gangs only, on GPUs that are there and free, on nodes that take work
 //   each ledger row     the rows of one allocation follow each other without gap or overlap, at its
-//   rate,
-//                       from reservation to end
+//                       rate, from reservation to end
 //   the order           whoever is started is next by the order rule, wherever all that wait could
-//   start;
-//                       and a pass leaves nobody waiting that could start (where `judge_order` is
-//                       set: the world must then stay with whole GPUs, "gpu" amounts, no late
-//                       reports, no patience)
+//                       start; and a pass leaves nobody waiting that could start (where
+//                       `judge_order` is set: the world must then stay with whole GPUs, "gpu"
+//                       amounts, no late reports, no patience)
 //   the sums            per account what is held, runs, was used, its decayed usage and surplus;
-//   per node
-//                       what is allocated; the ledger's sums; jobs by state; the bill's residual
+//                       per node what is allocated; the ledger's sums; jobs by state; the bill's
+//                       residual
 // Usage is integrated in long double from every interval there ever was. Threads: none.
 #pragma once
 

@@ -173,8 +173,8 @@ Oracle::Choice Oracle::choose(AccountId id) const {
   return best == all.end() ? Choice{} : best->choice;
 }
 
-// At each node from the root down to the job's account, the child that was taken is not behind any
-// other.
+// At each node from the root down to the job's account,
+// the child that was taken is not behind any other.
 void Oracle::judge_order(const Job& chosen) {
   if (awaiting_ || policy_.order == OrderPolicy::kUsageTick) return;
   // A pass learns that a job cannot start by trying it. Until then the job counts as demand of its

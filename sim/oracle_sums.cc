@@ -134,8 +134,8 @@ void Oracle::compare(const Engine& engine) {
 
 void Oracle::compare_accounts(const Engine& engine) {
   const AccountTree& tree = engine.accounts();
-  // Errors are in terms of a fleet's usage for one mean life: doubles carry about 16 digits of
-  // that.
+  // Errors are in terms of a fleet's usage for one mean life:
+  // doubles carry about 16 digits of that.
   const long double scale =
       1e-9L * 1000 * kMilliPerGpu *
       static_cast<long double>(std::max<DurationMs>(policy_.half_life_ms, kDayMs));

@@ -1,5 +1,5 @@
-// What `subak sim` prints: the JSON of the manual, and tables of at most 100 columns. Threads:
-// none.
+// What `subak sim` prints: the JSON of the manual, and tables of at most 100 columns.
+// Threads: none.
 #pragma once
 
 #include <ostream>

@@ -1,11 +1,14 @@
 // What a simulation reports, by the definitions of the manual (docs: `subak sim`):
-//   demand = integral of queued + running GPUs of an account; received = integral of running
-//   entitled = quota first, then max-min by shares of what was received in all, none above its
-//   demand jain = mean over windows of Jain's index of received / entitled over accounts with
-//   demand max_deviation = largest |received - entitled| / (capacity x window)
+//   demand         integral of queued + running GPUs of an account
+//   received       integral of running GPUs
+//   entitled       quota first, then max-min by shares of what was received in all, none above its
+//                  demand
+//   jain           mean over windows of Jain's index of received / entitled, over accounts with
+//                  demand
+//   max_deviation  largest |received - entitled| / (capacity x window)
 // Windows are whole hours, days and weeks from A on; a window that does not end by B is left out
-// (if there is no whole one, there is no figure). Waits, sizes and slowdown: jobs submitted in [A,
-// B), of which those still queued at B wait on with nobody new behind them. Threads: none.
+// (if there is no whole one, there is no figure). Waits, sizes and slowdown: jobs submitted in
+// [A, B), of which those still queued at B wait on with nobody new behind them. Threads: none.
 #pragma once
 
 #include <array>
@@ -38,8 +41,8 @@ struct TeamResult {
   std::int64_t shares = 0;
   MilliGpu quota = 0;
   std::size_t jobs = 0;
-  double demand_gpu_h = 0, received_gpu_h = 0,
-         entitled_gpu_h = 0;  // entitled: over the window as one
+  // `entitled_gpu_h` takes [A, B) as one window.
+  double demand_gpu_h = 0, received_gpu_h = 0, entitled_gpu_h = 0;
   double wait_mean_s = 0;
 };
 

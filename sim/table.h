@@ -1,5 +1,5 @@
-// Plain tables for terminals: the first column to the left, the others to the right, two blanks
-// between. Threads: none.
+// Plain tables for terminals: the first column to the left, the others to the right,
+// two blanks between. Threads: none.
 #pragma once
 
 #include <ostream>

@@ -1,6 +1,6 @@
 // What each team ran and had queued, as exact integrals per hour of the window [A, B), from changes
-// that come in order of time. Everything that is reported per window is a sum of these. Threads:
-// none.
+// that come in order of time. Everything that is reported per window is a sum of these.
+// Threads: none.
 #pragma once
 
 #include <cstddef>

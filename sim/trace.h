@@ -1,7 +1,7 @@
 // A trace of jobs and the small tables that go with it, as files from outside. Formats: a CSV whose
 // header names job_id, submit_s, duration_s, gpus and optionally gpu_type, team, user, gang_pods,
-// state; sorted or not. Fleets: node, gpus and optionally gpu_type, cpus, memory_mib. Threads: pure
-// functions.
+// state; sorted or not. Fleets: node, gpus and optionally gpu_type, cpus, memory_mib.
+// Threads: pure functions.
 #pragma once
 
 #include <cstdint>

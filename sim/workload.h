@@ -1,6 +1,6 @@
 // What a simulation replays: the jobs of a trace window made ready for a fleet, its teams with
-// shares and quotas, the fleet. Made once, replayed under any number of policies. Threads: pure
-// functions.
+// shares and quotas, the fleet. Made once, replayed under any number of policies.
+// Threads: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,8 @@ struct Workload {
 };
 
 struct WorkloadOptions {
-  // The window in days of the trace; without `to_day` it ends when the last job of the trace has
-  // ended.
+  // The window in days of the trace.
+  // Without `to_day` it ends when the last job of the trace has ended.
   std::optional<double> from_day, to_day;
   // Submissions come X times as fast: submit times, counted from the window's start, are divided by
   // X (and so is the window's length). Durations stay.
