@@ -1,5 +1,5 @@
-// The fields of an account as a person writes them, for flags, files and diffs alike. Threads:
-// none.
+// The fields of an account as a person writes them, for flags, files and diffs alike.
+// Threads: none.
 #pragma once
 
 #include <optional>
@@ -23,8 +23,8 @@ struct AccountWish {
   }
 };
 
-// Fills account and mask; `where` goes in front of a field's name in errors. Throws Failure
-// (usage).
+// Fills account and mask; `where` goes in front of a field's name in errors.
+// Throws Failure (usage).
 void put_wish(const AccountWish& wish, const std::string& where, v1::UpdateAccountRequest* request);
 
 struct FieldText {

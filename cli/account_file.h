@@ -11,8 +11,8 @@
 //       held: false
 //       draining: false
 //
-// or the bare list. Parents before children or not. A field that is left out stays as it is.
-// Threads: none.
+// or the bare list. Parents before children or not.
+// A field that is left out stays as it is. Threads: none.
 #pragma once
 
 #include <string>

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t kAuditRows = 100;
 
-// The fields of a record in its one-line text form: name=value, values may be quoted or in
-// brackets.
+// The fields of a record in its one-line text form: name=value.
+// Values may be quoted or in brackets.
 std::map<std::string, std::string> fields_of(const std::string& text) {
   std::map<std::string, std::string> fields;
   std::string word;

@@ -3,21 +3,18 @@
 // What is read, by its Kubernetes or NVIDIA name:
 //   metadata.name, metadata.labels, spec.unschedulable, spec.taints
 //   status.conditions[Ready]: a node that is not ready counts from the earlier of its last
-//   heartbeat and
-//     its last transition. No conditions at all (a file written by hand): ready.
+//     heartbeat and its last transition. No conditions at all (a file written by hand): ready.
 //   status.allocatable cpu, memory, pods, and every other resource with a '/' in its name
 //   nvidia.com/gpu.product without -MIG-... and -SHARED; nvidia.com/gpu.clique
 //   GPUs: status.capacity says what is installed, status.allocatable what works.
-//   nvidia.com/gpu.count says
-//     how many cards there are when some of them are cut into MIG slices, and R =
-//     nvidia.com/gpu.replicas how often each is counted when it is time-sliced (product ...-SHARED
-//     or nvidia.com/gpu.shared).
+//     nvidia.com/gpu.count says how many cards there are when some are cut into MIG slices.
+//     nvidia.com/gpu.replicas says how often each GPU is counted when it is time-sliced (product
+//     ...-SHARED or nvidia.com/gpu.shared).
 //   MIG slices: nvidia.com/mig-PROFILE (strategy mixed), or nvidia.com/gpu of a product
-//   ...-MIG-PROFILE
-//     (strategy single). Replicas of slices count as one slice. Where no label says how many cards
-//     they are cut from, it is the least number that can hold them.
-// Sources: k8s-device-plugin and gpu-feature-discovery documentation; Kubernetes API reference,
-// Node v1.
+//     ...-MIG-PROFILE (strategy single). Replicas of slices count as one slice. Where no label says
+//     how many cards they are cut from, it is the least number that can hold them.
+// Sources: documentation of k8s-device-plugin and gpu-feature-discovery; Kubernetes API reference
+// of Node v1.
 #pragma once
 
 #include <string>

@@ -12,8 +12,8 @@ namespace subak::cli {
 struct PodFlags {
   std::vector<std::string> selectors;  // "KEY=VALUE", all must be labels of the node
   std::vector<std::string> affinity;   // "gen in (h100,h200),zone!=b": one term each; any will do
-  std::vector<std::string>
-      tolerations;                      // "KEY", "KEY=VALUE", "KEY:EFFECT", "KEY=VALUE:EFFECT"; "*"
+  // "KEY", "KEY=VALUE", "KEY:EFFECT", "KEY=VALUE:EFFECT"; "*".
+  std::vector<std::string> tolerations;
   std::vector<std::string> resources;   // "rdma/hca=1"
   std::vector<std::string> host_ports;  // "8080", "53/UDP", "10.0.0.1:8080", "[::1]:53/UDP"
 

@@ -13,8 +13,8 @@ namespace subak::cli {
 inline constexpr std::size_t kTableColumns = 100;  // every table fits, except in the form `wide`
 
 enum class Align { kLeft, kRight };
-// kWide columns are left out of the usual form; kElastic ones are cut with "…" where space is
-// short.
+// kWide columns are left out of the usual form.
+// kElastic ones are cut with "…" where space is short.
 enum class Room { kUsual, kElastic, kWide };
 
 struct Column {
