@@ -58,8 +58,8 @@ class RandomJobs {
   std::vector<MilliGpu> running_;
 };
 
-// The same by the other way round, in long double: decay what was there, add what the interval
-// adds.
+// The same by the other way round, in long double:
+// decay what was there, add what the interval adds.
 class Backward {
  public:
   explicit Backward(DurationMs half_life) : h_(static_cast<long double>(half_life)) {}

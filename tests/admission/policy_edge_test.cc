@@ -36,8 +36,7 @@ std::string privileged(std::string_view resource, std::string_view amount) {
   return container(resource, amount, R"(,"securityContext":{"privileged":true})");
 }
 
-// --- mode warn
-// -------------------------------------------------------------------------------------
+// --- mode warn -----------------------------------------------------------------------------------
 
 TEST(PolicyWarnMode, NothingIsMissingWhereNothingWasGated) {
   const std::string review = review_text(pod(container(kGpu, "1")), "team-w");
@@ -51,8 +50,7 @@ TEST(PolicyWarnMode, NothingIsMissingWhereNothingWasGated) {
   EXPECT_THAT(still.warnings.at(0), HasSubstr("would be denied: spec.nodeName"));
 }
 
-// --- marks of other queue managers
-// -----------------------------------------------------------------
+// --- marks of other queue managers ---------------------------------------------------------------
 
 TEST(PolicyMarks, ExemptNothingInAnEnforcedNamespace) {
   for (const char* labels : {R"("kueue.x-k8s.io/queue-name":"q")",
@@ -83,8 +81,7 @@ TEST(PolicyMarks, AMirrorPodIsMadeByItsNode) {
             Because::kMirrorPod);
 }
 
-// --- hidden GPUs
-// -----------------------------------------------------------------------------------
+// --- hidden GPUs ---------------------------------------------------------------------------------
 
 TEST(PolicyHidden, HostPathsThatShowGpus) {
   const auto volume = [](std::string_view path) {
@@ -171,8 +168,7 @@ TEST(PolicyHidden, ContainersThatAreAddedForDebugging) {
   EXPECT_EQ(decide_text(other).because, Because::kNotOurs);
 }
 
-// --- devices by claim
-// ------------------------------------------------------------------------------
+// --- devices by claim ----------------------------------------------------------------------------
 
 const std::string kClaim = R"(,"resourceClaims":[{"name":"g","resourceClaimTemplateName":"gpus"}])";
 
@@ -226,8 +222,7 @@ TEST(PolicyClaims, MayBeDeniedOrLetThrough) {
   EXPECT_EQ(d.warnings.size(), 1u);
 }
 
-// --- an address that names no cluster of ours
-// ------------------------------------------------------
+// --- an address that names no cluster of ours ----------------------------------------------------
 
 TEST(PolicyUnknownCluster, IsNeverAllowedInSilence) {
   const auto at = [](const std::string& object, UnknownCluster what, std::string_view ns = "x") {
@@ -250,8 +245,7 @@ TEST(PolicyUnknownCluster, IsNeverAllowedInSilence) {
   EXPECT_EQ(at(gpu, UnknownCluster::kDeny, "kube-system").because, Because::kExemptNamespace);
 }
 
-// --- what is repeated of what was sent
-// -------------------------------------------------------------
+// --- what is repeated of what was sent -----------------------------------------------------------
 
 TEST(PolicyEcho, IsCutAndSaysSo) {
   const std::string value(20'000, 'v');

@@ -332,8 +332,7 @@ TEST(PolicyWarnings, AreNeverTooLongAndCutBetweenCharacters) {
   EXPECT_EQ(parser.parse("[" + text + "]").get(ignored), simdjson::SUCCESS);
 }
 
-// --- owners
-// ---------------------------------------------------------------------------------------
+// --- owners --------------------------------------------------------------------------------------
 
 constexpr std::string_view kJob = R"({"group":"batch","version":"v1","kind":"Job"})";
 constexpr std::string_view kJobSet =

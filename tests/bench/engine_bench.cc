@@ -116,8 +116,8 @@ void queue_of_a_million() {
   running = world.run(world.apply(in::Pass{}).effects);
   const std::size_t before = bench::heap_bytes();
   const bench::Stopwatch adding;
-  constexpr std::size_t kJobs =
-      999'000;  // a thousand below the limit, for the jobs that come and go
+  // A thousand below the limit, for the jobs that come and go.
+  constexpr std::size_t kJobs = 999'000;
   submit_many(world, kJobs, accounts);
   std::fprintf(stderr, "submit: %.0f ns each; %zu running, %zu queued\n",
                adding.ns() / static_cast<double>(kJobs), running.size(),

@@ -1,5 +1,5 @@
-// What an operator is told of an account that can hardly be meant, and that it is done all the
-// same.
+// What an operator is told of an account that can hardly be meant,
+// and that it is done all the same.
 #include <gtest/gtest.h>
 
 #include <utility>

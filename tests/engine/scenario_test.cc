@@ -1,9 +1,9 @@
-// Runs tests/scenarios/*.txt: the language of core/text.h with what the engine answers under each
-// input.
+// Runs tests/scenarios/*.txt: inputs in the form of core/text.h, the engine's answers under each.
 //
 //   % a comment
-//   > @1000 submit_job cluster=main account=ml request={groups=[{count=1 shape={kind=whole
-//   gpus=8}}]} #7 @1000 job_created ...        facts, as made effect kind=open_gate ... effects
+//   > @1000 submit_job cluster=main account=ml request={groups=[...]}
+//   #7 @1000 job_created ...        facts, as made
+//   effect cluster=1 job=1-1 ...    effects
 //   error account: was "x", ...     the refusal
 //   warning ...
 //   ? why 1-1                       a question; its answer follows (queue, why, shares)

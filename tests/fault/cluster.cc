@@ -45,8 +45,7 @@ std::int64_t Cluster::free_gpus(const NodeSpec& node) const {
   return left;
 }
 
-// --- what is reported
-// ------------------------------------------------------------------------------
+// --- what is reported ----------------------------------------------------------------------------
 
 in::Body Cluster::seen(const TruePod& pod) const { return in::PodSeen{kCluster, pod.record}; }
 
@@ -69,8 +68,7 @@ std::vector<in::Body> Cluster::list() const {
   return all;
 }
 
-// --- what happens by itself
-// ------------------------------------------------------------------------
+// --- what happens by itself ----------------------------------------------------------------------
 
 void Cluster::act() {
   const std::uint64_t dice = rng_.below(100);
@@ -257,8 +255,7 @@ void Cluster::progress() {
   }
 }
 
-// --- what an edge does
-// -----------------------------------------------------------------------------
+// --- what an edge does ---------------------------------------------------------------------------
 
 PodRef Cluster::launched_ref(const Effect& effect, const EffectPod& pod) const {
   if (!pod.uid.empty()) return {pod.uid, {}, 0, 0};

@@ -1,6 +1,6 @@
 // The edge of the fake cluster: a list, then a watch, over a connection that loses, repeats,
-// reorders and delays; and the effects that it carries out. What it may do wrong a relist must
-// mend. Threads: none.
+// reorders and delays; and the effects that it carries out.
+// What it may do wrong a relist must mend. Threads: none.
 #pragma once
 
 #include <deque>

@@ -56,8 +56,7 @@ std::vector<std::string> Judge::mistakes() {
   return all;
 }
 
-// --- the service's life
-// ----------------------------------------------------------------------------
+// --- the service's life --------------------------------------------------------------------------
 
 std::unique_ptr<Engine> Judge::fold() const {
   auto engine = std::make_unique<Engine>();
@@ -201,8 +200,7 @@ void Judge::released(const Released& batch) {
   }
 }
 
-// --- what it shows
-// ---------------------------------------------------------------------------------
+// --- what it shows -------------------------------------------------------------------------------
 
 void Judge::acknowledged(const std::string& post, const Reply& reply) {
   const auto applied = applied_.find(post);

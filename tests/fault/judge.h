@@ -22,13 +22,13 @@ class Judge {
  public:
   Judge(FaultStore& store, bool trace);
 
-  // --- the service's life
+  // --- the service's life ------------------------------------------------------------------------
   void crashed();                        // nothing is left but the store
   void recovered();                      // a new process has read the store
   void posted(const std::string& post);  // the runtime has taken it
   void saw(const Input& input);
   void released(const Released& batch);
-  // --- what it shows
+  // --- what it shows -----------------------------------------------------------------------------
   void acknowledged(const std::string& post, const Reply& reply);
   void delivered(const Effect& effect);
   void viewed(const View& view);

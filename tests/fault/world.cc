@@ -35,8 +35,7 @@ std::vector<std::string> World::run() {
   return judge_.mistakes();
 }
 
-// --- the service's life
-// ----------------------------------------------------------------------------
+// --- the service's life --------------------------------------------------------------------------
 
 void World::start() {
   judge_.say("--- the service starts");
@@ -94,9 +93,9 @@ void World::turn() {
   if (const auto view = runtime_->view()) judge_.viewed(*view);
 }
 
-// Whatever the wall clock does, the service's time goes on with the true one from when it was first
-// believed on: ahead by small steps only, behind only where it stands after one (or after a clock
-// that is behind was accepted).
+// Whatever the wall clock does, the service's time follows the true time from the first believed
+// instant on. It may be ahead by small steps only. It may be behind only while it stands still
+// after such a step, or after a clock that is behind was accepted.
 void World::judge_time() {
   const TimeMs now = runtime_->now_ms();
   const std::int64_t boot = clock_.boot_ms();
@@ -134,8 +133,7 @@ bool World::post(Input input, ReplyFn done) {
   return taken;
 }
 
-// --- one step
-// --------------------------------------------------------------------------------------
+// --- one step ------------------------------------------------------------------------------------
 
 void World::pass_time(DurationMs ms) {
   cluster_.now += ms;

@@ -1,6 +1,6 @@
 // The text form of inputs and facts: what is read has one canonical line, which reads as the same.
-// The inputs, one a line, are then asked of an engine: what it accepts can be stored and read
-// again.
+// The inputs, one a line, are then asked of an engine:
+// what it accepts can be stored and read again.
 #include <algorithm>
 
 #include "engine/fact.h"

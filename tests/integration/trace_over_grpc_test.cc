@@ -43,8 +43,8 @@ class ManualClock final : public Clock {
   std::atomic<TimeMs> wall_{0};
 };
 
-// What is asked for in the driver's own process: the engine alone, with the actor that the API
-// names.
+// What is asked for in the driver's own process:
+// the engine alone, with the actor that the API names.
 class DirectPort final : public sim::Port {
  public:
   Reply send(TimeMs t, in::Body body) override { return apply(t, std::move(body)); }
@@ -285,8 +285,8 @@ class Nobody final : public sim::Observer {
   void ended(std::uint32_t, TimeMs) override {}
 };
 
-// Philly's mix: 93 % of jobs take one GPU, the rest up to 32; run times lognormal around 20
-// minutes.
+// Philly's mix: 93 % of jobs take one GPU, the rest up to 32.
+// Run times are lognormal around 20 minutes.
 std::vector<sim::TraceJob> made_up_trace() {
   std::mt19937_64 random(20170803);
   auto unit = [&] { return static_cast<double>(random() >> 11) / 9007199254740992.0; };

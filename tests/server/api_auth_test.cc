@@ -1,5 +1,5 @@
-// Who may call: the token file, roles, TLS, where the server agrees to listen; health and
-// reflection.
+// Who may call: the token file, roles, TLS, where the server agrees to listen;
+// health and reflection.
 #include <grpcpp/generic/generic_stub.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>

@@ -92,8 +92,8 @@ class ApiTest : public testing::Test {
     runtime_->nudge();
   }
 
-  // A unary call: `call` gets the context. A deadline so that a lost answer fails instead of
-  // hanging.
+  // A unary call: `call` gets the context.
+  // A deadline so that a lost answer fails instead of hanging.
   template <class F>
   grpc::Status run(F call) {
     grpc::ClientContext context;
@@ -126,8 +126,7 @@ class ApiTest : public testing::Test {
     return false;
   }
 
-  // --- the usual steps
-  // -------------------------------------------------------------------------------
+  // --- the usual steps ---------------------------------------------------------------------------
   grpc::Status create_account(const std::string& path, std::int64_t shares = 1,
                               const std::string& request_id = "") {
     v1::CreateAccountRequest in;

@@ -235,8 +235,7 @@ TEST_F(ApiWatchBytesTest, TheOneFurthestBehindIsEnded) {
   reading->Finish();
 }
 
-// --- refusals in the audit log
-// ------------------------------------------------------------------------
+// --- refusals in the audit log -------------------------------------------------------------------
 
 TEST(DenialsTest, OneRowPerCallerSubjectAndMinute) {
   api::Denials denials;

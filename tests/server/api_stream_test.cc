@@ -1,5 +1,5 @@
-// Observe and Effects: one API job from its submission to its ledger rows, and how the streams
-// refuse.
+// Observe and Effects: one API job from its submission to its ledger rows,
+// and how the streams refuse.
 #include <thread>
 
 #include "api_fixture.h"
@@ -246,8 +246,7 @@ TEST_F(ApiStreamTest, EffectsOfAnUnknownClusterEnd) {
   EXPECT_EQ(effects->Finish().error_code(), grpc::NOT_FOUND);
 }
 
-// --- usage
-// --------------------------------------------------------------------------------------------
+// --- usage ---------------------------------------------------------------------------------------
 
 class ApiUsageTest : public ApiStreamTest {
  protected:

@@ -34,8 +34,8 @@ TEST_F(ConfigureTest, AnEmptyStoreGetsADefaultCluster) {
   config_.mode = Mode::kEnforce;
   const auto found = edits();
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_EQ(std::get<in::Finalize>(found[0]).version,
-            kFactVersion);  // nothing to stay readable for
+  // Nothing to stay readable for.
+  EXPECT_EQ(std::get<in::Finalize>(found[0]).version, kFactVersion);
   const auto& cluster = std::get<in::SetCluster>(found[1]);
   EXPECT_EQ(cluster.name, names::kFirstCluster);
   EXPECT_EQ(cluster.mode, Mode::kEnforce);

@@ -76,7 +76,7 @@ ForgettingDisk::Impl& of(sqlite3_vfs* vfs) {
   return *static_cast<ForgettingDisk::Impl*>(vfs->pAppData);
 }
 
-// --- a file ---
+// --- a file --------------------------------------------------------------------------------------
 
 int close_file(sqlite3_file* file) {
   Handle& handle = of(file);
@@ -171,7 +171,7 @@ const sqlite3_io_methods kMethods{
     lock_file,   unlock_file, reserved,     control,    sector_size,   characteristics, map_shared,
     lock_shared, barrier,     unmap_shared, nullptr,    nullptr};
 
-// --- the folder ---
+// --- the folder ----------------------------------------------------------------------------------
 
 int open_file(sqlite3_vfs* vfs, const char* name, sqlite3_file* file, int flags, int* out_flags) {
   file->pMethods = nullptr;

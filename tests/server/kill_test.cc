@@ -174,8 +174,8 @@ class KillTest : public testing::Test {
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
   }
-  // Everything that had been acknowledged when the service died. `from`: the jobs before have been
-  // looked for already.
+  // Everything that had been acknowledged when the service died.
+  // `from`: the jobs before have been looked for already.
   void expect_there(const std::vector<JobPlan>& jobs, std::size_t from) {
     for (std::size_t i = from; i < jobs.size(); ++i) {
       EXPECT_EQ(jobs[i].error, "");

@@ -84,8 +84,8 @@ TEST(Drift, SeesAMissingRowAWrongHolderAndAWrongAmount) {
   reader.rows_[7].row.holder = AccountId(9);
   EXPECT_EQ(drift(kept, reader), 8);
   reader.rows_[7] = row;
-  reader.rows_[7].row.milligpu +=
-      1;  // a thousandth of a GPU for a second is not rounded to nothing
+  // A thousandth of a GPU for a second is not rounded to nothing.
+  reader.rows_[7].row.milligpu += 1;
   EXPECT_EQ(drift(kept, reader), 1);
 }
 

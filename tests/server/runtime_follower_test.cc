@@ -1,5 +1,5 @@
-// Recovery and the follower on the real store: the state is the fold of the facts, wherever it is
-// folded.
+// Recovery and the follower on the real store:
+// the state is the fold of the facts, wherever it is folded.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -359,8 +359,8 @@ TEST_F(LogDamageTest, ADamagedHeaderIsRefusedWhileItsFramesCount) {
   EXPECT_EQ(start(copied), made_.whole);
 }
 
-// The log was used before: behind its end lie frames of that time, whole, and they count for
-// nothing.
+// The log was used before: behind its end lie frames of that time, whole.
+// They count for nothing.
 TEST_F(LogDamageTest, FramesOfAnEarlierUseAreNoDamage) {
   Files files = made_.files;
   std::string& log = files.at("-wal");

@@ -33,8 +33,8 @@ std::string join(const std::vector<std::string>& lines) {
   return all;
 }
 
-// A loop in the engine that makes facts for ever must fail this test, not take the machine's
-// memory.
+// A loop in the engine that makes facts for ever must fail this test,
+// not take the machine's memory.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 const bool kBounded = [] {
   const rlimit most{rlim_t{4} << 30, rlim_t{4} << 30};
