@@ -1,5 +1,5 @@
-// The demo's cluster and teams, for looking around. The service's configuration must make the
-// cluster: deploy/demo.
+// The demo's cluster and teams, for looking around.
+// The service's configuration must make the cluster: deploy/demo.
 //
 //   subak-play --service SUBAKD CONFIG FOLDER [SECONDS]
 //     starts the service with its state in FOLDER and plays until SIGINT or SIGTERM. A job runs for

@@ -26,8 +26,8 @@ nlohmann::json pod_of(const PodWish& wish);
 nlohmann::json review_of(const nlohmann::json& pod, const PodWish& wish, const std::string& uid,
                          bool dry_run = false);
 
-// What the kube-apiserver stores: the pod with the answer's patch applied. Nothing if the patch
-// does not apply.
+// What the kube-apiserver stores: the pod with the answer's patch applied.
+// Nothing if the patch does not apply.
 std::optional<nlohmann::json> patched(const nlohmann::json& pod, const Verdict& verdict);
 bool has_gate(const nlohmann::json& pod);
 
