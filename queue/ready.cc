@@ -69,7 +69,7 @@ MilliGpu ReadyQueue::queued_milligpu(AccountId node) const {
   return index_->knows(node) ? index_->node(node).milligpu : 0;
 }
 std::size_t ReadyQueue::queued_jobs(AccountId node) const {
-  return index_->knows(node) ? index_->facts(node).jobs : 0;
+  return index_->knows(node) ? index_->summary(node).jobs : 0;
 }
 
 ReadyQueue::Pass::Pass(const ReadyQueue& queue, const AccountTree& tree, OrderPolicy policy,

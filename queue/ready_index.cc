@@ -46,10 +46,10 @@ constexpr std::size_t kTombstones = 32;
 void Index::reach(AccountId leaf, const AccountTree& tree) {
   if (leaf.value >= nodes_.size()) {
     nodes_.resize(tree.next_id().value);
-    facts_.resize(tree.next_id().value);
+    summaries_.resize(tree.next_id().value);
   }
   for (AccountId id = leaf; id; id = tree.node(id).parent) {
-    facts_[id.value].parent = tree.node(id).parent;
+    summaries_[id.value].parent = tree.node(id).parent;
   }
 }
 
@@ -95,10 +95,10 @@ void Index::add(const ReadyJob& job, const AccountTree& tree) {
   if (at == leaf.lines.size()) leaf.lines.push_back({.kind = number});
   line_insert(jobs_, leaf.lines[at], slot);
   if (leaf.lines[at].head == slot) place_line(leaf, at);
-  facts_[job.leaf.value].priority = leaf.lines.front().priority;
-  ++facts_[job.leaf.value].own_jobs;
-  for (AccountId id = job.leaf; id; id = facts_[id.value].parent) {
-    ++facts_[id.value].jobs;
+  summaries_[job.leaf.value].priority = leaf.lines.front().priority;
+  ++summaries_[job.leaf.value].own_jobs;
+  for (AccountId id = job.leaf; id; id = summaries_[id.value].parent) {
+    ++summaries_[id.value].jobs;
     nodes_[id.value].milligpu += job.milligpu;
     if (id != job.leaf) count_one(nodes_[id.value].below, number);
   }
@@ -120,10 +120,10 @@ void Index::remove(JobId id) {
   } else if (was_head) {
     place_line(leaf, at);
   }
-  --facts_[own.value].own_jobs;
-  if (!leaf.lines.empty()) facts_[own.value].priority = leaf.lines.front().priority;
-  for (AccountId up = own; up; up = facts_[up.value].parent) {
-    --facts_[up.value].jobs;
+  --summaries_[own.value].own_jobs;
+  if (!leaf.lines.empty()) summaries_[own.value].priority = leaf.lines.front().priority;
+  for (AccountId up = own; up; up = summaries_[up.value].parent) {
+    --summaries_[up.value].jobs;
     nodes_[up.value].milligpu -= kind.key.milligpu;
     if (up != own) uncount_one(nodes_[up.value].below, number);
   }
@@ -196,41 +196,41 @@ void Index::place_line(TreeNode& node, std::size_t at) {
 }
 
 void Index::sync(const AccountTree& tree) {
-  if (facts_of_ == &tree && facts_version_ == tree.structure_version()) return;
-  facts_of_ = &tree;
-  facts_version_ = tree.structure_version();
+  if (summaries_of_ == &tree && summaries_version_ == tree.structure_version()) return;
+  summaries_of_ = &tree;
+  summaries_version_ = tree.structure_version();
   nodes_.resize(std::max<std::size_t>(nodes_.size(), tree.next_id().value));
-  facts_.resize(nodes_.size());
+  summaries_.resize(nodes_.size());
   children_.clear();
   const std::vector<AccountId> order = tree.preorder();
-  for (const AccountId id : order) read_facts(tree.node(id));
+  for (const AccountId id : order) read_summary(tree.node(id));
   for (std::size_t i = order.size(); i-- > 0;) {  // children before parents
-    const Facts& facts = facts_[order[i].value];
-    if (facts.parent && (facts.held || facts.held_below)) {
-      facts_[facts.parent.value].held_below = true;
+    const NodeSummary& summary = summaries_[order[i].value];
+    if (summary.parent && (summary.held || summary.held_below)) {
+      summaries_[summary.parent.value].held_below = true;
     }
   }
 }
 
-void Index::read_facts(const AccountNode& node) {
-  Facts& facts = facts_[node.id.value];
-  facts.shares = static_cast<double>(node.spec.shares);
-  facts.quota = node.quota_total;
-  facts.parent = node.parent;
-  facts.first_child = static_cast<std::uint32_t>(children_.size());
-  facts.child_count = static_cast<std::uint32_t>(node.children.size());
+void Index::read_summary(const AccountNode& node) {
+  NodeSummary& summary = summaries_[node.id.value];
+  summary.shares = static_cast<double>(node.spec.shares);
+  summary.quota = node.quota_total;
+  summary.parent = node.parent;
+  summary.first_child = static_cast<std::uint32_t>(children_.size());
+  summary.child_count = static_cast<std::uint32_t>(node.children.size());
   children_.insert(children_.end(), node.children.begin(), node.children.end());
-  facts.user = node.spec.user;
-  facts.held = node.spec.held;
-  facts.held_below = false;
-  facts.any_only = std::none_of(node.quota.begin(), node.quota.end(),
-                                [](const auto& q) { return q.first != ProductId(); });
-  facts.own_quota = !node.spec.quota.empty();
+  summary.user = node.spec.user;
+  summary.held = node.spec.held;
+  summary.held_below = false;
+  summary.any_only = std::none_of(node.quota.begin(), node.quota.end(),
+                                  [](const auto& q) { return q.first != ProductId(); });
+  summary.own_quota = !node.spec.quota.empty();
 }
 
 void Index::check_node(AccountId id) const {
   const TreeNode& node = nodes_[id.value];
-  const Facts& facts = facts_[id.value];
+  const NodeSummary& summary = summaries_[id.value];
   std::size_t jobs = 0;
   for (std::size_t i = 0; i < node.lines.size(); ++i) {
     const Line& line = node.lines[i];
@@ -247,14 +247,14 @@ void Index::check_node(AccountId id) const {
     }
     jobs += slots.size();
   }
-  assert(jobs == facts.own_jobs);
-  if (jobs != 0) assert(facts.priority == node.lines.front().priority);
+  assert(jobs == summary.own_jobs);
+  if (jobs != 0) assert(summary.priority == node.lines.front().priority);
   for (std::size_t i = 0; i < node.below.size(); ++i) {
     assert(node.below[i].jobs > 0);
     assert(i == 0 || node.below[i - 1].kind < node.below[i].kind);
     jobs += node.below[i].jobs;
   }
-  assert(jobs == facts.jobs);
+  assert(jobs == summary.jobs);
 }
 
 void Index::check_invariants() const {
@@ -269,7 +269,7 @@ void Index::check_invariants() const {
     waiting += live;
   }
   assert(waiting == jobs_.size());
-  assert(!knows(kRootAccount) || facts_[kRootAccount.value].jobs == waiting);
+  assert(!knows(kRootAccount) || summaries_[kRootAccount.value].jobs == waiting);
 }
 
 }  // namespace subak::ready

@@ -51,7 +51,7 @@ struct TreeNode {
 
 // What a walk reads of every sibling that it looks at, close together. The first part changes only
 // with an edit of the tree, the second with the jobs.
-struct Facts {
+struct NodeSummary {
   double shares = 0;
   MilliGpu quota = 0;
   AccountId parent;
@@ -72,19 +72,19 @@ class Index {
  public:
   void add(const ReadyJob& job, const AccountTree& tree);
   void remove(JobId id);
-  // Reads the tree's facts again if it was edited since the last time.
+  // Reads the summaries of the tree's nodes again if it was edited since the last time.
   void sync(const AccountTree& tree);
 
   // Both for ids that the tree had at the last add() or sync().
   const TreeNode& node(AccountId id) const { return nodes_[id.value]; }
-  const Facts& facts(AccountId id) const { return facts_[id.value]; }
+  const NodeSummary& summary(AccountId id) const { return summaries_[id.value]; }
   // By id, as of the last sync().
   std::span<const AccountId> children(AccountId id) const {
-    const Facts& facts = facts_[id.value];
-    return {children_.data() + facts.first_child, facts.child_count};
+    const NodeSummary& summary = summaries_[id.value];
+    return {children_.data() + summary.first_child, summary.child_count};
   }
   // Nothing waits below it.
-  bool is_leaf(AccountId id) const { return facts(id).jobs == facts(id).own_jobs; }
+  bool is_leaf(AccountId id) const { return summary(id).jobs == summary(id).own_jobs; }
   bool knows(AccountId id) const { return id.value < nodes_.size(); }
   const Kind& kind(std::uint32_t number) const { return kinds_[number]; }
   const std::map<KindKey, std::uint32_t>& kinds() const { return by_key_; }
@@ -104,7 +104,7 @@ class Index {
   std::uint32_t kind_of(const KindKey& key);
   void release_kind(std::uint32_t number);
   void compact(Kind& kind);
-  void read_facts(const AccountNode& node);
+  void read_summary(const AccountNode& node);
   void place_line(TreeNode& node, std::size_t at);
   void check_node(AccountId id) const;
 
@@ -115,10 +115,10 @@ class Index {
   std::map<KindKey, std::uint32_t> by_key_;
   std::uint64_t heap_version_ = 0;
 
-  std::vector<Facts> facts_;  // index = account id
+  std::vector<NodeSummary> summaries_;  // index = account id
   std::vector<AccountId> children_;
-  const AccountTree* facts_of_ = nullptr;
-  std::uint64_t facts_version_ = 0;
+  const AccountTree* summaries_of_ = nullptr;
+  std::uint64_t summaries_version_ = 0;
 };
 
 }  // namespace subak::ready

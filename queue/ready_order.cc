@@ -29,9 +29,9 @@ std::uint32_t Walk::best(AccountId id, Scope scope) {
     node.best = own ? first_open(id, scope) : best(winner, below(scope, winner));
     assert(node.best != kNoSlot);
     // A quota speaks for everything below that has none of its own; a sum of quotas does not.
-    const bool no_quota = own || index_->facts(winner).quota == 0;
+    const bool no_quota = own || index_->summary(winner).quota == 0;
     node.best_within =
-        no_quota ? index_->facts(id).own_quota : covers(winner, node.best) && best_within(winner);
+        no_quota ? index_->summary(id).own_quota : covers(winner, node.best) && best_within(winner);
     if (!node.siblings[at].within_quota || node.best_within) return node.best;
     node.siblings[at].within_quota = false;
     compute_key(node, at);
@@ -40,7 +40,7 @@ std::uint32_t Walk::best(AccountId id, Scope scope) {
 
 // Of the node's next job: is it within quota at every level below?
 bool Walk::best_within(AccountId id) const {
-  if (index_->is_leaf(id)) return index_->facts(id).own_quota;
+  if (index_->is_leaf(id)) return index_->summary(id).own_quota;
   return marked_node(id).best_within;
 }
 
@@ -65,10 +65,10 @@ void Walk::expand(AccountId id, Scope scope) {
   Node& node = marked_node(id);
   node.expanded = node.rebuild = true;
   prefetch_children(id);
-  if (index_->facts(id).own_jobs != 0) add_child(node, id, id, true, scope);
+  if (index_->summary(id).own_jobs != 0) add_child(node, id, id, true, scope);
   for (const AccountId child : index_->children(id)) {
-    const Facts& facts = index_->facts(child);
-    if (facts.jobs != 0) add_child(node, child, id, facts.user, scope);
+    const NodeSummary& summary = index_->summary(child);
+    if (summary.jobs != 0) add_child(node, child, id, summary.user, scope);
   }
   if (node.children.size() > 1) fill_values(id);
 }
@@ -76,7 +76,7 @@ void Walk::expand(AccountId id, Scope scope) {
 // Asks for the cache lines of all siblings at once; their accounts are spread over megabytes.
 void Walk::prefetch_children(AccountId id) const {
   for (const AccountId child : index_->children(id)) {
-    if (index_->facts(child).jobs == 0) continue;
+    if (index_->summary(child).jobs == 0) continue;
     const char* account = first_account_ + (child.value - kRootAccount.value) * sizeof(AccountNode);
     __builtin_prefetch(account);
     __builtin_prefetch(account + offsetof(AccountNode, surplus));
@@ -97,7 +97,7 @@ void Walk::recheck_all(AccountId id, Scope scope) {
   const auto gone = [&](Child& child) {
     if (!live(child, id, scope)) return true;
     if (child.by_class && update_class(child, id, scope)) changed = true;
-    if (child.id != id && index_->facts(child.id).quota != 0) changed = true;
+    if (child.id != id && index_->summary(child.id).quota != 0) changed = true;
     return false;
   };
   changed |= std::erase_if(node.children, gone) != 0;
@@ -130,7 +130,7 @@ bool Walk::update_class(Child& child, AccountId parent, Scope scope) {
   if (!child.by_class) return false;
   const std::int32_t was = child.priority;
   if (nothing_blocked()) {
-    child.priority = index_->facts(child.id).priority;
+    child.priority = index_->summary(child.id).priority;
     return child.priority != was;
   }
   const Scope inner = child.id == parent ? scope : below(scope, child.id);
@@ -196,7 +196,7 @@ bool Walk::covers(AccountId id, std::uint32_t slot) const {
   const AccountNode& node = setup_.tree->node(id);
   const MilliGpu alloc = alloc_of(id);
   if (alloc + kind.milligpu > node.quota_total) return false;
-  if (index_->facts(id).any_only) return true;
+  if (index_->summary(id).any_only) return true;
   const MilliGpu extra = kind.product ? alloc - node.alloc() + kind.milligpu : 0;
   return setup_.tree->covered(node, kind.product, extra) == node.alloc() + extra;
 }
@@ -213,13 +213,13 @@ void Walk::rebuild(AccountId id) {
   for (const Child& child : node.children) {
     if (child.by_class && child.priority != top) continue;
     const bool own = child.id == id;
-    const Facts& facts = index_->facts(child.id);
+    const NodeSummary& summary = index_->summary(child.id);
     // Filled in place: a copy would wait for each of these stores.
     Sibling& sibling = node.siblings.emplace_back();
     sibling.id = child.id;
-    sibling.shares = own ? 1 : facts.shares;
+    sibling.shares = own ? 1 : summary.shares;
     sibling.alloc = own ? own_alloc(id) : alloc_of(child.id);
-    sibling.quota = own ? 0 : facts.quota;
+    sibling.quota = own ? 0 : summary.quota;
     sibling.within_quota = may_be_within(sibling, id);
     sibling.surplus = sibling.usage = child.value;
   }

@@ -27,7 +27,7 @@ void Walk::end() {
 
 std::uint32_t Walk::next() {
   if (setup_.policy == OrderPolicy::kFifo) return next_fifo();
-  if (index_->facts(kRootAccount).jobs == 0 || index_->facts(kRootAccount).held) return kNoSlot;
+  if (index_->summary(kRootAccount).jobs == 0 || index_->summary(kRootAccount).held) return kNoSlot;
   return best(kRootAccount, below({kNoLimit, shape_version_}, kRootAccount));
 }
 
@@ -36,8 +36,8 @@ std::uint32_t Walk::next_fifo() {
     if (!job_open(slot)) return true;
     const Slot& job = index_->jobs()[slot];
     const MilliGpu milligpu = index_->kind(job.kind).key.milligpu;
-    for (AccountId id = job.leaf; id; id = index_->facts(id).parent) {
-      if (index_->facts(id).held) return true;
+    for (AccountId id = job.leaf; id; id = index_->summary(id).parent) {
+      if (index_->summary(id).held) return true;
       if (marked(id) && milligpu >= marked_node(id).limit) return true;
     }
     return false;
@@ -119,16 +119,16 @@ std::uint32_t Walk::first_open(AccountId id, Scope scope) {
 // Does the child have a job that could start? `scope` is the parent's.
 bool Walk::live(Child& child, AccountId parent, Scope scope) {
   if (child.id == parent) return first_open(parent, scope) != kNoSlot;
-  const Facts& facts = index_->facts(child.id);
-  if (facts.held || facts.jobs == 0) return false;
-  if (nothing_blocked() && !facts.held_below) return true;
+  const NodeSummary& summary = index_->summary(child.id);
+  if (summary.held || summary.jobs == 0) return false;
+  if (nothing_blocked() && !summary.held_below) return true;
   const TreeNode& node = index_->node(child.id);
   const Scope inner = below(scope, child.id);
   if (index_->is_leaf(child.id)) {
     if (marked(child.id) && marked_node(child.id).jobs_blocked) {
       return first_open(child.id, inner) != kNoSlot;
     }
-  } else if (facts.held_below || (marked(child.id) && marked_node(child.id).dirty)) {
+  } else if (summary.held_below || (marked(child.id) && marked_node(child.id).dirty)) {
     refresh(child.id, inner);
     return !marked_node(child.id).children.empty();
   }
@@ -138,7 +138,7 @@ bool Walk::live(Child& child, AccountId parent, Scope scope) {
 // The next job or the allocation of every node from `leaf` up may have changed.
 void Walk::touch_path(AccountId leaf) {
   AccountId child = leaf;  // its own jobs
-  for (AccountId id = leaf; id; id = index_->facts(id).parent) {
+  for (AccountId id = leaf; id; id = index_->summary(id).parent) {
     if (marked(id)) {
       Node& node = marked_node(id);
       node.best_known = false;
@@ -164,7 +164,7 @@ void Walk::block_shape(ShapeId shape) {
 }
 
 void Walk::mark_dirty_above(AccountId id) {
-  for (AccountId up = index_->facts(id).parent; up; up = index_->facts(up).parent) {
+  for (AccountId up = index_->summary(id).parent; up; up = index_->summary(up).parent) {
     mark(up).dirty = true;
   }
 }
@@ -184,7 +184,7 @@ void Walk::block_job(JobId id) {
 }
 
 void Walk::block_account(AccountId id, MilliGpu milligpu) {
-  if (index_->facts(id).jobs == 0) return;
+  if (index_->summary(id).jobs == 0) return;
   Node& node = mark(id);
   if (node.limit <= milligpu) return;
   node.limit = milligpu;
@@ -198,7 +198,7 @@ void Walk::take(std::uint32_t slot) {
   simulated_ = true;
   const Slot& job = index_->jobs()[slot];
   const MilliGpu milligpu = index_->kind(job.kind).key.milligpu;
-  for (AccountId id = job.leaf; id; id = index_->facts(id).parent) mark(id).extra += milligpu;
+  for (AccountId id = job.leaf; id; id = index_->summary(id).parent) mark(id).extra += milligpu;
   block_job(job.id);
 }
 

@@ -45,21 +45,21 @@ TEST_F(IndexTest, TombstonesStayWithinHalfOfTheJobs) {
   index_.check_invariants();
 }
 
-TEST_F(IndexTest, FactsFollowTheTree) {
+TEST_F(IndexTest, SummariesFollowTheTree) {
   set({"a"});
   set({"a.b", 3});
   put(1, "a.b", 0, 1);
   index_.sync(tree_);
-  EXPECT_EQ(index_.facts(id("a.b")).shares, 3);
-  EXPECT_FALSE(index_.facts(id("a")).held_below);
+  EXPECT_EQ(index_.summary(id("a.b")).shares, 3);
+  EXPECT_FALSE(index_.summary(id("a")).held_below);
   set({"a.b", 5, 2000, true});
   index_.sync(tree_);
-  EXPECT_EQ(index_.facts(id("a.b")).shares, 5);
-  EXPECT_EQ(index_.facts(id("a")).quota, 2000);
-  EXPECT_TRUE(index_.facts(id("a")).held_below);
-  EXPECT_TRUE(index_.facts(id("a.b")).own_quota);
-  EXPECT_FALSE(index_.facts(id("a")).own_quota);
-  EXPECT_EQ(index_.facts(id("a")).jobs, 1u);
+  EXPECT_EQ(index_.summary(id("a.b")).shares, 5);
+  EXPECT_EQ(index_.summary(id("a")).quota, 2000);
+  EXPECT_TRUE(index_.summary(id("a")).held_below);
+  EXPECT_TRUE(index_.summary(id("a.b")).own_quota);
+  EXPECT_FALSE(index_.summary(id("a")).own_quota);
+  EXPECT_EQ(index_.summary(id("a")).jobs, 1u);
   EXPECT_TRUE(index_.is_leaf(id("a.b")));
   EXPECT_FALSE(index_.is_leaf(id("a")));
 }
