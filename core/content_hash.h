@@ -1,8 +1,8 @@
 // A digest of what a caller asked for, so that a request id that is used again for something else
-// is noticed. It is kept with facts, so it never changes: FNV-1a of 64 bits, its bits mixed at the
-// end, never 0. It tells apart what people and programs send by mistake: two contents under one id
-// are taken for the same once in 10^19. It is no signature; a caller who looks for a collision
-// fools nobody else, since ids belong to their caller.
+// is noticed. It is kept with facts, so it never changes: FNV-1a of 64 bits (Fowler, Noll, Vo), its
+// bits mixed at the end. It tells apart what people and programs send by mistake: two contents
+// under one id are taken for the same once in 10^19. It is no signature; a caller who looks for a
+// collision fools nobody else, since ids belong to their caller. Threads: pure function.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 namespace subak {
 
+// Never 0, which facts use for "no digest".
 inline std::uint64_t content_hash(std::string_view content) {
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (const char c : content) {

@@ -11,13 +11,13 @@
 
 namespace subak {
 
-// `text`, or its first `most` bytes and how many more there were: "abc... (17 more bytes)". Cut
-// between characters (UTF-8), so up to three bytes fewer may stay. The note is at most
-// kCutNoteBytes.
+// No note of cut_text() is longer.
 inline constexpr std::size_t kCutNoteBytes = 40;
+// `text` if it has at most `most` bytes. Else its beginning and a note: "abc... (17 more bytes)".
+// Cut between characters (UTF-8), so up to three bytes fewer than `most` may stay.
 std::string cut_text(std::string_view text, std::size_t most = limits::kMaxEchoBytes);
 
-// The error as it leaves: field and value cut at kMaxEchoBytes, what is wanted at half of
+// The error as it leaves: `field` and `got` cut at kMaxEchoBytes, `want` at half of
 // kMaxMessageBytes.
 Error cut_error(const Error& error);
 

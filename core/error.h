@@ -1,5 +1,6 @@
-// Errors as values. The core throws nothing; every refusal names the field, what it was, and what
-// it should be, so that each edge can say it in its own way.
+// Errors as values: no function of the core reports by throwing. Every refusal names the field,
+// what it was, and what it should be, so that each edge can say it in its own way.
+// Threads: plain values.
 #pragma once
 
 #include <string>
@@ -20,6 +21,7 @@ enum class ErrorCode : unsigned char {
   kExhausted,     // a named limit is reached                  RESOURCE_EXHAUSTED   429
 };
 
+// The code in lower case: "not_found".
 std::string_view to_string(ErrorCode code);
 
 // A refusal. `field` is the path of the offending field ("quota.gpu"), `got` its value as given,
@@ -35,7 +37,8 @@ struct Error {
   friend bool operator==(const Error&, const Error&) = default;
 };
 
-// A T or an Error. Check ok() before value(); both are asserted.
+// A T or an Error. Ask ok() first: value() of an error, and error() of a value, are mistakes in the
+// program (std::bad_variant_access). References live as long as the Result.
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -22,14 +22,15 @@ class FlatIndex {
   static constexpr std::uint32_t kNone = 0xffff'ffff;
   static constexpr std::uint32_t kMaxNumber = (1u << 24) - 3;
 
-  // The number that was inserted under `hash` and for which same(number); kNone if there is none.
+  // The number that was inserted under `hash` and for which same(number) holds; kNone if there is
+  // none. O(1) on the average, as insert() and erase().
   template <class Same>
   std::uint32_t find(std::uint64_t hash, Same same) const {
     const std::size_t place = place_of(hash, same);
     return place == cells_.size() ? kNone : cells_[place] & kNumberMask;
   }
-  // The number, at most kMaxNumber, is not in the table. hash_of(number) is asked for every entry
-  // when the table has to grow.
+  // The number is not in the table yet, and is at most kMaxNumber (asserted). When the table has to
+  // grow, hash_of(number) is asked for every entry.
   template <class HashOf>
   void insert(std::uint64_t hash, std::uint32_t number, HashOf hash_of) {
     assert(number <= kMaxNumber);
@@ -37,7 +38,7 @@ class FlatIndex {
     put(hash, number);
     ++size_;
   }
-  // It is in the table, under this hash.
+  // The number is in the table under this hash (asserted).
   void erase(std::uint64_t hash, std::uint32_t number) {
     const std::size_t place = place_of(hash, [&](std::uint32_t n) { return n == number; });
     assert(place != cells_.size());
@@ -49,8 +50,7 @@ class FlatIndex {
   std::size_t size() const { return size_; }
 
  private:
-  // A cell: 8 bits of the hash above 24 bits of the number, so that a wrong number is rarely
-  // looked at.
+  // A cell: 8 bits of the hash above 24 bits of the number, so that few wrong ones are looked at.
   static constexpr std::uint32_t kNumberMask = (1u << 24) - 1;
   static constexpr std::uint32_t kEmpty = 0xffff'ffff;
   static constexpr std::uint32_t kErased = 0xffff'fffe;

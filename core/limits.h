@@ -1,5 +1,5 @@
 // Every limit of the service, by name. What happens when one is reached is written beside it and
-// tested.
+// tested. Units are in the names: Ms milliseconds, Bytes bytes, MilliGpu; else a count.
 #pragma once
 
 #include <cstddef>
@@ -54,11 +54,10 @@ inline constexpr std::size_t kMaxFitChecksPerPass = 65'536;
 
 // Fleet.
 inline constexpr std::size_t kMaxNodes = 200'000;  // at once, in all clusters: a new one is refused
-inline constexpr std::uint32_t kMaxNodeIds =
-    800'000;                                       // ever: an id is not given twice; then refused
-inline constexpr std::size_t kMaxClusters = 1000;  // a new one more is refused
-inline constexpr std::size_t kMaxProducts =
-    10'000;  // GPU products ever named: a new one is refused
+// Ever: an id is not given twice. A new node more is refused.
+inline constexpr std::uint32_t kMaxNodeIds = 800'000;
+inline constexpr std::size_t kMaxClusters = 1000;    // a new one more is refused
+inline constexpr std::size_t kMaxProducts = 10'000;  // GPU products ever named: then refused
 inline constexpr std::size_t kMaxGpusPerNode = 64;
 
 // Shell. A full mailbox refuses: watches stop reading, mutations get RESOURCE_EXHAUSTED.
@@ -111,8 +110,8 @@ inline constexpr DurationMs kHttpReadMs = 10'000;
 inline constexpr DurationMs kHttpAnswerMs = 5'000;  // of the metrics port: then 503
 inline constexpr DurationMs kStopMs = 20'000;       // a stop that takes longer ends the process
 inline constexpr std::size_t kMaxHttpConnections = 4096;
-// More from one address, or more in all: the connection that has been idle longest goes first; if
-// none is idle, the new one is closed
+// More from one address, or more in all: the connection goes that has owed us a whole request for
+// longest; if all are being answered, the new one is closed
 inline constexpr std::size_t kMaxHttpConnectionsPerPeer = 1024;
 inline constexpr int kWebhookThreads = 2;
 inline constexpr std::size_t kMaxWarnings = 16;    // of one answer: the rest is counted in the last
@@ -140,7 +139,8 @@ inline constexpr DurationMs kProbeEveryMs = 2'000;
 inline constexpr DurationMs kProbeAnswerMs = 5'000;     // later: not ready
 inline constexpr DurationMs kProbePatienceMs = 30'000;  // a listener that is dead this long: exit
 
-// Idempotency: a request id is remembered for this long, and at most this many of them.
+// Idempotency: a request id is remembered for this long, and at most this many of them: then the
+// oldest is forgotten.
 inline constexpr DurationMs kRequestIdLifeMs = kDayMs;
 inline constexpr std::size_t kMaxRequestIds = 1'000'000;
 
@@ -154,18 +154,19 @@ inline constexpr std::size_t kMaxCaseBytes = 64u << 20;      // sim share
 // a stream that is not read in time is ended with it and may be asked for again.
 inline constexpr std::int32_t kDefaultPageSize = 100;
 inline constexpr std::int32_t kMaxPageSize = 10'000;
-inline constexpr std::size_t kMaxPageBytes = 3u << 20;    // below the usual 4 MiB of clients
-inline constexpr int kMaxGrpcMessageBytes = 64 << 20;     // received: the import of a large fleet
-inline constexpr std::size_t kMaxObserveInFlight = 4096;  // events of one stream not yet durable
-inline constexpr std::size_t kMaxWatchBacklog = 16'384;  // rows that one WatchJobs stream waits for
+inline constexpr std::size_t kMaxPageBytes = 3u << 20;  // below the usual 4 MiB of clients
+inline constexpr int kMaxGrpcMessageBytes = 64 << 20;   // received: the import of a large fleet
+// Events of one Observe stream that are not durable yet: then it is not read further
+inline constexpr std::size_t kMaxObserveInFlight = 4096;
+inline constexpr std::size_t kMaxWatchBacklog = 16'384;  // unsent rows of one WatchJobs stream
 inline constexpr std::size_t kMaxStoreReads = 256;       // ledger and audit reads waiting
 // Nodes looked at for the reasons of one page; rows beyond have none. A list is read by many and
 // pages through everything; the queue is read for its reasons.
 inline constexpr std::size_t kMaxNodesLookedAtForList = 50'000;
 inline constexpr std::size_t kMaxNodesLookedAtForQueue = 1'000'000;
 inline constexpr int kMaxNodesShown = 16;  // of one job outside its pods; the rest is counted
-// Reads wait in lanes, so that a cheap one is never behind a dear one. A full lane:
-// RESOURCE_EXHAUSTED.
+// Reads wait in lanes, so that a cheap one is never behind a dear one.
+// A full lane: RESOURCE_EXHAUSTED.
 inline constexpr std::size_t kMaxCheapReads = 4096;
 inline constexpr std::size_t kMaxDearReads = 256;
 inline constexpr std::size_t kMaxReadsPerCaller = 64;    // dear ones waiting or running
@@ -176,9 +177,10 @@ inline constexpr std::size_t kMaxWatchBytes = 64u << 20;
 // Of the accounts, in memory for Static streams: whoever still reads the oldest is ended
 inline constexpr std::size_t kMaxStaticCopies = 4;
 inline constexpr DurationMs kMaxTimeLimitMs = 3660 * kDayMs;  // of a job
+// Of the token file: refused. A longer token that a caller shows is unknown.
 inline constexpr std::size_t kMinTokenBytes = 16;
 inline constexpr std::size_t kMaxTokens = 10'000;
-inline constexpr std::size_t kMaxTokenBytes = 1024;  // of a token that a caller shows: unknown
+inline constexpr std::size_t kMaxTokenBytes = 1024;
 // Refusals for lack of rights: an audit row at most this often per caller and subject
 inline constexpr DurationMs kDenialAuditEveryMs = kMinuteMs;
 inline constexpr std::size_t kMaxDenialsRemembered = 4096;  // more in that time: counted in one row

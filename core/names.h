@@ -1,4 +1,4 @@
-// Every name that Subak writes into a cluster, in one place. Readers also accept kOlderPrefixes.
+// Every name that Subak writes into a cluster, and those of NVIDIA's that it reads, in one place.
 #pragma once
 
 #include <string_view>

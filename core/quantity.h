@@ -1,5 +1,5 @@
 // Integer quantities. Everything that is counted, promised or charged is an integer; floating point
-// lives in accounting/decay.h alone.
+// decides only in accounting/decay.h and the order rule that reads it. Threads: plain values.
 #pragma once
 
 #include <compare>
@@ -29,13 +29,14 @@ class GpuTime {
   static constexpr std::int64_t kRawPerGpuSecond = 1'000'000;
 
   constexpr GpuTime() = default;
+  // `rate` held for `duration`; either may be negative.
   constexpr static GpuTime of(MilliGpu rate, DurationMs duration) {
     return GpuTime(static_cast<Raw>(rate) * duration);
   }
   constexpr static GpuTime from_parts(std::int64_t gpu_seconds, std::int64_t rest) {
     return GpuTime(static_cast<Raw>(gpu_seconds) * kRawPerGpuSecond + rest);
   }
-  // Whole GPU-seconds, rounded towards minus infinity, and what is left over.
+  // Whole GPU-seconds, rounded towards minus infinity, and what is left over in milli-GPU x ms.
   constexpr std::int64_t gpu_seconds() const {
     return static_cast<std::int64_t>((raw_ - rest()) / kRawPerGpuSecond);
   }
@@ -43,8 +44,9 @@ class GpuTime {
     const auto r = static_cast<std::int64_t>(raw_ % kRawPerGpuSecond);
     return r < 0 ? r + kRawPerGpuSecond : r;
   }
+  // Rounded: to be shown, not to be added up.
   constexpr double gpu_hours() const { return static_cast<double>(raw_) / 3.6e9; }
-  constexpr Raw raw() const { return raw_; }
+  constexpr Raw raw() const { return raw_; }  // milli-GPU x ms
   constexpr bool is_zero() const { return raw_ == 0; }
 
   constexpr GpuTime& operator+=(GpuTime o) {
@@ -78,7 +80,7 @@ struct ProductAmount {
   friend bool operator==(const ProductAmount&, const ProductAmount&) = default;
 };
 
-// Sorted by product, each product once, no zero meaning "none": an empty list is "not set".
+// Sorted by product, each product once. An empty list means "not set", an amount of 0 means 0 GPUs.
 using ProductAmounts = std::vector<ProductAmount>;
 
 inline constexpr char kAnyProduct[] = "gpu";

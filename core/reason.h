@@ -1,6 +1,7 @@
 // Why a job does not start. One closed vocabulary for `why`, events, metrics and conditions;
 // Kueue's reason tokens where they fit (KEP-10852 of kubernetes-sigs/kueue), ours where it has
-// none. Structural reasons come before capacity, capacity before order.
+// none. Structural reasons come before capacity, capacity before order. docs/reasons.md tells
+// people what to do about each. Threads: plain values.
 #pragma once
 
 #include <array>
@@ -15,24 +16,24 @@ namespace subak {
 
 // Values are durable (facts carry them): append only.
 enum class ReasonToken : std::uint8_t {
-  kNone,                     // nothing binds: it starts in the next pass
-  kOnHold,                   // held by a user or an operator, or its account is
-  kGangIncomplete,           // fewer pods seen than the gang needs
-  kWaitingForNodes,          // its cluster's list is not complete
-  kMisconfigured,            // can never start as written
-  kNoMatchingFlavor,         // no node has the product, labels or tolerated taints asked for
-  kExceedsFleet,             // even the empty fleet could not hold it
-  kExceedsMaxQuota,          // more than a limit on its path allows at all
-  kWaitingForQuota,          // a limit on its path is reached now
-  kWaitingForCapacity,       // not enough free GPUs of the kind
-  kTopologyPlacementFailed,  // enough free GPUs, but not together as asked
-  kMigGeometry,              // enough free memory units, but no slice of the profile
-  kNodeResources,            // GPUs are free, CPU, memory, pod slots or host ports are not
-  kNodeConditions,           // matching nodes are not ready, cordoned or drained
-  kReservedForOther,         // free GPUs are kept for a job that has waited longest
-  kOutranked,                // others come first in the fair-share order and the rest is taken
-  kWaitingForPreemptedWorkloads,
-  kPendingEvaluation,  // not looked at yet: a pass is due
+  kNone,                          // nothing binds: it starts in the next pass
+  kOnHold,                        // held by a user or an operator, or its account is
+  kGangIncomplete,                // fewer pods seen than the gang needs
+  kWaitingForNodes,               // its cluster's list is not complete
+  kMisconfigured,                 // can never start as written
+  kNoMatchingFlavor,              // no node has the product, labels or tolerated taints asked for
+  kExceedsFleet,                  // even the empty fleet could not hold it
+  kExceedsMaxQuota,               // more than a limit on its path allows at all
+  kWaitingForQuota,               // a limit on its path is reached now
+  kWaitingForCapacity,            // not enough free GPUs of the kind
+  kTopologyPlacementFailed,       // enough free GPUs, but not together as asked
+  kMigGeometry,                   // enough free memory units, but no slice of the profile
+  kNodeResources,                 // GPUs are free, CPU, memory, pod slots or host ports are not
+  kNodeConditions,                // matching nodes are not ready, cordoned or drained
+  kReservedForOther,              // free GPUs are kept for a job that has waited longest
+  kOutranked,                     // others come first in the fair-share order and the rest is taken
+  kWaitingForPreemptedWorkloads,  // its place is being cleared: not given in this version
+  kPendingEvaluation,             // not looked at yet: a pass is due
 };
 
 template <>

@@ -65,6 +65,7 @@ class StoredSize {
   std::size_t bytes_ = 0;
 };
 
+// The size of one record in bytes, as StoredSize counts.
 template <class T>
 std::size_t stored_bytes(const T& record) {
   StoredSize size;

@@ -3,8 +3,8 @@
 namespace subak::text {
 namespace {
 
-// Characters that an unquoted atom may hold. Chosen so that paths, labels and products need no
-// quotes.
+// Characters that an unquoted atom may hold.
+// Chosen so that paths, labels and products need no quotes.
 bool is_atom_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
          c == '-' || c == '_' || c == '/' || c == ':' || c == '+' || c == '*' || c == '@';

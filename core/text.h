@@ -6,13 +6,14 @@
 // The same list drives this text form, the protobuf wire form (server/codec/codec.h) and equality
 // in tests, so the three cannot disagree.
 //
-// Grammar:  record  := name=value (" " name=value)*      fields at their default are left out
-//                     (a number or enum at 0, an empty string or list, a record equal to a fresh
-//                     one)
-//           value   := atom | "quoted\n" | [value,value] | {record}
-// The writer emits fields in declaration order and one canonical spelling, so equal records have
-// equal bytes. The reader accepts fields in any order and refuses unknown names. Threads: pure
-// functions, no shared state.
+// Grammar:
+//     record := name=value (" " name=value)*
+//     value  := atom | "quoted\n" | [value,value] | {record}
+//
+// Fields at their default are left out: a number or enum at 0, an empty string or list, a record
+// equal to a fresh one. The writer emits fields in declaration order and one canonical spelling, so
+// equal records have equal bytes. The reader accepts fields in any order and refuses unknown names.
+// Threads: pure functions, no shared state.
 #pragma once
 
 #include <array>
@@ -35,11 +36,13 @@ namespace subak {
 template <class E>
 struct EnumText;  // static constexpr std::array<std::string_view, N> names;
 
+// The spelling; "?" for a value that has none.
 template <class E>
 constexpr std::string_view enum_name(E e) {
   const auto i = static_cast<std::size_t>(e);
   return i < EnumText<E>::names.size() ? EnumText<E>::names[i] : std::string_view("?");
 }
+// The value of this exact spelling.
 template <class E>
 constexpr std::optional<E> enum_from(std::string_view name) {
   for (std::size_t i = 0; i < EnumText<E>::names.size(); ++i) {
@@ -65,7 +68,8 @@ namespace text {
 // Appends an atom if it needs no quotes, else its quoted form. Empty strings are written "".
 void write_string(std::string& out, std::string_view value);
 
-// A cursor over one record. On the first mistake it keeps an Error and every later call is a no-op.
+// A cursor over one record, whose text outlives it. On the first mistake it keeps an Error
+// (kInvalid), and every later call does nothing.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -86,10 +90,13 @@ class Reader {
 };
 
 std::string job_id_text(JobId id);  // "3-1042"
+// Nothing if it is not two such numbers that fit a JobId.
 std::optional<JobId> parse_job_id(std::string_view text);
 
+// One value of any type that a field may have: bool, number, enum, id, string, list or record.
 template <class T>
 void write_value(std::string& out, const T& value);
+// `field` names it in the error.
 template <class T>
 void read_value(Reader& in, std::string_view field, T& value);
 
@@ -130,6 +137,7 @@ struct FieldReader {
   }
 };
 
+// Reads fields up to `close`, or to the end of the text if `close` is 0.
 template <class T>
 void read_fields(Reader& in, T& record, char close) {
   NumberZeroer zeroer;
@@ -233,7 +241,7 @@ std::string to_text(const T& record) {
   return out;
 }
 
-// Reads one record; the error names the field.
+// Reads one record. The error is kInvalid and names the field.
 template <class T>
 Result<T> from_text(std::string_view line) {
   text::Reader in(line);
