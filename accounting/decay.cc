@@ -117,8 +117,8 @@ double DecayedMeter::value(const DecayClock& clock, const DecayInstant& at) cons
   }
   const double full = static_cast<double>(rate_) * clock.mean_life_ms();
   const double u = decayed(at.half_lives) / at.part + full;
-  // Rounding just after a start may leave a trace below zero; a negative adjustment is far beyond
-  // it.
+  // Rounding just after a start may leave a trace below zero;
+  // a negative adjustment is far beyond it.
   const double noise = 10 * kRoundingPart * static_cast<double>(peak_rate_) * clock.mean_life_ms();
   return u < 0 && u >= -noise ? 0 : u;
 }

@@ -1,14 +1,19 @@
-// Exact time-decayed usage: the one place in Subak where floating point decides anything.
+// Exact time-decayed usage. Floating point decides here and in the order rule that reads it
+// (accounting/order.h), and nowhere else in Subak.
 //
-// A meter of constant integer rate R (milli-GPU) since some instant and an accumulator A answer
+// What was used at instant x counts 2^-((t-x)/h) at instant t, where h is the half-life. So
+//     u(t) = integral of rate(x) * 2^-((t-x)/h) dx up to t,   in milli-GPU x ms.
+// It follows from two numbers, the present integer rate R and an accumulator A:
 //     u(t) = A * 2^-tau + R * H,   tau = (t - L) / h,   H = h / ln 2
-// in O(1) per start, end and read, with no sweep (forward decay: Cormode et al., ICDE 2009). u is
-// the integral of rate(x) * 2^-((t-x)/h) dx in milli-GPU x ms. |error| <= 1e-12 x (highest rate so
-// far x H). An infinite half-life (h = 0 in DecayClock) is its own form: u = the plain integer
-// integral. Measured: below 4e-14 at each of 10^6 random events (tests/accounting/decay_test.cc).
+// with any landmark L (forward decay: Cormode et al., ICDE 2009). A start, an end and a read are
+// O(1) each, and there is no sweep.
 //
-// Built with contraction off and its own exp2, so that every build decides the same.
-// Threads: none.
+// |error| <= 1e-12 x (highest rate so far x H); measured below 4e-14 at each of 10^6 random events
+// (tests/accounting/decay_test.cc). An infinite half-life (h = 0 in DecayClock) has a form of its
+// own: u is the plain integral, an integer.
+//
+// Built with contraction off and its own exp2, so that every build decides the same
+// (docs/design/0004). Threads: none.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +22,8 @@
 
 namespace subak {
 
-// 2^x for |x| <= 1022 by a fixed sequence of IEEE operations: same bits on every build. Relative
-// error
-// <= 1e-15 (measured: below 1.2e-16).
+// 2^x for |x| <= 1022 by a fixed sequence of IEEE operations: same bits on every build.
+// Relative error <= 1e-15 (measured: below 1.2e-16).
 double exp2_exact(double x);
 // log2(x) for finite x > 0, same promise (measured: below 4e-16).
 double log2_exact(double x);
@@ -33,15 +37,16 @@ struct DecayInstant {
 };
 
 // The common clock of all meters of one tree: the half-life h, and landmarks that are whole
-// multiples of it, so that moving one is an exact scaling by a power of two. h == 0 means infinite.
+// multiples of it, so that moving one is an exact scaling by a power of two.
 class DecayClock {
  public:
+  // 0 means infinite; a negative half-life is asserted against.
   explicit DecayClock(DurationMs half_life_ms = 7 * kDayMs);
   DurationMs half_life_ms() const { return half_life_ms_; }
   bool infinite() const { return half_life_ms_ == 0; }
   // H in ms; 0 if infinite.
   double mean_life_ms() const { return mean_life_ms_; }
-  // The instant of t; whole half-lives are split off in integers, so t loses no precision.
+  // The instant of t. Whole half-lives are split off in integers, so t loses no precision.
   DecayInstant at(TimeMs t) const;
   // 2^((t - shift half-lives) / h): the weight of an instant relative to landmark `shift`.
   double weight(TimeMs t, std::int64_t shift) const;
@@ -54,7 +59,7 @@ class DecayClock {
   double per_half_life_ = 0;  // 1 / h
 };
 
-// One decayed meter. 64 bytes.
+// One decayed meter. 64 bytes. All calls of one meter take the same clock.
 class DecayedMeter {
  public:
   // The rate changes by `delta` milli-GPU at `t`. Changes may come in any order of time (a release
@@ -73,7 +78,7 @@ class DecayedMeter {
   bool idle() const { return rate_ == 0 && a_ == 0 && whole_.is_zero(); }
   MilliGpu rate() const { return rate_; }
 
-  // Exact state, for checkpoints and digests.
+  // Exact state, for checkpoints and digests: restore(state()) changes no bit.
   struct State {
     double a = 0;
     std::int64_t shift = 0;

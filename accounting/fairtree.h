@@ -1,6 +1,19 @@
-// The factors that people know from Slurm, for `share` and `sim share`: Fair Tree (with the tie
-// rule that Slurm documents: tied sibling accounts are merged) and classic fair share. Read-only
-// arithmetic over a tree given as rows. Source: SchedMD, "Fair Tree" and "Classic Fairshare" pages.
+// The factors that people know from Slurm, for `share` and `sim share`: Fair Tree and classic fair
+// share, over a tree given as rows. Sources: the pages "Fair Tree Fairshare Algorithm" and "Classic
+// Fairshare Algorithm" of SchedMD's Slurm documentation.
+//
+// S is a row's part of its siblings' shares, U its part of its parent's usage.
+//
+// Fair Tree    level_fs = S / U. The tree is walked from the root, siblings by level_fs, the
+//              highest first. Users get the ranks N, N-1, ... 1 in the order in which the walk
+//              meets them, and fairshare = rank / N. Users that tie share a rank. Accounts that tie
+//              have their children merged into one list, which is ordered as siblings are. A user
+//              that ties with an account shares the rank of its first user.
+// classic      fairshare = 2^-((E / P) / dampening). P is the product of S over the path. E is the
+//              effective usage: directly below the root the row's part V of the root's usage, else
+//              V + (E of the parent - V) x S.
+//
+// Threads: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +32,7 @@ struct ShareRow {
   std::string parent;  // of an account; of a user row: its account (or empty)
   std::int64_t shares = 1;
   bool parent_shares = false;  // Slurm's FairShare=parent
-  double raw_usage = 0;        // of an account: all below it included
+  double raw_usage = 0;        // in any unit; of an account: all below it included
   std::int64_t order = 0;      // place among its siblings; breaks ties where the rule has none
 };
 
@@ -33,12 +46,15 @@ struct ShareFactors {
   std::optional<double> fairshare;  // under Fair Tree users have one, accounts none
 };
 
-enum class TieRule { kDocumented, kAsShipped };  // kAsShipped: tied accounts are not merged
+// kDocumented: as above. kAsShipped: as Slurm's program does, without the merge of tied accounts.
+enum class TieRule { kDocumented, kAsShipped };
 
-// Same order of rows as given. Errors name the row: unknown parent, not one root, a row twice, a
-// circle, more than limits::kMaxShareTreeDepth levels, a negative number.
+// One result for each row, in the order of the rows. Errors name the row: kNotFound for an unknown
+// parent, kExists for a row that comes twice. kInvalid: not exactly one root, a circle, a negative
+// number, more than limits::kMaxShareTreeDepth levels.
 Result<std::vector<ShareFactors>> fair_tree(const std::vector<ShareRow>& rows,
                                             TieRule ties = TieRule::kDocumented);
+// The same. `dampening` is Slurm's FairShareDampeningFactor; kInvalid if it is not in 1 to 65535.
 Result<std::vector<ShareFactors>> classic_fair_share(const std::vector<ShareRow>& rows,
                                                      double dampening = 1);
 

@@ -1,6 +1,6 @@
 // The books: exact, append-only integer intervals, one row each with holder and payer. Nothing here
-// decays. Rows are made by the engine as facts (`charged`), each once; Ledger keeps their sums, not
-// the rows (the store holds those, unique by allocation and from). Threads: none.
+// decays. Rows are made by the engine as facts (`charged`), each once. Ledger keeps their sums; the
+// rows are in the store, unique by allocation and from_ms. Threads: none; owned by the engine.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ struct EnumText<UsageState> {
                                                          "foreign"};
 };
 
-// One allocation: one pod of one job in one reservation. Unique with `from_ms`.
+// One allocation: one pod of one job in one reservation. With `from_ms` it names one row.
 struct AllocationId {
   JobId job;
   std::uint32_t rank = 0;
@@ -45,6 +45,7 @@ struct AllocationId {
   friend auto operator<=>(const AllocationId&, const AllocationId&) = default;
 };
 
+// `milligpu` from from_ms to to_ms, the latter excluded.
 struct LedgerRow {
   AllocationId allocation;
   TimeMs from_ms = 0;
@@ -83,18 +84,17 @@ class Ledger {
     std::string product;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  // Asserts from < to, an amount and a payer. A correction is a row with a negative amount, or one
-  // more.
+  // Asserts from_ms < to_ms, an amount that is not 0, and a payer. What was charged wrongly is put
+  // right by further rows, such as one with a negative amount.
   void add(const LedgerRow& row);
   std::uint64_t rows() const { return rows_; }
   GpuTime total() const { return total_; }
-  GpuTime of_node(NodeId node) const;
+  GpuTime of_node(NodeId node) const;  // 0 if it has no rows, or was dropped
   // The node is gone and its bill closed: its sum is no longer kept (the totals are).
   void drop_node(NodeId node) { by_node_.erase(node); }
   const std::map<Key, GpuTime>& sums() const { return sums_; }
   const std::map<NodeId, GpuTime>& node_sums() const { return by_node_; }
-  // Continues from a checkpoint: every sum, every node and the number of rows, into an empty
-  // Ledger.
+  // Continue from a checkpoint: every sum, every node and the number of rows, into an empty Ledger.
   void restore_sum(const Key& key, GpuTime amount);
   void restore_node(NodeId node, GpuTime amount);
   void restore_rows(std::uint64_t rows) { rows_ = rows; }

@@ -1,5 +1,5 @@
 // The tree behind a list of ShareRow: parents resolved, FairShare=parent accounts passed through.
-// Internal to fairtree.cc and classic_fair_share.cc.
+// Internal to fairtree.cc and classic_fair_share.cc. Threads: pure function.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ struct ShareTree {
   struct Node {
     const ShareRow* row = nullptr;
     std::size_t above = 0;  // nearest ancestor account without parent_shares
-    std::vector<std::size_t>
-        below;                // rows whose `above` is this one, without parent_shares accounts
+    // Rows whose `above` is this one, without parent_shares accounts.
+    std::vector<std::size_t> below;
     double level_shares = 0;  // sum of their shares; parent_shares rows count 0
     bool is_user() const { return !row->user.empty(); }
   };
@@ -23,7 +23,7 @@ struct ShareTree {
   std::size_t root = 0;
 };
 
-// Errors as fair_tree().
+// Points into `rows`, which outlives the result. Errors as fair_tree().
 Result<ShareTree> build_share_tree(const std::vector<ShareRow>& rows);
 
 }  // namespace subak

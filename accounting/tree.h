@@ -1,15 +1,19 @@
 // The account tree: shares, quota, limits, and for every node what it holds and runs now and its
-// two decayed meters. A start or end touches the leaf and its ancestors, nothing else.
+// decayed meters (accounting/decay.h). A start or end touches the leaf and its ancestors, nothing
+// else.
 //
-// usage   everything the node's jobs reserved, from reservation to end, whoever pays;
-//         a parent is the sum of its children.
-// surplus max(0, allocation - quota), metered at each node by itself.
+// usage       everything the node's jobs reserved, from reservation to end, whoever pays;
+//             a parent has the sum of its children and of its own jobs.
+// surplus     allocation that the node's quota does not cover, metered at each node by itself.
+// adjustment  what edits of shares add to the surplus when siblings are ordered; see set().
 //
 // The root ("", id 1) exists from the start, with shares 1, no quota of its own and revision 0;
 // set() may then give it a spec like any other node (the engine's genesis fact).
 //
-// Threads: none; owned by the engine. The tree never refuses a start (the engine has checked the
-// limits); structural edits return an Error that names the field.
+// Errors: check() tells what is wrong with a spec. Nothing else refuses: the engine has checked
+// limits and states, and a call that cannot be is asserted against.
+// Units: amounts in milli-GPU, decayed usage and surplus in milli-GPU x ms, times in ms.
+// Threads: none; owned by the engine.
 #pragma once
 
 #include <cassert>
@@ -91,9 +95,8 @@ struct alignas(64) AccountNode {
   DecayedMeter adjustment;  // of share edits; decays with the rest (rate always 0)
   alignas(64) DecayedMeter usage;
   std::vector<ProductLevel> levels;  // by product
-  std::vector<std::pair<ProductId, MilliGpu>> quota,
-      limit;                        // by product, 0 = any; quota is the
-                                    // effective one: own, or the sum of the children's
+  // By product, 0 = any. `quota` is the effective one: its own, or the sum of its children's.
+  std::vector<std::pair<ProductId, MilliGpu>> quota, limit;
   std::optional<MilliGpu> borrow;   // as parsed; none: unlimited
   std::vector<AccountId> children;  // live ones, by id
   AccountSpec spec;
@@ -103,37 +106,40 @@ struct alignas(64) AccountNode {
   MilliGpu alloc() const { return held + running; }
 };
 
-// The `borrow` or `lend` of a spec: none = unlimited. Errors: an amount of one product, not an
-// amount.
+// The `borrow` or `lend` of a spec; none: unlimited. kInvalid, with `field`, for an amount of one
+// product and for what is no amount.
 Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_view field);
 
 class AccountTree {
  public:
+  // Half-life 0: usage does not decay.
   explicit AccountTree(DurationMs half_life_ms = 7 * kDayMs);
   const DecayClock& clock() const { return clock_; }
 
   // --- structure ---------------------------------------------------------------------------------
-  // Would set() accept this? Checks path syntax (labels [a-z0-9_-]+ joined by dots, parents exist,
-  // user under an account), ranges, duplicate namespaces, depth, number of accounts. `field` names
-  // are those of the spec.
+  // Why set() would not take the spec, by its field; nothing if it would. kInvalid: the path's form
+  // (labels [a-z0-9_-]+ joined by dots, a user below an account), a value out of range, a list that
+  // is not sorted. kNotFound: no parent. kExists: another account's namespace. kExhausted: too many
+  // accounts.
   std::optional<Error> check(const AccountSpec& spec) const;
-  // Creates or replaces the node `id`; check() has passed. `products` interns product names. A
-  // change of shares adds the adjustment that keeps (surplus + adjustment) / shares continuous at
-  // `now` (none if either is 0). An id below next_id() must be live and keep its path. A change of
-  // quota moves the surplus of this node, and of ancestors without a quota of their own, from `now`
-  // on.
+  // Creates the node `id` or replaces its spec; check() has passed. `quota` and `limit` are those
+  // of the spec by product id. A node that exists is live and keeps its path.
+  // A change of shares adds the adjustment that keeps (surplus + adjustment) / shares continuous at
+  // `now`; none if the old or the new shares are 0. A change of quota changes the surplus from
+  // `now` on, also that of ancestors without a quota of their own.
   void set(AccountId id, const AccountSpec& spec, std::int64_t revision, TimeMs now,
            const std::vector<std::pair<ProductId, MilliGpu>>& quota,
            const std::vector<std::pair<ProductId, MilliGpu>>& limit);
-  // Only when it has no live children and nothing allocated (the engine checks). Its quota leaves
-  // an ancestor that has none of its own, hence `now`. Never the root.
+  // The node is not the root, has no live children and nothing allocated (asserted). From `now` on
+  // its quota is missing from ancestors that have none of their own.
   void remove(AccountId id, TimeMs now);
   // A node that a checkpoint lists as removed: takes its id, is never found by path.
   void restore_removed(AccountId id, AccountId parent, const AccountSpec& spec,
                        std::int64_t revision);
   AccountId find(std::string_view path) const;  // none if unknown or removed
+  // The account that names "cluster/ns", else the one that names "ns"; none if no account does.
   AccountId find_namespace(std::string_view cluster, std::string_view ns) const;
-  // Asserts that it exists.
+  // Asserts that it exists. The reference holds until a node is added.
   const AccountNode& node(AccountId id) const {
     assert(exists(id));
     return nodes_[id.value];
@@ -146,30 +152,33 @@ class AccountTree {
   std::vector<AccountId> preorder() const;  // live nodes, parents first, by id
 
   // --- what is held and runs ---------------------------------------------------------------------
-  // A hold begins at the leaf (usage, surplus and held rise on the whole path).
+  // O(depth) each. `leaf` is the node that the job sits at; its ancestors follow.
+  //
+  // A hold begins: what is held, the usage and the surplus rise on the whole path.
   void hold(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now);
-  // held -> running; usage does not change.
+  // Held becomes running. Usage does not change.
   void bind(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now);
-  // Ends a hold (`was_running` false) or a meter. `now` may lie before the node's last change (an
-  // end that was reported late): usage is exact then too, surplus changes at the last change.
+  // Ends what was held (`was_running` false) or ran. `now` may lie before the node's last change
+  // (an end that was reported late). Usage is exact then too; surplus changes as of that last
+  // change.
   void release(AccountId leaf, ProductId product, MilliGpu amount, bool was_running, TimeMs now);
 
   // --- reads, in milli-GPU x ms or milli-GPU -----------------------------------------------------
-  // Those that take a DecayInstant (clock().at(t)) cost a few ns: for reading many nodes at one
-  // time.
+  // `t` is not before the node's last change. A DecayInstant (clock().at(t)) is for reading many
+  // nodes at one instant: then each costs a few ns.
   double usage(AccountId id, TimeMs t) const { return usage(id, clock_.at(t)); }
   double usage(AccountId id, const DecayInstant& at) const;
   double surplus(AccountId id, TimeMs t) const;  // without the adjustment
   double sort_surplus(AccountId id, TimeMs t) const { return sort_surplus(id, clock_.at(t)); }
   double sort_surplus(AccountId id, const DecayInstant& at) const;  // surplus + adjustment, >= 0
-  GpuTime usage_undecayed(AccountId id, TimeMs t) const;
+  GpuTime usage_undecayed(AccountId id, TimeMs t) const;            // exact
   // Of the node's allocation, how much its quota covers: sum over products of min(alloc_p,
-  // quota_p), plus what the "any" quota covers of the rest. `extra` is tried on top: the result is
-  // alloc() + extra exactly when the node would be within its quota.
+  // quota_p), plus what the "any" quota covers of the rest. `extra` of `extra_product` is tried on
+  // top: the node would be within its quota exactly if the result is alloc() + extra.
   MilliGpu covered(const AccountNode& node, ProductId extra_product, MilliGpu extra) const;
-  // The first node on the path to the root whose limit would be exceeded by `amount` of `product`
-  // (product 0: checks only the any-limit); none if it is within all. quota + borrow is a limit
-  // too.
+  // The first node on the path to the root whose limit `amount` more of `product` would exceed;
+  // none if it is within all. Product 0: only limits over all products are looked at. quota +
+  // borrow is such a limit too.
   AccountId first_over_limit(AccountId leaf, ProductId product, MilliGpu amount) const;
   // The first node on the path that is held; none if none is.
   AccountId first_held(AccountId leaf) const;
@@ -185,8 +194,9 @@ class AccountTree {
   // present rate (restore_meters() may then give it what a reader computed). Undecayed usage stays.
   void restart_meters(DurationMs half_life_ms, TimeMs now);
 
-  // Bumped by every structural edit (shares, quota, limit, hold, children).
+  // Rises with every edit of the structure: specs, children, half-life.
   std::uint64_t structure_version() const { return structure_version_; }
+  // Asserts what must hold of every node. O(nodes); for tests.
   void check_invariants() const;
 
  private:
