@@ -1,4 +1,5 @@
-// Jobs and their states. One transition table; the engine is the only caller.
+// The states of jobs and pods, and which change of a job's state may happen. The engine decides
+// every change by this one table.
 //
 //   kIncomplete <--> kQueued --reserve--> kReserved --all pods bound--> kRunning
 //        ^            ^   ^                   |
@@ -9,7 +10,7 @@
 // kIncomplete <-> kQueued or kHeld: the gang's last pod is seen, or a pod of it goes before its
 // start. Foreign and adopted jobs begin in kRunning.
 //
-// Threads: none.
+// Threads: plain values and a pure function.
 #pragma once
 
 #include <array>
@@ -37,21 +38,27 @@ struct EnumText<JobState> {
                                                          "reserved",   "running", "done"};
 };
 
-// How a job came to be. kForeign and kAdopted were found running and never waited.
-enum class JobOrigin : std::uint8_t { kApi, kPods, kForeign, kAdopted };
+// How a job came to be. Values are durable: append only.
+enum class JobOrigin : std::uint8_t {
+  kApi,      // submitted over the API
+  kPods,     // made of pods with our gate
+  kForeign,  // found running, never admitted
+  kAdopted   // found running when its cluster went to enforce: its account's own from then on
+};
 template <>
 struct EnumText<JobOrigin> {
   static constexpr std::array<std::string_view, 4> names{"api", "pods", "foreign", "adopted"};
 };
 
+// How a job or a pod ended. Values are durable: append only.
 enum class Outcome : std::uint8_t {
-  kNone,
+  kNone,  // it has not, or nobody said how
   kSucceeded,
   kFailed,
-  kCancelled,
-  kEvicted,
-  kLost,
-  kRejected
+  kCancelled,  // by a person
+  kEvicted,    // by us
+  kLost,       // its node went, or a full list of the cluster lacked it
+  kRejected    // by its node, before it ran
 };
 template <>
 struct EnumText<Outcome> {
@@ -59,10 +66,17 @@ struct EnumText<Outcome> {
       "none", "succeeded", "failed", "cancelled", "evicted", "lost", "rejected"};
 };
 
-// True if the table above has the edge.
+// True if the table at the top has the edge. No state may change to itself.
 bool may_change(JobState from, JobState to);
 
-enum class PodState : std::uint8_t { kWaiting, kHeld, kBound, kRunning, kGone };
+// Where a pod of a job is. Values are durable: append only.
+enum class PodState : std::uint8_t {
+  kWaiting,  // has no place
+  kHeld,     // its place is reserved
+  kBound,    // bound to its node
+  kRunning,  // its containers run
+  kGone      // ended
+};
 template <>
 struct EnumText<PodState> {
   static constexpr std::array<std::string_view, 5> names{"waiting", "held", "bound", "running",

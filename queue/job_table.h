@@ -29,14 +29,15 @@ struct Slot {
 class JobTable {
  public:
   std::uint32_t find(JobId id) const;  // kNoSlot if unknown
+  // A copy becomes live; the number of its slot. Its id is new (asserted).
   std::uint32_t insert(const Slot& slot);
   // Forgets the id. The slot stays as a tombstone, readable, until free().
   void erase(std::uint32_t slot);
   void free(std::uint32_t slot) { free_.push_back(slot); }
   Slot& operator[](std::uint32_t slot) { return slots_[slot]; }
   const Slot& operator[](std::uint32_t slot) const { return slots_[slot]; }
-  std::size_t size() const { return index_.size(); }
-  std::size_t slots() const { return slots_.size(); }
+  std::size_t size() const { return index_.size(); }   // live ones
+  std::size_t slots() const { return slots_.size(); }  // numbers in use are below it
 
  private:
   std::vector<Slot> slots_;

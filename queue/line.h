@@ -20,12 +20,14 @@ struct Line {
   TimeMs submit_ms = 0;          // of the head
 };
 
-// Is a before b in line?
+// Is a before b in line? A total order.
 bool before(const Slot& a, const Slot& b);
 // Is a's head before b's?
 bool before(const JobTable& jobs, const Line& a, const Line& b);
 
+// The slot is live and in no line.
 void line_insert(JobTable& jobs, Line& line, std::uint32_t slot);
+// The slot is in this line (asserted).
 void line_erase(JobTable& jobs, Line& line, std::uint32_t slot);
 // The next in line after `slot` (which may have left the line meanwhile); kNoSlot at the end.
 std::uint32_t line_after(const JobTable& jobs, const Line& line, std::uint32_t slot);

@@ -31,6 +31,7 @@ class Index;
 class Walk;
 }  // namespace ready
 
+// A job that waits, as the queue needs to know it.
 struct ReadyJob {
   JobId id;
   AccountId leaf;  // the user's node (or an account, for jobs without a user)
@@ -47,38 +48,42 @@ class ReadyQueue {
   ~ReadyQueue();
   ReadyQueue(const ReadyQueue&) = delete;
   ReadyQueue& operator=(const ReadyQueue&) = delete;
-  // The tree is read here only for the leaf's ancestors; one queue serves one tree. The id is new
-  // to the queue (asserted), the leaf exists in the tree.
+  // The id is new to the queue (asserted), and the leaf exists in the tree. The tree is read for
+  // the leaf's ancestors only; it is the same one in all calls.
   void add(const ReadyJob& job, const AccountTree& tree);
+  // The id is in the queue (asserted). A job that starts or leaves is removed by the caller.
   void remove(JobId id);
   bool contains(JobId id) const;
   std::size_t size() const;
   // Shapes that anything waits for, by id.
   std::vector<ShapeId> waiting_shapes() const;
-  // The job of this shape that has waited longest (submit time, then id).
+  // The job of this shape that has waited longest (submit time, then id); none if none waits.
   std::optional<JobId> oldest(ShapeId shape) const;
-  // What waits in figures, for metrics that are read now and then. O(jobs).
+  // What waits, in figures, for metrics that are read now and then. Both lists by id. O(jobs).
   struct Census {
     std::vector<std::pair<ShapeId, std::size_t>> by_shape;  // jobs
     std::vector<std::pair<AccountId, TimeMs>> oldest;       // by leaf: the earliest submit time
   };
   Census census() const;
-  // Jobs of this leaf in line order, for lists and explanations.
+  // The jobs that sit at this node, in line order, for lists and explanations. O(n log n) of them.
   std::vector<JobId> line(AccountId leaf) const;
-  // Queued milli-GPU and jobs at or below a node.
+  // Queued milli-GPU and jobs at or below a node; 0 if unknown.
   MilliGpu queued_milligpu(AccountId node) const;
   std::size_t queued_jobs(AccountId node) const;
 
-  // One pass at one instant. The walk at each tree node: children with startable demand, ordered by
-  // order_keys(); users of one account first by the highest class among their next jobs. While the
-  // instant stands, starting a job changes only allocations, so keys are kept and re-made on its
-  // path.
+  // One pass at one instant. At each node of the tree the walk looks at the children with startable
+  // demand and takes the first by order_keys(). Of an account's users only those take part whose
+  // next job has the highest class. As long as the instant stands, a start changes nothing but
+  // allocations, so keys are kept and made anew on the job's path only.
+  //
+  // The caller asks next(), tries to place the job, and says what came of it: started(), or one of
+  // the blocks. Else next() returns the same job again.
   class Pass {
    public:
     // While it lives, nothing joins the queue, jobs leave by starting only, and the tree changes by
-    // their holds only. Block the shapes that cannot fit before the first next() where they are
-    // known: that costs nothing per account. Everything referenced outlives the pass. `tick` only
-    // for OrderPolicy::kUsageTick.
+    // their holds only. Everything referenced outlives the pass. `tick` is read under
+    // OrderPolicy::kUsageTick only, and may be null under others. Where it is known which shapes
+    // cannot fit, block them before the first next(): that costs nothing per account.
     Pass(const ReadyQueue& queue, const AccountTree& tree, OrderPolicy policy,
          const TargetShareRule& rule, const UsageTick* tick, TimeMs now);
     ~Pass();
@@ -86,7 +91,8 @@ class ReadyQueue {
     Pass& operator=(const Pass&) = delete;
     // The neediest job that is not blocked; none when nothing startable is left.
     std::optional<JobId> next();
-    // Its hold is in the tree and it left the queue: re-key its path.
+    // To be called after its hold is in the tree (hold()) and it left the queue (remove(), which is
+    // asserted). `leaf` is where it sat.
     void started(JobId id, AccountId leaf);
     // No job of this shape fits any more in this pass.
     void block_shape(ShapeId shape);
@@ -101,10 +107,11 @@ class ReadyQueue {
     std::unique_ptr<ready::Walk> walk_;
   };
 
-  // The whole order as the next pass would take it if everything fitted, at most `most` jobs: what
-  // `queue` shows. Allocation grows as it goes, as it would.
+  // The order in which the next pass would take the jobs if everything fitted, at most `most` of
+  // them: what `queue` shows. Allocation grows with each job, as it would. Arguments as of Pass.
   std::vector<JobId> order(const AccountTree& tree, OrderPolicy policy, const TargetShareRule& rule,
                            const UsageTick* tick, TimeMs now, std::size_t most) const;
+  // Asserts what must hold of every node and job. O(nodes + jobs); for tests.
   void check_invariants() const;
 
  private:

@@ -70,6 +70,7 @@ struct NodeSummary {
 
 class Index {
  public:
+  // As of ReadyQueue.
   void add(const ReadyJob& job, const AccountTree& tree);
   void remove(JobId id);
   // Reads the summaries of the tree's nodes again if it was edited since the last time.
@@ -90,7 +91,7 @@ class Index {
   const std::map<KindKey, std::uint32_t>& kinds() const { return by_key_; }
   std::size_t kind_numbers() const { return kinds_.size(); }
   const JobTable& jobs() const { return jobs_; }
-  std::optional<JobId> oldest(ShapeId shape);
+  std::optional<JobId> oldest(ShapeId shape);  // trims the kinds of the shape
   // Drops tombstones from the top of the kind's heap; invalidates positions in it.
   void trim(std::uint32_t kind);
   // Counts the changes that move positions in any heap.

@@ -26,6 +26,7 @@ struct PassSetup {
   TimeMs now = 0;
 };
 
+// The calls are those of ReadyQueue::Pass, between begin() and end().
 class Walk {
  public:
   void begin(Index& index, const PassSetup& setup);
