@@ -98,6 +98,7 @@ class Fleet {
   // Requests that are equal for placement share one ShapeId; ids are handed out in order of first
   // use and never reused. The compiled form caches which nodes are eligible.
   ShapeId intern(ClusterId cluster, const GangRequest& request);
+  ShapeId find_shape(ClusterId cluster, const GangRequest& request) const;  // none if not interned
   const GangRequest& request(ShapeId shape) const;
   ClusterId cluster_of(ShapeId shape) const;
   std::size_t shapes() const;  // ids 1..shapes() are in use

@@ -151,6 +151,7 @@ struct Fleet::Impl {
   const Shape& shape(ShapeId id) const { return *shapes[id.value]; }
   const Pods& pods_of(const Shape& shape, std::uint32_t rank) const;
   void compile(Shape& shape);
+  ShapeId find_shape(std::uint64_t hash, ClusterId cluster, const GangRequest& request) const;
 
   // index.cc
   void catch_up(Filter& filter);

@@ -41,6 +41,13 @@ struct Hasher {
   }
 };
 
+std::uint64_t hash_of(ClusterId cluster, const GangRequest& request) {
+  Hasher hasher;
+  hasher.mix(cluster.value);
+  hasher.value(request);
+  return hasher.state;
+}
+
 // The part of a pod that decides which nodes it may use.
 PodShape eligibility_part(const PodShape& pod) {
   PodShape out;
@@ -75,15 +82,23 @@ MilliGpu least_replica(const Fleet::Impl& impl, ClusterId cluster, const PodShap
 
 }  // namespace
 
-ShapeId Fleet::intern(ClusterId cluster, const GangRequest& request) {
-  Hasher hasher;
-  hasher.mix(cluster.value);
-  hasher.value(request);
-  const auto [begin, end] = impl_->shapes_by_hash.equal_range(hasher.state);
+ShapeId Fleet::Impl::find_shape(std::uint64_t hash, ClusterId cluster,
+                                const GangRequest& request) const {
+  const auto [begin, end] = shapes_by_hash.equal_range(hash);
   for (auto it = begin; it != end; ++it) {
-    const Shape& s = impl_->shape(it->second);
+    const Shape& s = shape(it->second);
     if (s.cluster == cluster && s.request == request) return it->second;
   }
+  return ShapeId();
+}
+
+ShapeId Fleet::find_shape(ClusterId cluster, const GangRequest& request) const {
+  return impl_->find_shape(hash_of(cluster, request), cluster, request);
+}
+
+ShapeId Fleet::intern(ClusterId cluster, const GangRequest& request) {
+  const std::uint64_t hash = hash_of(cluster, request);
+  if (const ShapeId known = impl_->find_shape(hash, cluster, request)) return known;
   const ShapeId id(static_cast<ShapeId::rep>(impl_->shapes.size()));
   auto shape = std::make_unique<Shape>();
   shape->cluster = cluster;
@@ -94,7 +109,7 @@ ShapeId Fleet::intern(ClusterId cluster, const GangRequest& request) {
     first += g.count;
   }
   impl_->shapes.push_back(std::move(shape));
-  impl_->shapes_by_hash.emplace(hasher.state, id);
+  impl_->shapes_by_hash.emplace(hash, id);
   return id;
 }
 
