@@ -226,7 +226,6 @@ class Engine {
 
  private:
   struct Impl;
-  friend class Turn;
   std::unique_ptr<Impl> impl_;
 };
 

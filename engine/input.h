@@ -133,8 +133,7 @@ struct PodRef {
 
 namespace in {
 
-// --- asked by people and programs
-// ------------------------------------------------------------------
+// --- asked by people and programs ----------------------------------------------------------------
 
 // Creates a cluster or changes its mode. Going to enforce adopts what runs.
 struct SetCluster {
@@ -344,8 +343,7 @@ struct CallDenied {
   }
 };
 
-// --- seen in a cluster
-// -----------------------------------------------------------------------------
+// --- seen in a cluster ---------------------------------------------------------------------------
 
 // A fresh list begins: nothing is scheduled there until ListComplete; what was not named by then is
 // gone.
@@ -436,8 +434,7 @@ struct PodGone {
   }
 };
 
-// --- made by the runtime
-// ---------------------------------------------------------------------------
+// --- made by the runtime -------------------------------------------------------------------------
 
 struct Tick {  // a deadline of next_deadline() has come
   static constexpr std::string_view kName = "tick";

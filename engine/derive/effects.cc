@@ -1,18 +1,17 @@
 // Effects as a function of the state.
-#include "engine/impl.h"
+#include "engine/derive/effects.h"
 
-namespace subak {
+namespace subak::derive {
 namespace {
 
-bool concerns(const Job& job, const Pod& pod) {
+bool concerns(const state::Job& job, const state::Pod& pod) {
   if (!job.cancelling) return pod.state == PodState::kHeld;
   return pod.holds_slot() || (pod.state == PodState::kWaiting && !pod.uid.empty());
 }
 
 }  // namespace
 
-// A reserved job wants its gates open, a cancelling one its pods gone.
-std::optional<Effect> Engine::Impl::effect_of(const Job& job) const {
+std::optional<Effect> effect_of(const State& s, const state::Job& job) {
   if (!job.cancelling && job.state != JobState::kReserved) return std::nullopt;
   Effect effect;
   effect.kind = job.cancelling ? EffectKind::kEvict : EffectKind::kOpenGate;
@@ -22,18 +21,18 @@ std::optional<Effect> Engine::Impl::effect_of(const Job& job) const {
   effect.until_ms = job.cancelling ? 0 : job.until_ms;
   if (job.cancelling) effect.reason = job.outcome == Outcome::kEvicted ? "expired" : "cancelled";
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
-    const Pod& pod = job.pods[rank];
+    const state::Pod& pod = job.pods[rank];
     if (!concerns(job, pod)) continue;
     EffectPod& out = effect.pods.emplace_back();
     out.rank = rank;
     out.uid = pod.uid;
     out.name = pod.name;
-    const PodShape& shape = pod_shape(pod);
+    const PodShape& shape = s.jobs().shape_of(pod);
     out.kind = shape.kind;
     out.gpus = shape.gpus;
     out.profile = shape.profile;
     if (!pod.holds_slot()) continue;
-    out.node = fleet.node(pod.slot.node)->name;
+    out.node = s.fleet().node(pod.slot.node)->name;
     out.gpu_mask = pod.slot.gpu_mask;
     out.milligpu = pod.slot.milligpu;
   }
@@ -41,13 +40,13 @@ std::optional<Effect> Engine::Impl::effect_of(const Job& job) const {
   return effect;
 }
 
-std::vector<Effect> Engine::outstanding(ClusterId cluster) const {
+std::vector<Effect> outstanding(const State& s, ClusterId cluster) {
   std::vector<Effect> out;
-  for (JobId id : impl_->active) {
+  for (JobId id : s.jobs().active()) {
     if (id.cluster() != cluster) continue;
-    if (auto effect = impl_->effect_of(*impl_->find_job(id))) out.push_back(std::move(*effect));
+    if (auto effect = effect_of(s, s.jobs().at(id))) out.push_back(std::move(*effect));
   }
   return out;
 }
 
-}  // namespace subak
+}  // namespace subak::derive

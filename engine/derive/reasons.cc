@@ -1,12 +1,13 @@
 // Why a job waits: everything that binds now, and the walk that ranks it.
+#include "engine/derive/reasons.h"
+
 #include <algorithm>
-#include <cassert>
 
 #include "core/decimal.h"
 #include "core/limits.h"
-#include "engine/impl.h"
+#include "engine/derive/rows.h"
 
-namespace subak {
+namespace subak::derive {
 namespace {
 
 constexpr double kRawPerGpuSecond = static_cast<double>(GpuTime::kRawPerGpuSecond);
@@ -23,11 +24,10 @@ std::string shown_path(const AccountNode& node) {
   return node.spec.path.empty() ? "(root)" : node.spec.path;
 }
 
-}  // namespace
-
 // All limits on the path that bind now, nearest first.
-void Engine::Impl::explain_limits(const Job& job, std::vector<Reason>& out) const {
-  const MilliGpu least = least_milligpu(job);
+void explain_limits(const State& s, const state::Job& job, std::vector<Reason>& out) {
+  const AccountTree& tree = s.tree();
+  const MilliGpu least = s.jobs().least_milligpu(job);
   for (AccountId a = job.leaf; a; a = tree.node(a).parent) {
     const AccountNode& node = tree.node(a);
     for (const auto& [product, limit] : node.limit) {
@@ -37,7 +37,7 @@ void Engine::Impl::explain_limits(const Job& job, std::vector<Reason>& out) cons
         for (const ProductLevel& level : node.levels) {
           if (level.product == product) used = level.total();
         }
-        if (only_product(request_of(job)) != product) continue;
+        if (s.jobs().only_product(s.jobs().request_of(job)) != product) continue;
       }
       if (used + least <= limit) continue;
       Reason r;
@@ -53,15 +53,15 @@ void Engine::Impl::explain_limits(const Job& job, std::vector<Reason>& out) cons
   }
 }
 
-void Engine::Impl::explain_place(const Job& job, std::size_t position,
-                                 std::vector<Reason>& out) const {
-  const Cluster& cluster = clusters.at(job.id.cluster());
+void explain_place(const State& s, const state::Job& job, std::size_t position,
+                   std::vector<Reason>& out) {
+  const state::Cluster& cluster = s.clusters().at(job.id.cluster());
   if (!cluster.synced) {
     out.push_back(reason(ReasonToken::kWaitingForNodes, cluster.name,
                          "the list of cluster " + cluster.name + " is not complete yet"));
     return;
   }
-  std::vector<Reason> places = fleet.explain(job.shape, job.id);
+  std::vector<Reason> places = s.fleet().explain(job.shape, job.id);
   out.insert(out.end(), places.begin(), places.end());
   if (!out.empty()) return;
   const bool place_unknown = position == 0 && job.state == JobState::kQueued;
@@ -76,7 +76,10 @@ void Engine::Impl::explain_place(const Job& job, std::size_t position,
   }
 }
 
-std::vector<RankStep> Engine::Impl::ranking(const Job& job, TimeMs t) const {
+}  // namespace
+
+std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
+  const AccountTree& tree = s.tree();
   std::vector<AccountId> path;
   for (AccountId a = job.leaf; a; a = tree.node(a).parent) path.push_back(a);
   std::vector<RankStep> steps;
@@ -84,27 +87,27 @@ std::vector<RankStep> Engine::Impl::ranking(const Job& job, TimeMs t) const {
     const AccountNode& parent = tree.node(path[level]);
     std::vector<Sibling> siblings;
     for (AccountId child : parent.children) {
-      if (ready.queued_jobs(child) == 0) continue;
+      if (s.jobs().ready().queued_jobs(child) == 0) continue;
       const AccountNode& node = tree.node(child);
-      Sibling s;
-      s.id = child;
-      s.shares = static_cast<double>(node.spec.shares);
-      s.alloc = node.alloc();
-      s.quota = node.quota_total;
-      s.within_quota = node.quota_total > 0 && node.alloc() < node.quota_total;
-      s.surplus = tree.sort_surplus(child, t);
-      s.usage = tree.usage(child, t);
-      siblings.push_back(s);
+      Sibling sibling;
+      sibling.id = child;
+      sibling.shares = static_cast<double>(node.spec.shares);
+      sibling.alloc = node.alloc();
+      sibling.quota = node.quota_total;
+      sibling.within_quota = node.quota_total > 0 && node.alloc() < node.quota_total;
+      sibling.surplus = tree.sort_surplus(child, t);
+      sibling.usage = tree.usage(child, t);
+      siblings.push_back(sibling);
     }
     std::vector<OrderKey> keys(siblings.size());
-    order_keys(policy.order, TargetShareRule(), siblings, keys);
+    order_keys(s.policy().order, TargetShareRule(), siblings, keys);
     const std::vector<double> target = targets(TargetShareRule(), siblings);
     std::vector<std::size_t> index(siblings.size());
     for (std::size_t i = 0; i < index.size(); ++i) index[i] = i;
     std::sort(index.begin(), index.end(),
               [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
     double all_shares = 0;
-    for (const Sibling& s : siblings) all_shares += s.shares;
+    for (const Sibling& sibling : siblings) all_shares += sibling.shares;
     RankStep step;
     step.node = shown_path(parent);
     for (std::size_t i : index) {
@@ -124,12 +127,12 @@ std::vector<RankStep> Engine::Impl::ranking(const Job& job, TimeMs t) const {
   return steps;
 }
 
-std::vector<Reason> Engine::Impl::reasons_of(const Job& job, std::size_t position) const {
+std::vector<Reason> reasons_of(const State& s, const state::Job& job, std::size_t position) {
   std::vector<Reason> out;
   if (job.state == JobState::kIncomplete) {
     Reason r = reason(ReasonToken::kGangIncomplete, job.name, "not all pods of the gang exist yet");
     r.need = job.gang_size;
-    r.have = std::count_if(job.pods.begin(), job.pods.end(), [](const Pod& p) {
+    r.have = std::count_if(job.pods.begin(), job.pods.end(), [](const state::Pod& p) {
       return p.state == PodState::kWaiting && !p.uid.empty();
     });
     return {std::move(r)};
@@ -138,44 +141,36 @@ std::vector<Reason> Engine::Impl::reasons_of(const Job& job, std::size_t positio
     out.push_back(reason(ReasonToken::kOnHold, text::job_id_text(job.id),
                          job.cancelling ? "the job is being cancelled" : "the job is held"));
   }
-  if (const AccountId held = tree.first_held(job.leaf)) {
-    const std::string path = shown_path(tree.node(held));
+  if (const AccountId held = s.tree().first_held(job.leaf)) {
+    const std::string path = shown_path(s.tree().node(held));
     out.push_back(reason(ReasonToken::kOnHold, path, "account " + path + " is held"));
   }
-  explain_limits(job, out);
-  if (job.shape) explain_place(job, position, out);
+  explain_limits(s, job, out);
+  if (job.shape) explain_place(s, job, position, out);
   std::stable_sort(out.begin(), out.end(),
                    [](const Reason& a, const Reason& b) { return a.token < b.token; });
   return out;
 }
 
-std::vector<Reason> Engine::reasons(JobId id, std::size_t position) const {
-  const Job* job = std::as_const(*impl_).find_job(id);
-  if (job == nullptr || !job->waits()) return {};
-  return impl_->reasons_of(*job, position);
-}
-
-std::optional<Explanation> Engine::explain(JobId id, TimeMs t,
-                                           std::optional<std::size_t> position) const {
-  const Impl& s = *impl_;
-  const Job* job = s.find_job(id);
+std::optional<Explanation> explain(const State& s, JobId id, TimeMs t,
+                                   std::optional<std::size_t> position) {
+  const state::Job* const job = s.jobs().find(id);
   if (job == nullptr) return std::nullopt;
   Explanation out;
-  out.job = s.row(*job, true);
+  out.job = row(s, *job, true);
   if (!job->waits()) return out;
   if (job->state == JobState::kQueued) {
     if (position) {
       out.position = *position;
     } else {
-      const std::vector<JobId> order =
-          s.ready.order(s.tree, s.policy.order, TargetShareRule(), s.tick.get(), t, s.ready.size());
+      const std::vector<JobId> order = queue_order(s, t, s.jobs().ready().size());
       const auto it = std::find(order.begin(), order.end(), id);
       if (it != order.end()) out.position = static_cast<std::size_t>(it - order.begin()) + 1;
     }
-    out.ranking = s.ranking(*job, t);
+    out.ranking = ranking(s, *job, t);
   }
-  out.reasons = s.reasons_of(*job, out.position);
+  out.reasons = reasons_of(s, *job, out.position);
   return out;
 }
 
-}  // namespace subak
+}  // namespace subak::derive

@@ -5,9 +5,9 @@
 
 #include "core/decimal.h"
 #include "core/limits.h"
-#include "engine/impl.h"
+#include "engine/decide/decide.h"
 
-namespace subak {
+namespace subak::decide {
 namespace {
 
 constexpr std::size_t kProductsNamed = 8;  // of a fleet, in one warning
@@ -149,8 +149,8 @@ class Warnings {
 
 }  // namespace
 
-void Turn::warn_of(const AccountSpec& spec) {
-  Warnings(spec, s_.tree, s_.fleet, out_.reply.warnings).about_all();
+void warn_of(Decision& d, const AccountSpec& spec) {
+  Warnings(spec, d.s.tree(), d.s.fleet(), d.out.reply.warnings).about_all();
 }
 
-}  // namespace subak
+}  // namespace subak::decide

@@ -1,0 +1,96 @@
+// Decisions about accounts.
+#include <algorithm>
+
+#include "core/decimal.h"
+#include "core/limits.h"
+#include "engine/decide/decide.h"
+
+namespace subak::decide {
+namespace {
+
+Error conflict(std::int64_t given, std::int64_t current) {
+  return {ErrorCode::kConflict, "revision", std::to_string(given),
+          "the current revision is " + std::to_string(current) + "; read the account again"};
+}
+
+bool amounts_differ(const AccountSpec& a, const AccountSpec& b) {
+  return a.shares != b.shares || a.quota != b.quota || a.limit != b.limit;
+}
+
+void sort_amounts(ProductAmounts& amounts) {
+  std::sort(amounts.begin(), amounts.end(),
+            [](const auto& a, const auto& b) { return a.product < b.product; });
+}
+
+}  // namespace
+
+void decide(Decision& d, const in::SetAccount& i) {
+  AccountSpec spec = i.spec;
+  sort_amounts(spec.quota);
+  sort_amounts(spec.limit);
+  std::sort(spec.namespaces.begin(), spec.namespaces.end());
+  if (auto error = d.s.tree().check(spec)) return d.refuse(*error, spec.path);
+  std::set<std::string_view> products;
+  for (const ProductAmount& a : spec.quota) products.insert(a.product);
+  for (const ProductAmount& a : spec.limit) products.insert(a.product);
+  if (auto error = d.s.check_products(products)) return d.refuse(*error, spec.path);
+  const AccountId old = d.s.tree().find(spec.path);
+  if (old && i.must_create) {
+    return d.refuse({ErrorCode::kExists, "path", spec.path, "this account exists"}, spec.path);
+  }
+  if (!old && i.must_exist) {
+    return d.refuse({ErrorCode::kNotFound, "path", spec.path, "there is no such account"},
+                    spec.path);
+  }
+  const std::int64_t revision = old ? d.s.tree().node(old).revision : 0;
+  if (i.revision != 0 && i.revision != revision) {
+    return d.refuse(conflict(i.revision, revision), spec.path);
+  }
+  if (!old && d.s.tree().preorder().size() >= limits::kMaxAccounts) {
+    return d.refuse({ErrorCode::kExhausted, "path", spec.path,
+                     "at most " + std::to_string(limits::kMaxAccounts) + " accounts and users"},
+                    spec.path);
+  }
+  d.out.reply.account = old ? old : d.s.tree().next_id();
+  if (old) d.out.reply.before = d.s.tree().node(old).spec;
+  d.out.reply.after = spec;
+  d.out.reply.revision = revision;
+  if (old && d.s.tree().node(old).spec == spec) return;  // nothing to change, nothing to record
+  d.out.reply.revision = revision + 1;
+  if (!old || amounts_differ(d.s.tree().node(old).spec, spec)) warn_of(d, spec);
+  if (i.validate_only) return;
+  d.emit(fact::AccountSet{d.out.reply.account, spec, revision + 1, d.stamp(i.reason)});
+}
+
+void decide(Decision& d, const in::DeleteAccount& i) {
+  const AccountId id = d.s.tree().find(i.path);
+  if (!id) {
+    return d.refuse({ErrorCode::kNotFound, "path", i.path, "there is no such account"}, i.path);
+  }
+  const AccountNode& node = d.s.tree().node(id);
+  if (i.revision != 0 && i.revision != node.revision) {
+    return d.refuse(conflict(i.revision, node.revision), i.path);
+  }
+  const std::size_t queued = d.s.jobs().ready().queued_jobs(id);
+  // any order: any one is enough.
+  const bool has_jobs =
+      std::any_of(d.s.jobs().all().begin(), d.s.jobs().all().end(), [&](const auto& entry) {
+        return entry.second.leaf == id && entry.second.state != JobState::kDone;
+      });
+  std::string why;
+  if (id == kRootAccount) why = "the root account cannot be deleted";
+  if (!node.children.empty()) why = "it has accounts or users below it; delete those first";
+  if (node.alloc() > 0) why = "it holds " + format_milligpu(node.alloc()) + " GPUs; drain it first";
+  if (queued > 0 || has_jobs) why = "it has jobs; drain it first";
+  if (!why.empty()) return d.refuse({ErrorCode::kPrecondition, "path", i.path, why}, i.path);
+  d.out.reply.account = id;
+  d.out.reply.before = node.spec;
+  if (!i.validate_only) {
+    fact::AccountDeleted deleted;
+    deleted.id = id;
+    deleted.edit = d.stamp(i.reason);
+    d.emit(std::move(deleted));
+  }
+}
+
+}  // namespace subak::decide

@@ -1,0 +1,116 @@
+// Decisions about clusters: named, enforced, deleted.
+#include <algorithm>
+
+#include "core/limits.h"
+#include "core/text.h"
+#include "engine/decide/decide.h"
+
+namespace subak::decide {
+namespace {
+
+bool is_cluster_name(std::string_view name) {
+  if (name.empty() || name.size() > 63 || name.front() == '-' || name.back() == '-') return false;
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+}
+
+void remove_cluster(Decision& d, ClusterId id, const EditStamp& edit) {
+  for (NodeId node : d.s.fleet().nodes(id)) remove_node(d, node);
+  d.emit(fact::ClusterRemoved{id, edit});
+}
+
+// The cluster that a service without any begins with is in the way of one with a name: it goes,
+// unless something was ever there.
+void replace_unused(Decision& d, const std::string& name, const std::string& by) {
+  const state::Cluster* unused = d.s.clusters().find(name);
+  if (unused == nullptr || d.s.fact_version() < 2 || unused->synced || unused->owned ||
+      unused->next_job != 1 || !d.s.fleet().nodes(unused->id).empty()) {
+    return;
+  }
+  remove_cluster(d, unused->id, {d.input.actor, "never used; " + by + " takes its place", ""});
+}
+
+// What runs in namespaces that are now enforced becomes the running work of its account, untouched.
+void adopt_running(Decision& d, const state::Cluster& cluster) {
+  for (JobId id : d.s.jobs().ids()) {
+    const state::Job& job = *d.s.jobs().find(id);
+    if (id.cluster() != cluster.id || job.origin != JobOrigin::kForeign ||
+        job.state != JobState::kRunning || job.leaf == kUnassigned) {
+      continue;
+    }
+    if (cluster.mode_of(job.name.substr(0, job.name.find('/'))) != Mode::kEnforce) continue;
+    for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+      if (job.pods[rank].is_bound())
+        charge(d, job, rank, d.s.now(), UsageState::kForeign, job.leaf);
+    }
+    fact::JobMoved moved;
+    moved.id = id;
+    moved.to = JobState::kRunning;
+    moved.adopted = true;
+    d.emit(std::move(moved));
+  }
+}
+
+}  // namespace
+
+Error no_cluster(const std::string& name) {
+  if (name.empty()) {
+    return {ErrorCode::kInvalid, "cluster", "", "want a cluster name: there is not exactly one"};
+  }
+  return {ErrorCode::kNotFound, "cluster", name, "there is no such cluster"};
+}
+
+void decide(Decision& d, const in::SetCluster& i) {
+  if (!is_cluster_name(i.name)) {
+    return d.refuse({ErrorCode::kInvalid, "cluster", i.name,
+                     "want 1 to 63 characters of a-z, 0-9 and '-', no '-' at the ends"},
+                    i.name);
+  }
+  const state::Cluster* old = d.s.clusters().find(i.name);
+  if (old == nullptr && i.must_exist) return d.refuse(no_cluster(i.name), i.name);
+  if (old == nullptr && d.s.clusters().all().size() >= limits::kMaxClusters) {
+    return d.refuse({ErrorCode::kExhausted, "cluster", i.name,
+                     "want at most " + std::to_string(limits::kMaxClusters) + " clusters"},
+                    i.name);
+  }
+  std::vector<NamespaceMode> namespaces = i.namespaces;
+  std::sort(namespaces.begin(), namespaces.end(),
+            [](const auto& a, const auto& b) { return a.ns < b.ns; });
+  if (old && old->mode == i.mode && old->namespaces == namespaces) return;
+  const ClusterId id = old ? old->id : d.s.clusters().next_id();
+  if (!id) {
+    return d.refuse({ErrorCode::kExhausted, "cluster", i.name,
+                     "all " + std::to_string(UINT16_MAX) + " numbers of clusters are used"},
+                    i.name);
+  }
+  if (i.validate_only) return;
+  d.emit(fact::ClusterSet{id, i.name, i.mode, std::move(namespaces), d.stamp(i.reason)});
+  adopt_running(d, d.s.clusters().at(id));
+  if (old == nullptr && !i.replaces.empty()) replace_unused(d, i.replaces, i.name);
+}
+
+void decide(Decision& d, const in::DeleteCluster& i) {
+  const state::Cluster* cluster = i.name.empty() ? nullptr : d.s.clusters().find(i.name);
+  if (cluster == nullptr) return d.refuse(no_cluster(i.name), i.name);
+  if (d.s.fact_version() < 2) {
+    return d.refuse({ErrorCode::kPrecondition, "store", std::to_string(d.s.fact_version()),
+                     "want fact version 2: subak admin finalize"},
+                    i.name);
+  }
+  std::size_t live = 0;
+  JobId first;
+  for (JobId id : d.s.jobs().ids()) {
+    if (id.cluster() != cluster->id || d.s.jobs().find(id)->state == JobState::kDone) continue;
+    if (live++ == 0) first = id;
+  }
+  if (live > 0) {
+    return d.refuse({ErrorCode::kPrecondition, "cluster", i.name,
+                     "want a cluster without jobs: it has " + std::to_string(live) +
+                         ", the first is " + text::job_id_text(first)},
+                    i.name);
+  }
+  if (!i.validate_only) remove_cluster(d, cluster->id, d.stamp(i.reason));
+}
+
+}  // namespace subak::decide

@@ -1,0 +1,91 @@
+// The decisions: one function for each kind of input, and the steps that several of them share.
+// Each sees the state const and changes it by Decision::emit() and tell() alone.
+//
+// Errors: refused by Decision::refuse(); then nothing but the refusal is a fact.
+// Threads: none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/ids.h"
+#include "engine/decide/decision.h"
+#include "engine/input.h"
+
+namespace subak::decide {
+
+// What a pass remembers for the next one, so that it looks only at what changed. Derived: an empty
+// one decides the same, later.
+struct PassMemory {
+  // By shape: freed_version() + 1 of the fleet at which it had no place; 0: not known.
+  std::vector<std::uint64_t> blocked_at;
+  std::vector<NodeId> kept;   // for awaited jobs
+  std::uint64_t kept_at = 0;  // freed_version() + 1 at which they were chosen
+};
+
+// cluster.cc, node.cc, service.cc: clusters; nodes and lists; policy and the service itself
+void decide(Decision& d, const in::SetCluster& i);
+void decide(Decision& d, const in::DeleteCluster& i);
+void decide(Decision& d, const in::ImportNodes& i);
+void decide(Decision& d, const in::DrainNode& i);
+void decide(Decision& d, const in::ListBegin& i);
+void decide(Decision& d, const in::ListComplete& i);
+void decide(Decision& d, const in::NodeSeen& i);
+void decide(Decision& d, const in::NodeGone& i);
+void decide(Decision& d, const in::Finalize& i);
+void decide(Decision& d, const in::AcceptClock& i);
+void decide(Decision& d, const in::SetPolicy& i);
+void decide(Decision& d, const in::Restarted& i);
+void decide(Decision& d, const in::CallDenied& i);
+// account.cc
+void decide(Decision& d, const in::SetAccount& i);
+void decide(Decision& d, const in::DeleteAccount& i);
+// job.cc
+void decide(Decision& d, const in::SubmitJob& i);
+void decide(Decision& d, const in::CancelJob& i);
+void decide(Decision& d, const in::HoldJob& i);
+void decide(Decision& d, const in::Tick& i);
+// pod.cc
+void decide(Decision& d, const in::PodSeen& i);
+void decide(Decision& d, const in::PodBound& i);
+void decide(Decision& d, const in::PodRunning& i);
+void decide(Decision& d, const in::PodGone& i);
+// pass.cc
+void decide(Decision& d, const in::Pass& i, PassMemory& memory);
+
+// --- steps that several subjects share -----------------------------------------------------------
+
+// "There is no such cluster", or that a name is missing.
+Error no_cluster(const std::string& name);
+
+// node.cc: what holds something on the node lost it; then the node itself goes, with its closing
+// bill.
+void remove_node(Decision& d, NodeId id);
+
+// job.cc: the user's node below the account, made at its first use.
+AccountId leaf_of(Decision& d, AccountId account, const std::string& user);
+// A pod that is not bound yet is never deleted unless something would make it anew.
+bool may_evict(const state::Job& job);
+// The last pod gone ends the job; ranks of a gang that never came do not count.
+void finish_if_over(Decision& d, JobId id, Outcome outcome);
+
+// pod.cc: the pod is gone at `at`; what it held is charged and given back.
+void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Outcome outcome);
+
+// charge.cc: one ledger row for what the pod held since its last one. Pods without GPUs cost
+// nothing.
+void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
+            AccountId payer);
+// The last row of a bound pod; on a node that went silent the platform pays from its last heartbeat
+// on.
+void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to);
+// Writes the capacity side of the bill for each UTC midnight that has passed.
+void close_days(Decision& d);
+
+// account_warnings.cc: what of the account is legal and can hardly be meant.
+void warn_of(Decision& d, const AccountSpec& spec);
+
+}  // namespace subak::decide

@@ -1,0 +1,47 @@
+#include "engine/decide/decision.h"
+
+#include <type_traits>
+
+#include "core/limits.h"
+#include "engine/bounds.h"
+#include "engine/decide/requested.h"
+#include "engine/derive/effects.h"
+
+namespace subak::decide {
+
+void Decision::emit(fact::Body body) {
+  Fact& fact = out.facts.emplace_back();
+  fact.seq = s.seq() + 1;
+  fact.time_ms = s.now();
+  fact.body = std::move(body);
+  state_.apply(fact);
+}
+
+ShapeId Decision::shape_of(ClusterId cluster, const GangRequest& request) {
+  if (const ShapeId known = s.fleet().find_shape(cluster, request)) return known;
+  tell(note::ShapeSeen{cluster, request});
+  return s.shape_of(cluster, request);
+}
+
+void Decision::refuse(Error error, const std::string& subject) {
+  error.got = bounds::cut(error.got, limits::kMaxEchoBytes);
+  if (is_edit(input.body) && !only_validates(input.body)) {
+    fact::EditRefused f;
+    f.what = std::visit([](const auto& b) { return std::string(b.kName); }, input.body);
+    f.subject = bounds::cut(subject, limits::kMaxNameBytes);
+    f.error = bounds::cut(error.message(), limits::kMaxMessageBytes);
+    f.edit = {bounds::cut(input.actor, limits::kMaxNameBytes), "", ""};
+    emit(std::move(f));
+  }
+  out.reply.error = std::move(error);
+}
+
+EditStamp Decision::stamp(const std::string& reason) const {
+  return {input.actor, reason, content == 0 ? std::string() : input.request_id, method, content};
+}
+
+void Decision::effect_of(const state::Job& job) {
+  if (auto effect = derive::effect_of(s, job)) out.effects.push_back(*std::move(effect));
+}
+
+}  // namespace subak::decide

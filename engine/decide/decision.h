@@ -1,0 +1,51 @@
+// One input being decided. It shows the state, which nothing here can change, and offers the only
+// two ways to change it: emit() a fact, or tell() a note. Both apply at once: references into the
+// state do not survive them, ids do.
+//
+// The files of decide/ are functions over it, one file a subject: decide(d, input) for each kind of
+// input, and what several of them need (declared in decide.h).
+// Threads: none; it lives while Engine::apply runs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+#include "engine/engine.h"
+#include "engine/state/state.h"
+
+namespace subak::decide {
+
+class Decision {
+ public:
+  // `method` and `content`: of a request id that counts; 0 if there is none.
+  Decision(State& state, const Input& in, Method call = Method::kNone, std::uint64_t hash = 0)
+      : s(state), input(in), method(call), content(hash), state_(state) {}
+
+  // A fact, made durable with the outcome and applied now.
+  void emit(fact::Body body);
+  // What no fact need keep, applied now.
+  void tell(Note note) { state_.apply(note); }
+  // The number of a request that is to be judged, whether it was seen before or not.
+  ShapeId shape_of(ClusterId cluster, const GangRequest& request);
+  // The input changes nothing. A refused edit goes to the audit log, which knows what it was about:
+  // `subject`. Long texts are cut.
+  void refuse(Error error, const std::string& subject);
+  // Who did it, why, and under which request id.
+  EditStamp stamp(const std::string& reason) const;
+  // What is to be done outside about this job now, if anything.
+  void effect_of(const state::Job& job);
+
+  const State& s;
+  const Input& input;
+  const Method method;
+  const std::uint64_t content;
+  ApplyOutcome out;
+
+ private:
+  State& state_;  // for emit() and tell() alone
+};
+
+}  // namespace subak::decide

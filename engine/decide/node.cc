@@ -1,0 +1,228 @@
+// Decisions about nodes, and about the lists that an edge reads.
+#include <algorithm>
+#include <set>
+#include <span>
+
+#include "core/limits.h"
+#include "engine/decide/decide.h"
+
+namespace subak::decide {
+namespace {
+
+Error node_error(const NodeSpec& spec, std::string field, std::string got, std::string want) {
+  return {ErrorCode::kInvalid, "node " + spec.name + ": " + std::move(field), std::move(got),
+          std::move(want)};
+}
+
+// Ranges are the table's (engine/bounds.h); here what depends on another field.
+std::optional<Error> check_node(const NodeSpec& spec) {
+  if (spec.name.empty()) return node_error(spec, "name", "", "is required");
+  if (spec.gpus > 0 && spec.product.empty()) {
+    return node_error(spec, "product", "", "want the GPU product of a node with GPUs");
+  }
+  if (spec.mig_gpus > spec.gpus) {
+    return node_error(spec, "mig_gpus", std::to_string(spec.mig_gpus), "want 0 to gpus");
+  }
+  if (spec.unhealthy_gpus > spec.gpus) {
+    return node_error(spec, "unhealthy_gpus", std::to_string(spec.unhealthy_gpus),
+                      "want 0 to gpus");
+  }
+  return std::nullopt;
+}
+
+// What only the whole fleet can tell: how many nodes, ids and products there would be.
+std::optional<Error> check_room(Decision& d, const state::Cluster& cluster,
+                                std::span<const NodeSpec> specs) {
+  std::size_t fresh = 0;
+  std::set<std::string_view> products;
+  for (const NodeSpec& spec : specs) {
+    fresh += d.s.nodes().find(cluster.id, spec.name) ? 0 : 1;
+    products.insert(spec.product);
+  }
+  const auto exhausted = [&](std::size_t most, const char* what) {
+    return Error{ErrorCode::kExhausted, "nodes", std::to_string(fresh) + " new",
+                 "want at most " + std::to_string(most) + what};
+  };
+  if (fresh > 0 && d.s.nodes().size() + fresh > limits::kMaxNodes) {
+    return exhausted(limits::kMaxNodes, " nodes in all");
+  }
+  if (fresh > 0 && d.s.nodes().last().value + fresh > limits::kMaxNodeIds) {
+    return exhausted(limits::kMaxNodeIds, " nodes that were ever seen");
+  }
+  return d.s.check_products(products);
+}
+
+void set_node(Decision& d, const state::Cluster& cluster, const NodeSpec& spec,
+              const EditStamp& edit) {
+  NodeId id = d.s.nodes().find(cluster.id, spec.name);
+  const NodeSpec* old = id ? d.s.fleet().node(id) : nullptr;
+  if (old != nullptr && *old == spec) return;
+  const bool drained = id && d.s.fleet().drained(id);
+  if (!id) id = NodeId(d.s.nodes().last().value + 1);
+  d.emit(fact::NodeSet{id, cluster.id, spec, drained, edit});
+}
+
+// Pods on their way to a node that is gone give back what they held there and stay known: they
+// still are in the cluster, and once their gates are open nothing sends them elsewhere. They are
+// evicted if something makes them anew; else they wait for a person.
+void release_lost(Decision& d, const state::Job& job, NodeId node) {
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    const state::Pod& pod = job.pods[rank];
+    if (pod.state != PodState::kHeld || pod.slot.node != node) continue;
+    charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
+    fact::PodAdded again;
+    again.job = job.id;
+    again.rank = rank;
+    again.uid = pod.uid;
+    again.name = pod.name;
+    again.shape = d.s.jobs().shape_of(pod);
+    again.controlled = pod.controlled;
+    d.emit(fact::PodGone{job.id, rank, d.s.now(), Outcome::kNone});
+    d.emit(std::move(again));
+  }
+  if (job.cancelling) return;
+  fact::JobMoved moved;
+  moved.id = job.id;
+  moved.from = moved.to = job.state;
+  moved.edit = {"", "node_gone", ""};
+  if (may_evict(job)) {
+    moved.outcome = Outcome::kEvicted;
+    moved.cancelling = true;
+    d.emit(std::move(moved));
+    d.effect_of(job);
+  } else if (job.pods_holding() == 0) {
+    for (const JobState to : {JobState::kQueued, JobState::kHeld}) {
+      moved.from = job.state;
+      moved.to = to;
+      d.emit(moved);
+    }
+  }
+}
+
+// The pod holds something on a node that goes. A reservation of which nothing is bound yet is taken
+// back as a whole.
+void lose_place(Decision& d, const state::PodPlace& place, NodeId node) {
+  const state::Job& job = d.s.jobs().at(place.job);
+  const state::Pod& pod = job.pods[place.rank];
+  if (!pod.holds_slot()) return;  // given back together with its gang
+  const bool untouched = job.state == JobState::kReserved && !job.from_pods() && !job.cancelling &&
+                         std::none_of(job.pods.begin(), job.pods.end(), [](const state::Pod& p) {
+                           return p.is_bound() || p.state == PodState::kGone;
+                         });
+  if (untouched) {
+    for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+      charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
+    }
+    d.emit(fact::HoldReleased{place.job, job.attempt, "node_gone"});
+  } else if (job.from_pods() && pod.state == PodState::kHeld) {
+    release_lost(d, job, node);
+  } else {
+    end_pod(d, place.job, place.rank, d.s.now(), Outcome::kLost);
+  }
+}
+
+}  // namespace
+
+void remove_node(Decision& d, NodeId id) {
+  if (const auto* held = d.s.allocations().on(id)) {
+    for (const state::PodPlace& place : std::set(*held)) lose_place(d, place, id);
+  }
+  d.emit(d.s.billed(id, d.s.now()));
+  d.emit(fact::NodeRemoved{id});
+}
+
+void decide(Decision& d, const in::ImportNodes& i) {
+  const state::Cluster* cluster = d.s.clusters().find(i.cluster);
+  if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
+  std::set<std::string> names;
+  for (const NodeSpec& spec : i.nodes) {
+    if (auto error = check_node(spec)) return d.refuse(*error, i.cluster);
+    if (!names.insert(spec.name).second) {
+      return d.refuse(node_error(spec, "name", spec.name, "is there twice"), i.cluster);
+    }
+  }
+  if (auto error = check_room(d, *cluster, i.nodes)) return d.refuse(*error, i.cluster);
+  if (i.validate_only) return;
+  d.emit(fact::ClusterSet{cluster->id, cluster->name, cluster->mode, cluster->namespaces,
+                          d.stamp(i.reason.empty() ? "import of nodes" : i.reason)});
+  for (const NodeSpec& spec : i.nodes) set_node(d, *cluster, spec, {});
+  for (NodeId id : d.s.fleet().nodes(cluster->id)) {
+    if (names.count(d.s.fleet().node(id)->name) == 0) remove_node(d, id);
+  }
+  if (!cluster->synced || !cluster->owned) d.emit(fact::ClusterSynced{cluster->id, true, true});
+}
+
+void decide(Decision& d, const in::DrainNode& i) {
+  const state::Cluster* cluster = d.s.clusters().find(i.cluster);
+  if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
+  const NodeId id = d.s.nodes().find(cluster->id, i.node);
+  if (!id) {
+    return d.refuse({ErrorCode::kNotFound, "node", i.node, "there is no such node in the cluster"},
+                    i.node);
+  }
+  if (d.s.fleet().drained(id) == i.drained) return;
+  d.emit(fact::NodeSet{id, cluster->id, *d.s.fleet().node(id), i.drained, d.stamp(i.reason)});
+}
+
+void decide(Decision& d, const in::ListBegin& i) {
+  const state::Cluster* cluster = d.s.clusters().find(i.cluster);
+  if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
+  d.tell(note::ListBegun{cluster->id});
+  if (cluster->synced || cluster->owned) d.emit(fact::ClusterSynced{cluster->id, false, false});
+}
+
+void decide(Decision& d, const in::ListComplete& i) {
+  const state::Cluster* cluster = d.s.clusters().find(i.cluster);
+  if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
+  const state::ListMarks* const list = d.s.clusters().list(cluster->id);
+  if (list == nullptr) {
+    return d.refuse({ErrorCode::kPrecondition, "list_complete", i.cluster, "no list was begun"},
+                    i.cluster);
+  }
+  const state::ListMarks marks = *list;
+  d.tell(note::ListEnded{cluster->id});
+  for (JobId id : d.s.jobs().ids()) {
+    if (id.cluster() != cluster->id) continue;
+    const std::size_t pods = d.s.jobs().find(id)->pods.size();
+    for (std::uint32_t rank = 0; rank < pods; ++rank) {
+      const state::Job* job = d.s.jobs().find(id);
+      if (job == nullptr || job->state == JobState::kDone) break;
+      const state::Pod& pod = job->pods[rank];
+      const bool known_outside = !pod.uid.empty() || pod.is_bound();
+      if (pod.state == PodState::kGone || !known_outside || marks.pods.count({id, rank}) > 0)
+        continue;
+      end_pod(d, id, rank, d.s.now(), Outcome::kLost);
+    }
+  }
+  for (NodeId id : d.s.fleet().nodes(cluster->id)) {
+    if (marks.nodes.count(id) == 0) remove_node(d, id);
+  }
+  d.emit(fact::ClusterSynced{cluster->id, true, false});
+}
+
+void decide(Decision& d, const in::NodeSeen& i) {
+  const state::Cluster* cluster = d.s.clusters().find(i.cluster);
+  if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
+  if (auto error = check_node(i.node)) return d.refuse(*error, i.node.name);
+  if (cluster->owned) {
+    return d.refuse({ErrorCode::kPrecondition, "node_seen", i.node.name,
+                     "the cluster's nodes were imported; begin a list to replace them"},
+                    i.node.name);
+  }
+  if (auto error = check_room(d, *cluster, {&i.node, 1})) return d.refuse(*error, i.node.name);
+  set_node(d, *cluster, i.node, {});
+  d.tell(note::NodeListed{cluster->id, d.s.nodes().find(cluster->id, i.node.name)});
+}
+
+void decide(Decision& d, const in::NodeGone& i) {
+  const state::Cluster* cluster = d.s.clusters().find(i.cluster);
+  if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
+  if (cluster->owned) {
+    return d.refuse(
+        {ErrorCode::kPrecondition, "node_gone", i.node, "the cluster's nodes were imported"},
+        i.node);
+  }
+  if (const NodeId id = d.s.nodes().find(cluster->id, i.node)) remove_node(d, id);
+}
+
+}  // namespace subak::decide

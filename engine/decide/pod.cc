@@ -1,0 +1,318 @@
+// Decisions about what a cluster's edge has seen: pods that queue, bind, run and end.
+#include <algorithm>
+#include <cassert>
+
+#include "core/limits.h"
+#include "core/stored_size.h"
+#include "engine/decide/decide.h"
+
+namespace subak::decide {
+namespace {
+
+Error unknown_pod(const PodRef& ref) {
+  const std::string got =
+      ref.uid.empty() ? text::job_id_text(ref.job) + "/" + std::to_string(ref.rank) : ref.uid;
+  return {ErrorCode::kNotFound, "pod", got,
+          "no live pod has this uid, or this rank in this reservation of the job"};
+}
+
+std::string gang_name(const PodRecord& pod) {
+  return pod.ns + "/" + (pod.gang.empty() ? pod.name : pod.gang);
+}
+
+// The live job of the gang; nullptr if there is none.
+const state::Job* find_gang(const Decision& d, ClusterId cluster, const std::string& name) {
+  const JobId id = d.s.jobs().of_gang(cluster, name);
+  return id ? d.s.jobs().find(id) : nullptr;
+}
+
+// The account that pays: the pod's label if it is within its namespace's account, else that
+// account.
+AccountId account_of_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod) {
+  const AccountId of_ns = d.s.tree().find_namespace(cluster.name, pod.ns);
+  const AccountId named = pod.account.empty() ? AccountId() : d.s.tree().find(pod.account);
+  if (!of_ns) return named && !d.s.tree().node(named).spec.user ? named : kUnassigned;
+  for (AccountId a = named; a; a = d.s.tree().node(a).parent) {
+    if (a == of_ns && !d.s.tree().node(named).spec.user) return named;
+  }
+  return of_ns;
+}
+
+// The gang's request, once it is whole, is one record in which neighbours that ask for the same
+// count once. Nothing is interned for a pod that may be refused.
+std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
+                                      const PodShape& shape) {
+  if (job.shape) return std::nullopt;  // it was whole once: its request stays as it is
+  std::size_t bytes = 0;
+  ShapeId before;
+  bool after_new = false;
+  const auto add_new = [&] {
+    if (!before || !(d.s.alone(before) == shape)) bytes += stored_bytes(shape);
+    after_new = true;
+  };
+  for (std::uint32_t r = 0; r < job.pods.size(); ++r) {
+    if (r == rank) {
+      add_new();
+    } else if (const ShapeId here = job.pods[r].shape; here) {
+      const bool same = after_new ? d.s.alone(here) == shape : here == before;
+      if (!same) bytes += d.s.alone_bytes(here);
+      before = here;
+      after_new = false;
+    }
+  }
+  if (rank >= job.pods.size()) add_new();
+  if (bytes <= limits::kMaxJobRequestBytes) return std::nullopt;
+  return Error{ErrorCode::kInvalid, "pod.shape", std::to_string(bytes) + " bytes with its gang's",
+               "want at most " + std::to_string(limits::kMaxJobRequestBytes) +
+                   " bytes as they are stored; neighbours that ask for the same count once"};
+}
+
+void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
+               AccountId account) {
+  const std::string name = gang_name(pod);
+  const state::Job* job = find_gang(d, cluster.id, name);
+  const bool open = job != nullptr && !job->cancelling &&
+                    (job->state == JobState::kIncomplete || job->state == JobState::kHeld);
+  if (job != nullptr && !open) {  // its gang has started without it: it waits by itself
+    PodRecord alone = pod;
+    alone.gang = name.substr(pod.ns.size() + 1) + "#" + pod.uid;
+    alone.gang_size = 1;
+    alone.rank = -1;
+    return queue_pod(d, cluster, alone, account);
+  }
+  if (job == nullptr) {
+    fact::JobCreated created;
+    created.leaf = leaf_of(d, account, pod.user);
+    created.id = JobId(cluster.id, cluster.next_job);
+    created.origin = JobOrigin::kPods;
+    created.name = name;
+    created.request.topology = pod.topology;
+    created.request.prefer = pod.prefer;
+    created.request.segment = pod.segment;
+    created.gang_size = pod.gang_size;
+    created.priority = pod.priority;
+    created.time_limit_ms = pod.time_limit_ms;
+    const JobId id = created.id;
+    d.emit(std::move(created));
+    job = d.s.jobs().find(id);
+  }
+  auto is_free = [&](std::uint32_t r) {
+    return r >= job->pods.size() || job->pods[r].uid.empty() ||
+           job->pods[r].state == PodState::kGone;
+  };
+  std::uint32_t rank = pod.rank >= 0 ? static_cast<std::uint32_t>(pod.rank) : 0;
+  if (rank >= job->gang_size || !is_free(rank)) rank = 0;
+  while (!is_free(rank)) ++rank;
+  const JobId id = job->id;
+  if (rank >= job->gang_size) {
+    return d.refuse({ErrorCode::kPrecondition, "pod.gang", name,
+                     "the gang already has its " + std::to_string(job->gang_size) + " pods"},
+                    pod.uid);
+  }
+  if (auto error = check_gang_bytes(d, *job, rank, pod.shape)) return d.refuse(*error, pod.uid);
+  fact::PodAdded added;
+  added.job = id;
+  added.rank = rank;
+  added.uid = pod.uid;
+  added.name = pod.ns + "/" + pod.name;
+  added.shape = pod.shape;
+  added.controlled = pod.controlled;
+  d.emit(std::move(added));
+  d.tell(note::PodListed{cluster.id, {id, rank}});
+  std::uint32_t there = 0;
+  while (there < job->gang_size && !is_free(there)) ++there;
+  if (there == job->gang_size && job->state == JobState::kIncomplete) {
+    fact::JobMoved moved;
+    moved.id = id;
+    moved.to = JobState::kQueued;
+    d.emit(std::move(moved));
+  }
+}
+
+// Bound without us: it takes capacity and is charged, from when we first saw it.
+void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
+                 AccountId account) {
+  const NodeId node = d.s.nodes().find(cluster.id, pod.node);
+  if (!node) {
+    return d.refuse({ErrorCode::kNotFound, "pod.node", pod.node, "no such node has been seen"},
+                    pod.uid);
+  }
+  const std::string name = gang_name(pod);
+  const state::Job* job = find_gang(d, cluster.id, name);
+  const bool full = job != nullptr && job->pods.size() >= limits::kMaxPodsPerJob;
+  if (job != nullptr && (job->state != JobState::kRunning || full)) {
+    PodRecord alone = pod;
+    alone.gang = name.substr(pod.ns.size() + 1) + "#" + pod.uid;
+    return add_foreign(d, cluster, alone, account);
+  }
+  if (job == nullptr) {
+    fact::JobCreated created;
+    created.leaf = leaf_of(d, account, pod.user);
+    created.id = JobId(cluster.id, cluster.next_job);
+    created.origin = cluster.mode_of(pod.ns) == Mode::kEnforce && !cluster.synced && pod.gated
+                         ? JobOrigin::kAdopted
+                         : JobOrigin::kForeign;
+    created.state = JobState::kRunning;
+    created.name = name;
+    created.gang_size = pod.gang_size;
+    const JobId id = created.id;
+    d.emit(std::move(created));
+    job = d.s.jobs().find(id);
+  }
+  std::uint32_t rank = 0;
+  while (rank < job->pods.size() && job->pods[rank].state != PodState::kGone) ++rank;
+  fact::PodAdded added;
+  added.job = job->id;
+  added.rank = rank;
+  added.uid = pod.uid;
+  added.name = pod.ns + "/" + pod.name;
+  added.shape = pod.shape;
+  added.controlled = pod.controlled;
+  added.bound = true;
+  const ShapeId shape = d.shape_of(cluster.id, State::alone(pod.shape));
+  added.slot = d.s.fleet().adopt_slot(shape, 0, node);
+  added.bound_at_ms = d.s.now();
+  const JobId id = job->id;
+  d.emit(std::move(added));
+  d.tell(note::PodListed{cluster.id, {id, rank}});
+  if (pod.running) d.emit(fact::PodRunning{id, rank, d.s.now()});
+}
+
+// We took it to be elsewhere: it ran before we heard where. Its former place is charged until now.
+void rebind(Decision& d, const state::Job& job, std::uint32_t rank, NodeId node) {
+  const state::Pod& pod = job.pods[rank];
+  if (pod.slot.node == node) return;
+  const bool running = pod.state == PodState::kRunning;
+  const PodSlot slot = d.s.fleet().adopt_slot(pod.shape, pod.shape_rank, node);
+  charge_end(d, job, rank, d.s.now());
+  d.emit(fact::PodBound{job.id, rank, d.s.now(), slot});
+  if (running) d.emit(fact::PodRunning{job.id, rank, d.s.now()});
+}
+
+void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::string& node_name,
+          TimeMs at) {
+  const state::Pod& pod = job.pods[rank];
+  const bool unseen = pod.state == PodState::kWaiting && pod.uid.empty();
+  if (pod.state == PodState::kGone || unseen) {
+    return d.refuse({ErrorCode::kPrecondition, "pod", text::job_id_text(job.id),
+                     "the pod holds no place that it could be bound to"},
+                    job.name);
+  }
+  const NodeId node = d.s.nodes().find(job.id.cluster(), node_name);
+  if (!node) {
+    return d.refuse({ErrorCode::kNotFound, "node", node_name, "no such node has been seen"},
+                    job.name);
+  }
+  if (pod.is_bound()) return rebind(d, job, rank, node);
+  if (pod.state ==
+      PodState::kWaiting) {  // it got past its gate: the world decided, we account for it
+    PodRecord stray;
+    stray.uid = pod.uid;
+    const auto slash = pod.name.find('/');
+    stray.ns = pod.name.substr(0, slash);
+    stray.name = pod.name.substr(slash + 1);
+    stray.gang = stray.name + "#" + pod.uid;
+    stray.shape = d.s.jobs().shape_of(pod);
+    stray.controlled = pod.controlled;
+    stray.node = node_name;
+    const JobId id = job.id;
+    const AccountId leaf = job.leaf;
+    end_pod(d, id, rank, d.s.now(), Outcome::kNone);
+    return add_foreign(d, d.s.clusters().at(id.cluster()), stray, leaf);
+  }
+  at = at == 0 ? d.s.now() : std::clamp(at, pod.since_ms, d.s.now());
+  PodSlot slot = pod.slot;
+  if (node != slot.node) {
+    slot = d.s.fleet().adopt_slot(pod.shape, pod.shape_rank, node);
+    at = d.s.now();  // until now it was held where we had put it
+  }
+  charge(d, job, rank, at, UsageState::kHeld, job.leaf);
+  d.emit(fact::PodBound{job.id, rank, at, slot});
+}
+
+}  // namespace
+
+void decide(Decision& d, const in::PodSeen& i) {
+  const state::Cluster* cluster = d.s.clusters().find(i.cluster);
+  if (cluster == nullptr) {
+    return d.refuse({ErrorCode::kNotFound, "cluster", i.cluster, "there is no such cluster"},
+                    i.cluster);
+  }
+  const PodRecord& pod = i.pod;
+  if (pod.uid.empty() || pod.ns.empty() || pod.name.empty()) {
+    return d.refuse(
+        {ErrorCode::kInvalid, "pod", pod.ns + "/" + pod.name, "want uid, namespace and name"},
+        pod.uid);
+  }
+  if (pod.gang_size == 0) {
+    return d.refuse({ErrorCode::kInvalid, "pod.gang_size", std::to_string(pod.gang_size),
+                     "want 1 to " + std::to_string(limits::kMaxPodsPerJob)},
+                    pod.uid);
+  }
+  if (const auto known = d.s.jobs().of_uid(pod.uid)) {
+    const auto [id, rank] = *known;
+    d.tell(note::PodListed{cluster->id, *known});
+    if (!pod.node.empty()) bind(d, d.s.jobs().at(id), rank, pod.node, pod.bound_at_ms);
+    if (pod.running) decide(d, in::PodRunning{i.cluster, {pod.uid, {}, 0}, 0});
+    return;
+  }
+  const AccountId account = account_of_pod(d, *cluster, pod);
+  if (!pod.node.empty()) return add_foreign(d, *cluster, pod, account);
+  const bool ours = pod.gated && !pod.other_manager && pod.shape.kind != GpuKind::kNone &&
+                    account != kUnassigned && cluster->mode_of(pod.ns) == Mode::kEnforce;
+  if (ours) queue_pod(d, *cluster, pod, account);
+}
+
+void decide(Decision& d, const in::PodBound& i) {
+  const auto found = d.s.jobs().find(i.pod);
+  if (!found) return d.refuse(unknown_pod(i.pod), i.pod.uid);
+  const auto [id, rank] = *found;
+  d.tell(note::PodListed{id.cluster(), {id, rank}});
+  const state::Job& job = *d.s.jobs().find(id);
+  // Without uid and attempt it may be late news of an earlier place: that moves nobody.
+  if (i.pod.uid.empty() && i.pod.attempt == 0 && job.pods[rank].is_bound()) return;
+  bind(d, job, rank, i.node, i.at_ms);
+}
+
+void decide(Decision& d, const in::PodRunning& i) {
+  const auto found = d.s.jobs().find(i.pod);
+  if (!found) return d.refuse(unknown_pod(i.pod), i.pod.uid);
+  const auto [id, rank] = *found;
+  d.tell(note::PodListed{id.cluster(), {id, rank}});
+  const state::Job& job = *d.s.jobs().find(id);
+  if (job.pods[rank].state == PodState::kHeld) {
+    const std::string node = d.s.fleet().node(job.pods[rank].slot.node)->name;
+    bind(d, *d.s.jobs().find(id), rank, node, i.at_ms);
+  }
+  if (job.pods[rank].state != PodState::kBound) return;
+  const TimeMs at = i.at_ms == 0 ? d.s.now() : std::min(i.at_ms, d.s.now());
+  d.emit(fact::PodRunning{id, rank, at});
+}
+
+void decide(Decision& d, const in::PodGone& i) {
+  const auto found = d.s.jobs().find(i.pod);
+  if (!found) {
+    // A pod that we never charged, or one that is reported gone twice: both are nothing new.
+    return;
+  }
+  const auto [id, rank] = *found;
+  const state::Pod& pod = d.s.jobs().find(id)->pods[rank];
+  if (pod.state == PodState::kGone || (pod.uid.empty() && pod.state == PodState::kWaiting)) return;
+  const TimeMs at = i.ended_at_ms == 0 ? d.s.now() : std::min(i.ended_at_ms, d.s.now());
+  end_pod(d, id, rank, at, i.outcome);
+}
+
+void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Outcome outcome) {
+  const state::Job& job = *d.s.jobs().find(id);
+  const state::Pod& pod = job.pods[rank];
+  at = pod.holds_slot() ? std::clamp(at, pod.since_ms, d.s.now()) : d.s.now();
+  if (pod.state == PodState::kHeld) charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform);
+  if (pod.is_bound()) {
+    outcome == Outcome::kRejected ? charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform)
+                                  : charge_end(d, job, rank, at);
+  }
+  d.emit(fact::PodGone{id, rank, at, outcome});
+  finish_if_over(d, id, Outcome::kSucceeded);
+}
+
+}  // namespace subak::decide

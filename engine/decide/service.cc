@@ -1,0 +1,75 @@
+// Decisions about the service itself: policy, fact version, clock, restarts, refused calls.
+#include "core/duration.h"
+#include "engine/decide/decide.h"
+
+namespace subak::decide {
+
+void decide(Decision& d, const in::SetPolicy& i) {
+  const Policy& p = i.policy;
+  auto bad = [&](const char* field, DurationMs got, const char* want) {
+    d.refuse({ErrorCode::kInvalid, field, std::to_string(got) + "ms", want}, "policy");
+  };
+  if (p == d.s.policy()) return;
+  if (p.half_life_ms < 0 || (p.half_life_ms > 0 && p.half_life_ms < kMinuteMs)) {
+    return bad("half_life", p.half_life_ms, "want at least 1m, or 0 for no decay");
+  }
+  if (p.hold_ms < kSecondMs) return bad("hold", p.hold_ms, "want at least 1s");
+  if (p.patience_ms < 0) return bad("patience", p.patience_ms, "want >= 0; 0 = never");
+  if (p.tick_ms < kSecondMs) return bad("tick", p.tick_ms, "want at least 1s");
+  const AccountNode& root = d.s.tree().node(kRootAccount);
+  if (p.half_life_ms != d.s.policy().half_life_ms &&
+      (root.alloc() != 0 || d.s.tree().usage_undecayed(kRootAccount, d.s.now()) != GpuTime())) {
+    return d.refuse({ErrorCode::kPrecondition, "half_life", std::to_string(p.half_life_ms) + "ms",
+                     "it cannot change once there is usage (" +
+                         std::to_string(d.s.policy().half_life_ms) + "ms is in force)"},
+                    "policy");
+  }
+  if (p.order == OrderPolicy::kUsageTick && root.alloc() != 0) {
+    return d.refuse({ErrorCode::kPrecondition, "order", "usage-tick",
+                     "this baseline counts from an empty fleet: set it before anything runs"},
+                    "policy");
+  }
+  d.emit(fact::PolicySet{p, d.stamp("")});
+}
+
+void decide(Decision& d, const in::Finalize& i) {
+  if (i.version < d.s.fact_version() || i.version > kFactVersion) {
+    return d.refuse({ErrorCode::kInvalid, "version", std::to_string(i.version),
+                     "want " + std::to_string(d.s.fact_version()) + " (in force) to " +
+                         std::to_string(kFactVersion) + " (the newest that this program knows)"},
+                    "store");
+  }
+  d.out.reply.revision = i.version;
+  if (i.version == d.s.fact_version() || i.validate_only) return;
+  d.emit(fact::Finalized{i.version, d.stamp(i.reason)});
+}
+
+void decide(Decision& d, const in::AcceptClock& i) {
+  constexpr std::uint32_t kFirstVersion = 2;  // that has clock_accepted
+  constexpr char kSubject[] = "clock";
+  if (i.believed) {
+    return d.refuse({ErrorCode::kPrecondition, "clock", format_time(i.wall_ms),
+                     "it is believed: there is nothing to accept"},
+                    kSubject);
+  }
+  if (d.s.fact_version() < kFirstVersion) {
+    return d.refuse({ErrorCode::kPrecondition, "fact_version", std::to_string(d.s.fact_version()),
+                     "want 2 to note it: finalize first"},
+                    kSubject);
+  }
+  d.out.reply.revision = i.wall_ms;
+  if (!i.validate_only) d.emit(fact::ClockAccepted{d.s.now(), i.wall_ms, d.stamp(i.reason)});
+}
+
+void decide(Decision& d, const in::CallDenied& i) {
+  d.emit(fact::EditRefused{std::string(i.kName), i.subject, i.message, d.stamp("")});
+}
+
+void decide(Decision& d, const in::Restarted& /*i*/) {
+  for (const auto& [id, cluster] : std::map(d.s.clusters().all())) {
+    if (!cluster.owned && cluster.synced) d.emit(fact::ClusterSynced{id, false, false});
+  }
+  d.tell(note::PassDue{});
+}
+
+}  // namespace subak::decide

@@ -1,0 +1,19 @@
+// What should be done outside, as a function of the state: a reserved job wants its gates open, a
+// cancelling one its pods gone. Nothing is remembered of what was already asked for.
+// Threads: none; pure functions.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/effect.h"
+#include "engine/state/state.h"
+
+namespace subak::derive {
+
+// Of one job; nothing if nothing is to be done about it.
+std::optional<Effect> effect_of(const State& s, const state::Job& job);
+// Of all jobs of a cluster, by job id, then rank.
+std::vector<Effect> outstanding(const State& s, ClusterId cluster);
+
+}  // namespace subak::derive

@@ -1,0 +1,23 @@
+// Why a job waits: everything that binds now, and the walk that ranks it.
+// Threads: none; pure functions.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/state/state.h"
+
+namespace subak::derive {
+
+// All that bind a job that waits, structural first. `position` in the queue; 0: not known, or not
+// in it. O(nodes).
+std::vector<Reason> reasons_of(const State& s, const state::Job& job, std::size_t position);
+// The siblings compared at each node of the tree, from the root down. O(depth x siblings).
+std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t);
+// Engine::explain.
+std::optional<Explanation> explain(const State& s, JobId id, TimeMs t,
+                                   std::optional<std::size_t> position);
+
+}  // namespace subak::derive

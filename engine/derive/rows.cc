@@ -1,0 +1,187 @@
+#include "engine/derive/rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "accounting/fairtree.h"
+
+namespace subak::derive {
+namespace {
+
+constexpr double kRawPerGpuSecond = static_cast<double>(GpuTime::kRawPerGpuSecond);
+
+// The name; empty: the account itself.
+std::string_view user_of(const State& s, const state::Job& job) {
+  if (job.leaf == kUnassigned || !s.tree().node(job.leaf).spec.user) return {};
+  const std::string_view path = s.tree().node(job.leaf).spec.path;
+  return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace
+
+std::vector<OpenUsage> open_usage(const State& s) {
+  std::vector<OpenUsage> out;
+  for (const auto& [node, pods] : s.allocations().all()) {
+    for (const auto& [id, rank] : pods) {
+      const state::Job& job = s.jobs().at(id);
+      const state::Pod& pod = job.pods[rank];
+      if (pod.slot.milligpu == 0) continue;
+      const UsageState bound =
+          job.origin == JobOrigin::kForeign ? UsageState::kForeign : UsageState::kUsed;
+      out.push_back({job.leaf, pod.is_bound() ? bound : UsageState::kHeld, s.product_of(pod.slot),
+                     pod.since_ms, pod.slot.milligpu});
+    }
+  }
+  return out;
+}
+
+JobRow row(const State& s, const state::Job& job, bool with_pods) {
+  JobRow row;
+  row.id = job.id;
+  row.name = job.name;
+  row.cluster = s.clusters().name_of(job.id.cluster());
+  if (job.leaf != kUnassigned) {
+    const AccountSpec& spec = s.tree().node(job.leaf).spec;
+    const auto slash = spec.user ? spec.path.rfind('/') : std::string::npos;
+    row.account = spec.path.substr(0, slash);
+    if (slash != std::string::npos) row.user = spec.path.substr(slash + 1);
+  }
+  row.state = job.state;
+  row.origin = job.origin;
+  row.outcome = job.outcome;
+  row.request = s.jobs().request_of(job);
+  row.gang_size = job.gang_size;
+  row.priority = job.priority;
+  row.time_limit_ms = job.time_limit_ms;
+  row.submit_ms = job.submit_ms;
+  row.started_ms = job.started_ms;
+  row.ended_ms = job.ended_ms;
+  row.until_ms = job.until_ms;
+  row.attempt = job.attempt;
+  row.cancelling = job.cancelling;
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    const state::Pod& pod = job.pods[rank];
+    if (pod.holds_slot()) {
+      row.milligpu += pod.slot.milligpu;
+      row.nodes.push_back(pod.slot.node);
+    }
+    if (with_pods) row.pods.push_back({rank, pod.uid, pod.name, pod.state, pod.slot, pod.since_ms});
+  }
+  std::sort(row.nodes.begin(), row.nodes.end());
+  row.nodes.erase(std::unique(row.nodes.begin(), row.nodes.end()), row.nodes.end());
+  if (job.pods_holding() == 0) row.milligpu = s.jobs().least_milligpu(job);
+  return row;
+}
+
+std::vector<JobRow> jobs(const State& s, JobId after, std::size_t most,
+                         std::optional<JobState> state, std::string_view account,
+                         std::string_view user) {
+  std::vector<JobRow> out;
+  const std::vector<JobId>& ids = s.jobs().ascending();
+  for (auto it = std::upper_bound(ids.begin(), ids.end(), after); it != ids.end(); ++it) {
+    if (out.size() == most) break;
+    const state::Job* found = s.jobs().find(*it);
+    if (found == nullptr) continue;
+    const state::Job& job = *found;
+    if (state && job.state != *state) continue;
+    if (!account.empty() &&
+        (job.leaf == kUnassigned ||
+         !AccountsView::is_within(s.tree().node(job.leaf).spec.path, account))) {
+      continue;
+    }
+    if (!user.empty() && user_of(s, job) != user) continue;
+    out.push_back(row(s, job, false));
+  }
+  return out;
+}
+
+std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most) {
+  return s.jobs().ready().order(s.tree(), s.policy().order, TargetShareRule(),
+                                s.allocations().tick(), t, most);
+}
+
+std::vector<AccountRow> account_rows(const State& s, TimeMs t) {
+  const std::vector<AccountId> ids = s.tree().preorder();
+  std::map<AccountId, std::int64_t> child_shares;
+  for (AccountId id : ids) {
+    if (id != kRootAccount) child_shares[s.tree().node(id).parent] += s.tree().node(id).spec.shares;
+  }
+  std::vector<ShareRow> share_rows;
+  std::vector<AccountRow> out;
+  std::map<AccountId, double> whole_share{{kRootAccount, 1.0}};
+  const double root_usage = s.tree().usage(kRootAccount, t);
+  for (AccountId id : ids) {
+    const AccountNode& node = s.tree().node(id);
+    const double usage = s.tree().usage(id, t);
+    const double parent_usage = id == kRootAccount ? usage : s.tree().usage(node.parent, t);
+    AccountRow row;
+    row.id = id;
+    row.parent = node.parent;
+    row.spec = node.spec;
+    row.revision = node.revision;
+    const std::int64_t siblings = child_shares[node.parent];
+    row.norm_shares = id == kRootAccount ? 1
+                      : siblings > 0
+                          ? static_cast<double>(node.spec.shares) / static_cast<double>(siblings)
+                          : 0;
+    row.usage_gpu_seconds = usage / kRawPerGpuSecond;
+    row.effective_usage = parent_usage > 0 ? usage / parent_usage : 0;
+    row.level_fs = row.norm_shares == 0      ? 0
+                   : row.effective_usage > 0 ? row.norm_shares / row.effective_usage
+                                             : std::numeric_limits<double>::infinity();
+    if (id != kRootAccount) whole_share[id] = whole_share[node.parent] * row.norm_shares;
+    const double share = whole_share[id];
+    row.share_factor =
+        share > 0 ? std::exp2(-(root_usage > 0 ? usage / root_usage : 0) / share) : 0;
+    row.surplus_gpu_seconds = s.tree().surplus(id, t) / kRawPerGpuSecond;
+    row.usage_total = s.tree().usage_undecayed(id, t);
+    row.held = node.held;
+    row.running = node.running;
+    row.quota = node.quota_total;
+    row.queued = s.jobs().ready().queued_milligpu(id);
+    row.jobs_queued = s.jobs().ready().queued_jobs(id);
+    out.push_back(std::move(row));
+    ShareRow share_row;  // Fair Tree ranks leaves: users, and accounts without any
+    const bool leaf = node.children.empty() && id != kRootAccount;
+    share_row.account = leaf ? s.tree().node(node.parent).spec.path : node.spec.path;
+    share_row.user = leaf ? node.spec.path : "";
+    share_row.parent = id == kRootAccount ? "" : s.tree().node(node.parent).spec.path;
+    if (share_row.account.empty()) share_row.account = "root";
+    if (share_row.parent.empty() && id != kRootAccount) share_row.parent = "root";
+    share_row.shares = node.spec.shares;
+    share_row.raw_usage = usage;
+    share_row.order = id.value;
+    share_rows.push_back(std::move(share_row));
+  }
+  const auto factors = fair_tree(share_rows);
+  for (std::size_t i = 0; factors.ok() && i < out.size(); ++i) {
+    out[i].fairshare = (*factors)[i].fairshare;
+  }
+  return out;
+}
+
+std::vector<NodeBill> bill(const State& s, TimeMs t) {
+  std::map<NodeId, GpuTime> open;
+  for (const auto& [node, pods] : s.allocations().all()) {
+    for (const auto& [id, rank] : pods) {
+      const state::Pod& pod = s.jobs().at(id).pods[rank];
+      open[node] += GpuTime::of(pod.slot.milligpu, t - pod.since_ms);
+    }
+  }
+  std::vector<NodeBill> out;
+  for (const auto& [key, id] : s.nodes().all()) {
+    NodeBill& bill = out.emplace_back();
+    bill.node = id;
+    bill.capacity = s.fleet().books(id, t);
+    bill.charged = s.ledger().of_node(id) + open[id];
+    bill.residual = bill.capacity.allocated - bill.charged;
+    const GpuTime parts = bill.capacity.allocated + bill.capacity.idle + bill.capacity.stranded +
+                          bill.capacity.unusable;
+    if (parts != bill.capacity.installed) bill.residual += bill.capacity.installed - parts;
+  }
+  return out;
+}
+
+}  // namespace subak::derive

@@ -1,0 +1,29 @@
+// What reads show of jobs, accounts and the bill. Values: they outlive the state that they are of.
+// Threads: none; pure functions.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/state/state.h"
+
+namespace subak::derive {
+
+JobRow row(const State& s, const state::Job& job, bool with_pods);
+// Engine::jobs.
+std::vector<JobRow> jobs(const State& s, JobId after, std::size_t most,
+                         std::optional<JobState> state, std::string_view account,
+                         std::string_view user);
+// Every account and user, parents first.
+std::vector<AccountRow> account_rows(const State& s, TimeMs t);
+// The queue in the order in which a pass at `t` would take it, at most `most`.
+std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most);
+// What all pods that hold GPUs have not been charged for yet.
+std::vector<OpenUsage> open_usage(const State& s);
+// By node: both books, and what is left unexplained.
+std::vector<NodeBill> bill(const State& s, TimeMs t);
+
+}  // namespace subak::derive

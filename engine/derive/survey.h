@@ -1,0 +1,13 @@
+// Figures for metrics that no index holds.
+// Threads: none; pure functions.
+#pragma once
+
+#include "engine/engine.h"
+#include "engine/state/state.h"
+
+namespace subak::derive {
+
+// O(queued jobs + pods that hold GPUs + nodes).
+Survey survey(const State& s);
+
+}  // namespace subak::derive

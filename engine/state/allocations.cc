@@ -1,0 +1,106 @@
+#include "engine/state/allocations.h"
+
+#include <utility>
+
+#include "core/must.h"
+#include "engine/state/jobs.h"
+
+namespace subak::state {
+namespace {
+
+// Does what the pod takes count in the tree?
+bool counts(const Job& job, const PodSlot& slot) {
+  return job.leaf != kUnassigned && slot.milligpu > 0;
+}
+
+}  // namespace
+
+const std::set<PodPlace>* Allocations::on(NodeId node) const {
+  const auto it = on_node_.find(node);
+  return it == on_node_.end() ? nullptr : &it->second;
+}
+
+void Allocations::advance_tick(TimeMs now) {
+  if (tick_) tick_->advance(tree_, now);
+}
+
+void Allocations::take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs now) {
+  Pod& pod = job.pods.at(rank);
+  pod.slot = slot;
+  pod.since_ms = now;
+  pod.state = PodState::kHeld;
+  fleet_.take(pod.shape, pod.shape_rank, slot, job.id, now);
+  must(on_node_[slot.node].insert({job.id, rank}).second, "a pod takes one slot");
+  if (!counts(job, slot)) return;
+  tree_.hold(job.leaf, fleet_.product_of(slot.node), slot.milligpu, now);
+  advance_tick(now);
+  if (tick_) tick_->job_start(job.leaf, slot.milligpu, now);
+}
+
+void Allocations::bind(const Job& job, std::uint32_t rank, TimeMs now) {
+  const PodSlot& slot = job.pods.at(rank).slot;
+  must(on(slot.node) != nullptr, "what is bound was taken");
+  if (counts(job, slot)) tree_.bind(job.leaf, fleet_.product_of(slot.node), slot.milligpu, now);
+}
+
+void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
+  Pod& pod = job.pods.at(rank);
+  must(pod.holds_slot() && at <= now, "what is given back was taken before");
+  const NodeId node = pod.slot.node;
+  fleet_.give(pod.shape, pod.shape_rank, pod.slot, job.id, at);
+  const auto pods = on_node_.find(node);
+  must(pods != on_node_.end() && pods->second.erase({job.id, rank}) == 1, "a slot is on its node");
+  if (pods->second.empty()) on_node_.erase(pods);
+  if (counts(job, pod.slot)) {
+    tree_.release(job.leaf, fleet_.product_of(node), pod.slot.milligpu, pod.is_bound(), at);
+    advance_tick(now);
+    if (tick_) tick_->job_end(job.leaf, pod.slot.milligpu, job.started_ms, at);
+  }
+  pod.slot = PodSlot();
+}
+
+void Allocations::move(Job& job, std::uint32_t rank, const PodSlot& to, TimeMs now) {
+  const TimeMs since = job.pods.at(rank).since_ms;
+  give(job, rank, now, now);
+  take(job, rank, to, now);
+  job.pods[rank].since_ms = since;
+}
+
+void Allocations::relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now) {
+  const ProductId after = fleet_.product_of(node);
+  const std::set<PodPlace>* const pods = on(node);
+  if (pods == nullptr || before == after) return;
+  for (const PodPlace& place : *pods) {
+    const Job& job = jobs.at(place.job);
+    const Pod& pod = job.pods[place.rank];
+    if (!counts(job, pod.slot)) continue;
+    tree_.release(job.leaf, before, pod.slot.milligpu, pod.is_bound(), now);
+    tree_.hold(job.leaf, after, pod.slot.milligpu, now);
+    if (pod.is_bound()) bind(job, place.rank, now);
+  }
+}
+
+void Allocations::check(const Jobs& jobs) const {
+  std::size_t slots = 0;
+  MilliGpu held = 0, running = 0;
+  for (const auto& [id, job] : jobs.all()) {  // any order: sums
+    for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+      const Pod& pod = job.pods[rank];
+      if (!pod.holds_slot()) continue;
+      ++slots;
+      const std::set<PodPlace>* const here = on(pod.slot.node);
+      must(here != nullptr && here->contains({id, rank}), "a slot is on its node");
+      if (job.leaf != kUnassigned) (pod.is_bound() ? running : held) += pod.slot.milligpu;
+    }
+  }
+  std::size_t indexed = 0;
+  for (const auto& [node, pods] : on_node_) {
+    must(!pods.empty(), "the index has no empty nodes");
+    indexed += pods.size();
+  }
+  must(indexed == slots, "each slot belongs to one pod");
+  must(tree_.node(kRootAccount).held == held, "the tree holds what the jobs hold");
+  must(tree_.node(kRootAccount).running == running, "the tree runs what the jobs run");
+}
+
+}  // namespace subak::state

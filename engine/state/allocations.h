@@ -1,0 +1,65 @@
+// The one place where a slot is taken, bound, moved and given back. Fleet, account tree, meters and
+// the index of nodes change together here, or not at all.
+//
+//   take: the pod holds a slot          bind: the hold becomes a meter of its account
+//   give: the slot is free again        move: give and take, the time of its hold stands
+//
+// Threads: none; State owns it and lends it fleet and tree. Only state/ changes it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "accounting/order.h"
+#include "accounting/tree.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "engine/state/job.h"
+#include "placement/fleet.h"
+
+namespace subak::state {
+
+class Jobs;
+
+class Allocations {
+ public:
+  using ByNode = std::map<NodeId, std::set<PodPlace>>;
+
+  // Both outlive it.
+  Allocations(Fleet& fleet, AccountTree& tree) : fleet_(fleet), tree_(tree) {}
+
+  // --- reads -------------------------------------------------------------------------------------
+  const ByNode& all() const { return on_node_; }    // no node without pods
+  const std::set<PodPlace>* on(NodeId node) const;  // nullptr: nobody holds anything there
+  // Only under OrderPolicy::kUsageTick, the simulator's baseline; else nullptr.
+  const UsageTick* tick() const { return tick_.get(); }
+
+  // --- changes -----------------------------------------------------------------------------------
+  // The pod holds nothing yet. Its shape is set. It becomes kHeld from `now` on.
+  void take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs now);
+  // It holds a slot; its account's meter begins. The caller sets the pod's state.
+  void bind(const Job& job, std::uint32_t rank, TimeMs now);
+  // Ended at `at` <= now; an end that is reported late is taken back to its time. The caller sets
+  // the pod's state; the slot is empty then.
+  void give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now);
+  // It turned out to be elsewhere: what it holds changes, not since when. It is kHeld then.
+  void move(Job& job, std::uint32_t rank, const PodSlot& to, TimeMs now);
+  // What a node's pods take is counted under the node's product: under its new name, if it got one.
+  void relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now);
+
+  void set_tick(std::unique_ptr<UsageTick> tick) { tick_ = std::move(tick); }
+  void advance_tick(TimeMs now);
+
+  // Asserts that each slot is on its node, and that the tree holds what the pods hold. O(pods).
+  void check(const Jobs& jobs) const;
+
+ private:
+  Fleet& fleet_;
+  AccountTree& tree_;
+  ByNode on_node_;
+  std::unique_ptr<UsageTick> tick_;
+};
+
+}  // namespace subak::state

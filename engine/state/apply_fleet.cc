@@ -1,0 +1,159 @@
+// What facts about clusters, nodes, accounts, policy and the books change.
+#include <algorithm>
+#include <memory>
+
+#include "core/must.h"
+#include "engine/state/state.h"
+
+namespace subak {
+namespace {
+
+DecayedMeter::State state_of(const fact::MetersKept::Meter& m) {
+  DecayedMeter::State s;
+  s.a = m.a;
+  s.shift = m.shift;
+  s.rate = m.rate;
+  s.peak_rate = m.peak_rate;
+  s.whole_gpu_s = m.whole.gpu_seconds;
+  s.whole_rest = m.whole.rest;
+  s.since = m.since_ms;
+  return s;
+}
+
+}  // namespace
+
+void State::on(const fact::ClusterSet& f) {
+  clusters_.apply(f);
+  pass_due_ = true;
+}
+
+void State::on(const fact::ClusterRemoved& f) {
+  clusters_.apply(f);
+  pass_due_ = true;
+}
+
+void State::on(const fact::ClusterSynced& f) {
+  clusters_.apply(f);
+  pass_due_ = true;
+}
+
+void State::on(const fact::NodeSet& f) {
+  if (nodes_.size() == 0 && !restoring_) nodes_.begin_bills(now_);
+  const ProductId before = fleet_.node(f.id) != nullptr ? fleet_.product_of(f.id) : ProductId();
+  nodes_.set(f.cluster, f.spec.name, f.id);
+  fleet_.set_node(f.id, f.cluster, f.spec, f.drained, now_);
+  allocations_.relabel(f.id, before, jobs_, now_);
+  pass_due_ = true;
+}
+
+void State::on(const fact::NodeRemoved& f) {
+  const NodeSpec* const spec = fleet_.node(f.id);
+  must(spec != nullptr, "the node that goes is there");
+  must(allocations_.on(f.id) == nullptr, "nobody holds anything on a node that goes");
+  nodes_.remove(fleet_.cluster_of(f.id), spec->name);
+  fleet_.remove_node(f.id, now_);
+  ledger_.drop_node(f.id);
+  pass_due_ = true;
+}
+
+// The half-life is part of every meter, so it may change only while all of them are empty (the
+// decision has checked that).
+void State::on(const fact::PolicySet& f) {
+  if (f.policy.half_life_ms != tree_.clock().half_life_ms()) {
+    tree_.restart_meters(f.policy.half_life_ms, now_);
+  }
+  policy_ = f.policy;
+  std::unique_ptr<UsageTick> tick;
+  if (policy_.order == OrderPolicy::kUsageTick) {
+    tick = std::make_unique<UsageTick>(policy_.half_life_ms, policy_.tick_ms,
+                                       policy_.tick_charge_end, now_);
+  }
+  allocations_.set_tick(std::move(tick));
+  pass_due_ = true;
+}
+
+void State::on(const fact::Finalized& f) {
+  must(f.version >= fact_version_, "the fact version never goes back");
+  fact_version_ = f.version;
+  remember(f.edit, {now_, JobId(), AccountId(), f.version});
+}
+
+void State::on(const fact::AccountSet& f) {
+  tree_.set(f.id, f.spec, f.revision, now_, intern(f.spec.quota), intern(f.spec.limit));
+  remember(f.edit, {now_, JobId(), f.id, f.revision});
+  pass_due_ = true;
+}
+
+void State::on(const fact::AccountDeleted& f) {
+  if (restoring_) return tree_.restore_removed(f.id, f.parent, f.spec, f.revision);
+  tree_.remove(f.id, now_);
+  remember(f.edit, {now_, JobId(), f.id, 0});
+  pass_due_ = true;
+}
+
+void State::on(const fact::Charged& f) {
+  state::Job& job = jobs_.writable(f.row.allocation.job);
+  state::Pod& pod = job.pods.at(f.row.allocation.rank);
+  must(pod.since_ms == f.row.from_ms && f.row.to_ms <= now_, "rows of a pod follow one another");
+  ledger_.add(f.row);
+  pod.since_ms = f.row.to_ms;
+}
+
+void State::on(const fact::Awaited& f) {
+  clusters_.apply(f);
+  pass_due_ = true;
+}
+
+void State::on(const fact::NodeBilled& f) {
+  if (restoring_) {
+    fleet_.restore_books(
+        f.node,
+        {f.installed.get(), f.allocated.get(), f.idle.get(), f.stranded.get(), f.unusable.get()},
+        f.as_of_ms);
+  }
+  nodes_.billed(f.as_of_ms);
+}
+
+void State::on(const fact::ClockAccepted& f) {
+  now_ = std::max(now_, f.after_ms);
+  fact_ms_ = std::max(fact_ms_, f.after_ms);
+  remember(f.edit, {now_, JobId(), AccountId(), f.after_ms});
+}
+
+void State::on(const fact::MetersKept& f) {
+  tree_.restore_meters(f.account, state_of(f.usage), state_of(f.surplus), state_of(f.adjustment),
+                       f.usage_total.get(), f.usage_as_of_ms);
+}
+
+void State::on(const fact::LedgerKept& f) {
+  if (f.rows != 0) ledger_.restore_rows(f.rows);
+  if (f.node) {
+    ledger_.restore_node(f.node, f.amount.get());
+  } else {
+    ledger_.restore_sum({f.payer, f.holder, f.state, f.product}, f.amount.get());
+  }
+}
+
+void State::on(const fact::RequestKept& f) {
+  requests_.add({f.actor, f.method, f.request_id},
+                {f.at_ms, f.job, f.account, f.revision, f.content});
+}
+
+void State::on(const fact::CountersKept& f) {
+  if (f.cluster) {
+    clusters_.apply(f);
+  } else {
+    nodes_.restore_last(NodeId(f.next_node - 1));
+  }
+}
+
+// Facts of before ids were bound have no content, and their checkpoints no actor: such an id
+// belongs to nobody, and no call meets it.
+void State::remember(const EditStamp& edit, RememberedRequest request) {
+  if (edit.request_id.empty()) return;
+  request.content = edit.content;
+  const std::string_view actor = edit.content == 0 ? std::string_view() : edit.actor;
+  requests_.add({actor, edit.method, edit.request_id}, request);
+}
+
+}  // namespace subak

@@ -1,0 +1,128 @@
+#include "engine/state/clusters.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/must.h"
+
+namespace subak::state {
+
+Mode Cluster::mode_of(std::string_view ns) const {
+  const auto own = std::find_if(namespaces.begin(), namespaces.end(),
+                                [&](const NamespaceMode& m) { return m.ns == ns; });
+  return own == namespaces.end() ? mode : own->mode;
+}
+
+const Cluster* Clusters::find(std::string_view name) const {
+  if (name.empty()) return all_.size() == 1 ? &all_.begin()->second : nullptr;
+  const auto it =
+      std::find_if(all_.begin(), all_.end(), [&](const auto& c) { return c.second.name == name; });
+  return it == all_.end() ? nullptr : &it->second;
+}
+
+const Cluster& Clusters::at(ClusterId id) const {
+  const auto it = all_.find(id);
+  must(it != all_.end(), "the cluster is there");
+  return it->second;
+}
+
+Cluster& Clusters::writable(ClusterId id) { return const_cast<Cluster&>(at(id)); }
+
+const std::string& Clusters::name_of(ClusterId id) const {
+  const auto it = all_.find(id);
+  return it == all_.end() ? removed_.at(id) : it->second.name;
+}
+
+ClusterId Clusters::next_id() const {
+  ClusterId last;
+  if (!all_.empty()) last = all_.rbegin()->first;
+  if (!removed_.empty()) last = std::max(last, removed_.rbegin()->first);
+  return ClusterId(static_cast<std::uint16_t>(last.value + 1));  // 0 after the highest: none
+}
+
+const ListMarks* Clusters::list(ClusterId id) const {
+  const auto it = lists_.find(id);
+  return it == lists_.end() ? nullptr : &it->second;
+}
+
+void Clusters::apply(const fact::ClusterSet& f) {
+  must(static_cast<bool>(f.id), "a cluster has a number");
+  Cluster& cluster = all_[f.id];
+  cluster.id = f.id;
+  cluster.name = f.name;
+  cluster.mode = f.mode;
+  cluster.namespaces = f.namespaces;
+}
+
+void Clusters::apply(const fact::ClusterRemoved& f) {
+  removed_[f.id] = at(f.id).name;
+  all_.erase(f.id);
+  lists_.erase(f.id);
+}
+
+void Clusters::apply(const fact::ClusterSynced& f) {
+  Cluster& cluster = writable(f.id);
+  cluster.synced = f.synced;
+  cluster.owned = f.owned;
+}
+
+void Clusters::apply(const fact::Awaited& f) {
+  must(!f.job || f.job.cluster() == f.cluster, "a cluster awaits a job of its own");
+  writable(f.cluster).awaited = f.job;
+}
+
+void Clusters::apply(const fact::CountersKept& f) { writable(f.cluster).next_job = f.next_job; }
+
+void Clusters::number_used(JobId id) {
+  Cluster& cluster = writable(id.cluster());
+  cluster.next_job = std::max(cluster.next_job, id.sequence() + 1);
+}
+
+void Clusters::await_no_longer(JobId id) {
+  Cluster& cluster = writable(id.cluster());
+  if (cluster.awaited == id) cluster.awaited = JobId();
+}
+
+void Clusters::begin_list(ClusterId id) { lists_[at(id).id] = ListMarks(); }
+
+void Clusters::end_list(ClusterId id) { lists_.erase(id); }
+
+void Clusters::mark(ClusterId id, NodeId node) {
+  const auto it = lists_.find(id);
+  if (it != lists_.end()) it->second.nodes.insert(node);
+}
+
+void Clusters::mark(ClusterId id, const PodPlace& pod) {
+  const auto it = lists_.find(id);
+  if (it != lists_.end()) it->second.pods.insert(pod);
+}
+
+void Clusters::keep(const Sink& sink) const {
+  for (const auto& [id, c] : all_) {
+    sink(fact::ClusterSet{id, c.name, c.mode, c.namespaces, {}});
+    sink(fact::ClusterSynced{id, c.synced, c.owned});
+    sink(fact::CountersKept{id, c.next_job, 0});
+  }
+  for (const auto& [id, name] : removed_) {
+    sink(fact::ClusterSet{id, name, Mode::kObserve, {}, {}});
+    sink(fact::ClusterRemoved{id, {}});
+  }
+}
+
+void Clusters::keep_awaited(const Sink& sink) const {
+  for (const auto& [id, c] : all_) {
+    if (c.awaited) sink(fact::Awaited{id, c.awaited});
+  }
+}
+
+void Clusters::check() const {
+  std::set<std::string_view> names;
+  for (const auto& [id, c] : all_) {
+    must(c.id == id, "a cluster is under its number");
+    must(names.insert(c.name).second, "no two clusters have one name");
+    must(!removed_.contains(id), "a removed cluster's number is not used again");
+  }
+  for (const auto& [id, marks] : lists_) must(all_.contains(id), "a list is of a cluster");
+}
+
+}  // namespace subak::state

@@ -1,0 +1,85 @@
+// The clusters: their names, modes, job numbers, the job that nodes are kept free for, and what a
+// list that is being read has named. Numbers of removed clusters are never used again.
+//
+// Threads: none; State owns it. Only state/ changes it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "engine/fact.h"
+#include "engine/state/job.h"
+
+namespace subak::state {
+
+struct Cluster {
+  ClusterId id;
+  std::string name;
+  Mode mode = Mode::kObserve;
+  std::vector<NamespaceMode> namespaces;  // by name
+  bool synced = false;                    // its nodes are known: jobs may be placed
+  bool owned = false;                     // they were imported, no edge reports them
+  std::uint64_t next_job = 1;
+  JobId awaited;  // nodes are kept free for it
+  // The namespace's own mode, else the cluster's.
+  Mode mode_of(std::string_view ns) const;
+};
+
+// What a list has named since it began. Not part of the state: an edge that lost us lists again.
+struct ListMarks {
+  std::set<NodeId> nodes;
+  std::set<PodPlace> pods;
+};
+
+class Clusters {
+ public:
+  using Sink = std::function<void(fact::Body)>;
+
+  // --- reads -------------------------------------------------------------------------------------
+  // Empty name: the only one, if there is exactly one. nullptr if unknown or removed.
+  const Cluster* find(std::string_view name) const;
+  const Cluster& at(ClusterId id) const;  // asserts that it is there
+  const std::map<ClusterId, Cluster>& all() const { return all_; }
+  // Also of one that was removed, for rows of ended jobs.
+  const std::string& name_of(ClusterId id) const;
+  ClusterId next_id() const;                  // none: all numbers are used
+  const ListMarks* list(ClusterId id) const;  // nullptr: no list is being read
+
+  // --- facts -------------------------------------------------------------------------------------
+  void apply(const fact::ClusterSet& f);
+  void apply(const fact::ClusterRemoved& f);
+  void apply(const fact::ClusterSynced& f);
+  void apply(const fact::Awaited& f);
+  void apply(const fact::CountersKept& f);  // of one cluster
+  void number_used(JobId id);               // the next job gets a higher one
+  void await_no_longer(JobId id);
+
+  // --- what is no fact ---------------------------------------------------------------------------
+  void begin_list(ClusterId id);
+  void end_list(ClusterId id);
+  // Nothing if no list is being read.
+  void mark(ClusterId id, NodeId node);
+  void mark(ClusterId id, const PodPlace& pod);
+
+  // The clusters as facts; what is awaited comes after the jobs.
+  void keep(const Sink& sink) const;
+  void keep_awaited(const Sink& sink) const;
+  // Asserts that names are unique, numbers not reused.
+  void check() const;
+
+ private:
+  Cluster& writable(ClusterId id);
+
+  std::map<ClusterId, Cluster> all_;
+  std::map<ClusterId, std::string> removed_;  // their names
+  std::map<ClusterId, ListMarks> lists_;
+};
+
+}  // namespace subak::state

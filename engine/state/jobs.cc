@@ -1,0 +1,236 @@
+#include "engine/state/jobs.h"
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+#include <memory>
+
+#include "core/limits.h"
+#include "core/must.h"
+
+namespace subak::state {
+
+bool Job::all_pods(PodState wanted) const {
+  return std::all_of(pods.begin(), pods.end(), [&](const Pod& p) { return p.state == wanted; });
+}
+
+std::size_t Job::pods_holding() const {
+  return static_cast<std::size_t>(
+      std::count_if(pods.begin(), pods.end(), [](const Pod& p) { return p.holds_slot(); }));
+}
+
+const Job* Jobs::find(JobId id) const {
+  const auto it = by_id_.find(id);
+  return it == by_id_.end() ? nullptr : &it->second;
+}
+
+const Job& Jobs::at(JobId id) const {
+  const Job* const job = find(id);
+  must(job != nullptr, "the job is there");
+  return *job;
+}
+
+std::vector<JobId> Jobs::ids() const {
+  std::vector<JobId> out;
+  out.reserve(by_id_.size());
+  std::copy_if(ids_.ascending().begin(), ids_.ascending().end(), std::back_inserter(out),
+               [&](JobId id) { return find(id) != nullptr; });
+  return out;
+}
+
+std::optional<PodPlace> Jobs::of_uid(const std::string& uid) const {
+  const auto it = uids_.find(uid);
+  if (it == uids_.end()) return std::nullopt;
+  return it->second;
+}
+
+std::optional<PodPlace> Jobs::find(const PodRef& ref) const {
+  if (!ref.uid.empty()) return of_uid(ref.uid);
+  const Job* const job = find(ref.job);
+  if (job == nullptr || ref.rank >= job->pods.size()) return std::nullopt;
+  if (ref.attempt != 0 && ref.attempt != job->attempt) return std::nullopt;
+  return PodPlace{ref.job, ref.rank};
+}
+
+JobId Jobs::of_gang(ClusterId cluster, const std::string& name) const {
+  const auto it = gangs_.find({cluster, name});
+  return it == gangs_.end() ? JobId() : it->second;
+}
+
+const PodShape& Jobs::shape_of(const Pod& pod) const {
+  const GangRequest& request = fleet_.request(pod.shape);
+  std::uint32_t rank = pod.shape_rank;
+  for (const PodGroup& group : request.groups) {
+    if (rank < group.count) return group.shape;
+    rank -= group.count;
+  }
+  must(false, "a pod's rank is one of its gang's");
+  return request.groups.back().shape;
+}
+
+GangRequest Jobs::request_of(const Job& job) const {
+  if (job.shape) return fleet_.request(job.shape);
+  GangRequest request = job.wishes ? *job.wishes : GangRequest();
+  request.groups.clear();
+  for (const Pod& pod : job.pods) {
+    if (!pod.shape) continue;
+    const PodShape& shape = shape_of(pod);
+    if (!request.groups.empty() && request.groups.back().shape == shape) {
+      ++request.groups.back().count;
+    } else {
+      request.groups.push_back({1, shape});
+    }
+  }
+  return request;
+}
+
+MilliGpu Jobs::least_milligpu(const Job& job) const {
+  return job.shape ? fleet_.least_milligpu(job.shape) : 0;
+}
+
+ProductId Jobs::only_product(const GangRequest& request) const {
+  const std::string* only = nullptr;
+  for (const PodGroup& group : request.groups) {
+    if (group.shape.kind == GpuKind::kNone) continue;
+    if (group.shape.products.size() != 1) return ProductId();
+    const std::string& product = group.shape.products.front();
+    if (only != nullptr && *only != product) return ProductId();
+    only = &product;
+  }
+  return only == nullptr ? ProductId() : fleet_.find_product(*only);
+}
+
+ReadyJob Jobs::ready_job(const Job& job) const {
+  return {job.id,
+          job.leaf,
+          job.shape,
+          job.priority,
+          job.submit_ms,
+          least_milligpu(job),
+          only_product(fleet_.request(job.shape))};
+}
+
+Job& Jobs::create(const fact::JobCreated& f, ShapeId shape, TimeMs now) {
+  const auto [it, added] = by_id_.try_emplace(f.id);
+  must(added && static_cast<bool>(f.id), "a new job has a new number");
+  ids_.add(f.id);
+  Job& job = it->second;
+  job.id = f.id;
+  job.leaf = f.leaf;
+  job.shape = shape;
+  job.origin = f.origin;
+  job.name = f.name;
+  job.priority = f.priority;
+  job.gang_size = f.gang_size;
+  job.time_limit_ms = f.time_limit_ms;
+  job.submit_ms = now;
+  ++count_of(job.state);
+  if (job.from_pods()) {
+    gangs_[{f.id.cluster(), f.name}] = f.id;
+    job.wishes = std::make_unique<GangRequest>(f.request);
+  }
+  if (job.origin == JobOrigin::kForeign || job.origin == JobOrigin::kAdopted) job.started_ms = now;
+  return job;
+}
+
+void Jobs::add_pod(const fact::PodAdded& f, ShapeId shape) {
+  Job& job = writable(f.job);
+  if (job.pods.size() <= f.rank) job.pods.resize(f.rank + 1);
+  Pod& pod = job.pods[f.rank];
+  must(!pod.holds_slot(), "a pod comes to a rank that is free");
+  pod = Pod{};
+  pod.uid = f.uid;
+  pod.name = f.name;
+  pod.controlled = f.controlled;
+  pod.shape = shape;
+  uids_[f.uid] = {f.job, f.rank};
+}
+
+void Jobs::complete_gang(Job& job, ShapeId shape) {
+  job.shape = shape;
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    job.pods[rank].shape = shape;
+    job.pods[rank].shape_rank = rank;
+  }
+}
+
+void Jobs::set_state(Job& job, JobState to) {
+  must(job.state == to || may_change(job.state, to), "jobs change as the table says");
+  if (job.state == JobState::kQueued && to != JobState::kQueued) ready_.remove(job.id);
+  if (job.state != JobState::kQueued && to == JobState::kQueued) ready_.add(ready_job(job), tree_);
+  --count_of(job.state);
+  ++count_of(to);
+  job.state = to;
+  if (to != JobState::kReserved) set_deadline(job, 0);
+  if (to == JobState::kDone) job.cancelling = false;
+  if (to == JobState::kReserved || job.cancelling) {
+    active_.insert(job.id);
+  } else {
+    active_.erase(job.id);
+  }
+}
+
+void Jobs::set_deadline(Job& job, TimeMs until_ms) {
+  if (job.until_ms != 0) deadlines_.erase({job.until_ms, job.id});
+  job.until_ms = until_ms;
+  if (until_ms != 0) deadlines_.insert({until_ms, job.id});
+}
+
+void Jobs::end(Job& job, TimeMs now) {
+  must(job.state == JobState::kDone && job.pods_holding() == 0, "an ended job holds nothing");
+  job.ended_ms = now;
+  const auto gang = gangs_.find({job.id.cluster(), job.name});
+  if (gang != gangs_.end() && gang->second == job.id) gangs_.erase(gang);
+  for (const Pod& pod : job.pods) {
+    const auto known = uids_.find(pod.uid);  // a pod that got past its gate goes on in another job
+    if (known != uids_.end() && known->second.job == job.id) uids_.erase(known);
+  }
+  job.wishes.reset();
+  done_.push_back(job.id);
+  forget_done();
+}
+
+void Jobs::end_pod(Job& job, std::uint32_t rank) {
+  Pod& pod = job.pods.at(rank);
+  must(pod.slot == PodSlot(), "a pod that is gone holds nothing");
+  pod.state = PodState::kGone;
+  uids_.erase(pod.uid);
+}
+
+void Jobs::forget_done() {
+  while (done_.size() > limits::kDoneJobsKept) {
+    by_id_.erase(done_.front());
+    done_.pop_front();
+    --count_of(JobState::kDone);
+  }
+  ids_.trim(by_id_.size(), [this](JobId id) { return find(id) != nullptr; });
+}
+
+void Jobs::check_job(const Job& job) const {
+  must(ready_.contains(job.id) == (job.state == JobState::kQueued), "queued jobs are in the queue");
+  const bool empty = job.state == JobState::kDone || job.state == JobState::kQueued;
+  must(!empty || job.pods_holding() == 0, "a job that waits or has ended holds nothing");
+  must(job.until_ms == 0 || deadlines_.contains({job.until_ms, job.id}), "deadlines are indexed");
+  const bool active = job.state == JobState::kReserved || job.cancelling;
+  must(active_.contains(job.id) == active, "who is reserved or cancelled is indexed");
+}
+
+void Jobs::check() const {
+  ready_.check_invariants();
+  std::array<std::size_t, EnumText<JobState>::names.size()> counts{};
+  for (const auto& [id, job] : by_id_) {  // any order: each is judged by itself
+    must(job.id == id, "a job is under its number");
+    ++counts[static_cast<std::size_t>(job.state)];
+    check_job(job);
+  }
+  must(counts == counts_, "jobs are counted by state");
+  must(ids().size() == by_id_.size(), "each job is in the list of ids once");
+  must(done_.size() == count(JobState::kDone), "ended jobs are in the order of their ends");
+  for (const auto& [name, id] : gangs_) must(find(id) != nullptr, "a gang has a job");
+  for (const auto& [uid, place] : uids_) {  // any order: each is judged by itself
+    const Job* const job = find(place.job);
+    must(job != nullptr && place.rank < job->pods.size(), "a uid is of a pod");
+  }
+}
+
+}  // namespace subak::state

@@ -1,0 +1,129 @@
+// All jobs and gangs, each under everything that it is looked up by: number, uid of a pod, name of
+// a gang, deadline of its hold, state, place in the queue. What a job holds is Allocations' to
+// change; here is what it is.
+//
+// References to jobs and pods hold until the next fact. Threads: none; State owns it. Only state/
+// changes it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "accounting/tree.h"
+#include "core/ids.h"
+#include "engine/fact.h"
+#include "engine/input.h"
+#include "engine/state/job.h"
+#include "engine/state/job_ids.h"
+#include "placement/fleet.h"
+#include "queue/ready.h"
+
+namespace subak::state {
+
+class Jobs {
+ public:
+  using All = std::unordered_map<JobId, Job>;
+  using Deadlines = std::set<std::pair<TimeMs, JobId>>;
+  using Sink = std::function<void(fact::Body)>;
+
+  // Both outlive it.
+  Jobs(const Fleet& fleet, const AccountTree& tree) : fleet_(fleet), tree_(tree) {}
+
+  // --- reads -------------------------------------------------------------------------------------
+  const Job* find(JobId id) const;           // nullptr if unknown or forgotten
+  const Job& at(JobId id) const;             // asserts that it is there
+  const All& all() const { return by_id_; }  // look-up, and sums: its order means nothing
+  std::vector<JobId> ids() const;            // ascending
+  // Ascending, for pages. A job that is gone stays in it for a while: look each one up.
+  const std::vector<JobId>& ascending() const { return ids_.ascending(); }
+  const std::set<JobId>& active() const { return active_; }  // reserved or cancelling
+  const Deadlines& deadlines() const { return deadlines_; }  // of holds
+  std::size_t count(JobState state) const { return counts_[static_cast<std::size_t>(state)]; }
+  const ReadyQueue& ready() const { return ready_; }
+  // The live pod of this uid.
+  std::optional<PodPlace> of_uid(const std::string& uid) const;
+  // By uid, or by rank of a job; nothing if it is of an attempt that was taken back meanwhile.
+  std::optional<PodPlace> find(const PodRef& ref) const;
+  // The live gang of this name ("namespace/gang"); none if there is none.
+  JobId of_gang(ClusterId cluster, const std::string& name) const;
+
+  // What one pod asks for. Its shape is set.
+  const PodShape& shape_of(const Pod& pod) const;
+  // What the job asks for: of a gang that is not complete, what its pods say so far.
+  GangRequest request_of(const Job& job) const;
+  // The least that it will cost; 0 while its request is not complete.
+  MilliGpu least_milligpu(const Job& job) const;
+  // The one product that every GPU pod of a request can use; none if several would do.
+  ProductId only_product(const GangRequest& request) const;
+
+  // --- changes -----------------------------------------------------------------------------------
+  // For Allocations: what a pod holds, and since when. Asserts that it is there.
+  Job& writable(JobId id) { return const_cast<Job&>(at(id)); }
+  // `shape`: of an API job. It is incomplete until set_state().
+  Job& create(const fact::JobCreated& f, ShapeId shape, TimeMs now);
+  // The rank is free, the pod waits. `shape`: its own.
+  void add_pod(const fact::PodAdded& f, ShapeId shape);
+  // All pods are there: the gang becomes one request, and each pod a rank of it.
+  void complete_gang(Job& job, ShapeId shape);
+  // The one place where a job's state changes, with everything that is indexed by it. Asserts that
+  // the table of queue/job.h has the step.
+  void set_state(Job& job, JobState to);
+  void set_deadline(Job& job, TimeMs until_ms);  // 0: none
+  // Its state is kDone: nobody finds it by uid or gang any more, and the oldest ended are
+  // forgotten.
+  void end(Job& job, TimeMs now);
+  // The pod is gone: its uid means nobody.
+  void end_pod(Job& job, std::uint32_t rank);
+
+  // A job of a checkpoint, in parts. False: more parts of it follow.
+  bool gather(const fact::JobKept& f);
+  // All but its slots, from the last part and what was gathered. `shape`: of a complete request.
+  Job& restore(const fact::JobKept& f, ShapeId shape);
+  // The gathered pods of the job that is being restored, by rank.
+  std::span<const fact::JobKept::Pod> gathered() const { return gathered_; }
+  void restore_pod(Job& job, std::uint32_t rank, ShapeId shape);
+  // Its slots are taken: it enters the queue and the indexes.
+  void restored(Job& job, const fact::JobKept& f);
+
+  // All jobs as facts: those that live by number, then the ended ones, oldest first. A job with
+  // more pods than a fact may hold becomes several.
+  void keep(const Sink& sink) const;
+  // Asserts that every index agrees with the jobs. O(jobs).
+  void check() const;
+
+ private:
+  fact::JobKept kept(const Job& job) const;  // without its pods
+  fact::JobKept::Pod kept(const Job& job, const Pod& pod) const;
+  void keep(const Job& job, const Sink& sink) const;
+  ReadyJob ready_job(const Job& job) const;
+  std::size_t& count_of(JobState state) { return counts_[static_cast<std::size_t>(state)]; }
+  void forget_done();
+  void check_job(const Job& job) const;
+
+  const Fleet& fleet_;
+  const AccountTree& tree_;
+  All by_id_;
+  JobIds ids_;              // of by_id_
+  std::deque<JobId> done_;  // oldest first
+  std::set<JobId> active_;
+  Deadlines deadlines_;
+  std::map<std::pair<ClusterId, std::string>, JobId> gangs_;  // of live jobs made of pods
+  std::unordered_map<std::string, PodPlace> uids_;
+  std::array<std::size_t, EnumText<JobState>::names.size()> counts_{};
+  ReadyQueue ready_;
+  std::vector<fact::JobKept::Pod> gathered_;
+};
+
+}  // namespace subak::state

@@ -1,0 +1,137 @@
+// Jobs in a checkpoint.
+#include <memory>
+#include <utility>
+
+#include "core/limits.h"
+#include "core/must.h"
+#include "core/stored_size.h"
+#include "engine/state/jobs.h"
+
+namespace subak::state {
+
+fact::JobKept Jobs::kept(const Job& job) const {
+  fact::JobKept k;
+  k.job.id = job.id;
+  k.job.origin = job.origin;
+  k.job.state = job.state;
+  k.job.leaf = job.leaf;
+  k.job.name = job.name;
+  k.job.gang_size = job.gang_size;
+  k.job.priority = job.priority;
+  k.job.time_limit_ms = job.time_limit_ms;
+  if (job.shape) {
+    k.job.request = fleet_.request(job.shape);
+  } else if (job.wishes) {
+    k.job.request = *job.wishes;
+  }
+  k.submit_ms = job.submit_ms;
+  k.attempt = job.attempt;
+  k.until_ms = job.until_ms;
+  k.cancelling = job.cancelling;
+  k.outcome = job.outcome;
+  k.started_ms = job.started_ms;
+  k.ended_ms = job.ended_ms;
+  return k;
+}
+
+fact::JobKept::Pod Jobs::kept(const Job& job, const Pod& pod) const {
+  fact::JobKept::Pod p;
+  p.uid = pod.uid;
+  p.name = pod.name;
+  p.state = pod.state;
+  p.controlled = pod.controlled;
+  p.slot = pod.slot;
+  p.since_ms = pod.since_ms;
+  if (!job.shape && pod.shape) p.shape = shape_of(pod);
+  return p;
+}
+
+// Ten thousand pods with requests of their own are more than a fact may hold: each but the last of
+// its facts says that more pods follow, and only the last has all the rest.
+void Jobs::keep(const Job& job, const Sink& sink) const {
+  fact::JobKept part;
+  part.job.id = job.id;
+  part.more = true;
+  std::size_t bytes = 0;
+  for (const Pod& pod : job.pods) {
+    part.pods.push_back(kept(job, pod));
+    bytes += stored_bytes(part.pods.back());
+    if (bytes < limits::kCheckpointPartBytes) continue;
+    sink(part);
+    part.pods.clear();
+    bytes = 0;
+  }
+  fact::JobKept last = kept(job);
+  last.pods = std::move(part.pods);
+  sink(std::move(last));
+}
+
+void Jobs::keep(const Sink& sink) const {
+  for (const JobId id : ids()) {
+    const Job& job = at(id);
+    if (job.state != JobState::kDone) keep(job, sink);
+  }
+  for (const JobId id : done_) keep(at(id), sink);
+}
+
+bool Jobs::gather(const fact::JobKept& f) {
+  gathered_.insert(gathered_.end(), f.pods.begin(), f.pods.end());
+  return !f.more;
+}
+
+Job& Jobs::restore(const fact::JobKept& f, ShapeId shape) {
+  const auto [it, added] = by_id_.try_emplace(f.job.id);
+  must(added, "a checkpoint has each job once");
+  ids_.add(f.job.id);
+  Job& job = it->second;
+  job.id = f.job.id;
+  job.leaf = f.job.leaf;
+  job.shape = shape;
+  job.origin = f.job.origin;
+  job.name = f.job.name;
+  job.gang_size = f.job.gang_size;
+  job.priority = f.job.priority;
+  job.time_limit_ms = f.job.time_limit_ms;
+  job.submit_ms = f.submit_ms;
+  job.attempt = f.attempt;
+  job.outcome = f.outcome;
+  job.started_ms = f.started_ms;
+  job.ended_ms = f.ended_ms;
+  if (!shape && job.from_pods() && f.job.state != JobState::kDone) {
+    job.wishes = std::make_unique<GangRequest>(f.job.request);
+  }
+  job.pods.resize(gathered_.size());
+  return job;
+}
+
+void Jobs::restore_pod(Job& job, std::uint32_t rank, ShapeId shape) {
+  const fact::JobKept::Pod& kept_pod = gathered_[rank];
+  Pod& pod = job.pods[rank];
+  pod.uid = kept_pod.uid;
+  pod.name = kept_pod.name;
+  pod.controlled = kept_pod.controlled;
+  pod.state = kept_pod.state;
+  pod.shape = shape;
+  pod.shape_rank = job.shape ? rank : 0;
+  if (!pod.uid.empty() && pod.state != PodState::kGone) uids_[pod.uid] = {job.id, rank};
+}
+
+void Jobs::restored(Job& job, const fact::JobKept& f) {
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    job.pods[rank].since_ms = gathered_[rank].since_ms;
+  }
+  gathered_.clear();
+  ++count_of(f.job.state);
+  job.state = f.job.state;
+  job.cancelling = f.cancelling;
+  if (job.state == JobState::kQueued) ready_.add(ready_job(job), tree_);
+  if (job.state == JobState::kReserved || job.cancelling) active_.insert(job.id);
+  set_deadline(job, f.until_ms);
+  if (job.state == JobState::kDone) {
+    done_.push_back(job.id);
+  } else if (job.from_pods()) {
+    gangs_[{job.id.cluster(), job.name}] = job.id;
+  }
+}
+
+}  // namespace subak::state

@@ -1,0 +1,50 @@
+// The nodes by name, and the days up to which their capacity is billed. What a node has, and who
+// holds what on it, is the fleet's.
+//
+// Threads: none; State owns it. Only state/ changes it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+
+namespace subak::state {
+
+class Nodes {
+ public:
+  using ByName = std::map<std::pair<ClusterId, std::string>, NodeId>;
+
+  NodeId find(ClusterId cluster, std::string_view name) const;  // none if there is no such node
+  const ByName& all() const { return by_name_; }
+  std::size_t size() const { return by_name_.size(); }
+  // The highest number that was ever given. Numbers are not used again.
+  NodeId last() const { return last_; }
+  // The last UTC midnight up to which node_billed facts exist.
+  TimeMs billed_until() const { return billed_until_; }
+  // Grows with each node that is set or removed.
+  std::uint64_t version() const { return version_; }
+
+  void set(ClusterId cluster, const std::string& name, NodeId id);
+  void remove(ClusterId cluster, const std::string& name);
+  // Days are billed from the one of `now` on: before, there was no node.
+  void begin_bills(TimeMs now);
+  void billed(TimeMs as_of);
+  void restore_last(NodeId last) { last_ = last; }
+
+  // Asserts that no two names have one number.
+  void check() const;
+
+ private:
+  ByName by_name_;
+  NodeId last_;
+  TimeMs billed_until_ = 0;
+  std::uint64_t version_ = 1;
+};
+
+}  // namespace subak::state

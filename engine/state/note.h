@@ -1,0 +1,52 @@
+// What an input teaches that no fact need keep: it is lost at a restart, is no part of the digest,
+// and decides nothing by itself. Everything else that changes the state is a fact.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/ids.h"
+#include "engine/state/job.h"
+#include "placement/request.h"
+
+namespace subak::note {
+
+struct ListBegun {
+  ClusterId cluster;
+};
+struct ListEnded {
+  ClusterId cluster;
+};
+// The list that is being read has named it.
+struct NodeListed {
+  ClusterId cluster;
+  NodeId node;
+};
+struct PodListed {
+  ClusterId cluster;
+  state::PodPlace pod;
+};
+// A request that is to be judged gets a ShapeId.
+struct ShapeSeen {
+  ClusterId cluster;
+  GangRequest request;
+};
+// From now on these nodes are kept for these jobs, and no others.
+struct NodesKept {
+  std::vector<std::pair<JobId, std::vector<NodeId>>> nodes;
+};
+// Whether there is something that a pass should look at.
+struct PassDue {
+  bool due = true;
+};
+
+}  // namespace subak::note
+
+namespace subak {
+
+using Note = std::variant<note::ListBegun, note::ListEnded, note::NodeListed, note::PodListed,
+                          note::ShapeSeen, note::NodesKept, note::PassDue>;
+
+}  // namespace subak

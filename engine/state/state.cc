@@ -1,0 +1,178 @@
+#include "engine/state/state.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/limits.h"
+#include "core/must.h"
+#include "core/stored_size.h"
+
+namespace subak {
+namespace {
+
+using Sink = std::function<void(fact::Body)>;
+
+fact::MetersKept::Meter kept(const DecayedMeter::State& s) {
+  return {s.a, s.shift, s.rate, s.peak_rate, {s.whole_gpu_s, s.whole_rest}, s.since};
+}
+
+void keep_accounts(const AccountTree& tree, const Sink& sink) {
+  for (AccountId id = kRootAccount; id < tree.next_id(); ++id.value) {  // parents have lower ids
+    const AccountNode& node = tree.node(id);
+    if (node.removed) {
+      sink(fact::AccountDeleted{id, {}, node.spec, node.parent, node.revision});
+    } else if (id != kRootAccount || node.revision != 0) {
+      sink(fact::AccountSet{id, node.spec, node.revision, {}});
+    }
+  }
+}
+
+void keep_meters(const AccountTree& tree, const Sink& sink) {
+  for (AccountId id : tree.preorder()) {
+    const AccountNode& node = tree.node(id);
+    fact::MetersKept m;
+    m.account = id;
+    m.usage = kept(node.usage.state());
+    m.surplus = kept(node.surplus.state());
+    m.adjustment = kept(node.adjustment.state());
+    m.usage_total = StoredGpuTime::of(node.usage_total);
+    m.usage_as_of_ms = node.usage_as_of;
+    sink(m);
+  }
+}
+
+void keep_ledger(const Ledger& ledger, const Sink& sink) {
+  bool first = true;
+  auto add = [&](fact::LedgerKept kept) {
+    if (first) kept.rows = ledger.rows();
+    first = false;
+    sink(std::move(kept));
+  };
+  for (const auto& [key, amount] : ledger.sums()) {
+    add({key.payer, key.holder, key.state, key.product, NodeId(), StoredGpuTime::of(amount), 0});
+  }
+  for (const auto& [node, amount] : ledger.node_sums()) {
+    add({AccountId(), AccountId(), UsageState::kUsed, "", node, StoredGpuTime::of(amount), 0});
+  }
+}
+
+void keep_requests(const RequestLog& requests, const Sink& sink) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const RememberedRequest& r = requests.request(i);
+    const std::string text = requests.text(i);
+    const RequestKey key = RequestLog::key_of(text);
+    sink(fact::RequestKept{std::string(key.id), r.at_ms, r.job, r.account, r.revision,
+                           std::string(key.actor), key.method, r.content});
+  }
+}
+
+}  // namespace
+
+State::State() { tree_.set(kRootAccount, AccountSpec(), 0, 0, {}, {}); }
+
+void State::advance(TimeMs now) { now_ = std::max(now_, now); }
+
+void State::apply(const Fact& fact) {
+  must(fact.seq == 0 || fact.seq == seq_ + 1, "facts come in order");
+  restoring_ = fact.seq == 0;
+  if (!restoring_) seq_ = fact.seq;
+  fact_ms_ = std::max(fact_ms_, fact.time_ms);
+  now_ = std::max(now_, fact.time_ms);
+  std::visit([this](const auto& body) { on(body); }, fact.body);
+  restoring_ = false;
+}
+
+void State::apply(const Note& note) {
+  std::visit([this](const auto& n) { on(n); }, note);
+}
+
+void State::on(const note::NodesKept& n) {
+  fleet_.clear_earmarks();
+  for (const auto& [job, nodes] : n.nodes) fleet_.earmark(nodes, job);
+}
+
+std::string State::product_of(const PodSlot& slot) const {
+  return std::string(fleet_.product_name(fleet_.product_of(slot.node)));
+}
+
+fact::NodeBilled State::billed(NodeId id, TimeMs as_of) const {
+  const NodeBooks b = fleet_.books(id, as_of);
+  return {id,
+          as_of,
+          StoredGpuTime::of(b.installed),
+          StoredGpuTime::of(b.allocated),
+          StoredGpuTime::of(b.idle),
+          StoredGpuTime::of(b.stranded),
+          StoredGpuTime::of(b.unusable)};
+}
+
+GangRequest State::alone(const PodShape& shape) {
+  GangRequest request;
+  request.groups.push_back({1, shape});
+  return request;
+}
+
+ShapeId State::intern_alone(ClusterId cluster, const PodShape& shape) {
+  const ShapeId id = fleet_.intern(cluster, alone(shape));
+  if (bytes_of_shape_.size() <= id.value) bytes_of_shape_.resize(id.value + 1);
+  std::uint32_t& bytes = bytes_of_shape_[id.value];
+  if (bytes == 0) bytes = static_cast<std::uint32_t>(stored_bytes(shape));
+  return id;
+}
+
+ShapeId State::shape_of(ClusterId cluster, const GangRequest& request) const {
+  const ShapeId id = fleet_.find_shape(cluster, request);
+  must(static_cast<bool>(id), "the request was seen");
+  return id;
+}
+
+std::vector<std::pair<ProductId, MilliGpu>> State::intern(const ProductAmounts& amounts) {
+  std::vector<std::pair<ProductId, MilliGpu>> out;
+  for (const ProductAmount& a : amounts) {
+    out.emplace_back(fleet_.intern_product(a.product), a.milligpu);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::optional<Error> State::check_products(const std::set<std::string_view>& names) const {
+  const auto fresh = std::count_if(names.begin(), names.end(), [&](std::string_view name) {
+    return !name.empty() && name != kAnyProduct && !fleet_.find_product(name);
+  });
+  const std::size_t all = fleet_.products() + static_cast<std::size_t>(fresh);
+  if (fresh == 0 || all <= limits::kMaxProducts) return std::nullopt;
+  return Error{ErrorCode::kExhausted, "products", std::to_string(all),
+               "want at most " + std::to_string(limits::kMaxProducts) + " names of GPU products"};
+}
+
+void State::keep(const Sink& sink) const {
+  if (fact_version_ > 1) sink(fact::Finalized{fact_version_, {}});
+  sink(fact::PolicySet{policy_, {}});
+  clusters_.keep(sink);
+  sink(fact::CountersKept{ClusterId(), 0, nodes_.last().value + 1});
+  for (const auto& [key, id] : nodes_.all()) {
+    sink(billed(id, fact_ms_));
+    sink(fact::NodeSet{id, key.first, *fleet_.node(id), fleet_.drained(id), {}});
+  }
+  keep_accounts(tree_, sink);
+  jobs_.keep(sink);
+  keep_meters(tree_, sink);  // after the jobs, whose holds would otherwise count twice
+  keep_ledger(ledger_, sink);
+  keep_requests(requests_, sink);
+  clusters_.keep_awaited(sink);
+}
+
+void State::check() const {
+  tree_.check_invariants();
+  fleet_.check_invariants();
+  clusters_.check();
+  nodes_.check();
+  jobs_.check();
+  allocations_.check(jobs_);
+  for (const auto& [name, id] : nodes_.all()) {
+    must(fleet_.node(id) != nullptr && fleet_.node(id)->name == name.second,
+         "a node has the name under which it is found");
+  }
+}
+
+}  // namespace subak

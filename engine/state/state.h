@@ -1,0 +1,151 @@
+// The state: a fold of the facts, and nothing else. It holds the nouns (jobs, clusters, nodes,
+// allocations, requests, accounts, fleet, books, policy), each of which keeps its own indices, and
+// changes them together, fact by fact. It holds no policy: what should happen is decided in
+// decide/, what follows from it at a time is derived in derive/; both see it const.
+//
+// References into it hold until the next fact or note.
+// Threads: none; an engine owns one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "accounting/ledger.h"
+#include "accounting/tree.h"
+#include "core/error.h"
+#include "engine/fact.h"
+#include "engine/input.h"
+#include "engine/state/allocations.h"
+#include "engine/state/clusters.h"
+#include "engine/state/jobs.h"
+#include "engine/state/nodes.h"
+#include "engine/state/note.h"
+#include "engine/state/requests.h"
+#include "placement/fleet.h"
+
+namespace subak {
+
+class State {
+ public:
+  State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  // --- reads -------------------------------------------------------------------------------------
+  std::uint64_t seq() const { return seq_; }   // of the last fact
+  TimeMs fact_ms() const { return fact_ms_; }  // of the last fact: the state is as of then
+  TimeMs now() const { return now_; }          // of the last input or fact; not in the digest
+  std::uint32_t fact_version() const { return fact_version_; }
+  const Policy& policy() const { return policy_; }
+  const AccountTree& tree() const { return tree_; }
+  const Fleet& fleet() const { return fleet_; }
+  const Ledger& ledger() const { return ledger_; }
+  const state::Jobs& jobs() const { return jobs_; }
+  const state::Clusters& clusters() const { return clusters_; }
+  const state::Nodes& nodes() const { return nodes_; }
+  const state::Allocations& allocations() const { return allocations_; }
+  const RequestLog& requests() const { return requests_; }
+  // Something changed since the last pass that could let a job start.
+  bool pass_due() const { return pass_due_; }
+
+  // The GPU product of the slot's node.
+  std::string product_of(const PodSlot& slot) const;
+  // The capacity side of one node's bill, as it is written down.
+  fact::NodeBilled billed(NodeId id, TimeMs as_of) const;
+  // The number of a request that a ShapeSeen or a job has named.
+  ShapeId shape_of(ClusterId cluster, const GangRequest& request) const;
+  // Of one pod by itself, and back; how many bytes it takes as stored.
+  static GangRequest alone(const PodShape& shape);
+  const PodShape& alone(ShapeId shape) const { return fleet_.request(shape).groups.front().shape; }
+  std::size_t alone_bytes(ShapeId shape) const { return bytes_of_shape_.at(shape.value); }
+  // Is there room for these GPU products, of which some may be known?
+  std::optional<Error> check_products(const std::set<std::string_view>& names) const;
+
+  // --- changes -----------------------------------------------------------------------------------
+  // An input comes at this time, which never goes back.
+  void advance(TimeMs now);
+  // Lets the simulator's baseline order (OrderPolicy::kUsageTick) run its ticks up to now.
+  void advance_tick() { allocations_.advance_tick(now_); }
+  // Facts come in order. Number 0: of a checkpoint, where facts restore what they name instead of
+  // making it happen again.
+  void apply(const Fact& fact);
+  void apply(const Note& note);
+  void set_seq(std::uint64_t seq) { seq_ = seq; }  // of what a checkpoint restored
+
+  // This state as facts, for an empty one. O(state).
+  void keep(const std::function<void(fact::Body)>& sink) const;
+  // Asserts what must hold between the nouns and in each. O(state).
+  void check() const;
+
+ private:
+  // apply_fleet.cc: clusters, nodes, accounts, policy, books
+  void on(const fact::ClusterSet& f);
+  void on(const fact::ClusterRemoved& f);
+  void on(const fact::ClusterSynced& f);
+  void on(const fact::NodeSet& f);
+  void on(const fact::NodeRemoved& f);
+  void on(const fact::PolicySet& f);
+  void on(const fact::Finalized& f);
+  void on(const fact::AccountSet& f);
+  void on(const fact::AccountDeleted& f);
+  void on(const fact::EditRefused& /*f*/) {}
+  void on(const fact::Charged& f);
+  void on(const fact::Awaited& f);
+  void on(const fact::NodeBilled& f);
+  void on(const fact::MetersKept& f);
+  void on(const fact::LedgerKept& f);
+  void on(const fact::RequestKept& f);
+  void on(const fact::CountersKept& f);
+  void on(const fact::ClockAccepted& f);
+  // apply_job.cc: jobs and pods
+  void on(const fact::JobCreated& f);
+  void on(const fact::PodAdded& f);
+  void on(const fact::JobMoved& f);
+  void on(const fact::JobReserved& f);
+  void on(const fact::PodBound& f);
+  void on(const fact::PodRunning& f);
+  void on(const fact::PodGone& f);
+  void on(const fact::HoldReleased& f);
+  void on(const fact::JobKept& f);
+
+  void on(const note::ListBegun& n) { clusters_.begin_list(n.cluster); }
+  void on(const note::ListEnded& n) { clusters_.end_list(n.cluster); }
+  void on(const note::NodeListed& n) { clusters_.mark(n.cluster, n.node); }
+  void on(const note::PodListed& n) { clusters_.mark(n.cluster, n.pod); }
+  void on(const note::ShapeSeen& n) { fleet_.intern(n.cluster, n.request); }
+  void on(const note::NodesKept& n);
+  void on(const note::PassDue& n) { pass_due_ = n.due; }
+
+  void set_state(state::Job& job, JobState to);
+  void run_if_bound(state::Job& job);
+  void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept);
+  ShapeId intern_alone(ClusterId cluster, const PodShape& shape);
+  std::vector<std::pair<ProductId, MilliGpu>> intern(const ProductAmounts& amounts);
+  void remember(const EditStamp& edit, RememberedRequest request);  // content: the stamp's
+
+  std::uint64_t seq_ = 0;
+  TimeMs fact_ms_ = 0;
+  TimeMs now_ = 0;
+  std::uint32_t fact_version_ = 1;
+  Policy policy_;
+  AccountTree tree_;
+  Fleet fleet_;
+  Ledger ledger_;
+  state::Clusters clusters_;
+  state::Nodes nodes_;
+  state::Jobs jobs_{fleet_, tree_};
+  state::Allocations allocations_{fleet_, tree_};
+  RequestLog requests_;
+  std::vector<std::uint32_t> bytes_of_shape_;  // of those of one pod, as stored; else 0
+  bool restoring_ = false;                     // the fact at hand is of a checkpoint
+  bool pass_due_ = true;                       // follows from the facts since the last pass
+};
+
+}  // namespace subak
