@@ -1,4 +1,4 @@
-#include "engine/requests.h"
+#include "engine/state/requests.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,164 @@
+#include "engine/state/jobs.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/limits.h"
+#include "fixture.h"
+
+namespace subak::state {
+namespace {
+
+// A gang of two pods, of which none has come.
+Job& gang(Small& small, std::uint64_t number, const std::string& name) {
+  fact::JobCreated f;
+  f.id = JobId(small.cluster, number);
+  f.leaf = small.ml;
+  f.origin = JobOrigin::kPods;
+  f.name = name;
+  f.gang_size = 2;
+  return small.jobs.create(f, ShapeId(), 0);
+}
+
+fact::PodAdded pod(const Job& job, std::uint32_t rank, const std::string& uid) {
+  fact::PodAdded f;
+  f.job = job.id;
+  f.rank = rank;
+  f.uid = uid;
+  f.name = "ns/" + uid;
+  f.shape = Small::gpus(1, 1).groups.front().shape;
+  return f;
+}
+
+void come(Small& small, Job& job, std::uint32_t rank, const std::string& uid) {
+  const fact::PodAdded f = pod(job, rank, uid);
+  GangRequest alone;
+  alone.groups.push_back({1, f.shape});
+  small.jobs.add_pod(f, small.fleet.intern(small.cluster, alone));
+}
+
+TEST(Jobs, AQueuedJobIsInTheQueueAndCounted) {
+  Small small;
+  Job& job = small.submit(1, Small::gpus(2, 1));
+  EXPECT_TRUE(small.jobs.ready().contains(job.id));
+  EXPECT_EQ(small.jobs.count(JobState::kQueued), 1u);
+  EXPECT_EQ(small.jobs.least_milligpu(job), 2000);
+  small.jobs.set_state(job, JobState::kHeld);
+  EXPECT_FALSE(small.jobs.ready().contains(job.id));
+  EXPECT_EQ(small.jobs.count(JobState::kHeld), 1u);
+  small.check();
+}
+
+TEST(Jobs, AGangIsFoundByItsNameAndItsPodsByUid) {
+  Small small;
+  Job& job = gang(small, 1, "ns/train");
+  come(small, job, 1, "u1");
+  EXPECT_EQ(small.jobs.of_gang(small.cluster, "ns/train"), job.id);
+  EXPECT_FALSE(small.jobs.of_gang(ClusterId(2), "ns/train"));
+  ASSERT_TRUE(small.jobs.of_uid("u1"));
+  EXPECT_EQ(*small.jobs.of_uid("u1"), (PodPlace{job.id, 1}));
+  EXPECT_EQ(small.jobs.find(PodRef{"u1", {}, 0}), (PodPlace{job.id, 1}));
+  EXPECT_FALSE(small.jobs.find(PodRef{"u2", {}, 0}));
+  small.check();
+}
+
+TEST(Jobs, APodOfAnAttemptThatWasTakenBackIsNotFoundByRank) {
+  Small small;
+  Job& job = small.submit(1, Small::gpus(1, 1));
+  small.reserve(job, small.n1, 5);
+  job.attempt = 2;
+  EXPECT_TRUE(small.jobs.find(PodRef{"", job.id, 0, 2}));
+  EXPECT_FALSE(small.jobs.find(PodRef{"", job.id, 0, 1}));
+  EXPECT_FALSE(small.jobs.find(PodRef{"", job.id, 1, 2}));
+}
+
+TEST(Jobs, ACompleteGangIsOneRequestOfItsRanks) {
+  Small small;
+  Job& job = gang(small, 1, "ns/train");
+  come(small, job, 0, "u0");
+  come(small, job, 1, "u1");
+  const GangRequest request = small.jobs.request_of(job);
+  ASSERT_EQ(request.groups.size(), 1u);  // equal neighbours count once
+  EXPECT_EQ(request.groups[0].count, 2u);
+  small.jobs.complete_gang(job, small.fleet.intern(small.cluster, request));
+  small.jobs.set_state(job, JobState::kQueued);
+  EXPECT_EQ(job.pods[1].shape_rank, 1u);
+  EXPECT_EQ(small.jobs.least_milligpu(job), 2000);
+  small.check();
+}
+
+TEST(Jobs, AnEndedGangIsNobodysNameAndItsPodsAreNobody) {
+  Small small;
+  Job& job = gang(small, 1, "ns/train");
+  come(small, job, 0, "u0");
+  small.jobs.end_pod(job, 0);
+  EXPECT_FALSE(small.jobs.of_uid("u0"));
+  small.jobs.set_state(job, JobState::kDone);
+  small.jobs.end(job, 9);
+  EXPECT_FALSE(small.jobs.of_gang(small.cluster, "ns/train"));
+  EXPECT_EQ(small.jobs.find(job.id)->ended_ms, 9);
+  small.check();
+}
+
+TEST(Jobs, TheOldestEndedAreForgotten) {
+  Small small;
+  for (std::uint64_t n = 1; n <= limits::kDoneJobsKept + 5; ++n) {
+    Job& job = small.submit(n, Small::gpus(1, 1));
+    small.jobs.set_state(job, JobState::kDone);
+    small.jobs.end(job, 0);
+  }
+  EXPECT_EQ(small.jobs.all().size(), limits::kDoneJobsKept);
+  EXPECT_EQ(small.jobs.find(JobId(small.cluster, 5)), nullptr);
+  EXPECT_NE(small.jobs.find(JobId(small.cluster, 6)), nullptr);
+  EXPECT_EQ(small.jobs.ids().front(), JobId(small.cluster, 6));
+  small.check();
+}
+
+TEST(Jobs, DeadlinesAreOfReservedJobsOnly) {
+  Small small;
+  Job& job = small.submit(1, Small::gpus(1, 1));
+  small.reserve(job, small.n1, 5, 60);
+  ASSERT_EQ(small.jobs.deadlines().size(), 1u);
+  EXPECT_EQ(small.jobs.deadlines().begin()->first, 60);
+  EXPECT_TRUE(small.jobs.active().contains(job.id));
+  small.jobs.set_state(job, JobState::kRunning);
+  EXPECT_TRUE(small.jobs.deadlines().empty());
+  EXPECT_FALSE(small.jobs.active().contains(job.id));
+}
+
+TEST(Jobs, AnyPartsOfACheckpointMakeTheSameJob) {
+  Small small;
+  Job& job = gang(small, 3, "ns/train");
+  come(small, job, 0, "u0");
+  std::vector<fact::JobKept> kept;
+  small.jobs.keep([&](fact::Body body) { kept.push_back(std::get<fact::JobKept>(body)); });
+  ASSERT_EQ(kept.size(), 1u);
+  fact::JobKept first;
+  first.job.id = job.id;
+  first.more = true;
+  first.pods = std::exchange(kept[0].pods, {});
+  Small again;
+  EXPECT_FALSE(again.jobs.gather(first));
+  EXPECT_TRUE(again.jobs.gather(kept[0]));
+  Job& back = again.jobs.restore(kept[0], ShapeId());
+  ASSERT_EQ(back.pods.size(), 1u);
+  again.jobs.restore_pod(back, 0, again.fleet.intern(again.cluster, Small::gpus(1, 1)));
+  again.jobs.restored(back, kept[0]);
+  EXPECT_EQ(again.jobs.of_gang(again.cluster, "ns/train"), job.id);
+  EXPECT_EQ(again.jobs.of_uid("u0"), (PodPlace{job.id, 0}));
+  EXPECT_EQ(again.jobs.count(JobState::kIncomplete), 1u);
+  again.check();
+}
+
+TEST(JobsDeath, AStepThatTheTableLacksIsABrokenPromise) {
+  Small small;
+  Job& job = small.submit(1, Small::gpus(1, 1));
+  small.jobs.set_state(job, JobState::kDone);
+  EXPECT_DEATH(small.jobs.set_state(job, JobState::kQueued), "as the table says");
+  EXPECT_DEATH(static_cast<void>(small.jobs.at(JobId(small.cluster, 9))), "is there");
+}
+
+}  // namespace
+}  // namespace subak::state
