@@ -96,8 +96,10 @@ class ReadyQueue {
     void started(JobId id, AccountId leaf);
     // No job of this shape fits any more in this pass.
     void block_shape(ShapeId shape);
-    // This one job is passed over for this pass (its own limit, a lost race).
+    // This one job is passed over for this pass (a lost race).
     void block_job(JobId id);
+    // So are all jobs of its leaf with its shape: what stops one of them stops them all. O(depth).
+    void block_line(JobId id);
     // Jobs of at least `milligpu` at or below this node are passed over (a limit is reached).
     void block_account(AccountId node, MilliGpu milligpu);
 

@@ -23,6 +23,7 @@ void Walk::begin(Index& index, const PassSetup& setup) {
 void Walk::end() {
   for (const std::uint32_t slot : blocked_list_) blocked_jobs_[slot] = false;
   blocked_list_.clear();
+  any_line_blocked_ = false;
 }
 
 std::uint32_t Walk::next() {
@@ -35,6 +36,7 @@ std::uint32_t Walk::next_fifo() {
   const auto skip = [this](std::uint32_t slot) {
     if (!job_open(slot)) return true;
     const Slot& job = index_->jobs()[slot];
+    if (line_blocked(job.leaf, job.kind)) return true;
     const MilliGpu milligpu = index_->kind(job.kind).key.milligpu;
     for (AccountId id = job.leaf; id; id = index_->summary(id).parent) {
       if (index_->summary(id).held) return true;
@@ -59,6 +61,7 @@ Walk::Node& Walk::mark(AccountId id) {
   node.children.clear();
   node.touched.clear();
   node.cursors.clear();
+  node.lines_blocked.clear();
   return node;
 }
 
@@ -75,6 +78,12 @@ bool Walk::kind_open(std::uint32_t kind, MilliGpu limit) const {
 
 bool Walk::job_open(std::uint32_t slot) const {
   return slot >= blocked_jobs_.size() || !blocked_jobs_[slot];
+}
+
+bool Walk::line_blocked(AccountId leaf, std::uint32_t kind) const {
+  if (!marked(leaf)) return false;
+  const std::vector<std::uint32_t>& blocked = marked_node(leaf).lines_blocked;
+  return std::find(blocked.begin(), blocked.end(), kind) != blocked.end();
 }
 
 bool Walk::find_witness(const TreeNode& node, Child& child, MilliGpu limit) const {
@@ -108,6 +117,7 @@ std::uint32_t Walk::first_open(AccountId id, Scope scope) {
   for (const Line& line : index_->node(id).lines) {
     if (!kind_open(line.kind, scope.limit)) continue;
     if (!by_job) return line.head;
+    if (line_blocked(id, line.kind)) continue;
     if (first != kNoSlot && !before(jobs[line.head], jobs[first])) break;
     const std::uint32_t slot = line_open(marked_node(id), line);
     if (slot == kNoSlot) continue;
@@ -175,12 +185,24 @@ void Walk::block_job(JobId id) {
   if (blocked_jobs_.size() < index_->jobs().slots()) blocked_jobs_.resize(index_->jobs().slots());
   blocked_jobs_[slot] = true;
   blocked_list_.push_back(slot);
-  const AccountId leaf = index_->jobs()[slot].leaf;
+  jobs_blocked_at(index_->jobs()[slot].leaf);
+}
+
+void Walk::jobs_blocked_at(AccountId leaf) {
   Node& node = mark(leaf);
   node.jobs_blocked = true;
   node.dirty = true;
   mark_dirty_above(leaf);
   touch_path(leaf);
+}
+
+void Walk::block_line(JobId id) {
+  const std::uint32_t slot = index_->jobs().find(id);
+  if (slot == kNoSlot) return;
+  const Slot& job = index_->jobs()[slot];
+  mark(job.leaf).lines_blocked.push_back(job.kind);
+  any_line_blocked_ = true;
+  jobs_blocked_at(job.leaf);
 }
 
 void Walk::block_account(AccountId id, MilliGpu milligpu) {

@@ -35,6 +35,7 @@ class Walk {
   void started(AccountId leaf);
   void block_shape(ShapeId shape);
   void block_job(JobId id);
+  void block_line(JobId id);
   void block_account(AccountId id, MilliGpu milligpu);
   // As if the job had started: passed over from now on, and its cost is on its path.
   void take(std::uint32_t slot);
@@ -69,15 +70,16 @@ class Walk {
     bool expanded = false;     // children is filled
     bool rebuild = false;      // the keys are not
     bool has_targets = false;
-    bool dirty = false;               // something below is blocked by job or account
-    bool jobs_blocked = false;        // of its own lines
-    std::vector<Child> children;      // by id
-    std::vector<Sibling> siblings;    // those that take part, by id
-    std::vector<OrderKey> keys;       // of siblings
-    std::vector<double> targets;      // of siblings, if has_targets
-    std::vector<std::uint32_t> heap;  // of siblings, if there are many
-    std::vector<AccountId> touched;   // children whose allocation or next job changed
-    std::vector<Cursor> cursors;      // by kind
+    bool dirty = false;                        // something below is blocked by job or account
+    bool jobs_blocked = false;                 // some of its own, or whole lines
+    std::vector<std::uint32_t> lines_blocked;  // kinds
+    std::vector<Child> children;               // by id
+    std::vector<Sibling> siblings;             // those that take part, by id
+    std::vector<OrderKey> keys;                // of siblings
+    std::vector<double> targets;               // of siblings, if has_targets
+    std::vector<std::uint32_t> heap;           // of siblings, if there are many
+    std::vector<AccountId> touched;            // children whose allocation or next job changed
+    std::vector<Cursor> cursors;               // by kind
   };
   struct Mark {
     std::uint64_t pass = 0;  // visited in this one
@@ -94,17 +96,21 @@ class Walk {
   Node& marked_node(AccountId id) { return *visited_[marks_[id.value].at]; }
   const Node& marked_node(AccountId id) const { return *visited_[marks_[id.value].at]; }
   Node& mark(AccountId id);
-  bool nothing_blocked() const { return version_ == 0 && blocked_list_.empty(); }
+  bool nothing_blocked() const {
+    return version_ == 0 && blocked_list_.empty() && !any_line_blocked_;
+  }
   bool best_within(AccountId id) const;
   Scope below(Scope scope, AccountId id) const;
   bool kind_open(std::uint32_t kind, MilliGpu limit) const;
   bool job_open(std::uint32_t slot) const;
+  bool line_blocked(AccountId leaf, std::uint32_t kind) const;
   bool find_witness(const TreeNode& node, Child& child, MilliGpu limit) const;
   std::uint32_t first_open(AccountId id, Scope scope);
   std::uint32_t line_open(Node& node, const Line& line);
   bool live(Child& child, AccountId parent, Scope scope);
   void touch_path(AccountId leaf);
   void mark_dirty_above(AccountId id);
+  void jobs_blocked_at(AccountId leaf);
   std::uint32_t next_fifo();
 
   // ready_order.cc: children, keys, and the choice
@@ -144,6 +150,7 @@ class Walk {
   std::vector<std::uint64_t> blocked_kinds_;  // pass number, by kind
   std::vector<bool> blocked_jobs_;            // by slot
   std::vector<std::uint32_t> blocked_list_;   // to clear them
+  bool any_line_blocked_ = false;
   Fifo fifo_;
 };
 

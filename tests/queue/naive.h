@@ -20,6 +20,13 @@ class NaivePass {
   std::optional<JobId> next() const;
   void block_shape(ShapeId shape) { shapes_.insert(shape); }
   void block_job(JobId id) { blocked_.insert(id); }
+  void block_line(const ReadyJob& job) {
+    for (const ReadyJob& other : jobs_) {
+      const bool same = other.leaf == job.leaf && other.shape == job.shape &&
+                        other.milligpu == job.milligpu && other.product == job.product;
+      if (same) blocked_.insert(other.id);
+    }
+  }
   void block_account(AccountId node, MilliGpu milligpu);
   // As if it had started: for order().
   void take(const ReadyJob& job);

@@ -152,7 +152,7 @@ class World {
       if (!id) break;
       const auto it =
           std::find_if(jobs_.begin(), jobs_.end(), [&](const ReadyJob& j) { return j.id == *id; });
-      const std::uint64_t what = pick(10);
+      const std::uint64_t what = pick(11);
       if (what < 6) {
         const ReadyJob job = take_out(*id);
         start(job);
@@ -167,6 +167,9 @@ class World {
       } else if (what == 8) {
         pass.block_job(*id);
         naive.block_job(*id);
+      } else if (what == 9) {
+        pass.block_line(*id);
+        naive.block_line(*it);
       } else {
         block_something(pass, naive);
       }
@@ -176,7 +179,10 @@ class World {
   // Not what next() just gave: some job, or some account.
   void block_something(ReadyQueue::Pass& pass, NaivePass& naive) {
     const ReadyJob job = jobs_[pick(jobs_.size())];
-    if (pick(2) == 0) {
+    if (pick(4) == 0) {
+      pass.block_line(job.id);
+      naive.block_line(job);
+    } else if (pick(2) == 0) {
       pass.block_job(job.id);
       naive.block_job(job.id);
     } else {

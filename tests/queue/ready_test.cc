@@ -151,6 +151,27 @@ TEST_F(ReadyFixture, BlocksEndWithTheirPass) {
   EXPECT_EQ(p.next(), JobId(1));
 }
 
+TEST_F(ReadyFixture, ABlockedLineIsPassedOverAsAWhole) {
+  set({"a"});
+  set({"b"});
+  add(1, "a", 0, 0, 1);
+  add(2, "a", 0, 0, 1);
+  add(3, "a", 0, 0, 2);
+  add(4, "b", 0, 0, 1);
+  for (const OrderPolicy policy : {OrderPolicy::kTargetShare, OrderPolicy::kFifo}) {
+    auto p = pass(policy);
+    EXPECT_EQ(p.next(), JobId(1));
+    p.block_line(JobId(1));
+    const auto next = p.next();
+    EXPECT_TRUE(next == JobId(3) || next == JobId(4));  // neither 1 nor 2
+    p.block_line(*next);
+    const auto last = p.next();
+    EXPECT_EQ(last, next == JobId(3) ? JobId(4) : JobId(3));
+    p.block_line(*last);
+    EXPECT_EQ(p.next(), std::nullopt);
+  }
+}
+
 TEST_F(ReadyFixture, SharesAreNormalisedOverThoseThatCanStart) {
   // b's past surplus counts only while b could start: without it, a and c are alike.
   set({"a"});
