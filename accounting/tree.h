@@ -176,12 +176,6 @@ class AccountTree {
   // quota_p), plus what the "any" quota covers of the rest. `extra` of `extra_product` is tried on
   // top: the node would be within its quota exactly if the result is alloc() + extra.
   MilliGpu covered(const AccountNode& node, ProductId extra_product, MilliGpu extra) const;
-  // The first node on the path to the root whose limit `amount` more of `product` would exceed;
-  // none if it is within all. Product 0: only limits over all products are looked at. quota +
-  // borrow is such a limit too.
-  AccountId first_over_limit(AccountId leaf, ProductId product, MilliGpu amount) const;
-  // The first node on the path that is held; none if none is.
-  AccountId first_held(AccountId leaf) const;
 
   // --- checkpoint --------------------------------------------------------------------------------
   // After every node is set and what is open was played with hold() and bind() (at any time): puts

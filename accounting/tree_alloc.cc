@@ -1,4 +1,4 @@
-// What is held and runs, the meters that follow it, and the limits that read it.
+// What is held and runs, and the meters that follow it.
 #include <algorithm>
 #include <cassert>
 
@@ -16,13 +16,6 @@ MilliGpu amount_of(const std::vector<std::pair<ProductId, MilliGpu>>& amounts, P
   return 0;
 }
 
-MilliGpu allocated(const AccountNode& node, ProductId product) {
-  for (const ProductLevel& level : node.levels) {
-    if (level.product == product) return level.total();
-  }
-  return 0;
-}
-
 ProductLevel& level_of(AccountNode& node, ProductId product) {
   for (ProductLevel& level : node.levels) {
     if (level.product == product) return level;
@@ -30,16 +23,6 @@ ProductLevel& level_of(AccountNode& node, ProductId product) {
   const auto place = std::find_if(node.levels.begin(), node.levels.end(),
                                   [&](const ProductLevel& l) { return product < l.product; });
   return *node.levels.insert(place, ProductLevel{product, 0, 0});
-}
-
-bool over_limit(const AccountNode& node, ProductId product, MilliGpu amount) {
-  for (const auto& [p, limit] : node.limit) {
-    if (p == kAny ? node.alloc() + amount > limit
-                  : p == product && allocated(node, p) + amount > limit) {
-      return true;
-    }
-  }
-  return node.borrow && node.alloc() + amount > node.quota_total + *node.borrow;
 }
 
 }  // namespace
@@ -132,20 +115,6 @@ MilliGpu AccountTree::covered(const AccountNode& node, ProductId extra_product,
   }
   if (!seen) count(extra_product, extra);
   return covered + std::min(rest, amount_of(node.quota, kAny));
-}
-
-AccountId AccountTree::first_over_limit(AccountId leaf, ProductId product, MilliGpu amount) const {
-  for (AccountId id = leaf; id; id = node(id).parent) {
-    if (over_limit(node(id), product, amount)) return id;
-  }
-  return {};
-}
-
-AccountId AccountTree::first_held(AccountId leaf) const {
-  for (AccountId id = leaf; id; id = node(id).parent) {
-    if (node(id).spec.held) return id;
-  }
-  return {};
 }
 
 void AccountTree::restore_meters(AccountId id, const DecayedMeter::State& usage,

@@ -126,50 +126,6 @@ TEST_F(TreeAllocTest, DecayedReadsAtOneInstant) {
   EXPECT_NEAR(tree.usage(ml, t) / (4000 * tree.clock().mean_life_ms()), 1, 1e-14);
 }
 
-TEST_F(TreeAllocTest, LimitsByProductAndOverall) {
-  set_limit(a, {{h100, 4000}});
-  set_limit(ml, {{any, 6000}});
-  EXPECT_EQ(tree.first_over_limit(ana, h100, 4000), AccountId());
-  EXPECT_EQ(tree.first_over_limit(ana, h100, 4001), a);
-  EXPECT_EQ(tree.first_over_limit(ana, a100, 6000), AccountId());
-  EXPECT_EQ(tree.first_over_limit(ana, a100, 6001), ml);
-  EXPECT_EQ(tree.first_over_limit(ana, any, 6000), AccountId());
-  EXPECT_EQ(tree.first_over_limit(ana, any, 6001), ml);
-  tree.hold(ana, h100, 3000, now);
-  EXPECT_EQ(tree.first_over_limit(ana, h100, 1001), a);
-  EXPECT_EQ(tree.first_over_limit(b, h100, 3000), AccountId());
-  EXPECT_EQ(tree.first_over_limit(b, h100, 3001), ml);
-}
-
-TEST_F(TreeAllocTest, BorrowIsALimitAboveQuota) {
-  AccountSpec spec = tree.node(a).spec;
-  spec.quota = {{"gpu", 4000}};
-  spec.borrow = "gpu=2";
-  set(spec, {{any, 4000}});
-  EXPECT_EQ(tree.first_over_limit(ana, h100, 6000), AccountId());
-  EXPECT_EQ(tree.first_over_limit(ana, h100, 6001), a);
-  spec.borrow = "none";
-  set(spec, {{any, 4000}});
-  EXPECT_EQ(tree.first_over_limit(ana, h100, 4001), a);
-  spec.borrow = "";
-  set(spec, {{any, 4000}});
-  EXPECT_EQ(tree.first_over_limit(ana, h100, 1'000'000), AccountId());
-}
-
-TEST_F(TreeAllocTest, ALimitOfZeroStopsEverything) {
-  set_limit(a, {{any, 0}});
-  EXPECT_EQ(tree.first_over_limit(ana, h100, 1), a);
-}
-
-TEST_F(TreeAllocTest, FirstHeldOnThePath) {
-  EXPECT_EQ(tree.first_held(ana), AccountId());
-  AccountSpec spec = tree.node(ml).spec;
-  spec.held = true;
-  set(spec);
-  EXPECT_EQ(tree.first_held(ana), ml);
-  EXPECT_EQ(tree.first_held(kRootAccount), AccountId());
-}
-
 TEST_F(TreeAllocTest, MetersRestoreOverReplayedHolds) {
   tree.hold(ana, h100, 8000, now);
   tree.bind(ana, h100, 8000, now + 60'000);

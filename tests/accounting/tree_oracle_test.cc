@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "accounting/entitlement.h"
 #include "random.h"
 #include "tree_fixture.h"
 
@@ -76,6 +77,7 @@ class Oracle {
     return sum;
   }
   AccountId over(AccountId leaf, ProductId product, MilliGpu amount) const {
+    if (amount == 0) return {};
     for (AccountId id = leaf; id; id = parent.at(id)) {
       const auto own = limit.find(id);
       if (own == limit.end()) continue;
@@ -250,7 +252,9 @@ class TreeOracleTest : public ::testing::TestWithParam<int> {
       const ProductId product(static_cast<std::uint16_t>(random.below(kProducts + 1)));
       const MilliGpu extra = 125 * random.below(64);
       ASSERT_EQ(tree.covered(node, product, extra), oracle.covered(id, product, extra));
-      ASSERT_EQ(tree.first_over_limit(id, product, extra), oracle.over(id, product, extra));
+      const ProductDemand demand{product, extra};
+      const auto binding = first_binding(tree, {id, {&demand, 1}}, Asking::kAmounts);
+      ASSERT_EQ(binding ? binding->subject : AccountId(), oracle.over(id, product, extra));
     }
   }
 

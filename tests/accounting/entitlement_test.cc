@@ -1,0 +1,166 @@
+#include "accounting/entitlement.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tree_fixture.h"
+
+namespace subak {
+namespace {
+
+using test::TreeFixture;
+
+class EntitlementTest : public TreeFixture {
+ protected:
+  EntitlementTest() : ml(add("ml")), a(add("ml.a")), ana(add("ml.a/ana")), b(add("ml.b")) {}
+
+  std::vector<Binding> all(AccountId leaf, Amounts amounts, Asking asking = Asking::kStart) {
+    return bindings(tree, {leaf, amounts}, asking);
+  }
+  // The subject of the first that binds now.
+  AccountId over(AccountId leaf, ProductId product, MilliGpu amount) {
+    const Amounts amounts{{product, amount}};
+    const auto first = first_binding(tree, {leaf, amounts}, Asking::kStart);
+    return first ? first->subject : AccountId();
+  }
+  void set_borrow(AccountId id, const std::string& borrow, const Amounts& quota) {
+    AccountSpec spec = tree.node(id).spec;
+    spec.quota = named(quota);
+    spec.borrow = borrow;
+    set(spec, quota, tree.node(id).limit);
+  }
+  const AccountId ml, a, ana, b;
+};
+
+TEST_F(EntitlementTest, NothingBindsWhereNothingIsSet) {
+  EXPECT_TRUE(all(ana, {{h100, 1'000'000}}).empty());
+  EXPECT_TRUE(all(ana, {{any, 1'000'000}}, Asking::kSubmit).empty());
+  EXPECT_FALSE(over(ana, any, 1));
+}
+
+TEST_F(EntitlementTest, LimitsByProductAndOverall) {
+  set_limit(a, {{h100, 4000}});
+  set_limit(ml, {{any, 6000}});
+  EXPECT_EQ(over(ana, h100, 4000), AccountId());
+  EXPECT_EQ(over(ana, h100, 4001), a);
+  EXPECT_EQ(over(ana, a100, 6000), AccountId());
+  EXPECT_EQ(over(ana, a100, 6001), ml);
+  EXPECT_EQ(over(ana, any, 6000), AccountId());
+  EXPECT_EQ(over(ana, any, 6001), ml);
+  tree.hold(ana, h100, 3000, now);
+  EXPECT_EQ(over(ana, h100, 1001), a);
+  EXPECT_EQ(over(b, h100, 3000), AccountId());
+  EXPECT_EQ(over(b, h100, 3001), ml);
+}
+
+TEST_F(EntitlementTest, EachBindingSaysWhatItCounts) {
+  set_limit(a, {{h100, 4000}});
+  set_limit(ml, {{any, 6000}});
+  tree.hold(ana, h100, 3000, now);
+  const auto found = all(ana, {{h100, 5000}});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].subject, a);  // nearest first
+  EXPECT_EQ(found[0].kind, BindingKind::kLimit);
+  EXPECT_EQ(found[0].product, h100);
+  EXPECT_EQ(found[0].used, 3000);
+  EXPECT_EQ(found[0].most, 4000);
+  EXPECT_EQ(found[0].need, 5000);
+  EXPECT_EQ(found[0].have, 1000);
+  EXPECT_TRUE(found[0].never);
+  EXPECT_FALSE(found[0].any_product);
+  EXPECT_EQ(found[1].subject, ml);
+  EXPECT_EQ(found[1].product, any);
+  EXPECT_EQ(found[1].have, 3000);
+  EXPECT_FALSE(found[1].never);
+  EXPECT_TRUE(found[1].any_product);
+}
+
+TEST_F(EntitlementTest, ALimitCountsOnlyItsProductOfAMixedDemand) {
+  set_limit(a, {{h100, 2000}});
+  EXPECT_TRUE(all(ana, {{h100, 2000}, {a100, 8000}}).empty());
+  const auto found = all(ana, {{h100, 3000}, {a100, 8000}});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].need, 3000);
+}
+
+TEST_F(EntitlementTest, BorrowIsWhatNoQuotaCovers) {
+  set_borrow(a, "gpu=2", {{any, 4000}});
+  EXPECT_EQ(over(ana, h100, 6000), AccountId());
+  EXPECT_EQ(over(ana, h100, 6001), a);
+  EXPECT_EQ(over(ana, any, 6001), a);
+  set_borrow(a, "", {});
+  EXPECT_EQ(over(ana, h100, 1'000'000), AccountId());
+}
+
+TEST_F(EntitlementTest, QuotaOfOneProductIsNoQuotaOfAnother) {
+  set_borrow(a, "none", {{h100, 2000}, {a100, 6000}});
+  EXPECT_EQ(over(ana, h100, 2000), AccountId());
+  EXPECT_EQ(over(ana, h100, 2001), a);  // though 8000 are its quota in all
+  EXPECT_EQ(over(ana, a100, 6000), AccountId());
+  tree.hold(ana, a100, 6000, now);
+  EXPECT_EQ(over(ana, h100, 2000), AccountId());
+  EXPECT_EQ(over(ana, a100, 1), a);
+  const auto found = all(ana, {{h100, 3000}});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, BindingKind::kBorrow);
+  EXPECT_EQ(found[0].product, h100);
+  EXPECT_EQ(found[0].have, 2000);
+  EXPECT_EQ(found[0].used, 0);
+  EXPECT_EQ(found[0].most, 0);
+}
+
+TEST_F(EntitlementTest, ADemandOfNoProductIsBoundOnlyByWhatBindsAnyProduct) {
+  set_borrow(a, "none", {{h100, 2000}, {a100, 6000}});
+  set_limit(ml, {{h100, 1000}});
+  EXPECT_EQ(over(ana, any, 8000), AccountId());
+  EXPECT_EQ(over(ana, any, 8001), a);
+}
+
+// A rule that comes later stops what borrows more, not what quota covers.
+TEST_F(EntitlementTest, WhatWasBorrowedBeforeStopsNoQuota) {
+  set_borrow(a, "", {{h100, 2000}});
+  tree.hold(ana, a100, 5000, now);
+  set_borrow(a, "none", {{h100, 2000}});
+  EXPECT_EQ(over(ana, h100, 2000), AccountId());
+  EXPECT_EQ(over(ana, a100, 1), a);
+}
+
+TEST_F(EntitlementTest, HoldStopsStartsAndDrainStopsSubmissions) {
+  AccountSpec spec = tree.node(ml).spec;
+  spec.held = spec.draining = true;
+  set(spec);
+  const auto start = all(ana, {{h100, 1}});
+  ASSERT_EQ(start.size(), 1u);
+  EXPECT_EQ(start[0].kind, BindingKind::kHold);
+  EXPECT_EQ(start[0].subject, ml);
+  EXPECT_TRUE(all(ana, {{h100, 1}}, Asking::kAmounts).empty());
+  const auto submit = all(ana, {{h100, 1}}, Asking::kSubmit);
+  ASSERT_EQ(submit.size(), 1u);
+  EXPECT_EQ(submit[0].kind, BindingKind::kDrain);
+  EXPECT_TRUE(all(kRootAccount, {{h100, 1}}).empty());
+}
+
+TEST_F(EntitlementTest, ASubmissionIsStoppedByWhatCouldNeverBe) {
+  set_limit(a, {{any, 4000}});
+  tree.hold(ana, h100, 4000, now);
+  EXPECT_TRUE(all(ana, {{h100, 4000}}, Asking::kSubmit).empty());
+  EXPECT_EQ(all(ana, {{h100, 4001}}, Asking::kSubmit).size(), 1u);
+}
+
+TEST_F(EntitlementTest, ALimitOfZeroStopsAllButNothing) {
+  set_limit(a, {{any, 0}});
+  EXPECT_EQ(over(ana, h100, 1), a);
+  EXPECT_EQ(over(ana, h100, 0), AccountId());
+}
+
+TEST_F(EntitlementTest, AUsersOwnLimitComesFirst) {
+  set_limit(ana, {{any, 1000}});
+  set_limit(ml, {{any, 1000}});
+  const auto found = all(ana, {{any, 2000}});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].subject, ana);
+}
+
+}  // namespace
+}  // namespace subak
