@@ -22,8 +22,9 @@ namespace subak::decide {
 struct PassMemory {
   // By shape: freed_version() + 1 of the fleet at which it had no place; 0: not known.
   std::vector<std::uint64_t> blocked_at;
-  std::vector<NodeId> kept;   // for awaited jobs
-  std::uint64_t kept_at = 0;  // freed_version() + 1 at which they were chosen
+  std::vector<NodeId> kept;     // for awaited jobs
+  std::vector<JobId> kept_for;  // these
+  std::uint64_t kept_at = 0;    // freed_version() + 1 at which they were chosen
 };
 
 // cluster.cc, node.cc, service.cc: clusters; nodes and lists; policy and the service itself

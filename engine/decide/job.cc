@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "accounting/entitlement.h"
 #include "core/decimal.h"
 #include "core/limits.h"
 #include "engine/decide/decide.h"
@@ -23,13 +24,6 @@ std::optional<Error> check_submit(const Decision& d, const in::SubmitJob& i,
   if (!account || account == kRootAccount || d.s.tree().node(account).spec.user) {
     return Error{ErrorCode::kNotFound, "account", i.account, "want the path of an account"};
   }
-  for (AccountId a = account; a; a = d.s.tree().node(a).parent) {
-    if (d.s.tree().node(a).spec.draining) {
-      return Error{
-          ErrorCode::kPrecondition, "account", i.account,
-          "account " + d.s.tree().node(a).spec.path + " is draining: nothing new is accepted"};
-    }
-  }
   if (!i.user.empty()) {
     AccountSpec user;
     user.path = i.account + "/" + i.user;
@@ -43,6 +37,34 @@ std::optional<Error> check_submit(const Decision& d, const in::SubmitJob& i,
                  "at most " + std::to_string(limits::kMaxQueuedJobs) + " queued jobs; try later"};
   }
   return std::nullopt;
+}
+
+// The user's node, if there is one already; else the account, whose rules a new user has.
+AccountId payer_of(const Decision& d, const in::SubmitJob& i) {
+  const AccountId user = i.user.empty() ? AccountId() : d.s.tree().find(i.account + "/" + i.user);
+  return user ? user : d.s.tree().find(i.account);
+}
+
+// Nothing that could never start is accepted, nor anything new where the account drains.
+std::optional<Error> not_entitled(const Decision& d, AccountId payer, ShapeId shape) {
+  const Fleet& fleet = d.s.fleet();
+  const ProductDemand demand{d.s.jobs().only_product(fleet.request(shape)),
+                             fleet.least_milligpu(shape)};
+  const auto binding = first_binding(d.s.tree(), {payer, {&demand, 1}}, Asking::kSubmit);
+  if (!binding) return std::nullopt;
+  const std::string subject = "account " + d.s.tree().node(binding->subject).spec.path;
+  if (binding->kind == BindingKind::kDrain) {
+    return Error{ErrorCode::kPrecondition, "account", d.s.tree().node(payer).spec.path,
+                 subject + " is draining: nothing new is accepted"};
+  }
+  const std::string of =
+      binding->product ? " of " + std::string(fleet.product_name(binding->product)) : std::string();
+  const std::string most =
+      format_milligpu(binding->most) + (binding->most == kMilliPerGpu ? " GPU" : " GPUs") + of;
+  return Error{ErrorCode::kPrecondition, "request.gpus", format_milligpu(binding->need),
+               binding->kind == BindingKind::kBorrow
+                   ? subject + " may borrow at most " + most + " beyond its quota"
+                   : subject + " may hold at most " + most + " at once"};
 }
 
 }  // namespace
@@ -65,16 +87,7 @@ void decide(Decision& d, const in::SubmitJob& i) {
   if (auto error = check_submit(d, i, cluster)) return d.refuse(*error, i.account);
   const AccountId account = d.s.tree().find(i.account);
   const ShapeId shape = d.shape_of(cluster->id, i.request);
-  const MilliGpu least = d.s.fleet().least_milligpu(shape);
-  for (AccountId a = account; a; a = d.s.tree().node(a).parent) {
-    for (const auto& [product, limit] : d.s.tree().node(a).limit) {
-      if (product != ProductId() || least <= limit) continue;
-      return d.refuse({ErrorCode::kPrecondition, "request.gpus", format_milligpu(least),
-                       "account " + d.s.tree().node(a).spec.path + " may hold at most " +
-                           format_milligpu(limit) + " GPUs at once"},
-                      i.account);
-    }
-  }
+  if (auto error = not_entitled(d, payer_of(d, i), shape)) return d.refuse(*error, i.account);
   if (cluster->synced && !d.s.fleet().fits_empty_fleet(shape)) {
     d.out.reply.warnings.push_back(
         "ExceedsFleet: no placement exists in the fleet as it is now; the job waits until one "

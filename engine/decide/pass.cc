@@ -1,9 +1,13 @@
 // One scheduling pass: the neediest first, each start visible to the next, nothing popped before it
 // fits.
-#include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "accounting/entitlement.h"
 #include "core/limits.h"
 #include "engine/decide/decide.h"
 
@@ -13,21 +17,68 @@ namespace {
 // What is remembered is of the fleet at this point; never 0.
 std::uint64_t freed_point(const Decision& d) { return d.s.fleet().freed_version() + 1; }
 
-// The exact check, product by product, once the place is known. None: it may start.
-AccountId over_limit(const Decision& d, const state::Job& job, const Placement& placement) {
-  std::map<ProductId, MilliGpu> amounts;
-  MilliGpu total = 0;
+using Amounts = std::vector<ProductDemand>;  // by product
+
+// What stops the job whatever place it may find.
+std::optional<Binding> stopped(const Decision& d, const state::Job& job, Asking asking) {
+  const ProductDemand least{ProductId(), d.s.jobs().least_milligpu(job)};
+  return first_binding(d.s.tree(), {job.leaf, {&least, 1}}, asking);
+}
+
+Amounts amounts_of(const Decision& d, const Placement& placement) {
+  std::map<ProductId, MilliGpu> sums;
   for (const PodSlot& slot : placement.slots) {
-    amounts[d.s.fleet().product_of(slot.node)] += slot.milligpu;
-    total += slot.milligpu;
+    if (slot.milligpu > 0) sums[d.s.fleet().product_of(slot.node)] += slot.milligpu;
   }
-  const AccountTree& tree = d.s.tree();
-  if (const AccountId full = tree.first_over_limit(job.leaf, ProductId(), total)) return full;
-  for (const auto& [product, amount] : amounts) {
-    if (amount == 0) continue;
-    if (const AccountId full = tree.first_over_limit(job.leaf, product, amount)) return full;
+  return {sums.begin(), sums.end()};
+}
+
+// The same request without these products; none if some of its pods could use no other. Which
+// products a cluster has is a matter of its nodes.
+std::optional<GangRequest> without(const Decision& d, const state::Job& job,
+                                   const std::set<std::string>& barred) {
+  GangRequest request = d.s.fleet().request(job.shape);
+  for (PodGroup& group : request.groups) {
+    if (group.shape.kind == GpuKind::kNone) continue;
+    std::vector<std::string>& products = group.shape.products;
+    if (products.empty()) {
+      for (const ProductTotals& totals : d.s.fleet().totals()) {
+        if (totals.cluster == job.id.cluster()) products.push_back(totals.product);
+      }
+    }
+    std::erase_if(products, [&](const std::string& product) { return barred.contains(product); });
+    if (products.empty()) return std::nullopt;
   }
-  return AccountId();
+  return request;
+}
+
+// The place and what is paid for it are judged together: where the best place is on a product that
+// a rule bars, the next best product is tried.
+struct Found {
+  std::optional<Placement> placement;
+  bool barred = false;  // there was a place, and a rule against it
+};
+
+Found find_entitled(Decision& d, const state::Job& job) {
+  Found found;
+  found.placement = d.s.fleet().find(job.shape, job.id);
+  std::set<std::string> barred;
+  while (found.placement) {
+    const Amounts amounts = amounts_of(d, *found.placement);
+    const auto binding = first_binding(d.s.tree(), {job.leaf, amounts}, Asking::kAmounts);
+    if (!binding) return found;
+    found = {std::nullopt, true};
+    if (binding->any_product) return found;
+    for (const auto& [product, amount] : amounts) {
+      if (!binding->product || binding->product == product) {
+        barred.emplace(d.s.fleet().product_name(product));
+      }
+    }
+    const std::optional<GangRequest> request = without(d, job, barred);
+    if (!request) return found;
+    found.placement = d.s.fleet().find(d.shape_of(job.id.cluster(), *request), job.id);
+  }
+  return found;
 }
 
 void reserve(Decision& d, JobId id, Placement placement) {
@@ -42,20 +93,34 @@ void reserve(Decision& d, JobId id, Placement placement) {
 
 // --- patience: nodes kept free for the neediest job that does not fit ----------------------------
 
+// A job that its account's rules stop waits for no nodes: it is no longer awaited.
+void forget_stopped(Decision& d) {
+  for (const auto& [id, cluster] : std::map(d.s.clusters().all())) {
+    if (!cluster.awaited) continue;
+    if (stopped(d, d.s.jobs().at(cluster.awaited), Asking::kStart)) {
+      d.emit(fact::Awaited{id, JobId()});
+    }
+  }
+}
+
 void keep_nodes(Decision& d, PassMemory& memory) {
-  if (memory.kept_at == freed_point(d)) return;
+  std::vector<JobId> awaited;
+  for (const auto& [id, cluster] : d.s.clusters().all()) {
+    if (cluster.awaited) awaited.push_back(cluster.awaited);
+  }
+  if (memory.kept_at == freed_point(d) && memory.kept_for == awaited) return;
   std::vector<NodeId> wanted;
   note::NodesKept kept;
   d.tell(kept);  // what was kept stands in nobody's way when it is chosen anew
-  for (const auto& [id, cluster] : d.s.clusters().all()) {
-    if (!cluster.awaited) continue;
-    const std::vector<NodeId> nodes = d.s.fleet().drain_set(d.s.jobs().at(cluster.awaited).shape);
+  for (const JobId job : awaited) {
+    const std::vector<NodeId> nodes = d.s.fleet().drain_set(d.s.jobs().at(job).shape);
     wanted.insert(wanted.end(), nodes.begin(), nodes.end());
-    kept.nodes.emplace_back(cluster.awaited, nodes);
+    kept.nodes.emplace_back(job, nodes);
   }
   d.tell(std::move(kept));
   if (wanted != memory.kept) memory.blocked_at.assign(memory.blocked_at.size(), 0);
   memory.kept = std::move(wanted);
+  memory.kept_for = std::move(awaited);
   memory.kept_at = freed_point(d);
 }
 
@@ -76,37 +141,38 @@ void await(Decision& d, const state::Job& job, PassMemory& memory) {
   keep_other_nodes(d, memory);
 }
 
-// `pass` is told what stands in the way; null: the job is tried out of its turn.
-bool try_start(Decision& d, JobId id, ReadyQueue::Pass* pass, PassMemory& memory) {
+// The next in the order. False: it cannot start, and the pass was told what else cannot.
+bool try_start(Decision& d, JobId id, ReadyQueue::Pass& pass, PassMemory& memory) {
   const state::Job& job = d.s.jobs().at(id);
-  const MilliGpu least = d.s.jobs().least_milligpu(job);
-  if (const AccountId full = d.s.tree().first_over_limit(job.leaf, ProductId(), least)) {
-    if (pass != nullptr) pass->block_account(full, least);
-    return false;
-  }
-  auto placement = d.s.fleet().find(job.shape, id);
-  if (!placement) {
-    if (pass == nullptr) return false;
-    memory.blocked_at[job.shape.value] = freed_point(d);
-    pass->block_shape(job.shape);
-    await(d, job, memory);
-    return false;
-  }
-  if (over_limit(d, job, *placement)) {
-    if (pass != nullptr) pass->block_job(id);
-    return false;
-  }
   const AccountId leaf = job.leaf;
-  reserve(d, id, std::move(*placement));
-  if (pass != nullptr) pass->started(id, leaf);
-  return true;
+  if (const auto binding = stopped(d, job, Asking::kAmounts)) {
+    pass.block_account(binding->subject, binding->need);
+    return false;
+  }
+  Found found = find_entitled(d, job);
+  if (found.placement) {
+    reserve(d, id, *std::move(found.placement));
+    pass.started(id, leaf);
+    return true;
+  }
+  if (found.barred) {
+    pass.block_line(id);
+    return false;
+  }
+  memory.blocked_at[job.shape.value] = freed_point(d);
+  pass.block_shape(job.shape);
+  await(d, job, memory);
+  return false;
 }
 
+// Out of their turn, since nodes are kept for them.
 void start_awaited(Decision& d, PassMemory& memory) {
   for (const auto& [id, cluster] : std::map(d.s.clusters().all())) {
-    const state::Job* const job = cluster.awaited ? d.s.jobs().find(cluster.awaited) : nullptr;
-    if (job == nullptr || !cluster.synced || d.s.tree().first_held(job->leaf)) continue;
-    if (try_start(d, cluster.awaited, nullptr, memory)) keep_other_nodes(d, memory);
+    if (!cluster.awaited || !cluster.synced) continue;
+    Found found = find_entitled(d, d.s.jobs().at(cluster.awaited));
+    if (!found.placement) continue;
+    reserve(d, cluster.awaited, *std::move(found.placement));
+    keep_other_nodes(d, memory);
   }
 }
 
@@ -126,7 +192,7 @@ bool start_all(Decision& d, PassMemory& memory) {
     if (starts == limits::kMaxStartsPerPass) return false;
     const auto next = pass.next();
     if (!next) return true;
-    if (try_start(d, *next, &pass, memory)) ++starts;
+    if (try_start(d, *next, pass, memory)) ++starts;
   }
   return false;
 }
@@ -135,6 +201,7 @@ bool start_all(Decision& d, PassMemory& memory) {
 
 void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
   memory.blocked_at.resize(d.s.fleet().shapes() + 1);
+  forget_stopped(d);
   keep_nodes(d, memory);
   start_awaited(d, memory);
   const bool all = start_all(d, memory);

@@ -2,7 +2,9 @@
 #include "engine/derive/reasons.h"
 
 #include <algorithm>
+#include <map>
 
+#include "accounting/entitlement.h"
 #include "core/decimal.h"
 #include "core/limits.h"
 #include "engine/derive/rows.h"
@@ -24,32 +26,48 @@ std::string shown_path(const AccountNode& node) {
   return node.spec.path.empty() ? "(root)" : node.spec.path;
 }
 
-// All limits on the path that bind now, nearest first.
-void explain_limits(const State& s, const state::Job& job, std::vector<Reason>& out) {
-  const AccountTree& tree = s.tree();
-  const MilliGpu least = s.jobs().least_milligpu(job);
-  for (AccountId a = job.leaf; a; a = tree.node(a).parent) {
-    const AccountNode& node = tree.node(a);
-    for (const auto& [product, limit] : node.limit) {
-      MilliGpu used = node.alloc();
-      if (product != ProductId()) {
-        used = 0;
-        for (const ProductLevel& level : node.levels) {
-          if (level.product == product) used = level.total();
-        }
-        if (s.jobs().only_product(s.jobs().request_of(job)) != product) continue;
-      }
-      if (used + least <= limit) continue;
-      Reason r;
-      r.token = least > limit ? ReasonToken::kExceedsMaxQuota : ReasonToken::kWaitingForQuota;
-      r.subject = shown_path(node);
-      r.need = least;
-      r.have = std::max<MilliGpu>(0, limit - used);
-      r.detail = "account " + shown_path(node) + " holds " + format_milligpu(used) +
-                 " of its limit of " + format_milligpu(limit) + " GPUs; the job needs " +
-                 format_milligpu(least);
-      out.push_back(std::move(r));
-    }
+std::string gpus_of(const State& s, MilliGpu amount, ProductId product) {
+  const std::string gpus = format_milligpu(amount) + (amount == kMilliPerGpu ? " GPU" : " GPUs");
+  return product ? gpus + " of " + std::string(s.fleet().product_name(product)) : gpus;
+}
+
+Reason reason_of(const State& s, const Binding& b) {
+  const std::string path = shown_path(s.tree().node(b.subject));
+  if (b.kind == BindingKind::kHold) {
+    return reason(ReasonToken::kOnHold, path, "account " + path + " is held");
+  }
+  Reason r = reason(b.never ? ReasonToken::kExceedsMaxQuota : ReasonToken::kWaitingForQuota, path,
+                    "account " + path + (b.kind == BindingKind::kBorrow ? " borrows " : " holds ") +
+                        format_milligpu(b.used) + " of " +
+                        (b.kind == BindingKind::kBorrow ? "at most " : "its limit of ") +
+                        gpus_of(s, b.most, b.product) +
+                        (b.kind == BindingKind::kBorrow ? " beyond its quota" : "") +
+                        "; the job needs " + format_milligpu(b.need));
+  r.need = b.need;
+  r.have = b.have;
+  return r;
+}
+
+// Every rule of the accounts above it that binds now, nearest first.
+void explain_entitlement(const State& s, const state::Job& job, std::vector<Reason>& out) {
+  const ProductDemand demand{s.jobs().only_product(s.jobs().request_of(job)),
+                             s.jobs().least_milligpu(job)};
+  for (const Binding& b : bindings(s.tree(), {job.leaf, {&demand, 1}}, Asking::kStart)) {
+    out.push_back(reason_of(s, b));
+  }
+}
+
+// It fits somewhere: may it have what it would get there?
+void explain_cost(const State& s, const state::Job& job, std::vector<Reason>& out) {
+  const auto placement = s.fleet().find(job.shape, job.id);
+  if (!placement) return;
+  std::map<ProductId, MilliGpu> sums;
+  for (const PodSlot& slot : placement->slots) {
+    if (slot.milligpu > 0) sums[s.fleet().product_of(slot.node)] += slot.milligpu;
+  }
+  const std::vector<ProductDemand> amounts(sums.begin(), sums.end());
+  for (const Binding& b : bindings(s.tree(), {job.leaf, amounts}, Asking::kAmounts)) {
+    out.push_back(reason_of(s, b));
   }
 }
 
@@ -63,6 +81,7 @@ void explain_place(const State& s, const state::Job& job, std::size_t position,
   }
   std::vector<Reason> places = s.fleet().explain(job.shape, job.id);
   out.insert(out.end(), places.begin(), places.end());
+  if (out.empty()) explain_cost(s, job, out);
   if (!out.empty()) return;
   const bool place_unknown = position == 0 && job.state == JobState::kQueued;
   if (position > 1 || place_unknown) {
@@ -141,11 +160,7 @@ std::vector<Reason> reasons_of(const State& s, const state::Job& job, std::size_
     out.push_back(reason(ReasonToken::kOnHold, text::job_id_text(job.id),
                          job.cancelling ? "the job is being cancelled" : "the job is held"));
   }
-  if (const AccountId held = s.tree().first_held(job.leaf)) {
-    const std::string path = shown_path(s.tree().node(held));
-    out.push_back(reason(ReasonToken::kOnHold, path, "account " + path + " is held"));
-  }
-  explain_limits(s, job, out);
+  explain_entitlement(s, job, out);
   if (job.shape) explain_place(s, job, position, out);
   std::stable_sort(out.begin(), out.end(),
                    [](const Reason& a, const Reason& b) { return a.token < b.token; });
