@@ -27,7 +27,7 @@ namespace {
 std::vector<std::string> holders(const Fleet::Impl& impl, const std::vector<NodeId>& nodes) {
   std::map<JobId, MilliGpu> held;
   for (const NodeId id : nodes) {
-    for (const Hold& h : impl.at(id).holds) {
+    for (const Hold& h : impl.at(id).load.holds) {
       if (h.slot.milligpu > 0) held[h.owner] += h.slot.milligpu;
     }
   }

@@ -55,7 +55,7 @@ bool Finder::eligible(const Pods& pods, NodeIndex i) {
 
 // What best fit minimises: free amounts now, or what there is to wait for.
 std::int64_t Finder::weight(const Pods& pods, NodeIndex i) const {
-  if (world_ != World::kNow) return node(i).allocated;
+  if (world_ != World::kNow) return node(i).load.allocated;
   if (pods.filter->counts) return pods.filter->free[i];
   const Room& r = node(i).room;
   return std::accumulate(r.gpu_free.begin(), r.gpu_free.end(), std::int64_t{0});

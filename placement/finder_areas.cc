@@ -31,14 +31,6 @@ Runs runs_of(const Shape& shape, std::uint32_t first, std::uint32_t last) {
   return runs;
 }
 
-GpuMask held_gpus(const NodeState& n) {
-  GpuMask held = 0;
-  for (std::size_t i = 0; i < n.gpu_used.size() && i < 64; ++i) {
-    if (n.gpu_used[i] != 0) held |= GpuMask{1} << i;
-  }
-  return held;
-}
-
 }  // namespace
 
 bool Finder::attempt(Topology topology, std::uint32_t segment_size) {
@@ -204,10 +196,10 @@ bool Finder::in_rack(const Runs& runs) {
 bool Finder::unused(NodeIndex i, GpuMask gpus) const {
   const NodeState& n = node(i);
   if (world_ != World::kNow) return true;
-  if ((held_gpus(n) & gpus) != 0 || n.loose != 0) return false;
+  if ((n.load.gpus() & gpus) != 0 || n.load.loose != 0) return false;
   // Own pods of an earlier segment, and domains that are kept for another gang.
   if ((node(i).room.whole & gpus) != (room(i).whole & gpus)) return false;
-  for (const Hold& h : n.holds) {
+  for (const Hold& h : n.load.holds) {
     if ((h.kept & gpus) != 0 || (gpus == kAllGpus && h.slot.milligpu > 0)) return false;
   }
   return impl_.domains[n.domain]->kept == 0;

@@ -11,26 +11,10 @@
 
 #include "placement/fleet.h"
 #include "placement/index.h"
+#include "placement/load.h"
 #include "placement/room.h"
 
 namespace subak {
-
-inline constexpr std::uint32_t kNoArea = 0;  // index 0 of domains and racks means "none"
-
-// A pod that holds something on a node.
-struct Hold {
-  JobId owner;
-  ShapeId shape;
-  std::uint32_t rank = 0;
-  PodSlot slot;
-  GpuMask kept = 0;                   // nvlink-exclusive: GPUs of this node kept for the gang
-  DomainIndex kept_domain = kNoArea;  // ... or a whole clique
-};
-
-struct MigUse {
-  std::string profile;
-  std::int64_t slices = 0;
-};
 
 struct NodeState {
   bool present = false;
@@ -44,14 +28,7 @@ struct NodeState {
   std::uint32_t own_rack = kNoArea;
   std::uint32_t totals = 0;
 
-  std::vector<Hold> holds;
-  std::vector<std::int32_t> gpu_used;  // milli-GPU; longer than the node has GPUs after it shrank
-  std::vector<MigUse> mig_used;
-  MilliGpu loose = 0;  // held, but on no GPU that we know by index
-  MilliGpu allocated = 0;
-  std::int64_t cpu_used = 0, memory_used = 0, pods_used = 0;
-  std::vector<ResourceCount> extended_used;
-  std::vector<HostPort> ports;
+  Load load;
   MilliGpu stranded = 0;  // of the configuration
 
   Room room;   // left now

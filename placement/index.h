@@ -11,12 +11,10 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "placement/load.h"
 #include "placement/request.h"
 
 namespace subak {
-
-using NodeIndex = std::uint32_t;    // NodeId::value
-using DomainIndex = std::uint32_t;  // into the fleet's domains
 
 // Order of domains that can serve equally: least free, then the lowest node in it.
 struct DomainKey {

@@ -12,19 +12,19 @@ namespace {
 void check_node(const NodeState& n) {
   MilliGpu allocated = 0, on_gpus = 0, of_slices = 0;
   std::int64_t pods = 0;
-  for (const Hold& h : n.holds) {
+  for (const Hold& h : n.load.holds) {
     allocated += h.slot.milligpu;
     ++pods;
     if (h.slot.gpu_mask == 0) of_slices += h.slot.milligpu;
   }
-  for (const std::int32_t used : n.gpu_used) {
+  for (const std::int32_t used : n.load.gpu_used) {
     assert(used >= 0);
     on_gpus += used;
   }
-  assert(allocated == n.allocated && pods == n.pods_used);
-  assert(n.loose >= 0 && n.cpu_used >= 0 && n.memory_used >= 0);
-  assert(on_gpus + of_slices >= allocated || n.loose > 0);
-  for (const MigUse& u : n.mig_used) assert(u.slices >= 0);
+  assert(allocated == n.load.allocated && pods == n.load.pods_used);
+  assert(n.load.loose >= 0 && n.load.cpu_used >= 0 && n.load.memory_used >= 0);
+  assert(on_gpus + of_slices >= allocated || n.load.loose > 0);
+  for (const MigUse& u : n.load.mig_used) assert(u.slices >= 0);
 
   const NodeLevels& l = n.levels;
   assert(l.installed == l.allocated + l.idle + l.stranded + l.unusable);
@@ -52,7 +52,7 @@ void check_groups(const Fleet::Impl& impl) {
   std::map<DomainIndex, std::uint32_t> kept;
   for (const auto& n : impl.nodes) {
     if (!n) continue;
-    for (const Hold& h : n->holds) {
+    for (const Hold& h : n->load.holds) {
       if (h.kept_domain != kNoArea) ++kept[h.kept_domain];
     }
   }
