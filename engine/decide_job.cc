@@ -73,7 +73,7 @@ void Turn::on(const in::SubmitJob& i) {
                     i.account);
     }
   }
-  if (cluster->synced && !s_.fleet.fits_empty_fleet(shape)) {
+  if (cluster->synced && !s_.search.fits_empty_fleet(shape)) {
     out_.reply.warnings.push_back(
         "ExceedsFleet: no placement exists in the fleet as it is now; the job waits until one "
         "does");

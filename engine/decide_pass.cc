@@ -44,7 +44,7 @@ bool Turn::try_start(const Job& job, ReadyQueue::Pass* pass) {
     if (pass != nullptr) pass->block_account(full, least);
     return false;
   }
-  auto placement = s_.fleet.find(job.shape, job.id);
+  auto placement = s_.search.find(Picture(s_.fleet, s_.kept_nodes), job.shape, job.id);
   if (!placement) {
     if (pass == nullptr) return false;
     s_.shape_cache[job.shape.value].blocked_at = s_.fleet.freed_version() + 1;
@@ -95,11 +95,12 @@ void Turn::reserve(const Job& job, Placement placement) {
 void Turn::refresh_earmarks() {
   if (s_.earmark_at == s_.fleet.freed_version() + 1) return;
   std::vector<NodeId> wanted;
-  s_.fleet.clear_earmarks();
+  s_.kept_nodes.clear();
   for (const auto& [id, cluster] : s_.clusters) {
     if (!cluster.awaited) continue;
-    const std::vector<NodeId> nodes = s_.fleet.drain_set(s_.find_job(cluster.awaited)->shape);
-    s_.fleet.earmark(nodes, cluster.awaited);
+    const ShapeId shape = s_.find_job(cluster.awaited)->shape;
+    const std::vector<NodeId> nodes = s_.search.drain_set(Picture(s_.fleet, s_.kept_nodes), shape);
+    s_.kept_nodes.keep(nodes, cluster.awaited);
     wanted.insert(wanted.end(), nodes.begin(), nodes.end());
   }
   if (wanted != s_.earmarked) s_.shape_cache.assign(s_.shape_cache.size(), {});
@@ -123,8 +124,8 @@ void Turn::start_awaited() {
 void Turn::await(const Job& job) {
   Cluster& cluster = s_.clusters.at(job.id.cluster());
   const bool waited = s_.policy.patience_ms > 0 && s_.now - job.submit_ms >= s_.policy.patience_ms;
-  if (cluster.awaited || !waited || !s_.fleet.fits_empty_fleet(job.shape)) return;
-  if (s_.fleet.drain_set(job.shape).empty()) return;
+  if (cluster.awaited || !waited || !s_.search.fits_empty_fleet(job.shape)) return;
+  if (s_.search.drain_set(Picture(s_.fleet, s_.kept_nodes), job.shape).empty()) return;
   const JobId id = job.id;
   emit(fact::Awaited{cluster.id, id});
   s_.earmark_at = 0;

@@ -61,7 +61,7 @@ void Engine::Impl::explain_place(const Job& job, std::size_t position,
                          "the list of cluster " + cluster.name + " is not complete yet"));
     return;
   }
-  std::vector<Reason> places = fleet.explain(job.shape, job.id);
+  std::vector<Reason> places = search.explain(Picture(fleet, kept_nodes), job.shape, job.id);
   out.insert(out.end(), places.begin(), places.end());
   if (!out.empty()) return;
   const bool place_unknown = position == 0 && job.state == JobState::kQueued;

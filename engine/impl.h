@@ -20,6 +20,7 @@
 #include "engine/job_ids.h"
 #include "engine/requests.h"
 #include "placement/fleet.h"
+#include "placement/search.h"
 #include "queue/job.h"
 #include "queue/ready.h"
 
@@ -121,7 +122,9 @@ struct Engine::Impl {
   std::vector<ShapeCache> shape_cache;
   mutable std::vector<std::uint32_t> bytes_of_shape;  // as stored; 0: not asked for yet
   std::vector<NodeId> earmarked;
+  KeptNodes kept_nodes;  // the same nodes, each for its cluster's awaited job
   std::uint64_t earmark_at = 0;
+  mutable Search search{fleet};  // reads ask it too; it remembers, but decides nothing differently
   mutable std::shared_ptr<const AccountsView> accounts_view;
   mutable std::uint64_t accounts_view_version = ~std::uint64_t{0};
   std::uint64_t nodes_version = 1;

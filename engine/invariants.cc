@@ -24,6 +24,7 @@ void Engine::check_invariants() const {
   const Impl& s = *impl_;
   s.tree.check_invariants();
   s.fleet.check_invariants();
+  s.search.check_invariants();
   s.ready.check_invariants();
   std::map<AccountId, std::pair<MilliGpu, MilliGpu>> by_leaf;  // held, running
   std::array<std::size_t, EnumText<JobState>::names.size()> counts{};

@@ -60,7 +60,7 @@ Survey Engine::survey() const {
   for (const auto& [id, cluster] : s.clusters) {
     Mix& mix = mixes[id];
     keep_most_usual(mix);
-    out.clusters.push_back({id, foreign[id], s.fleet.fragmentation(mix)});
+    out.clusters.push_back({id, foreign[id], s.search.fragmentation(mix)});
   }
   return out;
 }

@@ -1,106 +1,90 @@
 #include "placement/finder.h"
 
 #include <algorithm>
-#include <cassert>
 #include <numeric>
 
 namespace subak {
 
-Finder::Finder(Fleet::Impl& impl, const Shape& shape, JobId owner, World world, Ignore ignore,
-               bool ignore_earmarks)
-    : impl_(impl),
+Finder::Finder(Search::Impl& memory, const Shape& shape, const Sought& sought, const Scene& scene,
+               JobId owner, Ignore ignore)
+    : fleet_(scene.fleet),
       shape_(shape),
+      sought_(sought),
+      scene_(scene),
+      trial_(memory.trial),
       owner_(owner),
-      world_(world),
-      ignore_(ignore),
-      ignore_earmarks_(ignore_earmarks) {
-  assert(impl_.filled_count == 0 && "one search at a time");
-  if (impl_.filled_at.size() < impl_.nodes.size()) impl_.filled_at.resize(impl_.nodes.size());
+      ignore_(ignore) {
+  trial_.begin(fleet_.nodes.size());
 }
 
-Finder::~Finder() {
-  for (std::size_t i = 0; i < impl_.filled_count; ++i) impl_.filled_at[impl_.filled[i].node] = 0;
-  impl_.filled_count = 0;
-}
+Finder::~Finder() { trial_.end(); }
 
 const Room& Finder::room(NodeIndex i) const {
-  const std::uint32_t at = impl_.filled_at[i];
-  if (at != 0) return impl_.filled[at - 1].room;
-  return world_ == World::kNow ? node(i).room : node(i).empty;
+  const Room* tried = trial_.find(i);
+  return tried != nullptr ? *tried : scene_.room(i);
 }
 
-Room& Finder::filled(NodeIndex i) {
-  std::uint32_t& at = impl_.filled_at[i];
-  if (at == 0) {
-    if (impl_.filled_count == impl_.filled.size()) impl_.filled.emplace_back();
-    Fleet::Impl::Filled& f = impl_.filled[impl_.filled_count++];
-    f.node = i;
-    f.room = world_ == World::kNow ? node(i).room : node(i).empty;
-    at = static_cast<std::uint32_t>(impl_.filled_count);
-  }
-  return impl_.filled[at - 1].room;
-}
+Room& Finder::filled(NodeIndex i) { return trial_.fill(i, scene_.room(i)); }
 
-bool Finder::eligible(const Pods& pods, NodeIndex i) {
-  const Filter& f = *pods.filter;
+bool Finder::eligible(const Filter& f, NodeIndex i) {
   if (i >= f.free.size()) return false;
-  if (world_ == World::kEmpty) return f.matches[i];
+  if (scene_.all_open) return f.matches[i];
   if (f.free[i] < 0) return false;
-  if (!ignore_earmarks_ && node(i).earmark && node(i).earmark != owner_) {
-    saw_earmark_ = true;
+  const JobId keeper = scene_.owner_of(i);
+  if (keeper && keeper != owner_) {
+    saw_kept_ = true;
     return false;
   }
   return true;
 }
 
 // What best fit minimises: free amounts now, or what there is to wait for.
-std::int64_t Finder::weight(const Pods& pods, NodeIndex i) const {
-  if (world_ != World::kNow) return node(i).load.allocated;
-  if (pods.filter->counts) return pods.filter->free[i];
-  const Room& r = node(i).room;
+std::int64_t Finder::weight(const Filter& f, NodeIndex i) const {
+  if (scene_.nothing_held) return scene_.load(i).allocated;
+  if (f.counts) return f.free[i];
+  const Room& r = scene_.room(i);
   return std::accumulate(r.gpu_free.begin(), r.gpu_free.end(), std::int64_t{0});
 }
 
-std::int64_t Finder::domain_weight(const Pods& pods, DomainIndex d) const {
-  if (world_ == World::kNow && pods.filter->counts) return pods.filter->domains[d].key.free;
+std::int64_t Finder::domain_weight(const Filter& f, DomainIndex d) const {
+  if (!scene_.nothing_held && f.counts) return f.domains[d].key.free;
   std::int64_t sum = 0;
-  for (const NodeIndex m : impl_.domains[d]->members) {
-    const Filter& f = *pods.filter;
-    const bool in = world_ == World::kEmpty ? f.matches[m] : f.free[m] >= 0;
-    if (in) sum += weight(pods, m);
+  for (const NodeIndex m : members(d)) {
+    const bool in = scene_.all_open ? f.matches[m] : f.free[m] >= 0;
+    if (in) sum += weight(f, m);
   }
   return sum;
 }
 
-FitKey Finder::domain_key(const Pods& pods, DomainIndex d) const {
-  const auto& members = impl_.domains[d]->members;
-  return {domain_weight(pods, d), members.empty() ? 0 : members.front(), d, 0, 0};
+FitKey Finder::domain_key(const Filter& f, DomainIndex d) const {
+  return {domain_weight(f, d), members(d).empty() ? 0 : members(d).front(), d, 0, 0};
 }
 
-FitKey Finder::node_key(const Pods& pods, NodeIndex i) const {
-  const std::int64_t w = weight(pods, i);
-  if (world_ == World::kNow) {
-    switch (pods.shape->kind) {
+FitKey Finder::node_key(const Run& run, NodeIndex i) const {
+  const std::int64_t w = weight(*run.filter, i);
+  const PodShape& pod = *run.pods->shape;
+  if (!scene_.nothing_held) {
+    switch (pod.kind) {
       case GpuKind::kNone:
         return {node(i).spec.gpus > 0 ? 1 : 0, w, i, 0, 0};
       case GpuKind::kShared:
       case GpuKind::kFraction:
-        return {tightest_gpu(node(i).spec, room(i), *pods.shape), w, i, 0, 0};
+        return {tightest_gpu(node(i).spec, room(i), pod), w, i, 0, 0};
       case GpuKind::kWhole:
       case GpuKind::kMig:
         break;
     }
   }
-  const FitKey d = domain_key(pods, node(i).domain);
+  const FitKey d = domain_key(*run.filter, node(i).domain);
   return {d[0], d[1], d[2], w, i};
 }
 
 bool Finder::indexed(const Run& run, Area area) const {
-  return area == nullptr && world_ == World::kNow && run.pods->filter->counts;
+  return area == nullptr && !scene_.nothing_held && run.filter->counts;
 }
 
 std::int64_t Finder::cap(const Run& run, NodeIndex i, GpuMask allowed, std::int64_t limit) {
-  if (!eligible(*run.pods, i)) return 0;
+  if (!eligible(*run.filter, i)) return 0;
   return pods_that_fit(node(i).spec, room(i), *run.pods->shape, allowed, limit, ignore_);
 }
 
@@ -113,7 +97,7 @@ bool Finder::fits_all(const Runs& runs, NodeIndex i, GpuMask allowed) {
 }
 
 bool Finder::place(const Run& run, NodeIndex i, GpuMask allowed) {
-  if (!eligible(*run.pods, i)) return false;
+  if (!eligible(*run.filter, i)) return false;
   const NodeSpec& spec = node(i).spec;
   const PodShape& pod = *run.pods->shape;
   Room& r = filled(i);
@@ -150,9 +134,9 @@ void Finder::undo_to(std::size_t mark) {
 
 // A bound from the index alone, so that most failing searches cost next to nothing.
 bool Finder::enough(const Runs& runs) const {
-  if (world_ != World::kNow) return true;
+  if (scene_.nothing_held) return true;
   for (const Run& run : runs) {
-    const Filter& f = *run.pods->filter;
+    const Filter& f = *run.filter;
     if (f.open_nodes == 0) return false;
     const std::int64_t each = run.pods->shape->gpus;
     if (!f.counts || each <= 0) continue;

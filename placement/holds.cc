@@ -3,7 +3,6 @@
 #include <bit>
 #include <cassert>
 
-#include "placement/eligibility.h"
 #include "placement/fleet_impl.h"
 
 namespace subak {
@@ -75,20 +74,11 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   ++impl_->freed;
 }
 
-std::optional<PodSlot> Fleet::find_on(ShapeId shape, std::uint32_t rank, NodeId node) const {
-  const NodeState* n = impl_->find(node);
-  const Shape& s = impl_->shape(shape);
-  const PodShape& pod = *impl_->pods_of(s, rank).shape;
-  if (n == nullptr || n->cluster != s.cluster || !eligibility::matches(pod, n->spec)) return {};
-  if (!n->open_for(eligibility::tolerates_cordon(pod.tolerations))) return {};
-  return choose(node, n->spec, impl_->room_of(node, keeps_domain(s)), pod, kAllGpus);
-}
-
 PodSlot Fleet::adopt_slot(ShapeId shape, std::uint32_t rank, NodeId node) const {
   const NodeState* n = impl_->find(node);
   if (n == nullptr || !n->present) return {node, 0, slot_milligpu(shape, rank, node)};
   const PodShape& pod = *impl_->pods_of(impl_->shape(shape), rank).shape;
-  const Room room = impl_->room_of(node, true);
+  const Room room = left_on(n->spec, n->empty, n->load, 0, nullptr);
   const Ignore all{true, true, true, true, true};
   if (const auto slot = choose(node, n->spec, room, pod, kAllGpus, all)) return *slot;
   PodSlot slot{node, 0, pod_milligpu(n->spec, pod)};

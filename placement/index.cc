@@ -46,7 +46,8 @@ void update_node(Filter& f, const Fleet::Impl& impl, NodeIndex i) {
   if (n.static_position >= f.position) {
     f.matches[i] = n.present && n.cluster == f.cluster && eligibility::matches(f.pod, n.spec);
   }
-  const std::int64_t value = impl.index_value(f, i);
+  const bool open = f.matches[i] && n.open_for(f.tolerates_cordon);
+  const std::int64_t value = open ? free_count(f, n.spec, n.room) : -1;
   if (value != f.free[i]) {
     set_histogram(f, f.free[i], -1);
     set_histogram(f, value, 1);
@@ -61,34 +62,32 @@ void update_node(Filter& f, const Fleet::Impl& impl, NodeIndex i) {
 
 }  // namespace
 
-std::int64_t Fleet::Impl::index_value(const Filter& f, NodeIndex i) const {
-  const NodeState& n = *nodes[i];
-  if (!f.matches[i] || !n.open_for(f.tolerates_cordon)) return -1;
-  if (f.pod.kind == GpuKind::kWhole) return std::popcount(n.room.whole);
+std::int64_t free_count(const Filter& f, const NodeSpec& spec, const Room& room) {
+  if (f.pod.kind == GpuKind::kWhole) return std::popcount(room.whole);
   if (f.pod.kind != GpuKind::kMig) return 0;
-  const int m = mig_index(n.spec, f.pod.profile);
-  return m < 0 ? 0 : n.room.mig_free[static_cast<std::size_t>(m)];
+  const int m = mig_index(spec, f.pod.profile);
+  return m < 0 ? 0 : room.mig_free[static_cast<std::size_t>(m)];
 }
 
-void Fleet::Impl::catch_up(Filter& f) {
-  if (f.position == log_end()) return;
-  f.free.resize(nodes.size(), -1);
-  f.matches.resize(nodes.size());
-  f.domain_of.resize(nodes.size(), kNoArea);
-  if (f.position < log_base) {
-    for (NodeIndex i = 0; i < nodes.size(); ++i) {
-      if (nodes[i]) update_node(f, *this, i);
+void catch_up(Filter& f, const Fleet::Impl& impl) {
+  if (f.position == impl.log_end()) return;
+  f.free.resize(impl.nodes.size(), -1);
+  f.matches.resize(impl.nodes.size());
+  f.domain_of.resize(impl.nodes.size(), kNoArea);
+  if (f.position < impl.log_base) {
+    for (NodeIndex i = 0; i < impl.nodes.size(); ++i) {
+      if (impl.nodes[i]) update_node(f, impl, i);
     }
-    for (DomainIndex d = 1; d < domains.size(); ++d) update_domain(f, *this, d);
+    for (DomainIndex d = 1; d < impl.domains.size(); ++d) update_domain(f, impl, d);
   } else {
-    for (std::uint64_t p = f.position; p < log_end(); ++p) {
-      const NodeIndex i = log[p - log_base];
-      update_node(f, *this, i);
-      update_domain(f, *this, f.domain_of[i]);
+    for (std::uint64_t p = f.position; p < impl.log_end(); ++p) {
+      const NodeIndex i = impl.log[p - impl.log_base];
+      update_node(f, impl, i);
+      update_domain(f, impl, f.domain_of[i]);
     }
   }
-  if (f.domains.size() < domains.size()) f.domains.resize(domains.size());
-  f.position = log_end();
+  if (f.domains.size() < impl.domains.size()) f.domains.resize(impl.domains.size());
+  f.position = impl.log_end();
 }
 
 }  // namespace subak

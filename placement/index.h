@@ -1,7 +1,8 @@
 // Which nodes a kind of pod may use, and those nodes in best-fit order. A Filter stands for the
 // static part of a pod (cluster, GPU kind, products, selectors, affinity, tolerations); shapes that
-// agree on it share one. It follows the fleet lazily: each use first catches up with the nodes that
-// changed since, so filters that nobody asks cost nothing. Private to placement.
+// agree on it share one. It is of the fleet as it is and follows it lazily: each use first catches
+// up with the nodes that changed since, so filters that nobody asks cost nothing. It belongs to a
+// Search. Private to placement.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,10 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "placement/fleet.h"
 #include "placement/load.h"
 #include "placement/request.h"
+#include "placement/room.h"
 
 namespace subak {
 
@@ -46,6 +49,11 @@ struct Filter {
   std::size_t open_nodes = 0;
   std::uint64_t position = 0;  // of the change log that this filter has seen
 };
+
+// Brings the filter up to date.
+void catch_up(Filter& filter, const Fleet::Impl& fleet);
+// What Filter::free says of a node whose room is `room`, -1 aside.
+std::int64_t free_count(const Filter& filter, const NodeSpec& spec, const Room& room);
 
 // Calls fn(DomainKey) for each domain that has a node with at least `node_min` free and at least
 // `domain_min` in all, in best-fit order, until fn returns true.

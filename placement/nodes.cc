@@ -19,8 +19,8 @@ MilliGpu stranded_of(const NodeSpec& spec) {
   return outside + uncut_gpus(spec) * (kMilliPerGpu - gpu_capacity(spec));
 }
 
-std::uint32_t join(std::vector<std::unique_ptr<Group>>& groups, ClusterId cluster,
-                   const std::string& name, NodeIndex node, std::uint32_t index) {
+std::uint32_t join(std::vector<Owned<Group>>& groups, ClusterId cluster, const std::string& name,
+                   NodeIndex node, std::uint32_t index) {
   if (index == kNoArea) {
     index = static_cast<std::uint32_t>(groups.size());
     groups.push_back(std::make_unique<Group>());
@@ -45,7 +45,11 @@ GpuMask kept_gpus(const Fleet::Impl& impl, const NodeState& node) {
 
 }  // namespace
 
-NodeState* Fleet::Impl::find(NodeId id) const {
+NodeState* Fleet::Impl::find(NodeId id) {
+  return id.value < nodes.size() ? nodes[id.value].get() : nullptr;
+}
+
+const NodeState* Fleet::Impl::find(NodeId id) const {
   return id.value < nodes.size() ? nodes[id.value].get() : nullptr;
 }
 
@@ -93,10 +97,12 @@ void Fleet::Impl::move_to_groups(NodeId id, bool present) {
   touch(*domains[n.domain]);
 }
 
-Room Fleet::Impl::room_of(NodeId id, bool ignore_kept) const {
-  const NodeState& n = at(id);
-  if (!ignore_kept) return n.room;
-  return left_on(n.spec, n.empty, n.load, 0, nullptr);
+void Fleet::Impl::note_shared(const NodeState& n, std::int64_t sign) {
+  if (!n.present || n.spec.replicas <= 1) return;
+  const std::pair key(n.cluster, std::string(base_product(n.spec.product)));
+  Ways& ways = shared_ways[key];
+  if ((ways[n.spec.replicas] += sign) == 0) ways.erase(n.spec.replicas);
+  if (ways.empty()) shared_ways.erase(key);
 }
 
 void Fleet::Impl::refresh(NodeId id) {
@@ -150,6 +156,7 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   const bool moved = !n.present || n.cluster != cluster || n.spec.clique != spec.clique ||
                      n.spec.rack != spec.rack;
   impl_->split_nodes -= n.present && inner_domains(n.spec) > 1 ? 1 : 0;
+  impl_->note_shared(n, -1);
   leave_totals(*impl_, n);
   n.cluster = cluster;
   n.spec = spec;
@@ -161,6 +168,7 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   n.empty = empty_room(n.spec);
   n.stranded = stranded_of(n.spec);
   join_totals(*impl_, n);
+  impl_->note_shared(n, 1);
   impl_->split_nodes += inner_domains(n.spec) > 1 ? 1 : 0;
   if (moved) impl_->move_to_groups(id, true);
   impl_->changed_statically(id.value);
@@ -173,6 +181,7 @@ void Fleet::remove_node(NodeId id, TimeMs now) {
   if (n == nullptr || !n->present) return;
   impl_->accrue(*n, now);
   impl_->split_nodes -= inner_domains(n->spec) > 1 ? 1 : 0;
+  impl_->note_shared(*n, -1);
   leave_totals(*impl_, *n);
   n->present = false;
   join_totals(*impl_, *n);

@@ -1,0 +1,49 @@
+// What a search looks at: the fleet as it is, or as it would be if. A picture is never changed;
+// from one picture others are made ("and if nothing were held?"). Asking a question of a picture
+// changes neither the picture nor the fleet.
+//
+// Lifetime: a picture borrows the fleet and the kept nodes. Both must outlive it, and it is good
+// for as long as neither changes: a search asserts that it is not stale. Making one costs a few
+// pointers, so make it, ask, and let it go.
+// Threads: as the fleet. Threads that only read one fleet may each have pictures of it.
+#pragma once
+
+#include <cstdint>
+
+#include "placement/fleet.h"
+#include "placement/kept_nodes.h"
+
+namespace subak {
+
+struct Scene;  // placement/scene.h: how this folder reads a picture
+
+class Picture {
+ public:
+  // The fleet as it is now, nothing kept.
+  explicit Picture(const Fleet& fleet);
+  // The fleet as it is now, with these nodes kept for their owners.
+  Picture(const Fleet& fleet, const KeptNodes& kept);
+  Picture(const Fleet& fleet, KeptNodes&& kept) = delete;  // it would not outlive the picture
+
+  // Nothing held and every node open and healthy; nothing kept. What could ever fit. Best fit does
+  // not matter here: the first place found will do.
+  static Picture empty(const Fleet& fleet);
+
+  // This one with nothing held and all GPUs healthy; what is closed or kept stays so. The best fit
+  // is where the least is held in this picture, for that is what one would wait for.
+  Picture drained() const;
+
+  // Neither the fleet nor the kept nodes have changed since.
+  bool current() const;
+  const Fleet& fleet() const { return *fleet_; }
+
+ private:
+  friend struct Scene;
+
+  const Fleet* fleet_;
+  const KeptNodes* kept_ = nullptr;
+  bool nothing_held_ = false, all_open_ = false;
+  std::uint64_t fleet_version_ = 0, kept_version_ = 0;
+};
+
+}  // namespace subak
