@@ -15,6 +15,14 @@ Finder::Finder(Search::Impl& memory, const Shape& shape, const Sought& sought, c
       owner_(owner),
       ignore_(ignore) {
   trial_.begin(fleet_.nodes.size());
+  if (scene_.overlay == nullptr || scene_.nothing_held) return;
+  for (const Filter* filter : sought.filters) {
+    const bool known = std::any_of(patches_.begin(), patches_.end(),
+                                   [&](const auto& p) { return p.first == filter; });
+    if (filter->counts && !known) {
+      patches_.emplace_back(filter, Patch(*filter, *scene_.overlay, fleet_));
+    }
+  }
 }
 
 Finder::~Finder() { trial_.end(); }
@@ -26,10 +34,17 @@ const Room& Finder::room(NodeIndex i) const {
 
 Room& Finder::filled(NodeIndex i) { return trial_.fill(i, scene_.room(i)); }
 
-bool Finder::eligible(const Filter& f, NodeIndex i) {
-  if (i >= f.free.size()) return false;
-  if (scene_.all_open) return f.matches[i];
-  if (f.free[i] < 0) return false;
+Index Finder::index(const Filter& filter) const {
+  for (const auto& [of, patch] : patches_) {
+    if (of == &filter) return Index(filter, &patch);
+  }
+  return Index(filter, nullptr);
+}
+
+bool Finder::eligible(const Index& x, NodeIndex i) {
+  if (!x.knows(i)) return false;
+  if (scene_.all_open) return x.matches(i);
+  if (!x.open(i)) return false;
   const JobId keeper = scene_.owner_of(i);
   if (keeper && keeper != owner_) {
     saw_kept_ = true;
@@ -39,29 +54,29 @@ bool Finder::eligible(const Filter& f, NodeIndex i) {
 }
 
 // What best fit minimises: free amounts now, or what there is to wait for.
-std::int64_t Finder::weight(const Filter& f, NodeIndex i) const {
+std::int64_t Finder::weight(const Index& x, NodeIndex i) const {
   if (scene_.nothing_held) return scene_.load(i).allocated;
-  if (f.counts) return f.free[i];
+  if (x.counts()) return x.free(i);
   const Room& r = scene_.room(i);
   return std::accumulate(r.gpu_free.begin(), r.gpu_free.end(), std::int64_t{0});
 }
 
-std::int64_t Finder::domain_weight(const Filter& f, DomainIndex d) const {
-  if (!scene_.nothing_held && f.counts) return f.domains[d].key.free;
+std::int64_t Finder::domain_weight(const Index& x, DomainIndex d) const {
+  if (!scene_.nothing_held && x.counts()) return x.domain_free(d);
   std::int64_t sum = 0;
   for (const NodeIndex m : members(d)) {
-    const bool in = scene_.all_open ? f.matches[m] : f.free[m] >= 0;
-    if (in) sum += weight(f, m);
+    const bool in = scene_.all_open ? x.matches(m) : x.open(m);
+    if (in) sum += weight(x, m);
   }
   return sum;
 }
 
-FitKey Finder::domain_key(const Filter& f, DomainIndex d) const {
-  return {domain_weight(f, d), members(d).empty() ? 0 : members(d).front(), d, 0, 0};
+FitKey Finder::domain_key(const Index& x, DomainIndex d) const {
+  return {domain_weight(x, d), members(d).empty() ? 0 : members(d).front(), d, 0, 0};
 }
 
 FitKey Finder::node_key(const Run& run, NodeIndex i) const {
-  const std::int64_t w = weight(*run.filter, i);
+  const std::int64_t w = weight(run.index, i);
   const PodShape& pod = *run.pods->shape;
   if (!scene_.nothing_held) {
     switch (pod.kind) {
@@ -75,16 +90,16 @@ FitKey Finder::node_key(const Run& run, NodeIndex i) const {
         break;
     }
   }
-  const FitKey d = domain_key(*run.filter, node(i).domain);
+  const FitKey d = domain_key(run.index, node(i).domain);
   return {d[0], d[1], d[2], w, i};
 }
 
 bool Finder::indexed(const Run& run, Area area) const {
-  return area == nullptr && !scene_.nothing_held && run.filter->counts;
+  return area == nullptr && !scene_.nothing_held && run.index.counts();
 }
 
 std::int64_t Finder::cap(const Run& run, NodeIndex i, GpuMask allowed, std::int64_t limit) {
-  if (!eligible(*run.filter, i)) return 0;
+  if (!eligible(run.index, i)) return 0;
   return pods_that_fit(node(i).spec, room(i), *run.pods->shape, allowed, limit, ignore_);
 }
 
@@ -97,7 +112,7 @@ bool Finder::fits_all(const Runs& runs, NodeIndex i, GpuMask allowed) {
 }
 
 bool Finder::place(const Run& run, NodeIndex i, GpuMask allowed) {
-  if (!eligible(*run.filter, i)) return false;
+  if (!eligible(run.index, i)) return false;
   const NodeSpec& spec = node(i).spec;
   const PodShape& pod = *run.pods->shape;
   Room& r = filled(i);
@@ -136,15 +151,10 @@ void Finder::undo_to(std::size_t mark) {
 bool Finder::enough(const Runs& runs) const {
   if (scene_.nothing_held) return true;
   for (const Run& run : runs) {
-    const Filter& f = *run.filter;
-    if (f.open_nodes == 0) return false;
+    if (run.index.open_nodes() == 0) return false;
     const std::int64_t each = run.pods->shape->gpus;
-    if (!f.counts || each <= 0) continue;
-    std::int64_t room_for = 0;
-    for (std::size_t b = static_cast<std::size_t>(each); b < f.histogram.size(); ++b) {
-      room_for += f.histogram[b] * (static_cast<std::int64_t>(b) / each);
-    }
-    if (room_for < run.count) return false;
+    if (!run.index.counts() || each <= 0) continue;
+    if (run.index.times_free(each) < run.count) return false;
   }
   return true;
 }

@@ -8,7 +8,7 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "placement/scene.h"
@@ -19,7 +19,7 @@ namespace subak {
 // `count` ranks from `rank` on, all of the same pods.
 struct Run {
   const Pods* pods = nullptr;
-  const Filter* filter = nullptr;
+  Index index;
   std::uint32_t rank = 0, count = 0;
 };
 using Runs = std::vector<Run>;
@@ -70,14 +70,14 @@ class Finder {
   };
 
   // finder.cc: rooms, eligibility, keys, placing and taking back.
-  const NodeState& node(NodeIndex i) const { return scene_.node(i); }
+  const NodeState& node(NodeIndex i) const { return *fleet_.nodes[i]; }
   const std::vector<NodeIndex>& members(DomainIndex d) const { return fleet_.domains[d]->members; }
   const Room& room(NodeIndex i) const;
   Room& filled(NodeIndex i);
-  bool eligible(const Filter& f, NodeIndex i);
-  std::int64_t weight(const Filter& f, NodeIndex i) const;
-  std::int64_t domain_weight(const Filter& f, DomainIndex d) const;
-  FitKey domain_key(const Filter& f, DomainIndex d) const;
+  bool eligible(const Index& x, NodeIndex i);
+  std::int64_t weight(const Index& x, NodeIndex i) const;
+  std::int64_t domain_weight(const Index& x, DomainIndex d) const;
+  FitKey domain_key(const Index& x, DomainIndex d) const;
   FitKey node_key(const Run& run, NodeIndex i) const;
   bool indexed(const Run& run, Area area) const;
   std::int64_t cap(const Run& run, NodeIndex i, GpuMask allowed, std::int64_t limit);
@@ -121,12 +121,15 @@ class Finder {
   void sort_ranks(const Run& run);
 
   Runs runs(std::uint32_t first, std::uint32_t last) const;
+  Index index(const Filter& filter) const;
 
   const Fleet::Impl& fleet_;
   const Shape& shape_;
   const Sought& sought_;
-  const Scene& scene_;
+  const Scene scene_;
   Trial& trial_;
+  // One for each counting filter, in a picture with an overlay; built once, never moved.
+  std::vector<std::pair<const Filter*, Patch>> patches_;
   JobId owner_;
   Ignore ignore_;
   bool saw_kept_ = false;

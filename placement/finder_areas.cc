@@ -15,20 +15,20 @@ bool without_gpu(const Run& run) { return run.pods->shape->kind == GpuKind::kNon
 std::int64_t units_of(const Runs& runs) {
   std::int64_t units = 0;
   for (const Run& r : runs) {
-    if (r.filter == runs[0].filter) units += r.count * r.pods->shape->gpus;
+    if (r.index.same_filter(runs[0].index)) units += r.count * r.pods->shape->gpus;
   }
   return units;
 }
 
-// The ranks of [first, last), by their pods. `sought` may be nullptr: the runs have no filter then.
-Runs runs_of(const Shape& shape, const Sought* sought, std::uint32_t first, std::uint32_t last) {
+// The ranks of [first, last), by their pods. `index_of(k)` is that of the shape's k-th pods.
+template <class F>
+Runs runs_of(const Shape& shape, std::uint32_t first, std::uint32_t last, F&& index_of) {
   Runs runs;
   for (std::size_t k = 0; k < shape.pods.size(); ++k) {
     const Pods& p = shape.pods[k];
     const std::uint32_t from = std::max(first, p.first);
     const std::uint32_t to = std::min(last, p.first + p.count);
-    const Filter* filter = sought == nullptr ? nullptr : sought->filters[k];
-    if (from < to) runs.push_back({&p, filter, from, to - from});
+    if (from < to) runs.push_back({&p, index_of(k), from, to - from});
   }
   return runs;
 }
@@ -36,7 +36,7 @@ Runs runs_of(const Shape& shape, const Sought* sought, std::uint32_t first, std:
 }  // namespace
 
 Runs Finder::runs(std::uint32_t first, std::uint32_t last) const {
-  return runs_of(shape_, &sought_, first, last);
+  return runs_of(shape_, first, last, [&](std::size_t k) { return index(*sought_.filters[k]); });
 }
 
 bool Finder::attempt(Topology topology, std::uint32_t segment_size) {
@@ -93,12 +93,12 @@ bool Finder::anywhere(const Runs& runs) {
 }
 
 bool Finder::on_one_node_indexed(const Runs& runs, std::int64_t units) {
-  const Filter& f = *runs[0].filter;
+  const Index& x = runs[0].index;
   std::vector<std::pair<std::int64_t, NodeIndex>> order;
-  return visit_domains(f, units, units, [&](const DomainKey& d) {
+  return x.visit(units, units, [&](const DomainKey& d) {
     order.clear();
     for (const NodeIndex m : members(d.domain)) {
-      if (f.free[m] >= units) order.emplace_back(f.free[m], m);
+      if (x.free(m) >= units) order.emplace_back(x.free(m), m);
     }
     std::sort(order.begin(), order.end());
     return std::any_of(order.begin(), order.end(), [&](const auto& candidate) {
@@ -114,7 +114,7 @@ bool Finder::on_one_node(const Runs& runs, Area area) {
   NodeIndex best = 0;
   FitKey best_key{};
   each_node(area, [&](NodeIndex i) {
-    if (!eligible(*runs[0].filter, i) || !fits_all(runs, i, kAllGpus)) return false;
+    if (!eligible(runs[0].index, i) || !fits_all(runs, i, kAllGpus)) return false;
     const FitKey key = node_key(runs[0], i);
     if (best == 0 || key < best_key) best = i, best_key = key;
     return scene_.all_open;  // any will do
@@ -132,11 +132,11 @@ bool Finder::in_inner_domain(const Runs& runs) {
   FitKey best_key{};
   each_node(nullptr, [&](NodeIndex i) {
     const NodeSpec& spec = node(i).spec;
-    if (inner_domains(spec) <= 1 || !eligible(*runs[0].filter, i)) return false;
+    if (inner_domains(spec) <= 1 || !eligible(runs[0].index, i)) return false;
     for (std::int64_t d = 0; d < inner_domains(spec); ++d) {
       const GpuMask mask = inner_domain_mask(spec, d);
       const std::int64_t free = std::popcount(room(i).whole & mask);
-      const FitKey key{free, weight(*runs[0].filter, i), i, d, 0};
+      const FitKey key{free, weight(runs[0].index, i), i, d, 0};
       if (best != 0 && best_key <= key) continue;
       if (fits_all(runs, i, mask)) best = i, best_mask = mask, best_key = key;
     }
@@ -162,14 +162,14 @@ bool Finder::in_clique(const Runs& runs) {
     return members(d).size() > 1 && inside(&members(d), runs);
   };
   if (indexed(runs[0], nullptr)) {
-    return visit_domains(*runs[0].filter, runs[0].pods->shape->gpus, units_of(runs),
-                         [&](const DomainKey& d) { return try_domain(d.domain); });
+    return runs[0].index.visit(runs[0].pods->shape->gpus, units_of(runs),
+                               [&](const DomainKey& d) { return try_domain(d.domain); });
   }
   std::vector<FitKey> order;
   for (DomainIndex d = 1; d < fleet_.domains.size(); ++d) {
     const Group& g = *fleet_.domains[d];
     if (g.members.size() > 1 && g.cluster == shape_.cluster) {
-      order.push_back(domain_key(*runs[0].filter, d));
+      order.push_back(domain_key(runs[0].index, d));
     }
   }
   std::sort(order.begin(), order.end());
@@ -186,9 +186,9 @@ bool Finder::in_rack(const Runs& runs) {
     std::int64_t free = 0;
     bool any = false;
     for (const NodeIndex m : g.members) {
-      if (!eligible(*runs[0].filter, m)) continue;
+      if (!eligible(runs[0].index, m)) continue;
       any = true;
-      free += weight(*runs[0].filter, m);
+      free += weight(runs[0].index, m);
     }
     if (any) order.push_back({free, g.members.front(), r, 0, 0});
   }
@@ -236,7 +236,7 @@ void Finder::exclusive_candidates(const Run& run, NodeIndex i, std::vector<Exclu
 bool Finder::exclusively(const Runs& runs) {
   std::vector<Exclusive> order;
   each_node(nullptr, [&](NodeIndex i) {
-    if (!eligible(*runs[0].filter, i)) return false;
+    if (!eligible(runs[0].index, i)) return false;
     const bool clique_seen = !order.empty() && order.back().mask == 0 &&
                              node(order.back().node).domain == node(i).domain;
     if (!clique_seen) exclusive_candidates(runs[0], i, order);
@@ -270,7 +270,8 @@ Fleet::Impl::Level Fleet::Impl::exclusive_level(const Shape& s, std::uint32_t ra
                                                 const NodeState& n) const {
   const std::uint32_t size = s.request.segment > 0 ? s.request.segment : s.request.pods();
   const std::uint32_t first = rank / size * size;
-  Runs runs = runs_of(s, nullptr, first, std::min(first + size, s.request.pods()));
+  Runs runs = runs_of(s, first, std::min(first + size, s.request.pods()),
+                      [](std::size_t) { return Index(); });
   std::erase_if(runs, without_gpu);
   const auto holds_all = [&](GpuMask allowed) {
     if (runs.size() == 1) {

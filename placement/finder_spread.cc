@@ -14,14 +14,13 @@ bool Finder::spread(const Run& run, Area area) {
     const std::int64_t c = cap(run, i, kAllGpus, run.count);
     if (c <= 0) return false;
     sum += c;
-    caps.push_back({i, node(i).domain, c, weight(*run.filter, i)});
+    caps.push_back({i, node(i).domain, c, weight(run.index, i)});
     return scene_.all_open && sum >= run.count;
   };
   if (indexed(run, area)) {
-    const Filter& f = *run.filter;
-    visit_domains(f, run.pods->shape->gpus, 0, [&](const DomainKey& d) {
+    run.index.visit(run.pods->shape->gpus, 0, [&](const DomainKey& d) {
       for (const NodeIndex m : members(d.domain)) {
-        if (f.free[m] >= run.pods->shape->gpus) consider(m);
+        if (run.index.free(m) >= run.pods->shape->gpus) consider(m);
       }
       return false;
     });
@@ -41,7 +40,7 @@ bool Finder::spread_caps(const Run& run, std::vector<Cap>& caps) {
   std::vector<CapDomain> domains;
   for (std::size_t i = 0; i < caps.size(); ++i) {
     if (i == 0 || caps[i].domain != caps[i - 1].domain) {
-      domains.push_back({domain_key(*run.filter, caps[i].domain), 0, i, i});
+      domains.push_back({domain_key(run.index, caps[i].domain), 0, i, i});
     }
     domains.back().pods += caps[i].pods;
     domains.back().end = i + 1;
@@ -81,8 +80,7 @@ bool Finder::fill_domain(Run& left, std::vector<Cap>& caps, const CapDomain& dom
     }
     const auto take =
         static_cast<std::uint32_t>(std::min<std::int64_t>(caps[chosen].pods, left.count));
-    if (!place({left.pods, left.filter, left.rank, take}, caps[chosen].node, kAllGpus))
-      return false;
+    if (!place({left.pods, left.index, left.rank, take}, caps[chosen].node, kAllGpus)) return false;
     left.rank += take;
     left.count -= take;
     ++next;

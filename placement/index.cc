@@ -5,6 +5,7 @@
 
 #include "placement/eligibility.h"
 #include "placement/fleet_impl.h"
+#include "placement/overlay.h"
 
 namespace subak {
 namespace {
@@ -88,6 +89,61 @@ void catch_up(Filter& f, const Fleet::Impl& impl) {
   }
   if (f.domains.size() < impl.domains.size()) f.domains.resize(impl.domains.size());
   f.position = impl.log_end();
+}
+
+Patch::Patch(const Filter& f, const Overlay& overlay, const Fleet::Impl& fleet) {
+  for (const Overlay::Node& n : overlay.nodes) {
+    const NodeState& state = *fleet.nodes[n.node];
+    const bool open = f.free[n.node] >= 0;
+    nodes.push_back({n.node, open ? free_count(f, state.spec, n.room) : -1});
+    if (state.domain != kNoArea) domains.emplace_back().key.domain = state.domain;
+  }
+  const auto by_index = [](const Filter::Domain& a, const Filter::Domain& b) {
+    return a.key.domain < b.key.domain;
+  };
+  std::sort(domains.begin(), domains.end(), by_index);
+  const auto same = [](const Filter::Domain& a, const Filter::Domain& b) {
+    return a.key.domain == b.key.domain;
+  };
+  domains.erase(std::unique(domains.begin(), domains.end(), same), domains.end());
+  for (Filter::Domain& d : domains) {
+    const auto& members = fleet.domains[d.key.domain]->members;
+    d.key.low = members.front();
+    for (const NodeIndex m : members) {
+      const Node* other = find(m);
+      const std::int64_t free = other == nullptr ? f.free[m] : other->free;
+      if (free < 0) continue;
+      d.key.free += free;
+      d.most = std::max(d.most, free);
+    }
+  }
+  order = domains;
+  std::sort(order.begin(), order.end(),
+            [](const Filter::Domain& a, const Filter::Domain& b) { return a.key < b.key; });
+}
+
+const Patch::Node* Patch::find(NodeIndex node) const {
+  const auto it = std::lower_bound(nodes.begin(), nodes.end(), node,
+                                   [](const Node& n, NodeIndex i) { return n.node < i; });
+  return it != nodes.end() && it->node == node ? &*it : nullptr;
+}
+
+const Filter::Domain* Patch::find_domain(DomainIndex domain) const {
+  const auto it =
+      std::lower_bound(domains.begin(), domains.end(), domain,
+                       [](const Filter::Domain& d, DomainIndex i) { return d.key.domain < i; });
+  return it != domains.end() && it->key.domain == domain ? &*it : nullptr;
+}
+
+std::int64_t Index::times_free(std::int64_t each) const {
+  std::int64_t times = 0;
+  for (std::size_t b = static_cast<std::size_t>(each); b < filter_->histogram.size(); ++b) {
+    times += filter_->histogram[b] * (static_cast<std::int64_t>(b) / each);
+  }
+  if (patch_ == nullptr) return times;
+  const auto of = [each](std::int64_t free) { return free < 0 ? 0 : free / each; };
+  for (const Patch::Node& n : patch_->nodes) times += of(n.free) - of(filter_->free[n.node]);
+  return times;
 }
 
 }  // namespace subak

@@ -2,6 +2,8 @@
 
 #include <cassert>
 
+#include "placement/overlay.h"
+
 namespace subak {
 
 void KeptNodes::keep(std::span<const NodeId> nodes, JobId owner) {
@@ -33,6 +35,15 @@ Picture Picture::empty(const Fleet& fleet) {
   Picture p(fleet);
   p.nothing_held_ = true;
   p.all_open_ = true;
+  return p;
+}
+
+Result<Picture> Picture::without(std::span<const Allocation> gone) const {
+  assert(current());
+  auto overlay = give_back(fleet_->impl(), overlay_.get(), gone);
+  if (!overlay.ok()) return overlay.error();
+  Picture p = *this;
+  if (!gone.empty()) p.overlay_ = std::move(*overlay);
   return p;
 }
 
