@@ -42,10 +42,12 @@ Runs Finder::runs(std::uint32_t first, std::uint32_t last) const {
 bool Finder::attempt(Topology topology, std::uint32_t segment_size) {
   const std::uint32_t pods = shape_.request.pods();
   slots_.assign(pods, PodSlot{});
-  if (!enough(runs(0, pods))) return false;
+  const Runs all = runs(0, pods);
+  if (!enough(all)) return false;
   // A segment is a set of pods that share an NVLink domain unless the topology says otherwise.
   if (segment_size > 0 && topology == Topology::kAny) topology = Topology::kNvlink;
   const std::uint32_t step = segment_size > 0 ? segment_size : std::max(pods, 1u);
+  if (pods > 0 && step >= pods) return segment(topology, all);
   for (std::uint32_t first = 0; first < pods; first += std::min(step, pods - first)) {
     const std::uint32_t last = first + std::min(step, pods - first);
     if (!segment(topology, runs(first, last))) return false;
