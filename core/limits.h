@@ -59,6 +59,9 @@ inline constexpr std::uint32_t kMaxNodeIds = 800'000;
 inline constexpr std::size_t kMaxClusters = 1000;    // a new one more is refused
 inline constexpr std::size_t kMaxProducts = 10'000;  // GPU products ever named: then refused
 inline constexpr std::size_t kMaxGpusPerNode = 64;
+// Nodes that one picture may show otherwise than they are. More: that picture is refused. Enough
+// for the allocations of the largest job, one on each node, and the domains that they keep.
+inline constexpr std::size_t kMaxPictureNodes = 16'384;
 
 // Shell. A full mailbox refuses: watches stop reading, mutations get RESOURCE_EXHAUSTED.
 inline constexpr std::size_t kLoopMailbox = 65'536;

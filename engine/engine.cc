@@ -8,6 +8,7 @@
 #include "core/must.h"
 #include "engine/decide/requested.h"
 #include "engine/derive/effects.h"
+#include "engine/derive/kept.h"
 #include "engine/derive/reasons.h"
 #include "engine/derive/rows.h"
 #include "engine/derive/survey.h"
@@ -17,8 +18,16 @@
 namespace subak {
 
 struct Engine::Impl {
+  // For reads, which choose by themselves which nodes are kept: they may be asked where no pass is.
+  derive::Places places() const {
+    derive::refresh(state, search, kept);
+    return {search, kept.nodes};
+  }
+
   State state;
   decide::PassMemory pass;
+  mutable Search search{state.fleet()};  // remembers, and answers the same
+  mutable derive::Kept kept;
   mutable derive::ViewMemo views;
 };
 
@@ -27,7 +36,7 @@ Engine::~Engine() = default;
 
 ApplyOutcome Engine::apply(const Input& input) {
   must(input.time_ms >= now(), "the shell stamps a time that never goes backwards");
-  return decide::apply(impl_->state, impl_->pass, input);
+  return decide::apply(impl_->state, impl_->search, impl_->pass, input);
 }
 
 void Engine::evolve(const Fact& fact) { impl_->state.apply(fact); }
@@ -77,6 +86,7 @@ std::array<std::uint64_t, 2> Engine::digest() const {
 
 void Engine::check_invariants() const {
   impl_->state.check();
+  impl_->search.check_invariants();
   must(residual(now()).is_zero(), "the bill closes");
 }
 
@@ -106,7 +116,7 @@ std::vector<Effect> Engine::outstanding(ClusterId cluster) const {
 std::shared_ptr<const View> Engine::view() const {
   return derive::view(impl_->state, impl_->views);
 }
-Survey Engine::survey() const { return derive::survey(impl_->state); }
+Survey Engine::survey() const { return derive::survey(impl_->state, impl_->places()); }
 std::vector<AccountRow> Engine::account_rows(TimeMs t) const {
   return derive::account_rows(impl_->state, t);
 }
@@ -153,12 +163,12 @@ bool Engine::is_queued_below(JobId id, std::string_view account) const {
 std::vector<Reason> Engine::reasons(JobId id, std::size_t position) const {
   const state::Job* const job = impl_->state.jobs().find(id);
   if (job == nullptr || !job->waits()) return {};
-  return derive::reasons_of(impl_->state, *job, position);
+  return derive::reasons_of(impl_->state, impl_->places(), *job, position);
 }
 
 std::optional<Explanation> Engine::explain(JobId id, TimeMs t,
                                            std::optional<std::size_t> position) const {
-  return derive::explain(impl_->state, id, t, position);
+  return derive::explain(impl_->state, impl_->places(), id, t, position);
 }
 
 }  // namespace subak

@@ -146,7 +146,7 @@ struct Survey {
   struct OfCluster {
     ClusterId id;
     MilliGpu foreign = 0;  // held by pods that were bound without us
-    // Part of the free GPUs that the usual pods cannot use: Fleet::fragmentation over the
+    // Part of the free GPUs that the usual pods cannot use: Search::fragmentation over the
     // limits::kSurveyShapes shapes that most pods that wait or run have.
     double fragmentation = 0;
   };

@@ -25,7 +25,7 @@ void correct(NodeBooks& books, const NodeLevels& was, const NodeLevels& is, Dura
 NodeLevels levels_of(const NodeState& n, MilliGpu unhealthy_free) {
   NodeLevels l;
   l.installed = n.present ? n.spec.gpus * kMilliPerGpu : 0;
-  l.allocated = n.allocated;
+  l.allocated = n.load.allocated;
   l.stranded = n.present ? n.stranded : 0;
   const MilliGpu rest = l.installed - l.allocated - l.stranded;
   if (rest <= 0) {

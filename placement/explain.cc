@@ -1,5 +1,6 @@
 // explain(), and the reasons that lie in how the fleet is built or kept.
 #include <algorithm>
+#include <cassert>
 #include <string>
 
 #include "core/text.h"
@@ -24,10 +25,10 @@ std::string kind_text(const PodShape& pod) {
 
 namespace {
 
-std::vector<std::string> holders(const Fleet::Impl& impl, const std::vector<NodeId>& nodes) {
+std::vector<std::string> holders(const Scene& scene, const std::vector<NodeId>& nodes) {
   std::map<JobId, MilliGpu> held;
   for (const NodeId id : nodes) {
-    for (const Hold& h : impl.at(id).holds) {
+    for (const Hold& h : scene.load(id.value).holds) {
       if (h.slot.milligpu > 0) held[h.owner] += h.slot.milligpu;
     }
   }
@@ -42,24 +43,29 @@ std::vector<std::string> holders(const Fleet::Impl& impl, const std::vector<Node
 
 }  // namespace
 
-Explainer::Explainer(Fleet::Impl& impl, const Shape& shape, JobId owner, bool fits_empty_fleet,
+Explainer::Explainer(Search::Impl& memory, const Shape& shape, const Sought& sought,
+                     const Scene& scene, JobId owner, bool fits_empty_fleet,
                      const std::vector<NodeId>& drain)
-    : impl_(impl),
+    : memory_(memory),
       shape_(shape),
+      sought_(sought),
+      scene_(scene),
       owner_(owner),
       fits_empty_(fits_empty_fleet),
-      holders_(holders(impl, drain)) {
-  for (const Pods& p : shape.pods) measure(demands_.emplace_back(Demand{&p, 0, 0}));
+      holders_(holders(scene, drain)) {
+  for (std::size_t k = 0; k < shape.pods.size(); ++k) {
+    measure(demands_.emplace_back(Demand{&shape.pods[k], sought.filters[k], 0, 0}));
+  }
 }
 
 std::vector<Reason> Explainer::run() {
-  for (const Pods& p : shape_.pods) no_matching(p);
+  for (const Demand& d : demands_) no_matching(d);
   if (reasons_.empty()) {
     if (!fits_empty_) exceeds_fleet();
     for (const Demand& d : demands_) wrong_slices(d);
     if (enough_gpus() && !works(kOnlyGpus)) together();
     node_resources();
-    for (const Pods& p : shape_.pods) conditions(p);
+    for (const Demand& d : demands_) conditions(d);
     for (const Demand& d : demands_) capacity(d);
     reserved();
   }
@@ -79,11 +85,12 @@ Reason& Explainer::add(ReasonToken token, std::string subject, std::int64_t need
 }
 
 // The first of the static filters that leaves no node.
-void Explainer::no_matching(const Pods& p) {
+void Explainer::no_matching(const Demand& d) {
+  const Pods& p = *d.pods;
   bool any = false;
   std::int64_t nodes = 0, product = 0, kind = 0, labels = 0;
   each([&](NodeIndex i, const NodeState& n) {
-    any = any || matches(p, i);
+    any = any || matches(d, i);
     if (any) return;
     ++nodes;
     if (!eligibility::matches_product(p.shape->products, n.spec)) return;
@@ -119,8 +126,8 @@ void Explainer::exceeds_fleet() {
   MilliGpu need = 0, all = 0;
   for (const Demand& d : demands_) need += d.need;
   const auto installed = [&](NodeIndex i, const NodeState& n) {
-    const bool any = std::any_of(shape_.pods.begin(), shape_.pods.end(),
-                                 [&](const Pods& p) { return matches(p, i); });
+    const bool any = std::any_of(demands_.begin(), demands_.end(),
+                                 [&](const Demand& d) { return matches(d, i); });
     const MilliGpu here = any ? n.spec.gpus * kMilliPerGpu - n.stranded : 0;
     all += here;
     return here;
@@ -135,19 +142,20 @@ void Explainer::exceeds_fleet() {
           std::string(enum_name(shape_.request.topology)) + ")");
 }
 
-void Explainer::conditions(const Pods& p) {
+void Explainer::conditions(const Demand& d) {
+  const PodShape& pod = *d.pods->shape;
   std::int64_t closed = 0, all = 0;
   std::vector<std::string> names;
   each([&](NodeIndex i, const NodeState& n) {
-    if (!matches(p, i)) return;
+    if (!matches(d, i)) return;
     ++all;
-    if (open(p, i) || !fits(n.spec, n.room, *p.shape, kAllGpus)) return;
+    if (open(d, i) || !fits(n.spec, scene_.room(i), pod, kAllGpus)) return;
     ++closed;
     if (names.size() < kMaxBlockers) names.push_back(n.spec.name);
   });
   if (closed == 0) return;
   Reason& r =
-      add(ReasonToken::kNodeConditions, kind_text(*p.shape), all, all - closed,
+      add(ReasonToken::kNodeConditions, kind_text(pod), all, all - closed,
           std::to_string(closed) + " matching nodes with room are not ready, cordoned or drained");
   r.blockers = std::move(names);
 }
@@ -155,11 +163,13 @@ void Explainer::conditions(const Pods& p) {
 void Explainer::reserved() {
   MilliGpu kept = 0;
   std::vector<JobId> owners;
-  for (const Pods& p : shape_.pods) {
+  for (const Demand& d : demands_) {
+    const PodShape& pod = *d.pods->shape;
     each([&](NodeIndex i, const NodeState& n) {
-      if (!kept_for_other(n) || !open(p, i) || !fits(n.spec, n.room, *p.shape, kAllGpus)) return;
-      kept += free_for(*p.shape, n);
-      owners.push_back(n.earmark);
+      if (!kept_for_other(i) || !open(d, i)) return;
+      if (!fits(n.spec, scene_.room(i), pod, kAllGpus)) return;
+      kept += free_for(pod, i);
+      owners.push_back(scene_.owner_of(i));
     });
   }
   if (owners.empty()) return;
@@ -173,10 +183,15 @@ void Explainer::reserved() {
   for (const JobId owner : owners) r.blockers.push_back(text::job_id_text(owner));
 }
 
-std::vector<Reason> Fleet::explain(ShapeId shape, JobId owner) const {
-  if (find(shape, owner)) return {};
+std::vector<Reason> Search::explain(const Picture& picture, ShapeId shape, JobId owner) {
+  const Scene scene(picture);
+  assert(!scene.nothing_held);
+  if (find(picture, shape, owner)) return {};
   const bool fits_empty = fits_empty_fleet(shape);
-  return Explainer(*impl_, impl_->shape(shape), owner, fits_empty, drain_set(shape)).run();
+  const std::vector<NodeId> drain = drain_set(picture, shape);
+  return Explainer(*impl_, impl_->state.shape(shape), impl_->ask(shape), scene, owner, fits_empty,
+                   drain)
+      .run();
 }
 
 }  // namespace subak

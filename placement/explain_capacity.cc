@@ -8,16 +8,18 @@
 
 namespace subak {
 
-MilliGpu free_for(const PodShape& pod, const NodeState& n) {
+MilliGpu Explainer::free_for(const PodShape& pod, NodeIndex node) const {
+  const NodeState& n = scene_.node(node);
+  const Room& room = scene_.room(node);
   if (pod.kind == GpuKind::kMig) {
     const int i = mig_index(n.spec, pod.profile);
     const MilliGpu each = mig_slice_milligpu(n.spec.product, pod.profile).value_or(0);
-    return i < 0 ? 0 : n.room.mig_free[static_cast<std::size_t>(i)] * each;
+    return i < 0 ? 0 : room.mig_free[static_cast<std::size_t>(i)] * each;
   }
   MilliGpu free = 0;
   const bool whole = pod.kind == GpuKind::kWhole;
-  for (std::size_t i = 0; i < n.room.gpu_free.size(); ++i) {
-    if (!whole || (n.room.whole >> i & 1) != 0) free += n.room.gpu_free[i];
+  for (std::size_t i = 0; i < room.gpu_free.size(); ++i) {
+    if (!whole || (room.whole >> i & 1) != 0) free += room.gpu_free[i];
   }
   return free;
 }
@@ -25,10 +27,10 @@ MilliGpu free_for(const PodShape& pod, const NodeState& n) {
 void Explainer::measure(Demand& d) const {
   MilliGpu each_pod = 0;
   each([&](NodeIndex i, const NodeState& n) {
-    if (!matches(*d.pods, i)) return;
+    if (!matches(d, i)) return;
     const MilliGpu here = pod_milligpu(n.spec, *d.pods->shape);
     each_pod = each_pod == 0 ? here : std::min(each_pod, here);
-    if (open(*d.pods, i) && !kept_for_other(n)) d.free += free_for(*d.pods->shape, n);
+    if (open(d, i) && !kept_for_other(i)) d.free += free_for(*d.pods->shape, i);
   });
   d.need = each_pod * d.pods->count;
 }
@@ -40,12 +42,13 @@ void Explainer::wrong_slices(const Demand& d) {
   std::int64_t slices = 0;
   MilliGpu other = 0;
   each([&](NodeIndex i, const NodeState& n) {
-    const bool usable = impl_.nodes[i]->open_for(d.pods->filter->tolerates_cordon);
+    const bool usable = n.open_for(d.filter->tolerates_cordon);
+    const std::vector<std::int64_t>& free = scene_.room(i).mig_free;
     for (std::size_t m = 0; usable && m < n.spec.mig.size(); ++m) {
       const std::string& profile = n.spec.mig[m].profile;
-      if (profile == pod.profile && open(*d.pods, i)) slices += n.room.mig_free[m];
+      if (profile == pod.profile && open(d, i)) slices += free[m];
       if (profile == pod.profile) continue;
-      other += n.room.mig_free[m] * mig_slice_milligpu(n.spec.product, profile).value_or(0);
+      other += free[m] * mig_slice_milligpu(n.spec.product, profile).value_or(0);
     }
   });
   if (other + d.free < d.need) return;
@@ -70,14 +73,16 @@ bool Explainer::enough_gpus() const {
 bool Explainer::works(Ignore ignore) const {
   const GangRequest& r = shape_.request;
   const auto attempt = [&](Topology topology, std::uint32_t segment) {
-    Finder finder(impl_, shape_, owner_, World::kNow, ignore, /*ignore_earmarks=*/true);
+    const Scene scene = scene_.unkept();
+    Finder finder(memory_, shape_, sought_, scene, owner_, ignore);
     return finder.attempt(topology, segment);
   };
   return attempt(r.topology, r.segment) || (r.prefer && attempt(Topology::kAny, 0));
 }
 
 bool Explainer::works_anywhere() const {
-  Finder finder(impl_, shape_, owner_, World::kNow, kOnlyGpus, /*ignore_earmarks=*/true);
+  const Scene scene = scene_.unkept();
+  Finder finder(memory_, shape_, sought_, scene, owner_, kOnlyGpus);
   return finder.attempt(Topology::kAny, 0);
 }
 
@@ -100,9 +105,8 @@ void Explainer::together() {
   const Demand& d =
       *std::max_element(demands_.begin(), demands_.end(),
                         [](const Demand& a, const Demand& b) { return a.need < b.need; });
-  const MilliGpu most = most_together([&](NodeIndex i, const NodeState& n) {
-    return open(*d.pods, i) ? free_for(*d.pods->shape, n) : 0;
-  });
+  const MilliGpu most = most_together(
+      [&](NodeIndex i, const NodeState&) { return open(d, i) ? free_for(*d.pods->shape, i) : 0; });
   const MilliGpu need = t == Topology::kAny ? d.need / d.pods->count : d.need;
   const bool apart = t != Topology::kAny && works_anywhere();
   Reason& r = add(ReasonToken::kTopologyPlacementFailed, std::string(enum_name(t)), need, most,
@@ -142,18 +146,19 @@ void Explainer::node_resources() {
 void Explainer::lacking(const std::string& resource) {
   std::int64_t need = 0, have = 0;
   std::vector<std::string> names;
-  for (const Pods& p : shape_.pods) {
-    const PodShape& s = *p.shape;
+  for (const Demand& d : demands_) {
+    const PodShape& s = *d.pods->shape;
     need = std::max(need, resource == "cpu"      ? s.cpu_milli
                           : resource == "memory" ? s.memory_bytes
                                                  : 1);
     each([&](NodeIndex i, const NodeState& n) {
-      if (!open(p, i) || !fits(n.spec, n.room, s, kAllGpus, kOnlyGpus)) return;
-      const std::int64_t here = resource == "cpu"      ? n.room.cpu_milli
-                                : resource == "memory" ? n.room.memory_bytes
+      const Room& room = scene_.room(i);
+      if (!open(d, i) || !fits(n.spec, room, s, kAllGpus, kOnlyGpus)) return;
+      const std::int64_t here = resource == "cpu"      ? room.cpu_milli
+                                : resource == "memory" ? room.memory_bytes
                                                        : 0;
       if (here != kUnlimited) have = std::max(have, here);
-      if (!fits(n.spec, n.room, s, kAllGpus) && names.size() < kMaxBlockers) {
+      if (!fits(n.spec, room, s, kAllGpus) && names.size() < kMaxBlockers) {
         names.push_back(n.spec.name);
       }
     });

@@ -15,25 +15,25 @@ namespace subak {
 
 class Explainer {
  public:
-  // Filters of the shape are up to date, and find() has just failed.
-  // `drain` is where the gang would sit with the least to wait for: who holds GPUs there is in the
-  // way.
-  Explainer(Fleet::Impl& impl, const Shape& shape, JobId owner, bool fits_empty_fleet,
-            const std::vector<NodeId>& drain);
+  // Filters of the shape are up to date, and find() has just failed. `drain` is where the gang
+  // would sit with the least to wait for: who holds GPUs there is in the way.
+  Explainer(Search::Impl& memory, const Shape& shape, const Sought& sought, const Scene& scene,
+            JobId owner, bool fits_empty_fleet, const std::vector<NodeId>& drain);
   std::vector<Reason> run();
 
  private:
   struct Demand {
     const Pods* pods = nullptr;
+    const Filter* filter = nullptr;
     MilliGpu need = 0;  // of all these pods, at the cheapest matching node
     MilliGpu free = 0;  // on open nodes that are not kept for others
   };
 
   // explain.cc: structural reasons.
-  void no_matching(const Pods& p);
+  void no_matching(const Demand& d);
   void no_slices(const Pods& p);
   void exceeds_fleet();
-  void conditions(const Pods& p);
+  void conditions(const Demand& d);
   void reserved();
   Reason& add(ReasonToken token, std::string subject, std::int64_t need, std::int64_t have,
               std::string detail);
@@ -64,17 +64,25 @@ class Explainer {
 
   template <class F>
   void each(F&& fn) const {
-    for (NodeIndex i = 0; i < impl_.nodes.size(); ++i) {
-      const auto& n = impl_.nodes[i];
+    for (NodeIndex i = 0; i < scene_.fleet.nodes.size(); ++i) {
+      const auto& n = scene_.fleet.nodes[i];
       if (n && n->present && n->cluster == shape_.cluster) fn(i, *n);
     }
   }
-  static bool matches(const Pods& p, NodeIndex i) { return p.filter->matches[i]; }
-  static bool open(const Pods& p, NodeIndex i) { return p.filter->free[i] >= 0; }
-  bool kept_for_other(const NodeState& n) const { return n.earmark && n.earmark != owner_; }
+  // Neither depends on what is held, so the filter's word holds in every picture.
+  static bool matches(const Demand& d, NodeIndex i) { return d.filter->matches[i]; }
+  static bool open(const Demand& d, NodeIndex i) { return d.filter->free[i] >= 0; }
+  bool kept_for_other(NodeIndex i) const {
+    const JobId keeper = scene_.owner_of(i);
+    return keeper && keeper != owner_;
+  }
+  // What the node has free for such pods, whatever else it lacks.
+  MilliGpu free_for(const PodShape& pod, NodeIndex i) const;
 
-  Fleet::Impl& impl_;
+  Search::Impl& memory_;
   const Shape& shape_;
+  const Sought& sought_;
+  const Scene& scene_;
   JobId owner_;
   bool fits_empty_;
   std::vector<std::string> holders_;  // jobs that are in the way, those with most GPUs first
@@ -89,7 +97,5 @@ inline constexpr Ignore kOnlyGpus{true, true, true, true, true};
 std::string gpus_text(MilliGpu milli);
 // The product, or the profile, that the pod asks for.
 std::string kind_text(const PodShape& pod);
-// What the node has free for such pods, whatever else it lacks.
-MilliGpu free_for(const PodShape& pod, const NodeState& node);
 
 }  // namespace subak

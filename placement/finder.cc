@@ -1,106 +1,105 @@
 #include "placement/finder.h"
 
 #include <algorithm>
-#include <cassert>
 #include <numeric>
 
 namespace subak {
 
-Finder::Finder(Fleet::Impl& impl, const Shape& shape, JobId owner, World world, Ignore ignore,
-               bool ignore_earmarks)
-    : impl_(impl),
+Finder::Finder(Search::Impl& memory, const Shape& shape, const Sought& sought, const Scene& scene,
+               JobId owner, Ignore ignore)
+    : fleet_(scene.fleet),
       shape_(shape),
+      sought_(sought),
+      scene_(scene),
+      trial_(memory.trial),
       owner_(owner),
-      world_(world),
-      ignore_(ignore),
-      ignore_earmarks_(ignore_earmarks) {
-  assert(impl_.filled_count == 0 && "one search at a time");
-  if (impl_.filled_at.size() < impl_.nodes.size()) impl_.filled_at.resize(impl_.nodes.size());
+      ignore_(ignore) {
+  trial_.begin(fleet_.nodes.size());
+  if (scene_.overlay == nullptr || scene_.nothing_held) return;
+  for (const Filter* filter : sought.filters) {
+    const bool known = std::any_of(patches_.begin(), patches_.end(),
+                                   [&](const auto& p) { return p.first == filter; });
+    if (filter->counts && !known) {
+      patches_.emplace_back(filter, Patch(*filter, *scene_.overlay, fleet_));
+    }
+  }
 }
 
-Finder::~Finder() {
-  for (std::size_t i = 0; i < impl_.filled_count; ++i) impl_.filled_at[impl_.filled[i].node] = 0;
-  impl_.filled_count = 0;
-}
+Finder::~Finder() { trial_.end(); }
 
 const Room& Finder::room(NodeIndex i) const {
-  const std::uint32_t at = impl_.filled_at[i];
-  if (at != 0) return impl_.filled[at - 1].room;
-  return world_ == World::kNow ? node(i).room : node(i).empty;
+  const Room* tried = trial_.find(i);
+  return tried != nullptr ? *tried : scene_.room(i);
 }
 
-Room& Finder::filled(NodeIndex i) {
-  std::uint32_t& at = impl_.filled_at[i];
-  if (at == 0) {
-    if (impl_.filled_count == impl_.filled.size()) impl_.filled.emplace_back();
-    Fleet::Impl::Filled& f = impl_.filled[impl_.filled_count++];
-    f.node = i;
-    f.room = world_ == World::kNow ? node(i).room : node(i).empty;
-    at = static_cast<std::uint32_t>(impl_.filled_count);
+Room& Finder::filled(NodeIndex i) { return trial_.fill(i, scene_.room(i)); }
+
+Index Finder::index(const Filter& filter) const {
+  for (const auto& [of, patch] : patches_) {
+    if (of == &filter) return Index(filter, &patch);
   }
-  return impl_.filled[at - 1].room;
+  return Index(filter, nullptr);
 }
 
-bool Finder::eligible(const Pods& pods, NodeIndex i) {
-  const Filter& f = *pods.filter;
-  if (i >= f.free.size()) return false;
-  if (world_ == World::kEmpty) return f.matches[i];
-  if (f.free[i] < 0) return false;
-  if (!ignore_earmarks_ && node(i).earmark && node(i).earmark != owner_) {
-    saw_earmark_ = true;
+bool Finder::eligible(const Index& x, NodeIndex i) {
+  if (!x.knows(i)) return false;
+  if (scene_.all_open) return x.matches(i);
+  if (!x.open(i)) return false;
+  const JobId keeper = scene_.owner_of(i);
+  if (keeper && keeper != owner_) {
+    saw_kept_ = true;
     return false;
   }
   return true;
 }
 
 // What best fit minimises: free amounts now, or what there is to wait for.
-std::int64_t Finder::weight(const Pods& pods, NodeIndex i) const {
-  if (world_ != World::kNow) return node(i).allocated;
-  if (pods.filter->counts) return pods.filter->free[i];
-  const Room& r = node(i).room;
+std::int64_t Finder::weight(const Index& x, NodeIndex i) const {
+  if (scene_.nothing_held) return scene_.load(i).allocated;
+  if (x.counts()) return x.free(i);
+  const Room& r = scene_.room(i);
   return std::accumulate(r.gpu_free.begin(), r.gpu_free.end(), std::int64_t{0});
 }
 
-std::int64_t Finder::domain_weight(const Pods& pods, DomainIndex d) const {
-  if (world_ == World::kNow && pods.filter->counts) return pods.filter->domains[d].key.free;
+std::int64_t Finder::domain_weight(const Index& x, DomainIndex d) const {
+  if (!scene_.nothing_held && x.counts()) return x.domain_free(d);
   std::int64_t sum = 0;
-  for (const NodeIndex m : impl_.domains[d]->members) {
-    const Filter& f = *pods.filter;
-    const bool in = world_ == World::kEmpty ? f.matches[m] : f.free[m] >= 0;
-    if (in) sum += weight(pods, m);
+  for (const NodeIndex m : members(d)) {
+    const bool in = scene_.all_open ? x.matches(m) : x.open(m);
+    if (in) sum += weight(x, m);
   }
   return sum;
 }
 
-FitKey Finder::domain_key(const Pods& pods, DomainIndex d) const {
-  const auto& members = impl_.domains[d]->members;
-  return {domain_weight(pods, d), members.empty() ? 0 : members.front(), d, 0, 0};
+FitKey Finder::domain_key(const Index& x, DomainIndex d) const {
+  return {domain_weight(x, d), members(d).empty() ? 0 : members(d).front(), d, 0, 0};
 }
 
-FitKey Finder::node_key(const Pods& pods, NodeIndex i) const {
-  const std::int64_t w = weight(pods, i);
-  if (world_ == World::kNow) {
-    switch (pods.shape->kind) {
+FitKey Finder::node_key(const Run& run, NodeIndex i) const {
+  const std::int64_t w = weight(run.index, i);
+  const PodShape& pod = *run.pods->shape;
+  if (!scene_.nothing_held) {
+    switch (pod.kind) {
       case GpuKind::kNone:
         return {node(i).spec.gpus > 0 ? 1 : 0, w, i, 0, 0};
       case GpuKind::kShared:
       case GpuKind::kFraction:
-        return {tightest_gpu(node(i).spec, room(i), *pods.shape), w, i, 0, 0};
+        return {tightest_gpu(node(i).spec, room(i), pod), w, i, 0, 0};
       case GpuKind::kWhole:
       case GpuKind::kMig:
         break;
     }
   }
-  const FitKey d = domain_key(pods, node(i).domain);
+  const FitKey d = domain_key(run.index, node(i).domain);
   return {d[0], d[1], d[2], w, i};
 }
 
 bool Finder::indexed(const Run& run, Area area) const {
-  return area == nullptr && world_ == World::kNow && run.pods->filter->counts;
+  return area == nullptr && !scene_.nothing_held && run.index.counts();
 }
 
 std::int64_t Finder::cap(const Run& run, NodeIndex i, GpuMask allowed, std::int64_t limit) {
-  if (!eligible(*run.pods, i)) return 0;
+  if (!eligible(run.index, i)) return 0;
   return pods_that_fit(node(i).spec, room(i), *run.pods->shape, allowed, limit, ignore_);
 }
 
@@ -113,7 +112,7 @@ bool Finder::fits_all(const Runs& runs, NodeIndex i, GpuMask allowed) {
 }
 
 bool Finder::place(const Run& run, NodeIndex i, GpuMask allowed) {
-  if (!eligible(*run.pods, i)) return false;
+  if (!eligible(run.index, i)) return false;
   const NodeSpec& spec = node(i).spec;
   const PodShape& pod = *run.pods->shape;
   Room& r = filled(i);
@@ -150,17 +149,12 @@ void Finder::undo_to(std::size_t mark) {
 
 // A bound from the index alone, so that most failing searches cost next to nothing.
 bool Finder::enough(const Runs& runs) const {
-  if (world_ != World::kNow) return true;
+  if (scene_.nothing_held) return true;
   for (const Run& run : runs) {
-    const Filter& f = *run.pods->filter;
-    if (f.open_nodes == 0) return false;
+    if (run.index.open_nodes() == 0) return false;
     const std::int64_t each = run.pods->shape->gpus;
-    if (!f.counts || each <= 0) continue;
-    std::int64_t room_for = 0;
-    for (std::size_t b = static_cast<std::size_t>(each); b < f.histogram.size(); ++b) {
-      room_for += f.histogram[b] * (static_cast<std::int64_t>(b) / each);
-    }
-    if (room_for < run.count) return false;
+    if (!run.index.counts() || each <= 0) continue;
+    if (run.index.times_free(each) < run.count) return false;
   }
   return true;
 }

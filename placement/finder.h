@@ -8,19 +8,18 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
+#include <utility>
 #include <vector>
 
-#include "placement/fleet_impl.h"
+#include "placement/scene.h"
+#include "placement/search_impl.h"
 
 namespace subak {
-
-// Which world is searched: as it is; with nothing held and everything healthy; with nothing held.
-enum class World : std::uint8_t { kNow, kEmpty, kDrain };
 
 // `count` ranks from `rank` on, all of the same pods.
 struct Run {
   const Pods* pods = nullptr;
+  Index index;
   std::uint32_t rank = 0, count = 0;
 };
 using Runs = std::vector<Run>;
@@ -33,8 +32,8 @@ using Area = const std::vector<NodeIndex>*;
 
 class Finder {
  public:
-  Finder(Fleet::Impl& impl, const Shape& shape, JobId owner, World world, Ignore ignore = {},
-         bool ignore_earmarks = false);
+  Finder(Search::Impl& memory, const Shape& shape, const Sought& sought, const Scene& scene,
+         JobId owner, Ignore ignore = {});
   ~Finder();
   Finder(const Finder&) = delete;
   Finder& operator=(const Finder&) = delete;
@@ -43,7 +42,7 @@ class Finder {
   bool attempt(Topology topology, std::uint32_t segment);
   std::vector<PodSlot>& slots() { return slots_; }
   // Some node was passed over because it is kept for another owner.
-  bool saw_earmark() const { return saw_earmark_; }
+  bool saw_kept() const { return saw_kept_; }
 
   // Would a gang of one segment find its place on or around this node?
   bool could_start_at(NodeIndex node, Topology topology);
@@ -71,14 +70,15 @@ class Finder {
   };
 
   // finder.cc: rooms, eligibility, keys, placing and taking back.
-  const NodeState& node(NodeIndex i) const { return *impl_.nodes[i]; }
+  const NodeState& node(NodeIndex i) const { return *fleet_.nodes[i]; }
+  const std::vector<NodeIndex>& members(DomainIndex d) const { return fleet_.domains[d]->members; }
   const Room& room(NodeIndex i) const;
   Room& filled(NodeIndex i);
-  bool eligible(const Pods& pods, NodeIndex i);
-  std::int64_t weight(const Pods& pods, NodeIndex i) const;
-  std::int64_t domain_weight(const Pods& pods, DomainIndex d) const;
-  FitKey domain_key(const Pods& pods, DomainIndex d) const;
-  FitKey node_key(const Pods& pods, NodeIndex i) const;
+  bool eligible(const Index& x, NodeIndex i);
+  std::int64_t weight(const Index& x, NodeIndex i) const;
+  std::int64_t domain_weight(const Index& x, DomainIndex d) const;
+  FitKey domain_key(const Index& x, DomainIndex d) const;
+  FitKey node_key(const Run& run, NodeIndex i) const;
   bool indexed(const Run& run, Area area) const;
   std::int64_t cap(const Run& run, NodeIndex i, GpuMask allowed, std::int64_t limit);
   bool fits_all(const Runs& runs, NodeIndex i, GpuMask allowed);
@@ -95,8 +95,8 @@ class Finder {
       }
       return;
     }
-    for (NodeIndex i = 0; i < impl_.nodes.size(); ++i) {
-      if (impl_.nodes[i] && fn(i)) return;
+    for (NodeIndex i = 0; i < fleet_.nodes.size(); ++i) {
+      if (fleet_.nodes[i] && fn(i)) return;
     }
   }
 
@@ -120,13 +120,19 @@ class Finder {
   bool fill_domain(Run& left, std::vector<Cap>& caps, const CapDomain& domain);
   void sort_ranks(const Run& run);
 
-  Fleet::Impl& impl_;
+  Runs runs(std::uint32_t first, std::uint32_t last) const;
+  Index index(const Filter& filter) const;
+
+  const Fleet::Impl& fleet_;
   const Shape& shape_;
+  const Sought& sought_;
+  const Scene scene_;
+  Trial& trial_;
+  // One for each counting filter, in a picture with an overlay; built once, never moved.
+  std::vector<std::pair<const Filter*, Patch>> patches_;
   JobId owner_;
-  World world_;
   Ignore ignore_;
-  bool ignore_earmarks_;
-  bool saw_earmark_ = false;
+  bool saw_kept_ = false;
   std::vector<PodSlot> slots_;
   std::vector<Placed> placed_;
 };

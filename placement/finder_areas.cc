@@ -15,42 +15,42 @@ bool without_gpu(const Run& run) { return run.pods->shape->kind == GpuKind::kNon
 std::int64_t units_of(const Runs& runs) {
   std::int64_t units = 0;
   for (const Run& r : runs) {
-    if (r.pods->filter == runs[0].pods->filter) units += r.count * r.pods->shape->gpus;
+    if (r.index.same_filter(runs[0].index)) units += r.count * r.pods->shape->gpus;
   }
   return units;
 }
 
-// Runs of the ranks [first, last).
-Runs runs_of(const Shape& shape, std::uint32_t first, std::uint32_t last) {
+// The ranks of [first, last), by their pods. `index_of(k)` is that of the shape's k-th pods.
+template <class F>
+Runs runs_of(const Shape& shape, std::uint32_t first, std::uint32_t last, F&& index_of) {
   Runs runs;
-  for (const Pods& p : shape.pods) {
+  for (std::size_t k = 0; k < shape.pods.size(); ++k) {
+    const Pods& p = shape.pods[k];
     const std::uint32_t from = std::max(first, p.first);
     const std::uint32_t to = std::min(last, p.first + p.count);
-    if (from < to) runs.push_back({&p, from, to - from});
+    if (from < to) runs.push_back({&p, index_of(k), from, to - from});
   }
   return runs;
 }
 
-GpuMask held_gpus(const NodeState& n) {
-  GpuMask held = 0;
-  for (std::size_t i = 0; i < n.gpu_used.size() && i < 64; ++i) {
-    if (n.gpu_used[i] != 0) held |= GpuMask{1} << i;
-  }
-  return held;
-}
-
 }  // namespace
+
+Runs Finder::runs(std::uint32_t first, std::uint32_t last) const {
+  return runs_of(shape_, first, last, [&](std::size_t k) { return index(*sought_.filters[k]); });
+}
 
 bool Finder::attempt(Topology topology, std::uint32_t segment_size) {
   const std::uint32_t pods = shape_.request.pods();
   slots_.assign(pods, PodSlot{});
-  if (!enough(runs_of(shape_, 0, pods))) return false;
+  const Runs all = runs(0, pods);
+  if (!enough(all)) return false;
   // A segment is a set of pods that share an NVLink domain unless the topology says otherwise.
   if (segment_size > 0 && topology == Topology::kAny) topology = Topology::kNvlink;
   const std::uint32_t step = segment_size > 0 ? segment_size : std::max(pods, 1u);
+  if (pods > 0 && step >= pods) return segment(topology, all);
   for (std::uint32_t first = 0; first < pods; first += std::min(step, pods - first)) {
     const std::uint32_t last = first + std::min(step, pods - first);
-    if (!segment(topology, runs_of(shape_, first, last))) return false;
+    if (!segment(topology, runs(first, last))) return false;
   }
   return true;
 }
@@ -95,12 +95,12 @@ bool Finder::anywhere(const Runs& runs) {
 }
 
 bool Finder::on_one_node_indexed(const Runs& runs, std::int64_t units) {
-  const Filter& f = *runs[0].pods->filter;
+  const Index& x = runs[0].index;
   std::vector<std::pair<std::int64_t, NodeIndex>> order;
-  return visit_domains(f, units, units, [&](const DomainKey& d) {
+  return x.visit(units, units, [&](const DomainKey& d) {
     order.clear();
-    for (const NodeIndex m : impl_.domains[d.domain]->members) {
-      if (f.free[m] >= units) order.emplace_back(f.free[m], m);
+    for (const NodeIndex m : members(d.domain)) {
+      if (x.free(m) >= units) order.emplace_back(x.free(m), m);
     }
     std::sort(order.begin(), order.end());
     return std::any_of(order.begin(), order.end(), [&](const auto& candidate) {
@@ -116,10 +116,10 @@ bool Finder::on_one_node(const Runs& runs, Area area) {
   NodeIndex best = 0;
   FitKey best_key{};
   each_node(area, [&](NodeIndex i) {
-    if (!eligible(*runs[0].pods, i) || !fits_all(runs, i, kAllGpus)) return false;
-    const FitKey key = node_key(*runs[0].pods, i);
+    if (!eligible(runs[0].index, i) || !fits_all(runs, i, kAllGpus)) return false;
+    const FitKey key = node_key(runs[0], i);
     if (best == 0 || key < best_key) best = i, best_key = key;
-    return world_ == World::kEmpty;  // any will do
+    return scene_.all_open;  // any will do
   });
   return best != 0 && place_all(runs, best, kAllGpus);
 }
@@ -128,21 +128,21 @@ bool Finder::in_inner_domain(const Runs& runs) {
   const bool whole = std::all_of(runs.begin(), runs.end(), [](const Run& r) {
     return r.pods->shape->kind == GpuKind::kWhole;
   });
-  if (impl_.split_nodes == 0 || !whole) return false;
+  if (fleet_.split_nodes == 0 || !whole) return false;
   NodeIndex best = 0;
   GpuMask best_mask = 0;
   FitKey best_key{};
   each_node(nullptr, [&](NodeIndex i) {
     const NodeSpec& spec = node(i).spec;
-    if (inner_domains(spec) <= 1 || !eligible(*runs[0].pods, i)) return false;
+    if (inner_domains(spec) <= 1 || !eligible(runs[0].index, i)) return false;
     for (std::int64_t d = 0; d < inner_domains(spec); ++d) {
       const GpuMask mask = inner_domain_mask(spec, d);
       const std::int64_t free = std::popcount(room(i).whole & mask);
-      const FitKey key{free, weight(*runs[0].pods, i), i, d, 0};
+      const FitKey key{free, weight(runs[0].index, i), i, d, 0};
       if (best != 0 && best_key <= key) continue;
       if (fits_all(runs, i, mask)) best = i, best_mask = mask, best_key = key;
     }
-    return best != 0 && world_ == World::kEmpty;
+    return best != 0 && scene_.all_open;
   });
   return best != 0 && place_all(runs, best, best_mask);
 }
@@ -161,18 +161,17 @@ bool Finder::inside(Area area, const Runs& runs) {
 
 bool Finder::in_clique(const Runs& runs) {
   const auto try_domain = [&](DomainIndex d) {
-    const auto& members = impl_.domains[d]->members;
-    return members.size() > 1 && inside(&members, runs);
+    return members(d).size() > 1 && inside(&members(d), runs);
   };
   if (indexed(runs[0], nullptr)) {
-    return visit_domains(*runs[0].pods->filter, runs[0].pods->shape->gpus, units_of(runs),
-                         [&](const DomainKey& d) { return try_domain(d.domain); });
+    return runs[0].index.visit(runs[0].pods->shape->gpus, units_of(runs),
+                               [&](const DomainKey& d) { return try_domain(d.domain); });
   }
   std::vector<FitKey> order;
-  for (DomainIndex d = 1; d < impl_.domains.size(); ++d) {
-    const Group& g = *impl_.domains[d];
+  for (DomainIndex d = 1; d < fleet_.domains.size(); ++d) {
+    const Group& g = *fleet_.domains[d];
     if (g.members.size() > 1 && g.cluster == shape_.cluster) {
-      order.push_back(domain_key(*runs[0].pods, d));
+      order.push_back(domain_key(runs[0].index, d));
     }
   }
   std::sort(order.begin(), order.end());
@@ -183,39 +182,39 @@ bool Finder::in_clique(const Runs& runs) {
 
 bool Finder::in_rack(const Runs& runs) {
   std::vector<FitKey> order;
-  for (std::uint32_t r = 1; r < impl_.racks.size(); ++r) {
-    const Group& g = *impl_.racks[r];
+  for (std::uint32_t r = 1; r < fleet_.racks.size(); ++r) {
+    const Group& g = *fleet_.racks[r];
     if (g.cluster != shape_.cluster || g.members.empty()) continue;
     std::int64_t free = 0;
     bool any = false;
     for (const NodeIndex m : g.members) {
-      if (!eligible(*runs[0].pods, m)) continue;
+      if (!eligible(runs[0].index, m)) continue;
       any = true;
-      free += weight(*runs[0].pods, m);
+      free += weight(runs[0].index, m);
     }
     if (any) order.push_back({free, g.members.front(), r, 0, 0});
   }
   std::sort(order.begin(), order.end());
   return std::any_of(order.begin(), order.end(), [&](const FitKey& key) {
-    return inside(&impl_.racks[static_cast<std::size_t>(key[2])]->members, runs);
+    return inside(&fleet_.racks[static_cast<std::size_t>(key[2])]->members, runs);
   });
 }
 
 bool Finder::unused(NodeIndex i, GpuMask gpus) const {
-  const NodeState& n = node(i);
-  if (world_ != World::kNow) return true;
-  if ((held_gpus(n) & gpus) != 0 || n.loose != 0) return false;
+  if (scene_.nothing_held) return true;
+  const Load& load = scene_.load(i);
+  if ((load.gpus() & gpus) != 0 || load.loose != 0) return false;
   // Own pods of an earlier segment, and domains that are kept for another gang.
-  if ((node(i).room.whole & gpus) != (room(i).whole & gpus)) return false;
-  for (const Hold& h : n.holds) {
+  if ((scene_.room(i).whole & gpus) != (room(i).whole & gpus)) return false;
+  for (const Hold& h : load.holds) {
     if ((h.kept & gpus) != 0 || (gpus == kAllGpus && h.slot.milligpu > 0)) return false;
   }
-  return impl_.domains[n.domain]->kept == 0;
+  return scene_.kept_holds(node(i).domain) == 0;
 }
 
 void Finder::exclusive_candidates(const Run& run, NodeIndex i, std::vector<Exclusive>& out) const {
   const NodeState& n = node(i);
-  switch (impl_.exclusive_level(shape_, run.rank, n)) {
+  switch (fleet_.exclusive_level(shape_, run.rank, n)) {
     case Fleet::Impl::Level::kInner:
       for (std::int64_t d = 0; d < inner_domains(n.spec); ++d) {
         const GpuMask mask = inner_domain_mask(n.spec, d);
@@ -226,13 +225,12 @@ void Finder::exclusive_candidates(const Run& run, NodeIndex i, std::vector<Exclu
       if (unused(i, kAllGpus)) out.push_back({{n.spec.gpus, i, 0, 0, 0}, i, kAllGpus});
       break;
     case Fleet::Impl::Level::kClique: {
-      const auto& members = impl_.domains[n.domain]->members;
       std::int64_t gpus = 0;
-      for (const NodeIndex m : members) {
+      for (const NodeIndex m : members(n.domain)) {
         if (!unused(m, kAllGpus)) return;
         gpus += node(m).spec.gpus;
       }
-      out.push_back({{gpus, members.front(), n.domain, 0, 0}, i, 0});
+      out.push_back({{gpus, members(n.domain).front(), n.domain, 0, 0}, i, 0});
     }
   }
 }
@@ -240,7 +238,7 @@ void Finder::exclusive_candidates(const Run& run, NodeIndex i, std::vector<Exclu
 bool Finder::exclusively(const Runs& runs) {
   std::vector<Exclusive> order;
   each_node(nullptr, [&](NodeIndex i) {
-    if (!eligible(*runs[0].pods, i)) return false;
+    if (!eligible(runs[0].index, i)) return false;
     const bool clique_seen = !order.empty() && order.back().mask == 0 &&
                              node(order.back().node).domain == node(i).domain;
     if (!clique_seen) exclusive_candidates(runs[0], i, order);
@@ -250,23 +248,23 @@ bool Finder::exclusively(const Runs& runs) {
             [](const Exclusive& a, const Exclusive& b) { return a.key < b.key; });
   return std::any_of(order.begin(), order.end(), [&](const Exclusive& c) {
     if (c.mask != 0) return fits_all(runs, c.node, c.mask) && place_all(runs, c.node, c.mask);
-    return inside(&impl_.domains[node(c.node).domain]->members, runs);
+    return inside(&members(node(c.node).domain), runs);
   });
 }
 
 bool Finder::could_start_at(NodeIndex i, Topology topology) {
   const std::uint32_t pods = shape_.request.pods();
   slots_.assign(pods, PodSlot{});
-  Runs runs = runs_of(shape_, 0, pods);
+  Runs all = runs(0, pods);
   if (topology == Topology::kNode || pods == 1) {
-    if (topology != Topology::kNvlinkExclusive) return fits_all(runs, i, kAllGpus);
+    if (topology != Topology::kNvlinkExclusive) return fits_all(all, i, kAllGpus);
   }
   if (topology != Topology::kNvlink) return true;
-  std::erase_if(runs, without_gpu);
-  if (runs.empty() || fits_all(runs, i, kAllGpus)) return true;
+  std::erase_if(all, without_gpu);
+  if (all.empty() || fits_all(all, i, kAllGpus)) return true;
   if (node(i).domain == kNoArea) return false;
-  const auto& members = impl_.domains[node(i).domain]->members;
-  return members.size() > 1 && inside(&members, runs);
+  const auto& around = members(node(i).domain);
+  return around.size() > 1 && inside(&around, all);
 }
 
 // The GPU pods of rank's segment, against the node as if empty.
@@ -274,7 +272,8 @@ Fleet::Impl::Level Fleet::Impl::exclusive_level(const Shape& s, std::uint32_t ra
                                                 const NodeState& n) const {
   const std::uint32_t size = s.request.segment > 0 ? s.request.segment : s.request.pods();
   const std::uint32_t first = rank / size * size;
-  Runs runs = runs_of(s, first, std::min(first + size, s.request.pods()));
+  Runs runs = runs_of(s, first, std::min(first + size, s.request.pods()),
+                      [](std::size_t) { return Index(); });
   std::erase_if(runs, without_gpu);
   const auto holds_all = [&](GpuMask allowed) {
     if (runs.size() == 1) {

@@ -14,14 +14,13 @@ bool Finder::spread(const Run& run, Area area) {
     const std::int64_t c = cap(run, i, kAllGpus, run.count);
     if (c <= 0) return false;
     sum += c;
-    caps.push_back({i, node(i).domain, c, weight(*run.pods, i)});
-    return world_ == World::kEmpty && sum >= run.count;
+    caps.push_back({i, node(i).domain, c, weight(run.index, i)});
+    return scene_.all_open && sum >= run.count;
   };
   if (indexed(run, area)) {
-    const Filter& f = *run.pods->filter;
-    visit_domains(f, run.pods->shape->gpus, 0, [&](const DomainKey& d) {
-      for (const NodeIndex m : impl_.domains[d.domain]->members) {
-        if (f.free[m] >= run.pods->shape->gpus) consider(m);
+    run.index.visit(run.pods->shape->gpus, 0, [&](const DomainKey& d) {
+      for (const NodeIndex m : members(d.domain)) {
+        if (run.index.free(m) >= run.pods->shape->gpus) consider(m);
       }
       return false;
     });
@@ -41,7 +40,7 @@ bool Finder::spread_caps(const Run& run, std::vector<Cap>& caps) {
   std::vector<CapDomain> domains;
   for (std::size_t i = 0; i < caps.size(); ++i) {
     if (i == 0 || caps[i].domain != caps[i - 1].domain) {
-      domains.push_back({domain_key(*run.pods, caps[i].domain), 0, i, i});
+      domains.push_back({domain_key(run.index, caps[i].domain), 0, i, i});
     }
     domains.back().pods += caps[i].pods;
     domains.back().end = i + 1;
@@ -81,7 +80,7 @@ bool Finder::fill_domain(Run& left, std::vector<Cap>& caps, const CapDomain& dom
     }
     const auto take =
         static_cast<std::uint32_t>(std::min<std::int64_t>(caps[chosen].pods, left.count));
-    if (!place({left.pods, left.rank, take}, caps[chosen].node, kAllGpus)) return false;
+    if (!place({left.pods, left.index, left.rank, take}, caps[chosen].node, kAllGpus)) return false;
     left.rank += take;
     left.count -= take;
     ++next;
@@ -92,9 +91,7 @@ bool Finder::fill_domain(Run& left, std::vector<Cap>& caps, const CapDomain& dom
 // Neighbouring ranks on neighbouring nodes: by domain, then node.
 void Finder::sort_ranks(const Run& run) {
   const auto first = slots_.begin() + static_cast<std::ptrdiff_t>(run.rank);
-  const auto low = [&](const PodSlot& s) {
-    return impl_.domains[node(s.node.value).domain]->members.front();
-  };
+  const auto low = [&](const PodSlot& s) { return members(node(s.node.value).domain).front(); };
   std::stable_sort(first, first + static_cast<std::ptrdiff_t>(run.count),
                    [&](const PodSlot& a, const PodSlot& b) {
                      if (low(a) != low(b)) return low(a) < low(b);

@@ -7,9 +7,9 @@
 namespace subak {
 
 Fleet::Fleet() : impl_(std::make_unique<Impl>()) {
-  impl_->domains.push_back(nullptr);
-  impl_->racks.push_back(nullptr);
-  impl_->shapes.push_back(nullptr);
+  impl_->domains.emplace_back();
+  impl_->racks.emplace_back();
+  impl_->shapes.emplace_back();
   impl_->totals.emplace_back();
   impl_->products.emplace_back(kAnyProduct);
   impl_->products_by_name.emplace(kAnyProduct, ProductId());
@@ -54,6 +54,7 @@ ProductId Fleet::intern_product(std::string_view product) {
   assert(id.value == impl_->products.size());
   impl_->products.emplace_back(product);
   impl_->products_by_name.emplace(product, id);
+  impl_->note_slices(product);
   return id;
 }
 
@@ -71,18 +72,6 @@ std::size_t Fleet::products() const { return impl_->products_by_name.size(); }
 
 std::uint64_t Fleet::freed_version() const { return impl_->freed; }
 
-void Fleet::earmark(std::span<const NodeId> nodes, JobId owner) {
-  for (const NodeId id : nodes) {
-    NodeState* n = impl_->find(id);
-    if (n == nullptr || n->earmark) continue;
-    n->earmark = owner;
-    impl_->earmarked.push_back(id.value);
-  }
-}
-
-void Fleet::clear_earmarks() {
-  for (const NodeIndex i : impl_->earmarked) impl_->nodes[i]->earmark = JobId();
-  impl_->earmarked.clear();
-}
+std::uint64_t Fleet::version() const { return impl_->log_end(); }
 
 }  // namespace subak

@@ -1,10 +1,10 @@
-// The fleet: nodes, their GPUs, NVLink domains and MIG slices, who holds what, and where a gang
-// would go. It decides nothing about order, quota or time; it answers "where" and keeps the
-// capacity side of the bill. One fleet holds all clusters; a request names its cluster.
+// The fleet: nodes, their GPUs, NVLink domains and MIG slices, and who holds what. It decides
+// nothing, and it keeps the capacity side of the bill. Where a gang would go is asked of a picture
+// of it (placement/picture.h, placement/search.h). One fleet holds all clusters; a request names
+// its cluster.
 //
-// Threads: none. The engine owns it on the loop thread; the follower's engine owns another.
-// Errors: find() returns nothing when a gang does not fit; explain() then says every reason why.
-// Order: wherever two places are equally good the lower NodeId wins, so decisions are reproducible.
+// Threads: none. The engine owns it on the loop thread; the follower's engine owns another. What is
+// const changes nothing, also not behind the back: threads may read a fleet that nobody changes.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,11 @@
 
 #include "core/ids.h"
 #include "core/quantity.h"
-#include "core/reason.h"
 #include "placement/node.h"
+#include "placement/owned.h"
 #include "placement/request.h"
 
 namespace subak {
-
-// A whole gang, one slot per rank.
-struct Placement {
-  std::vector<PodSlot> slots;
-};
 
 // Integrals of one node's capacity since it was first seen, in milli-GPU x ms. At any instant
 //     installed = allocated + idle + stranded + unusable     (exactly; a test and a metric)
@@ -96,47 +91,23 @@ class Fleet {
 
   // --- shapes ------------------------------------------------------------------------------------
   // Requests that are equal for placement share one ShapeId; ids are handed out in order of first
-  // use and never reused. The compiled form caches which nodes are eligible.
+  // use and never reused.
   ShapeId intern(ClusterId cluster, const GangRequest& request);
   ShapeId find_shape(ClusterId cluster, const GangRequest& request) const;  // none if not interned
   const GangRequest& request(ShapeId shape) const;
   ClusterId cluster_of(ShapeId shape) const;
   std::size_t shapes() const;  // ids 1..shapes() are in use
-  // The least that the gang can cost in milli-GPU over the products it allows (exact for whole
-  // GPUs); what the order and limits use before a place is known.
+  // The least that the gang can cost in milli-GPU over the products it allows and the fleet has
+  // heard of (exact for whole GPUs); what the order and limits use before a place is known.
   MilliGpu least_milligpu(ShapeId shape) const;
   // What slot `rank` of the request costs on `node`.
   MilliGpu slot_milligpu(ShapeId shape, std::uint32_t rank, NodeId node) const;
 
-  // --- where -------------------------------------------------------------------------------------
-  // The best place for the whole gang now, each pod on exactly one node, in rank order; best fit
-  // that keeps whole domains whole: the clique (or lone node) with the least free that still fits,
-  // then its node with the least free, then id. Pods that use part of a GPU go to the tightest GPU;
-  // pods without GPU to nodes without GPUs, then to the fullest. Honours selectors, affinity,
-  // taints, host ports, CPU, memory, pod slots, extended resources, topology, segments. Topology is
-  // about GPUs: except for kNode, pods without GPU may be anywhere. Nodes earmarked for another
-  // owner are skipped. Exact for one pod and for gangs of one shape: nothing is returned only if
-  // there is no place. Gangs of several shapes (and pods of several replicas of shared GPUs) are
-  // placed shape by shape without backtracking, which may miss a place. A failing call is cheap:
-  // summaries first, and after a failure only nodes that changed since are looked at.
-  // kNvlinkExclusive takes the smallest domain that could hold the pods when empty, unused by
-  // anybody, and keeps it until all its slots are given back; with `prefer` it keeps nobody out.
-  std::optional<Placement> find(ShapeId shape, JobId owner = JobId()) const;
-  // Ranks of an exclusive shape may use GPUs that are kept. One rank of a gang on this very node
-  // (adopting running pods, replacing a lost member).
-  std::optional<PodSlot> find_on(ShapeId shape, std::uint32_t rank, NodeId node) const;
-  // The slot of a pod that already runs on `node`, whatever the fleet thinks of it: free GPUs as
-  // far as there are any, never refused. take() of it may overcommit.
-  PodSlot adopt_slot(ShapeId shape, std::uint32_t rank, NodeId node) const;
-  // Every reason why find() fails, structural ones first. Empty if it would succeed.
-  std::vector<Reason> explain(ShapeId shape, JobId owner = JobId()) const;
-  // Could the fleet hold it if nothing were held and every node were healthy?
-  bool fits_empty_fleet(ShapeId shape) const;
-  // The nodes on which the gang would sit if all that is held were given back, choosing those with
-  // the least to wait for. Empty if it could never fit.
-  std::vector<NodeId> drain_set(ShapeId shape) const;
-
   // --- hold and give back ------------------------------------------------------------------------
+  // The slot of a pod that already runs on `node`, whatever the fleet thinks of it: free GPUs as
+  // far as there are any, also those that an exclusive gang keeps; never refused. take() of it may
+  // overcommit.
+  PodSlot adopt_slot(ShapeId shape, std::uint32_t rank, NodeId node) const;
   // Takes or returns exactly what slot `rank` of `shape` occupies. A slot whose mask names fewer
   // GPUs than it costs withholds as many of the node's free ones. Foreign pods are taken the same
   // way and may overcommit. `owner` is named as a blocker in reasons.
@@ -149,10 +120,8 @@ class Fleet {
   // fit.
   std::uint64_t freed_version() const;
 
-  // Nodes that only `owner` may use during this pass. Transient: not part of the state or its
-  // digest.
-  void earmark(std::span<const NodeId> nodes, JobId owner);
-  void clear_earmarks();
+  // Differs after every change of a node or of what is held there: what says how old a picture is.
+  std::uint64_t version() const;
 
   // --- books and views ---------------------------------------------------------------------------
   NodeBooks books(NodeId id, TimeMs now) const;
@@ -162,10 +131,6 @@ class Fleet {
   std::vector<ProductTotals> totals() const;  // by cluster, then product
   std::vector<DomainRow> domains(ClusterId cluster) const;
   std::vector<MigRow> mig(ClusterId cluster) const;
-  // FGD's fragmentation of a cluster's free GPUs over the given shapes (all of that cluster) and
-  // their popularity: sum over nodes of F_n / sum of free (Weng et al., ATC'23). 0 when nothing is
-  // free.
-  double fragmentation(std::span<const std::pair<ShapeId, double>> mix) const;
   // The largest amount of one GPU kind a single node could hold when empty, for static checks.
   std::int64_t largest_node_gpus(ClusterId cluster, std::string_view product) const;
 
@@ -173,9 +138,10 @@ class Fleet {
   void check_invariants() const;
 
   struct Impl;  // placement/fleet_impl.h, for this folder alone
+  const Impl& impl() const { return *impl_; }
 
  private:
-  std::unique_ptr<Impl> impl_;
+  Owned<Impl> impl_;
 };
 
 }  // namespace subak

@@ -10,27 +10,10 @@
 #include <vector>
 
 #include "placement/fleet.h"
-#include "placement/index.h"
+#include "placement/load.h"
 #include "placement/room.h"
 
 namespace subak {
-
-inline constexpr std::uint32_t kNoArea = 0;  // index 0 of domains and racks means "none"
-
-// A pod that holds something on a node.
-struct Hold {
-  JobId owner;
-  ShapeId shape;
-  std::uint32_t rank = 0;
-  PodSlot slot;
-  GpuMask kept = 0;                   // nvlink-exclusive: GPUs of this node kept for the gang
-  DomainIndex kept_domain = kNoArea;  // ... or a whole clique
-};
-
-struct MigUse {
-  std::string profile;
-  std::int64_t slices = 0;
-};
 
 struct NodeState {
   bool present = false;
@@ -44,14 +27,7 @@ struct NodeState {
   std::uint32_t own_rack = kNoArea;
   std::uint32_t totals = 0;
 
-  std::vector<Hold> holds;
-  std::vector<std::int32_t> gpu_used;  // milli-GPU; longer than the node has GPUs after it shrank
-  std::vector<MigUse> mig_used;
-  MilliGpu loose = 0;  // held, but on no GPU that we know by index
-  MilliGpu allocated = 0;
-  std::int64_t cpu_used = 0, memory_used = 0, pods_used = 0;
-  std::vector<ResourceCount> extended_used;
-  std::vector<HostPort> ports;
+  Load load;
   MilliGpu stranded = 0;  // of the configuration
 
   Room room;   // left now
@@ -59,8 +35,7 @@ struct NodeState {
   NodeLevels levels;
   NodeBooks books;
   TimeMs as_of = 0;
-  bool dated = false;  // as_of is set
-  JobId earmark;
+  bool dated = false;                 // as_of is set
   std::uint64_t static_position = 0;  // in the change log, of the last change of its description
 
   bool open() const { return present && spec.ready && !spec.unschedulable && !drained; }
@@ -78,32 +53,24 @@ struct Group {
   std::uint32_t kept = 0;          // exclusive holds on the whole group
 };
 
-// One PodGroup of a shape, ready for use.
+// One PodGroup of a shape.
 struct Pods {
   const PodShape* shape = nullptr;
   std::uint32_t first = 0, count = 0;  // ranks
-  Filter* filter = nullptr;            // made at the first search
 };
 
 struct Shape {
   ClusterId cluster;
   GangRequest request;
   std::vector<Pods> pods;
-  bool compiled = false;
-  // The last search failed at this position of the change log: only nodes that changed since can
-  // help.
-  bool failed = false;
-  std::uint64_t failed_at = 0;
-  // fits_empty_fleet() and least_milligpu() as of these static versions.
-  std::uint64_t fits_version = 0, least_version = 0;
-  bool fits_empty = false;
-  MilliGpu least = 0;
+  MilliGpu least = 0;          // of the pods whose cost does not depend on the node
+  bool cost_by_place = false;  // there are others: replicas and slices
 };
 
 struct Fleet::Impl {
-  std::vector<std::unique_ptr<NodeState>> nodes;  // by NodeId::value
-  std::vector<std::unique_ptr<Group>> domains;    // [0] unused
-  std::vector<std::unique_ptr<Group>> racks;      // [0] unused
+  std::vector<Owned<NodeState>> nodes;  // by NodeId::value
+  std::vector<Owned<Group>> domains;    // [0] unused
+  std::vector<Owned<Group>> racks;      // [0] unused
   std::map<std::pair<ClusterId, std::string>, std::uint32_t> cliques_by_name, racks_by_name;
   std::int64_t split_nodes = 0;  // nodes with several inner NVLink domains
 
@@ -112,50 +79,42 @@ struct Fleet::Impl {
   std::vector<ProductTotals> totals;  // [0] unused
   std::map<std::pair<ClusterId, std::string>, std::uint32_t> totals_by_key;
 
-  std::vector<std::unique_ptr<Shape>> shapes;                      // by ShapeId::value; [0] unused
-  std::unordered_multimap<std::uint64_t, ShapeId> shapes_by_hash;  // looked up, never walked
-  std::map<std::string, std::unique_ptr<Filter>> filters;
+  // What a gang costs at the least, kept up by set_node() and intern_product(). How many present
+  // nodes of a base product share their GPUs how many ways; and the cheapest slice of each profile
+  // over the products ever named.
+  using Ways = std::map<std::int64_t, std::int64_t>;
+  std::map<std::pair<ClusterId, std::string>, Ways> shared_ways;
+  std::map<std::string, MilliGpu, std::less<>> least_slices;
 
-  // Nodes whose room or description changed, oldest first; entry i is position log_base + i.
+  std::vector<Owned<Shape>> shapes;                                // by ShapeId::value; [0] unused
+  std::unordered_multimap<std::uint64_t, ShapeId> shapes_by_hash;  // looked up, never walked
+
+  // Nodes whose room or description changed, oldest first; entry i is position log_base + i. Every
+  // search catches up from where it was.
   std::vector<NodeIndex> log;
   std::uint64_t log_base = 1;
   std::uint64_t static_version = 1;
   std::uint64_t freed = 0;
-  std::vector<NodeIndex> earmarked;
-
-  // Scratch of searches: copies of rooms that a gang has begun to fill.
-  struct Filled {
-    NodeIndex node = 0;
-    Room room;
-  };
-  std::vector<Filled> filled;
-  std::size_t filled_count = 0;
-  std::vector<std::uint32_t> filled_at;  // by node, index + 1; 0 = none
-
   // nodes.cc
   NodeState& at(NodeId id) { return *nodes[id.value]; }
   const NodeState& at(NodeId id) const { return *nodes[id.value]; }
-  NodeState* find(NodeId id) const;
+  NodeState* find(NodeId id);  // nullptr if never seen
+  const NodeState* find(NodeId id) const;
   NodeState& ensure(NodeId id);
   void accrue(NodeState& node, TimeMs now);
-  // Recomputes what is left on the node after any change of it, and tells the filters.
+  // Recomputes what is left on the node after any change of it, and writes it to the log.
   void refresh(NodeId id);
   void changed(NodeIndex node);
   void changed_statically(NodeIndex node);
   std::uint64_t log_end() const { return log_base + log.size(); }
   void move_to_groups(NodeId id, bool present);
-  Room room_of(NodeId id, bool ignore_kept) const;
+  void note_shared(const NodeState& node, std::int64_t sign);
 
   // shapes.cc
-  Shape& shape(ShapeId id) { return *shapes[id.value]; }
   const Shape& shape(ShapeId id) const { return *shapes[id.value]; }
   const Pods& pods_of(const Shape& shape, std::uint32_t rank) const;
-  void compile(Shape& shape);
   ShapeId find_shape(std::uint64_t hash, ClusterId cluster, const GangRequest& request) const;
-
-  // index.cc
-  void catch_up(Filter& filter);
-  std::int64_t index_value(const Filter& filter, NodeIndex node) const;
+  void note_slices(std::string_view product);
 
   // finder_areas.cc: where an nvlink-exclusive gang's domain ends, seen from one of its nodes.
   enum class Level : std::uint8_t { kInner, kNode, kClique };

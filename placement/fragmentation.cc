@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "placement/fleet_impl.h"
+#include "placement/search_impl.h"
 
 namespace subak {
 namespace {
@@ -55,18 +55,17 @@ MilliGpu free_slices(const NodeState& n) {
 
 }  // namespace
 
-double Fleet::fragmentation(std::span<const std::pair<ShapeId, double>> mix) const {
+double Search::fragmentation(std::span<const std::pair<ShapeId, double>> mix) {
+  const Fleet::Impl& state = impl_->state;
   double weights = 0;
   for (const auto& [id, weight] : mix) {
-    Shape& s = impl_->shape(id);
-    impl_->compile(s);
-    for (const Pods& p : s.pods) impl_->catch_up(*p.filter);
+    impl_->ask(id);
     weights += weight;
   }
-  const ClusterId cluster = mix.empty() ? ClusterId() : cluster_of(mix.front().first);
+  const ClusterId cluster = mix.empty() ? ClusterId() : state.shape(mix.front().first).cluster;
   double fragments = 0, free = 0;
-  for (NodeIndex i = 0; i < impl_->nodes.size(); ++i) {
-    const auto& n = impl_->nodes[i];
+  for (NodeIndex i = 0; i < state.nodes.size(); ++i) {
+    const auto& n = state.nodes[i];
     if (mix.empty() || !n || !n->open() || n->cluster != cluster) continue;
     const auto gpus =
         std::accumulate(n->room.gpu_free.begin(), n->room.gpu_free.end(), MilliGpu{0});
@@ -74,10 +73,13 @@ double Fleet::fragmentation(std::span<const std::pair<ShapeId, double>> mix) con
     if (gpus + slices == 0) continue;
     free += static_cast<double>(gpus + slices);
     for (const auto& [id, weight] : mix) {
-      const Shape& s = impl_->shape(id);
+      const Shape& s = state.shape(id);
+      const Sought& sought = impl_->at(id);
       double mean = 0;
-      for (const Pods& p : s.pods) {
-        mean += static_cast<double>(fragment(*n, *p.filter, i, *p.shape, gpus, slices)) * p.count;
+      for (std::size_t k = 0; k < s.pods.size(); ++k) {
+        const Pods& p = s.pods[k];
+        const Filter& filter = *sought.filters[k];
+        mean += static_cast<double>(fragment(*n, filter, i, *p.shape, gpus, slices)) * p.count;
       }
       fragments += weight / weights * mean / std::max(1u, s.request.pods());
     }

@@ -3,61 +3,10 @@
 #include <bit>
 #include <cassert>
 
-#include "placement/eligibility.h"
 #include "placement/fleet_impl.h"
 
 namespace subak {
 namespace {
-
-void add_gpus(NodeState& n, const PodShape& pod, const PodSlot& slot, int sign) {
-  const int gpus = std::popcount(slot.gpu_mask);
-  MilliGpu placed = 0;
-  int i = 0;
-  for (GpuMask m = slot.gpu_mask; m != 0; m &= m - 1, ++i) {
-    const auto gpu = static_cast<std::size_t>(std::countr_zero(m));
-    if (gpu >= n.gpu_used.size()) n.gpu_used.resize(gpu + 1);
-    const MilliGpu mine = share_of_gpu(pod, slot, i, gpus);
-    n.gpu_used[gpu] += static_cast<std::int32_t>(sign * mine);
-    placed += mine;
-  }
-  if (pod.kind != GpuKind::kMig) n.loose += sign * std::max<MilliGpu>(0, slot.milligpu - placed);
-}
-
-void add_slices(NodeState& n, const PodShape& pod, int sign) {
-  if (pod.kind != GpuKind::kMig) return;
-  auto it = std::find_if(n.mig_used.begin(), n.mig_used.end(),
-                         [&](const MigUse& u) { return u.profile == pod.profile; });
-  if (it == n.mig_used.end()) it = n.mig_used.insert(it, {pod.profile, 0});
-  it->slices += sign * pod.gpus;
-}
-
-void add_rest(NodeState& n, const PodShape& pod, int sign) {
-  n.cpu_used += sign * pod.cpu_milli;
-  n.memory_used += sign * pod.memory_bytes;
-  n.pods_used += sign;
-  for (const ResourceCount& r : pod.extended) {
-    auto it = std::find_if(n.extended_used.begin(), n.extended_used.end(),
-                           [&](const ResourceCount& u) { return u.name == r.name; });
-    if (it == n.extended_used.end()) it = n.extended_used.insert(it, {r.name, 0});
-    it->count += sign * r.count;
-  }
-  for (const HostPort& p : pod.host_ports) {
-    if (sign > 0) {
-      n.ports.push_back(p);
-    } else {
-      const auto it = std::find(n.ports.begin(), n.ports.end(), p);
-      assert(it != n.ports.end());
-      n.ports.erase(it);
-    }
-  }
-}
-
-void apply(NodeState& n, const PodShape& pod, const PodSlot& slot, int sign) {
-  add_gpus(n, pod, slot, sign);
-  add_slices(n, pod, sign);
-  add_rest(n, pod, sign);
-  n.allocated += sign * slot.milligpu;
-}
 
 // A wish for exclusivity (prefer) keeps nobody out, as the gang may have been placed elsewhere.
 bool keeps_domain(const Shape& s) {
@@ -102,8 +51,7 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   const Shape& s = impl_->shape(shape);
   Hold hold{owner, shape, rank, slot, 0, kNoArea};
   keep_domain(*impl_, s, hold, n);
-  apply(n, *impl_->pods_of(s, rank).shape, slot, 1);
-  n.holds.push_back(hold);
+  n.load.add(hold, *impl_->pods_of(s, rank).shape);
   if (hold.kept_domain != kNoArea && impl_->domains[hold.kept_domain]->kept == 1) {
     refresh_domain(*impl_, hold.kept_domain);
   } else {
@@ -116,34 +64,21 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   const DurationMs late_ms = n.dated && now < n.as_of ? n.as_of - now : 0;
   impl_->accrue(n, now + late_ms);
   const NodeLevels before = n.levels;
-  const auto it = std::find_if(n.holds.begin(), n.holds.end(), [&](const Hold& h) {
-    return h.owner == owner && h.shape == shape && h.rank == rank && h.slot == slot;
-  });
-  assert(it != n.holds.end() && "give() of a slot that was not taken");
-  const DomainIndex kept = it->kept_domain;
-  *it = n.holds.back();
-  n.holds.pop_back();
-  apply(n, *impl_->pods_of(impl_->shape(shape), rank).shape, slot, -1);
+  const Hold* hold = n.load.find(shape, rank, slot, owner);
+  assert(hold != nullptr && "give() of a slot that was not taken");
+  const PodShape& pod = *impl_->pods_of(impl_->shape(shape), rank).shape;
+  const DomainIndex kept = n.load.remove(hold, pod).kept_domain;
   impl_->refresh(slot.node);
   correct(n.books, before, n.levels, late_ms);
   if (kept != kNoArea && --impl_->domains[kept]->kept == 0) refresh_domain(*impl_, kept);
   ++impl_->freed;
 }
 
-std::optional<PodSlot> Fleet::find_on(ShapeId shape, std::uint32_t rank, NodeId node) const {
-  const NodeState* n = impl_->find(node);
-  const Shape& s = impl_->shape(shape);
-  const PodShape& pod = *impl_->pods_of(s, rank).shape;
-  if (n == nullptr || n->cluster != s.cluster || !eligibility::matches(pod, n->spec)) return {};
-  if (!n->open_for(eligibility::tolerates_cordon(pod.tolerations))) return {};
-  return choose(node, n->spec, impl_->room_of(node, keeps_domain(s)), pod, kAllGpus);
-}
-
 PodSlot Fleet::adopt_slot(ShapeId shape, std::uint32_t rank, NodeId node) const {
   const NodeState* n = impl_->find(node);
   if (n == nullptr || !n->present) return {node, 0, slot_milligpu(shape, rank, node)};
   const PodShape& pod = *impl_->pods_of(impl_->shape(shape), rank).shape;
-  const Room room = impl_->room_of(node, true);
+  const Room room = left_on(n->spec, n->empty, n->load, 0, nullptr);
   const Ignore all{true, true, true, true, true};
   if (const auto slot = choose(node, n->spec, room, pod, kAllGpus, all)) return *slot;
   PodSlot slot{node, 0, pod_milligpu(n->spec, pod)};
@@ -159,13 +94,13 @@ PodSlot Fleet::adopt_slot(ShapeId shape, std::uint32_t rank, NodeId node) const 
 bool Fleet::over_allocated(NodeId id) const {
   const NodeState* n = impl_->find(id);
   if (n == nullptr) return false;
-  if (n->allocated + n->stranded > n->levels.installed && n->allocated > 0) return true;
+  if (n->load.allocated + n->stranded > n->levels.installed && n->load.allocated > 0) return true;
   const MilliGpu capacity = gpu_capacity(n->spec);
   const auto uncut = static_cast<std::size_t>(n->present ? uncut_gpus(n->spec) : 0);
-  for (std::size_t i = 0; i < n->gpu_used.size(); ++i) {
-    if (n->gpu_used[i] > (i < uncut ? capacity : 0)) return true;
+  for (std::size_t i = 0; i < n->load.gpu_used.size(); ++i) {
+    if (n->load.gpu_used[i] > (i < uncut ? capacity : 0)) return true;
   }
-  return std::any_of(n->mig_used.begin(), n->mig_used.end(), [&](const MigUse& u) {
+  return std::any_of(n->load.mig_used.begin(), n->load.mig_used.end(), [&](const MigUse& u) {
     const int i = n->present ? mig_index(n->spec, u.profile) : -1;
     return u.slices > (i < 0 ? 0 : n->spec.mig[static_cast<std::size_t>(i)].count);
   });

@@ -5,6 +5,7 @@
 
 #include "placement/eligibility.h"
 #include "placement/fleet_impl.h"
+#include "placement/overlay.h"
 
 namespace subak {
 namespace {
@@ -46,7 +47,8 @@ void update_node(Filter& f, const Fleet::Impl& impl, NodeIndex i) {
   if (n.static_position >= f.position) {
     f.matches[i] = n.present && n.cluster == f.cluster && eligibility::matches(f.pod, n.spec);
   }
-  const std::int64_t value = impl.index_value(f, i);
+  const bool open = f.matches[i] && n.open_for(f.tolerates_cordon);
+  const std::int64_t value = open ? free_count(f, n.spec, n.room) : -1;
   if (value != f.free[i]) {
     set_histogram(f, f.free[i], -1);
     set_histogram(f, value, 1);
@@ -61,34 +63,87 @@ void update_node(Filter& f, const Fleet::Impl& impl, NodeIndex i) {
 
 }  // namespace
 
-std::int64_t Fleet::Impl::index_value(const Filter& f, NodeIndex i) const {
-  const NodeState& n = *nodes[i];
-  if (!f.matches[i] || !n.open_for(f.tolerates_cordon)) return -1;
-  if (f.pod.kind == GpuKind::kWhole) return std::popcount(n.room.whole);
+std::int64_t free_count(const Filter& f, const NodeSpec& spec, const Room& room) {
+  if (f.pod.kind == GpuKind::kWhole) return std::popcount(room.whole);
   if (f.pod.kind != GpuKind::kMig) return 0;
-  const int m = mig_index(n.spec, f.pod.profile);
-  return m < 0 ? 0 : n.room.mig_free[static_cast<std::size_t>(m)];
+  const int m = mig_index(spec, f.pod.profile);
+  return m < 0 ? 0 : room.mig_free[static_cast<std::size_t>(m)];
 }
 
-void Fleet::Impl::catch_up(Filter& f) {
-  if (f.position == log_end()) return;
-  f.free.resize(nodes.size(), -1);
-  f.matches.resize(nodes.size());
-  f.domain_of.resize(nodes.size(), kNoArea);
-  if (f.position < log_base) {
-    for (NodeIndex i = 0; i < nodes.size(); ++i) {
-      if (nodes[i]) update_node(f, *this, i);
+void catch_up(Filter& f, const Fleet::Impl& impl) {
+  if (f.position == impl.log_end()) return;
+  f.free.resize(impl.nodes.size(), -1);
+  f.matches.resize(impl.nodes.size());
+  f.domain_of.resize(impl.nodes.size(), kNoArea);
+  if (f.position < impl.log_base) {
+    for (NodeIndex i = 0; i < impl.nodes.size(); ++i) {
+      if (impl.nodes[i]) update_node(f, impl, i);
     }
-    for (DomainIndex d = 1; d < domains.size(); ++d) update_domain(f, *this, d);
+    for (DomainIndex d = 1; d < impl.domains.size(); ++d) update_domain(f, impl, d);
   } else {
-    for (std::uint64_t p = f.position; p < log_end(); ++p) {
-      const NodeIndex i = log[p - log_base];
-      update_node(f, *this, i);
-      update_domain(f, *this, f.domain_of[i]);
+    for (std::uint64_t p = f.position; p < impl.log_end(); ++p) {
+      const NodeIndex i = impl.log[p - impl.log_base];
+      update_node(f, impl, i);
+      update_domain(f, impl, f.domain_of[i]);
     }
   }
-  if (f.domains.size() < domains.size()) f.domains.resize(domains.size());
-  f.position = log_end();
+  if (f.domains.size() < impl.domains.size()) f.domains.resize(impl.domains.size());
+  f.position = impl.log_end();
+}
+
+Patch::Patch(const Filter& f, const Overlay& overlay, const Fleet::Impl& fleet) {
+  for (const Overlay::Node& n : overlay.nodes) {
+    const NodeState& state = *fleet.nodes[n.node];
+    const bool open = f.free[n.node] >= 0;
+    nodes.push_back({n.node, open ? free_count(f, state.spec, n.room) : -1});
+    if (state.domain != kNoArea) domains.emplace_back().key.domain = state.domain;
+  }
+  const auto by_index = [](const Filter::Domain& a, const Filter::Domain& b) {
+    return a.key.domain < b.key.domain;
+  };
+  std::sort(domains.begin(), domains.end(), by_index);
+  const auto same = [](const Filter::Domain& a, const Filter::Domain& b) {
+    return a.key.domain == b.key.domain;
+  };
+  domains.erase(std::unique(domains.begin(), domains.end(), same), domains.end());
+  for (Filter::Domain& d : domains) {
+    const auto& members = fleet.domains[d.key.domain]->members;
+    d.key.low = members.front();
+    for (const NodeIndex m : members) {
+      const Node* other = find(m);
+      const std::int64_t free = other == nullptr ? f.free[m] : other->free;
+      if (free < 0) continue;
+      d.key.free += free;
+      d.most = std::max(d.most, free);
+    }
+  }
+  order = domains;
+  std::sort(order.begin(), order.end(),
+            [](const Filter::Domain& a, const Filter::Domain& b) { return a.key < b.key; });
+}
+
+const Patch::Node* Patch::find(NodeIndex node) const {
+  const auto it = std::lower_bound(nodes.begin(), nodes.end(), node,
+                                   [](const Node& n, NodeIndex i) { return n.node < i; });
+  return it != nodes.end() && it->node == node ? &*it : nullptr;
+}
+
+const Filter::Domain* Patch::find_domain(DomainIndex domain) const {
+  const auto it =
+      std::lower_bound(domains.begin(), domains.end(), domain,
+                       [](const Filter::Domain& d, DomainIndex i) { return d.key.domain < i; });
+  return it != domains.end() && it->key.domain == domain ? &*it : nullptr;
+}
+
+std::int64_t Index::times_free(std::int64_t each) const {
+  std::int64_t times = 0;
+  for (std::size_t b = static_cast<std::size_t>(each); b < filter_->histogram.size(); ++b) {
+    times += filter_->histogram[b] * (static_cast<std::int64_t>(b) / each);
+  }
+  if (patch_ == nullptr) return times;
+  const auto of = [each](std::int64_t free) { return free < 0 ? 0 : free / each; };
+  for (const Patch::Node& n : patch_->nodes) times += of(n.free) - of(filter_->free[n.node]);
+  return times;
 }
 
 }  // namespace subak

@@ -1,7 +1,8 @@
 // Which nodes a kind of pod may use, and those nodes in best-fit order. A Filter stands for the
 // static part of a pod (cluster, GPU kind, products, selectors, affinity, tolerations); shapes that
-// agree on it share one. It follows the fleet lazily: each use first catches up with the nodes that
-// changed since, so filters that nobody asks cost nothing. Private to placement.
+// agree on it share one. It is of the fleet as it is and follows it lazily: each use first catches
+// up with the nodes that changed since, so filters that nobody asks cost nothing. It belongs to a
+// Search. Private to placement.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +12,12 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "placement/fleet.h"
+#include "placement/load.h"
 #include "placement/request.h"
+#include "placement/room.h"
 
 namespace subak {
-
-using NodeIndex = std::uint32_t;    // NodeId::value
-using DomainIndex = std::uint32_t;  // into the fleet's domains
 
 // Order of domains that can serve equally: least free, then the lowest node in it.
 struct DomainKey {
@@ -25,6 +26,8 @@ struct DomainKey {
   DomainIndex domain = 0;
   friend auto operator<=>(const DomainKey&, const DomainKey&) = default;
 };
+
+struct Overlay;
 
 struct Filter {
   ClusterId cluster;
@@ -48,6 +51,11 @@ struct Filter {
   std::size_t open_nodes = 0;
   std::uint64_t position = 0;  // of the change log that this filter has seen
 };
+
+// Brings the filter up to date.
+void catch_up(Filter& filter, const Fleet::Impl& fleet);
+// What Filter::free says of a node whose room is `room`, -1 aside.
+std::int64_t free_count(const Filter& filter, const NodeSpec& spec, const Room& room);
 
 // Calls fn(DomainKey) for each domain that has a node with at least `node_min` free and at least
 // `domain_min` in all, in best-fit order, until fn returns true.
@@ -76,5 +84,72 @@ bool visit_domains(const Filter& filter, std::int64_t node_min, std::int64_t dom
   }
   return false;
 }
+
+// What of a filter is otherwise in a picture with an overlay. Only for filters that count.
+struct Patch {
+  struct Node {
+    NodeIndex node = 0;
+    std::int64_t free = 0;
+  };
+  std::vector<Node> nodes;              // ascending
+  std::vector<Filter::Domain> domains;  // all that have such a node, ascending by index
+  std::vector<Filter::Domain> order;    // the same in best-fit order
+
+  Patch(const Filter& filter, const Overlay& overlay, const Fleet::Impl& fleet);
+  const Node* find(NodeIndex node) const;
+  const Filter::Domain* find_domain(DomainIndex domain) const;
+};
+
+// A filter as a picture has it: of the fleet as it is, patched where the picture differs. Whether a
+// node matches and is open does not depend on what is held, so that is never patched.
+class Index {
+ public:
+  Index() = default;
+  // `patch` may be nullptr; both must outlive the index.
+  Index(const Filter& filter, const Patch* patch) : filter_(&filter), patch_(patch) {}
+
+  bool counts() const { return filter_->counts; }
+  bool knows(NodeIndex i) const { return i < filter_->free.size(); }
+  bool matches(NodeIndex i) const { return filter_->matches[i]; }
+  bool open(NodeIndex i) const { return filter_->free[i] >= 0; }
+  std::size_t open_nodes() const { return filter_->open_nodes; }
+  // As Filter::free.
+  std::int64_t free(NodeIndex i) const {
+    const Patch::Node* other = patch_ == nullptr ? nullptr : patch_->find(i);
+    return other == nullptr ? filter_->free[i] : other->free;
+  }
+  // Sum over the domain's open nodes.
+  std::int64_t domain_free(DomainIndex d) const {
+    const Filter::Domain* other = patch_ == nullptr ? nullptr : patch_->find_domain(d);
+    return (other == nullptr ? filter_->domains[d] : *other).key.free;
+  }
+  // How many times `each` (> 0) is free on single nodes.
+  std::int64_t times_free(std::int64_t each) const;
+  bool same_filter(const Index& other) const { return filter_ == other.filter_; }
+
+  // As visit_domains() above.
+  template <class F>
+  bool visit(std::int64_t node_min, std::int64_t domain_min, F&& fn) const {
+    if (patch_ == nullptr) return visit_domains(*filter_, node_min, domain_min, fn);
+    auto next = patch_->order.begin();
+    const auto patched_before = [&](const DomainKey* key) {
+      for (; next != patch_->order.end() && (key == nullptr || next->key < *key); ++next) {
+        const bool asked =
+            next->most >= 0 && next->most >= node_min && next->key.free >= domain_min;
+        if (asked && fn(next->key)) return true;
+      }
+      return false;
+    };
+    const bool found = visit_domains(*filter_, node_min, domain_min, [&](const DomainKey& key) {
+      if (patched_before(&key)) return true;
+      return patch_->find_domain(key.domain) == nullptr && fn(key);
+    });
+    return found || patched_before(nullptr);
+  }
+
+ private:
+  const Filter* filter_ = nullptr;
+  const Patch* patch_ = nullptr;
+};
 
 }  // namespace subak

@@ -4,7 +4,9 @@
 #include <cassert>
 #include <map>
 
-#include "placement/fleet_impl.h"
+#include "placement/eligibility.h"
+#include "placement/mig.h"
+#include "placement/search_impl.h"
 
 namespace subak {
 namespace {
@@ -12,19 +14,19 @@ namespace {
 void check_node(const NodeState& n) {
   MilliGpu allocated = 0, on_gpus = 0, of_slices = 0;
   std::int64_t pods = 0;
-  for (const Hold& h : n.holds) {
+  for (const Hold& h : n.load.holds) {
     allocated += h.slot.milligpu;
     ++pods;
     if (h.slot.gpu_mask == 0) of_slices += h.slot.milligpu;
   }
-  for (const std::int32_t used : n.gpu_used) {
+  for (const std::int32_t used : n.load.gpu_used) {
     assert(used >= 0);
     on_gpus += used;
   }
-  assert(allocated == n.allocated && pods == n.pods_used);
-  assert(n.loose >= 0 && n.cpu_used >= 0 && n.memory_used >= 0);
-  assert(on_gpus + of_slices >= allocated || n.loose > 0);
-  for (const MigUse& u : n.mig_used) assert(u.slices >= 0);
+  assert(allocated == n.load.allocated && pods == n.load.pods_used);
+  assert(n.load.loose >= 0 && n.load.cpu_used >= 0 && n.load.memory_used >= 0);
+  assert(on_gpus + of_slices >= allocated || n.load.loose > 0);
+  for (const MigUse& u : n.load.mig_used) assert(u.slices >= 0);
 
   const NodeLevels& l = n.levels;
   assert(l.installed == l.allocated + l.idle + l.stranded + l.unusable);
@@ -52,7 +54,7 @@ void check_groups(const Fleet::Impl& impl) {
   std::map<DomainIndex, std::uint32_t> kept;
   for (const auto& n : impl.nodes) {
     if (!n) continue;
-    for (const Hold& h : n->holds) {
+    for (const Hold& h : n->load.holds) {
       if (h.kept_domain != kNoArea) ++kept[h.kept_domain];
     }
   }
@@ -83,13 +85,37 @@ void check_totals(const Fleet::Impl& impl) {
   }
 }
 
+void check_costs(const Fleet::Impl& impl) {
+  std::map<std::pair<ClusterId, std::string>, Fleet::Impl::Ways> ways;
+  for (const auto& n : impl.nodes) {
+    if (!n || !n->present || n->spec.replicas <= 1) continue;
+    ++ways[{n->cluster, std::string(base_product(n->spec.product))}][n->spec.replicas];
+  }
+  assert(ways == impl.shared_ways);
+  std::map<std::string, MilliGpu, std::less<>> slices;
+  for (const std::string& product : impl.products) {
+    const MigGeometry* geometry = mig_geometry(product);
+    if (geometry == nullptr) continue;
+    for (const MigProfile& p : geometry->profiles) {
+      const MilliGpu cost = kMilliPerGpu * p.units / geometry->card_units;
+      const auto [it, added] = slices.try_emplace(std::string(p.name), cost);
+      if (!added) it->second = std::min(it->second, cost);
+    }
+  }
+  assert(slices == impl.least_slices);
+}
+
 void check_filter(const Fleet::Impl& impl, const Filter& f) {
   std::vector<std::int64_t> histogram(f.histogram.size());
   std::size_t open = 0;
   for (NodeIndex i = 0; i < impl.nodes.size(); ++i) {
     if (!impl.nodes[i]) continue;
-    assert(f.free[i] == impl.index_value(f, i));
-    assert(f.domain_of[i] == impl.nodes[i]->domain);
+    const NodeState& n = *impl.nodes[i];
+    const bool matches = n.present && n.cluster == f.cluster && eligibility::matches(f.pod, n.spec);
+    const bool usable = matches && n.open_for(f.tolerates_cordon);
+    assert(f.matches[i] == matches);
+    assert(f.free[i] == (usable ? free_count(f, n.spec, n.room) : -1));
+    assert(f.domain_of[i] == n.domain);
     if (f.free[i] < 0) continue;
     ++open;
     ++histogram[static_cast<std::size_t>(f.free[i])];
@@ -116,10 +142,14 @@ void Fleet::check_invariants() const {
   }
   check_groups(*impl_);
   check_totals(*impl_);
+  check_costs(*impl_);
+}
+
+void Search::check_invariants() {
   for (const auto& [key, filter] : impl_->filters) {
     if (filter->position == 0) continue;
-    impl_->catch_up(*filter);
-    check_filter(*impl_, *filter);
+    catch_up(*filter, impl_->state);
+    check_filter(impl_->state, *filter);
   }
 }
 

@@ -19,8 +19,8 @@ MilliGpu stranded_of(const NodeSpec& spec) {
   return outside + uncut_gpus(spec) * (kMilliPerGpu - gpu_capacity(spec));
 }
 
-std::uint32_t join(std::vector<std::unique_ptr<Group>>& groups, ClusterId cluster,
-                   const std::string& name, NodeIndex node, std::uint32_t index) {
+std::uint32_t join(std::vector<Owned<Group>>& groups, ClusterId cluster, const std::string& name,
+                   NodeIndex node, std::uint32_t index) {
   if (index == kNoArea) {
     index = static_cast<std::uint32_t>(groups.size());
     groups.push_back(std::make_unique<Group>());
@@ -38,112 +38,18 @@ void leave(Group& group, NodeIndex node) {
   group.members.erase(it);
 }
 
-// Which GPUs cannot be given out: we know how many are unhealthy or held without an index, not
-// which. Taken to be those with most free, the highest index first, as only free ones matter.
-GpuMask withheld(const std::vector<std::int32_t>& free, std::int64_t count) {
-  GpuMask mask = 0;
-  for (; count > 0; --count) {
-    int best = -1;
-    for (int i = static_cast<int>(free.size()) - 1; i >= 0; --i) {
-      const bool taken = (mask >> i & 1) != 0;
-      const auto f = free[static_cast<std::size_t>(i)];
-      if (!taken && (best < 0 || f > free[static_cast<std::size_t>(best)])) best = i;
-    }
-    if (best < 0) break;
-    mask |= GpuMask{1} << best;
-  }
-  return mask;
-}
-
-MilliGpu sum_of(const std::vector<std::int32_t>& free, GpuMask gpus) {
-  MilliGpu sum = 0;
-  for (std::size_t i = 0; i < free.size(); ++i) {
-    if ((gpus >> i & 1) != 0) sum += free[i];
-  }
-  return sum;
-}
-
-// Takes `amount` from the GPUs with most free, the highest index first.
-void lessen(std::vector<std::int32_t>& free, MilliGpu amount) {
-  while (amount > 0) {
-    std::size_t best = 0;
-    for (std::size_t i = 0; i < free.size(); ++i) {
-      if (free[i] >= free[best]) best = i;
-    }
-    if (free.empty() || free[best] == 0) return;
-    const auto part = static_cast<std::int32_t>(std::min<MilliGpu>(amount, free[best]));
-    free[best] -= part;
-    amount -= part;
-  }
-}
-
-void fill_gpus(const NodeState& node, GpuMask kept, Room& room, MilliGpu* unhealthy_free) {
-  const auto capacity = static_cast<std::int32_t>(gpu_capacity(node.spec));
-  MilliGpu held = node.loose;
-  for (const std::int32_t used : node.gpu_used) held += used;
-  // What is held on indexes that the node no longer has is still held somewhere.
-  MilliGpu unplaced = held;
-  for (std::size_t i = 0; i < room.gpu_free.size(); ++i) {
-    const std::int32_t used = i < node.gpu_used.size() ? node.gpu_used[i] : 0;
-    room.gpu_free[i] = std::max(0, capacity - used);
-    if (used != 0) room.whole &= ~(GpuMask{1} << i);
-    unplaced -= used;
-  }
-  const std::int64_t ill = node.spec.unhealthy_gpus;
-  const std::int64_t loose = (unplaced + kMilliPerGpu - 1) / kMilliPerGpu;
-  const GpuMask gone = withheld(room.gpu_free, ill + loose);
-  MilliGpu excess = 0;
-  if (ill > 0) {
-    const auto healthy = static_cast<std::int64_t>(room.gpu_free.size()) - ill;
-    const MilliGpu left = std::max<MilliGpu>(0, healthy * capacity - held);
-    excess = std::max<MilliGpu>(0, sum_of(room.gpu_free, ~gone) - left);
-    if (unhealthy_free != nullptr) {
-      *unhealthy_free = sum_of(room.gpu_free, withheld(room.gpu_free, ill)) + excess;
-    }
-  }
-  const GpuMask out = kept | gone;
-  room.usable &= ~out;
-  for (std::size_t i = 0; out != 0 && i < room.gpu_free.size(); ++i) {
-    if ((out >> i & 1) != 0) room.gpu_free[i] = 0;
-  }
-  // Who is on an unhealthy GPU counts against the healthy ones, as in the node's allocatable.
-  lessen(room.gpu_free, excess);
-  room.whole &= ~out;
-  for (std::size_t i = 0; excess > 0 && i < room.gpu_free.size(); ++i) {
-    if (room.gpu_free[i] < capacity) room.whole &= ~(GpuMask{1} << i);
-  }
-}
-
-Room left_on(const NodeState& node, GpuMask kept, MilliGpu* unhealthy_free) {
-  Room room = node.empty;
-  fill_gpus(node, kept, room, unhealthy_free);
-  for (const MigUse& u : node.mig_used) {
-    const int i = mig_index(node.spec, u.profile);
-    if (i >= 0) room.mig_free[static_cast<std::size_t>(i)] -= u.slices;
-  }
-  for (std::int64_t& free : room.mig_free)
-    free = kept == kAllGpus ? 0 : std::max<std::int64_t>(0, free);
-  for (const ResourceCount& r : node.extended_used) {
-    const int i = extended_index(node.spec, r.name);
-    if (i >= 0) room.extended[static_cast<std::size_t>(i)] -= r.count;
-  }
-  if (room.cpu_milli != kUnlimited) room.cpu_milli -= node.cpu_used;
-  if (room.memory_bytes != kUnlimited) room.memory_bytes -= node.memory_used;
-  if (room.pods != kUnlimited) room.pods -= node.pods_used;
-  room.ports = node.ports;
-  return room;
-}
-
 GpuMask kept_gpus(const Fleet::Impl& impl, const NodeState& node) {
   if (node.domain != kNoArea && impl.domains[node.domain]->kept > 0) return kAllGpus;
-  GpuMask kept = 0;
-  for (const Hold& h : node.holds) kept |= h.kept;
-  return kept;
+  return node.load.kept();
 }
 
 }  // namespace
 
-NodeState* Fleet::Impl::find(NodeId id) const {
+NodeState* Fleet::Impl::find(NodeId id) {
+  return id.value < nodes.size() ? nodes[id.value].get() : nullptr;
+}
+
+const NodeState* Fleet::Impl::find(NodeId id) const {
   return id.value < nodes.size() ? nodes[id.value].get() : nullptr;
 }
 
@@ -191,16 +97,18 @@ void Fleet::Impl::move_to_groups(NodeId id, bool present) {
   touch(*domains[n.domain]);
 }
 
-Room Fleet::Impl::room_of(NodeId id, bool ignore_kept) const {
-  const NodeState& n = at(id);
-  if (!ignore_kept) return n.room;
-  return left_on(n, 0, nullptr);
+void Fleet::Impl::note_shared(const NodeState& n, std::int64_t sign) {
+  if (!n.present || n.spec.replicas <= 1) return;
+  const std::pair key(n.cluster, std::string(base_product(n.spec.product)));
+  Ways& ways = shared_ways[key];
+  if ((ways[n.spec.replicas] += sign) == 0) ways.erase(n.spec.replicas);
+  if (ways.empty()) shared_ways.erase(key);
 }
 
 void Fleet::Impl::refresh(NodeId id) {
   NodeState& n = at(id);
   MilliGpu unhealthy_free = 0;
-  n.room = left_on(n, kept_gpus(*this, n), &unhealthy_free);
+  n.room = left_on(n.spec, n.empty, n.load, kept_gpus(*this, n), &unhealthy_free);
   if (!n.present) n.room = Room{};
   ProductTotals& t = totals[n.totals];
   const auto add = [&t](const NodeLevels& l, MilliGpu sign) {
@@ -248,6 +156,7 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   const bool moved = !n.present || n.cluster != cluster || n.spec.clique != spec.clique ||
                      n.spec.rack != spec.rack;
   impl_->split_nodes -= n.present && inner_domains(n.spec) > 1 ? 1 : 0;
+  impl_->note_shared(n, -1);
   leave_totals(*impl_, n);
   n.cluster = cluster;
   n.spec = spec;
@@ -259,6 +168,7 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   n.empty = empty_room(n.spec);
   n.stranded = stranded_of(n.spec);
   join_totals(*impl_, n);
+  impl_->note_shared(n, 1);
   impl_->split_nodes += inner_domains(n.spec) > 1 ? 1 : 0;
   if (moved) impl_->move_to_groups(id, true);
   impl_->changed_statically(id.value);
@@ -271,6 +181,7 @@ void Fleet::remove_node(NodeId id, TimeMs now) {
   if (n == nullptr || !n->present) return;
   impl_->accrue(*n, now);
   impl_->split_nodes -= inner_domains(n->spec) > 1 ? 1 : 0;
+  impl_->note_shared(*n, -1);
   leave_totals(*impl_, *n);
   n->present = false;
   join_totals(*impl_, *n);

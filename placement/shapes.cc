@@ -1,4 +1,4 @@
-// Interned requests: find them by content, and make them ready for searches.
+// Interned requests: found by content; and what they cost.
 #include <algorithm>
 #include <cassert>
 #include <functional>
@@ -7,7 +7,6 @@
 
 #include "core/flat_index.h"
 #include "core/text.h"
-#include "placement/eligibility.h"
 #include "placement/fleet_impl.h"
 #include "placement/mig.h"
 
@@ -48,36 +47,53 @@ std::uint64_t hash_of(ClusterId cluster, const GangRequest& request) {
   return hasher.state;
 }
 
-// The part of a pod that decides which nodes it may use.
-PodShape eligibility_part(const PodShape& pod) {
-  PodShape out;
-  out.kind = pod.kind;
-  out.profile = pod.profile;
-  out.products = pod.products;
-  out.node_selector = pod.node_selector;
-  out.affinity = pod.affinity;
-  out.tolerations = pod.tolerations;
-  return out;
+// The profile as the geometries list it.
+std::string listed(std::string profile) {
+  std::replace_if(
+      profile.begin(), profile.end(), [](char c) { return c == '+' || c == ','; }, '.');
+  return profile;
 }
 
-std::optional<MilliGpu> least_slice(const PodShape& pod, const std::vector<std::string>& interned) {
+MilliGpu least_slice(const Fleet::Impl& impl, const PodShape& pod) {
+  if (pod.products.empty()) {
+    const auto it = impl.least_slices.find(listed(pod.profile));
+    return it == impl.least_slices.end() ? 0 : it->second;
+  }
   std::optional<MilliGpu> least;
-  for (const std::string& product : pod.products.empty() ? interned : pod.products) {
+  for (const std::string& product : pod.products) {
     const auto cost = mig_slice_milligpu(product, pod.profile);
     if (cost && (!least || *cost < *least)) least = cost;
   }
-  return least;
+  return least.value_or(0);
 }
 
 MilliGpu least_replica(const Fleet::Impl& impl, ClusterId cluster, const PodShape& pod) {
   MilliGpu least = kMilliPerGpu;
-  for (const auto& n : impl.nodes) {
-    if (!n || !n->present || n->cluster != cluster || n->spec.replicas <= 1) continue;
-    if (eligibility::matches_product(pod.products, n->spec)) {
-      least = std::min(least, replica_milligpu(n->spec));
-    }
+  for (auto it = impl.shared_ways.lower_bound({cluster, ""});
+       it != impl.shared_ways.end() && it->first.first == cluster; ++it) {
+    const bool allowed =
+        pod.products.empty() ||
+        std::any_of(pod.products.begin(), pod.products.end(),
+                    [&](const std::string& p) { return base_product(p) == it->first.second; });
+    const std::int64_t most_ways = it->second.rbegin()->first;
+    if (allowed) least = std::min(least, kMilliPerGpu / most_ways);
   }
   return least;
+}
+
+// What one such pod costs wherever it is; 0 if that depends on the node.
+MilliGpu fixed_cost(const PodShape& pod) {
+  switch (pod.kind) {
+    case GpuKind::kWhole:
+      return pod.gpus * kMilliPerGpu;
+    case GpuKind::kFraction:
+      return pod.milligpu;
+    case GpuKind::kNone:
+    case GpuKind::kShared:
+    case GpuKind::kMig:
+      break;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -105,8 +121,11 @@ ShapeId Fleet::intern(ClusterId cluster, const GangRequest& request) {
   shape->request = request;
   std::uint32_t first = 0;
   for (const PodGroup& g : shape->request.groups) {
-    if (g.count > 0) shape->pods.push_back({&g.shape, first, g.count, nullptr});
+    if (g.count > 0) shape->pods.push_back({&g.shape, first, g.count});
     first += g.count;
+    const GpuKind kind = g.shape.kind;
+    shape->least += fixed_cost(g.shape) * g.count;
+    shape->cost_by_place |= g.count > 0 && (kind == GpuKind::kShared || kind == GpuKind::kMig);
   }
   impl_->shapes.push_back(std::move(shape));
   impl_->shapes_by_hash.emplace(hash, id);
@@ -125,49 +144,27 @@ const Pods& Fleet::Impl::pods_of(const Shape& s, std::uint32_t rank) const {
   return s.pods.back();
 }
 
-void Fleet::Impl::compile(Shape& s) {
-  if (s.compiled) return;
-  s.compiled = true;
-  for (Pods& p : s.pods) {
-    const PodShape part = eligibility_part(*p.shape);
-    auto& filter = filters[std::to_string(s.cluster.value) + ' ' + to_text(part)];
-    if (!filter) {
-      filter = std::make_unique<Filter>();
-      filter->cluster = s.cluster;
-      filter->pod = part;
-      filter->tolerates_cordon = eligibility::tolerates_cordon(part.tolerations);
-      filter->counts = part.kind == GpuKind::kWhole || part.kind == GpuKind::kMig;
-    }
-    p.filter = filter.get();
+void Fleet::Impl::note_slices(std::string_view product) {
+  const MigGeometry* geometry = mig_geometry(product);
+  if (geometry == nullptr) return;
+  for (const MigProfile& p : geometry->profiles) {
+    const MilliGpu cost = *mig_slice_milligpu(product, p.name);
+    const auto [it, added] = least_slices.try_emplace(std::string(p.name), cost);
+    if (!added) it->second = std::min(it->second, cost);
   }
 }
 
 MilliGpu Fleet::least_milligpu(ShapeId id) const {
-  Shape& s = impl_->shape(id);
-  if (s.least_version == impl_->static_version) return s.least;
-  s.least_version = impl_->static_version;
-  s.least = 0;
+  const Shape& s = impl_->shape(id);
+  if (!s.cost_by_place) return s.least;
+  MilliGpu least = s.least;
   for (const Pods& p : s.pods) {
     MilliGpu each = 0;
-    switch (p.shape->kind) {
-      case GpuKind::kNone:
-        break;
-      case GpuKind::kWhole:
-        each = p.shape->gpus * kMilliPerGpu;
-        break;
-      case GpuKind::kFraction:
-        each = p.shape->milligpu;
-        break;
-      case GpuKind::kShared:
-        each = p.shape->gpus * least_replica(*impl_, s.cluster, *p.shape);
-        break;
-      case GpuKind::kMig:
-        each = p.shape->gpus * least_slice(*p.shape, impl_->products).value_or(0);
-        break;
-    }
-    s.least += each * p.count;
+    if (p.shape->kind == GpuKind::kShared) each = least_replica(*impl_, s.cluster, *p.shape);
+    if (p.shape->kind == GpuKind::kMig) each = least_slice(*impl_, *p.shape);
+    least += each * p.shape->gpus * p.count;
   }
-  return s.least;
+  return least;
 }
 
 MilliGpu Fleet::slot_milligpu(ShapeId id, std::uint32_t rank, NodeId node) const {

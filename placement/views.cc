@@ -56,7 +56,7 @@ std::vector<MigRow> Fleet::mig(ClusterId cluster) const {
   for (const NodeId id : nodes(cluster)) {
     const NodeState& n = impl_->at(id);
     for (const MigSlices& m : n.spec.mig) rows.push_back({id, m.profile, m.count, 0});
-    for (const MigUse& u : n.mig_used) {
+    for (const MigUse& u : n.load.mig_used) {
       if (u.slices == 0) continue;
       auto it = std::find_if(rows.begin(), rows.end(), [&](const MigRow& r) {
         return r.node == id && r.profile == u.profile;

@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/ids.h"
 #include "engine/decide/decision.h"
+#include "engine/derive/kept.h"
 #include "engine/input.h"
 
 namespace subak::decide {
@@ -22,9 +23,7 @@ namespace subak::decide {
 struct PassMemory {
   // By shape: freed_version() + 1 of the fleet at which it had no place; 0: not known.
   std::vector<std::uint64_t> blocked_at;
-  std::vector<NodeId> kept;     // for awaited jobs
-  std::vector<JobId> kept_for;  // these
-  std::uint64_t kept_at = 0;    // freed_version() + 1 at which they were chosen
+  derive::Kept kept;  // nodes for awaited jobs
 };
 
 // cluster.cc, node.cc, service.cc: clusters; nodes and lists; policy and the service itself

@@ -15,14 +15,17 @@
 #include "core/error.h"
 #include "engine/engine.h"
 #include "engine/state/state.h"
+#include "placement/search.h"
 
 namespace subak::decide {
 
 class Decision {
  public:
   // `method` and `content`: of a request id that counts; 0 if there is none.
-  Decision(State& state, const Input& in, Method call = Method::kNone, std::uint64_t hash = 0)
-      : s(state), input(in), method(call), content(hash), state_(state) {}
+  // `find`: the memory of searches, which decides nothing.
+  Decision(State& state, Search& find, const Input& in, Method call = Method::kNone,
+           std::uint64_t hash = 0)
+      : s(state), search(find), input(in), method(call), content(hash), state_(state) {}
 
   // A fact, made durable with the outcome and applied now.
   void emit(fact::Body body);
@@ -39,6 +42,7 @@ class Decision {
   void effect_of(const state::Job& job);
 
   const State& s;
+  Search& search;  // of s.fleet()
   const Input& input;
   const Method method;
   const std::uint64_t content;

@@ -59,9 +59,10 @@ struct Found {
   bool barred = false;  // there was a place, and a rule against it
 };
 
-Found find_entitled(Decision& d, const state::Job& job) {
+Found find_entitled(Decision& d, const state::Job& job, const PassMemory& memory) {
+  const Picture picture(d.s.fleet(), memory.kept.nodes);
   Found found;
-  found.placement = d.s.fleet().find(job.shape, job.id);
+  found.placement = d.search.find(picture, job.shape, job.id);
   std::set<std::string> barred;
   while (found.placement) {
     const Amounts amounts = amounts_of(d, *found.placement);
@@ -76,7 +77,7 @@ Found find_entitled(Decision& d, const state::Job& job) {
     }
     const std::optional<GangRequest> request = without(d, job, barred);
     if (!request) return found;
-    found.placement = d.s.fleet().find(d.shape_of(job.id.cluster(), *request), job.id);
+    found.placement = d.search.find(picture, d.shape_of(job.id.cluster(), *request), job.id);
   }
   return found;
 }
@@ -103,30 +104,9 @@ void forget_stopped(Decision& d) {
   }
 }
 
-void keep_nodes(Decision& d, PassMemory& memory) {
-  std::vector<JobId> awaited;
-  for (const auto& [id, cluster] : d.s.clusters().all()) {
-    if (cluster.awaited) awaited.push_back(cluster.awaited);
-  }
-  if (memory.kept_at == freed_point(d) && memory.kept_for == awaited) return;
-  std::vector<NodeId> wanted;
-  note::NodesKept kept;
-  d.tell(kept);  // what was kept stands in nobody's way when it is chosen anew
-  for (const JobId job : awaited) {
-    const std::vector<NodeId> nodes = d.s.fleet().drain_set(d.s.jobs().at(job).shape);
-    wanted.insert(wanted.end(), nodes.begin(), nodes.end());
-    kept.nodes.emplace_back(job, nodes);
-  }
-  d.tell(std::move(kept));
-  if (wanted != memory.kept) memory.blocked_at.assign(memory.blocked_at.size(), 0);
-  memory.kept = std::move(wanted);
-  memory.kept_for = std::move(awaited);
-  memory.kept_at = freed_point(d);
-}
-
-void keep_other_nodes(Decision& d, PassMemory& memory) {
-  memory.kept_at = 0;
-  keep_nodes(d, memory);
+// Where other nodes are kept, what had no place may have one.
+void forget_blocked(PassMemory& memory, bool other_nodes) {
+  if (other_nodes) memory.blocked_at.assign(memory.blocked_at.size(), 0);
 }
 
 // `job` was the neediest and did not fit. Once it has waited long enough, smaller ones behind it no
@@ -135,10 +115,10 @@ void await(Decision& d, const state::Job& job, PassMemory& memory) {
   const state::Cluster& cluster = d.s.clusters().at(job.id.cluster());
   const DurationMs patience_ms = d.s.policy().patience_ms;
   const bool waited = patience_ms > 0 && d.s.now() - job.submit_ms >= patience_ms;
-  if (cluster.awaited || !waited || !d.s.fleet().fits_empty_fleet(job.shape)) return;
-  if (d.s.fleet().drain_set(job.shape).empty()) return;
+  if (cluster.awaited || !waited || !d.search.fits_empty_fleet(job.shape)) return;
+  if (d.search.drain_set(Picture(d.s.fleet(), memory.kept.nodes), job.shape).empty()) return;
   d.emit(fact::Awaited{cluster.id, job.id});
-  keep_other_nodes(d, memory);
+  forget_blocked(memory, derive::choose(d.s, d.search, memory.kept));
 }
 
 // The next in the order. False: it cannot start, and the pass was told what else cannot.
@@ -149,7 +129,7 @@ bool try_start(Decision& d, JobId id, ReadyQueue::Pass& pass, PassMemory& memory
     pass.block_account(binding->subject, binding->need);
     return false;
   }
-  Found found = find_entitled(d, job);
+  Found found = find_entitled(d, job, memory);
   if (found.placement) {
     reserve(d, id, *std::move(found.placement));
     pass.started(id, leaf);
@@ -169,10 +149,10 @@ bool try_start(Decision& d, JobId id, ReadyQueue::Pass& pass, PassMemory& memory
 void start_awaited(Decision& d, PassMemory& memory) {
   for (const auto& [id, cluster] : std::map(d.s.clusters().all())) {
     if (!cluster.awaited || !cluster.synced) continue;
-    Found found = find_entitled(d, d.s.jobs().at(cluster.awaited));
+    Found found = find_entitled(d, d.s.jobs().at(cluster.awaited), memory);
     if (!found.placement) continue;
     reserve(d, cluster.awaited, *std::move(found.placement));
-    keep_other_nodes(d, memory);
+    forget_blocked(memory, derive::choose(d.s, d.search, memory.kept));
   }
 }
 
@@ -202,7 +182,7 @@ bool start_all(Decision& d, PassMemory& memory) {
 void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
   memory.blocked_at.resize(d.s.fleet().shapes() + 1);
   forget_stopped(d);
-  keep_nodes(d, memory);
+  forget_blocked(memory, derive::refresh(d.s, d.search, memory.kept));
   start_awaited(d, memory);
   const bool all = start_all(d, memory);
   d.tell(note::PassDue{!all});  // starts themselves free nothing

@@ -131,9 +131,9 @@ std::string subject_of(const in::Body& body) {
       body);
 }
 
-ApplyOutcome apply(State& state, PassMemory& memory, const Input& input) {
+ApplyOutcome apply(State& state, Search& search, PassMemory& memory, const Input& input) {
   const std::uint64_t content = content_of(input);
-  Decision d(state, input, content == 0 ? Method::kNone : method_of(input.body), content);
+  Decision d(state, search, input, content == 0 ? Method::kNone : method_of(input.body), content);
   const RememberedRequest* const known = find_request(d);
   if (known != nullptr && known->content == content) {
     answer_again(d, *known);

@@ -17,6 +17,6 @@ bool only_validates(const in::Body& body);
 std::string subject_of(const in::Body& body);
 
 // One whole input: time, day's end, request id, bounds, decision. Duties: those of Engine::apply.
-ApplyOutcome apply(State& state, PassMemory& memory, const Input& input);
+ApplyOutcome apply(State& state, Search& search, PassMemory& memory, const Input& input);
 
 }  // namespace subak::decide

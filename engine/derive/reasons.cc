@@ -58,8 +58,10 @@ void explain_entitlement(const State& s, const state::Job& job, std::vector<Reas
 }
 
 // It fits somewhere: may it have what it would get there?
-void explain_cost(const State& s, const state::Job& job, std::vector<Reason>& out) {
-  const auto placement = s.fleet().find(job.shape, job.id);
+void explain_cost(const State& s, const Places& places, const state::Job& job,
+                  std::vector<Reason>& out) {
+  const Picture picture(s.fleet(), places.kept);
+  const auto placement = places.search.find(picture, job.shape, job.id);
   if (!placement) return;
   std::map<ProductId, MilliGpu> sums;
   for (const PodSlot& slot : placement->slots) {
@@ -71,17 +73,18 @@ void explain_cost(const State& s, const state::Job& job, std::vector<Reason>& ou
   }
 }
 
-void explain_place(const State& s, const state::Job& job, std::size_t position,
-                   std::vector<Reason>& out) {
+void explain_place(const State& s, const Places& places, const state::Job& job,
+                   std::size_t position, std::vector<Reason>& out) {
   const state::Cluster& cluster = s.clusters().at(job.id.cluster());
   if (!cluster.synced) {
     out.push_back(reason(ReasonToken::kWaitingForNodes, cluster.name,
                          "the list of cluster " + cluster.name + " is not complete yet"));
     return;
   }
-  std::vector<Reason> places = s.fleet().explain(job.shape, job.id);
-  out.insert(out.end(), places.begin(), places.end());
-  if (out.empty()) explain_cost(s, job, out);
+  const Picture picture(s.fleet(), places.kept);
+  const std::vector<Reason> why = places.search.explain(picture, job.shape, job.id);
+  out.insert(out.end(), why.begin(), why.end());
+  if (out.empty()) explain_cost(s, places, job, out);
   if (!out.empty()) return;
   const bool place_unknown = position == 0 && job.state == JobState::kQueued;
   if (position > 1 || place_unknown) {
@@ -146,7 +149,8 @@ std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
   return steps;
 }
 
-std::vector<Reason> reasons_of(const State& s, const state::Job& job, std::size_t position) {
+std::vector<Reason> reasons_of(const State& s, const Places& places, const state::Job& job,
+                               std::size_t position) {
   std::vector<Reason> out;
   if (job.state == JobState::kIncomplete) {
     Reason r = reason(ReasonToken::kGangIncomplete, job.name, "not all pods of the gang exist yet");
@@ -161,13 +165,13 @@ std::vector<Reason> reasons_of(const State& s, const state::Job& job, std::size_
                          job.cancelling ? "the job is being cancelled" : "the job is held"));
   }
   explain_entitlement(s, job, out);
-  if (job.shape) explain_place(s, job, position, out);
+  if (job.shape) explain_place(s, places, job, position, out);
   std::stable_sort(out.begin(), out.end(),
                    [](const Reason& a, const Reason& b) { return a.token < b.token; });
   return out;
 }
 
-std::optional<Explanation> explain(const State& s, JobId id, TimeMs t,
+std::optional<Explanation> explain(const State& s, const Places& places, JobId id, TimeMs t,
                                    std::optional<std::size_t> position) {
   const state::Job* const job = s.jobs().find(id);
   if (job == nullptr) return std::nullopt;
@@ -184,7 +188,7 @@ std::optional<Explanation> explain(const State& s, JobId id, TimeMs t,
     }
     out.ranking = ranking(s, *job, t);
   }
-  out.reasons = reasons_of(s, *job, out.position);
+  out.reasons = reasons_of(s, places, *job, out.position);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/derive/kept.h"
 #include "engine/engine.h"
 #include "engine/state/state.h"
 
@@ -13,11 +14,12 @@ namespace subak::derive {
 
 // All that bind a job that waits, structural first. `position` in the queue; 0: not known, or not
 // in it. O(nodes).
-std::vector<Reason> reasons_of(const State& s, const state::Job& job, std::size_t position);
+std::vector<Reason> reasons_of(const State& s, const Places& places, const state::Job& job,
+                               std::size_t position);
 // The siblings compared at each node of the tree, from the root down. O(depth x siblings).
 std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t);
 // Engine::explain.
-std::optional<Explanation> explain(const State& s, JobId id, TimeMs t,
+std::optional<Explanation> explain(const State& s, const Places& places, JobId id, TimeMs t,
                                    std::optional<std::size_t> position);
 
 }  // namespace subak::derive

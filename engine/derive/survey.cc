@@ -20,11 +20,11 @@ void keep_most_usual(Mix& mix) {
   if (mix.size() > limits::kSurveyShapes) mix.resize(limits::kSurveyShapes);
 }
 
-void survey_queue(const State& s, Survey& out) {
+void survey_queue(const State& s, const Places& places, Survey& out) {
   out.head = queue_order(s, s.now(), limits::kSurveyQueue);
   for (std::size_t i = 0; i < std::min(out.head.size(), limits::kSurveyExplained); ++i) {
     std::set<ReasonToken> tokens;
-    for (const Reason& reason : reasons_of(s, s.jobs().at(out.head[i]), i + 1)) {
+    for (const Reason& reason : reasons_of(s, places, s.jobs().at(out.head[i]), i + 1)) {
       tokens.insert(reason.token);
     }
     for (const ReasonToken token : tokens) ++out.reasons[token];
@@ -33,9 +33,9 @@ void survey_queue(const State& s, Survey& out) {
 
 }  // namespace
 
-Survey survey(const State& s) {
+Survey survey(const State& s, const Places& places) {
   Survey out;
-  survey_queue(s, out);
+  survey_queue(s, places, out);
   const ReadyQueue::Census waiting = s.jobs().ready().census();
   for (const auto& [leaf, submit_ms] : waiting.oldest) {
     for (AccountId id = leaf; id; id = s.tree().node(id).parent) {
@@ -61,7 +61,7 @@ Survey survey(const State& s) {
   for (const auto& [id, cluster] : s.clusters().all()) {
     Mix& mix = mixes[id];
     keep_most_usual(mix);
-    out.clusters.push_back({id, foreign[id], s.fleet().fragmentation(mix)});
+    out.clusters.push_back({id, foreign[id], places.search.fragmentation(mix)});
   }
   return out;
 }

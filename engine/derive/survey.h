@@ -2,12 +2,13 @@
 // Threads: none; pure functions.
 #pragma once
 
+#include "engine/derive/kept.h"
 #include "engine/engine.h"
 #include "engine/state/state.h"
 
 namespace subak::derive {
 
 // O(queued jobs + pods that hold GPUs + nodes).
-Survey survey(const State& s);
+Survey survey(const State& s, const Places& places);
 
 }  // namespace subak::derive

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "core/ids.h"
 #include "engine/state/job.h"
@@ -33,10 +31,6 @@ struct ShapeSeen {
   ClusterId cluster;
   GangRequest request;
 };
-// From now on these nodes are kept for these jobs, and no others.
-struct NodesKept {
-  std::vector<std::pair<JobId, std::vector<NodeId>>> nodes;
-};
 // Whether there is something that a pass should look at.
 struct PassDue {
   bool due = true;
@@ -47,6 +41,6 @@ struct PassDue {
 namespace subak {
 
 using Note = std::variant<note::ListBegun, note::ListEnded, note::NodeListed, note::PodListed,
-                          note::ShapeSeen, note::NodesKept, note::PassDue>;
+                          note::ShapeSeen, note::PassDue>;
 
 }  // namespace subak

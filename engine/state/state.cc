@@ -86,11 +86,6 @@ void State::apply(const Note& note) {
   std::visit([this](const auto& n) { on(n); }, note);
 }
 
-void State::on(const note::NodesKept& n) {
-  fleet_.clear_earmarks();
-  for (const auto& [job, nodes] : n.nodes) fleet_.earmark(nodes, job);
-}
-
 std::string State::product_of(const PodSlot& slot) const {
   return std::string(fleet_.product_name(fleet_.product_of(slot.node)));
 }

@@ -120,7 +120,6 @@ class State {
   void on(const note::NodeListed& n) { clusters_.mark(n.cluster, n.node); }
   void on(const note::PodListed& n) { clusters_.mark(n.cluster, n.pod); }
   void on(const note::ShapeSeen& n) { fleet_.intern(n.cluster, n.request); }
-  void on(const note::NodesKept& n);
   void on(const note::PassDue& n) { pass_due_ = n.due; }
 
   void set_state(state::Job& job, JobState to);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "placement/fleet.h"
+#include "placement/search.h"
 #include "row.h"
 
 namespace subak {
@@ -49,6 +49,7 @@ void single_nodes() {
   constexpr std::uint32_t kNodes = 12'500;
   Fleet fleet;
   for (std::uint32_t id = 1; id <= kNodes; ++id) add_node(fleet, id, 8, "");
+  Search search(fleet);
   std::vector<ShapeId> shapes;
   for (const std::int64_t gpus : {1, 1, 1, 2, 2, 4, 8}) {
     shapes.push_back(gang(fleet, 1, gpus, Topology::kAny));
@@ -60,7 +61,7 @@ void single_nodes() {
   std::int64_t used = 0;
   const auto start = [&](ShapeId shape) {
     const JobId job(kCluster, ++jobs);
-    auto place = fleet.find(shape, job);
+    auto place = search.find(Picture(fleet), shape, job);
     if (!place) return false;
     for (std::uint32_t r = 0; r < place->slots.size(); ++r) {
       fleet.take(shape, r, place->slots[r], job, now);
@@ -116,13 +117,14 @@ void whole_domain() {
   for (std::uint32_t id = 1; id <= kNodes; ++id) {
     add_node(fleet, id, 4, "rack-" + std::to_string((id - 1) / kRackNodes));
   }
+  Search search(fleet);
   const ShapeId one = gang(fleet, 1, 1, Topology::kAny);
   const ShapeId domain = gang(fleet, kRackNodes, 4, Topology::kNvlink);
   std::mt19937_64 random(11);
   std::uint64_t jobs = 0;
   for (std::uint32_t rack = 0; rack < kNodes / kRackNodes; rack += 2) {
-    const auto slot = fleet.find_on(one, 0, NodeId(1 + rack * kRackNodes));
-    fleet.take(one, 0, *slot, JobId(kCluster, ++jobs), 0);
+    const PodSlot slot = fleet.adopt_slot(one, 0, NodeId(1 + rack * kRackNodes));
+    fleet.take(one, 0, slot, JobId(kCluster, ++jobs), 0);
   }
   std::vector<Held> held;
   constexpr int kDecisions = 20'000;
@@ -130,7 +132,7 @@ void whole_domain() {
   for (int i = 0; i < kDecisions; ++i) {
     const JobId job(kCluster, ++jobs);
     const bench::Stopwatch watch;
-    auto place = fleet.find(domain, job);
+    auto place = search.find(Picture(fleet), domain, job);
     finding_ns += watch.ns();
     for (std::uint32_t r = 0; r < place->slots.size(); ++r) {
       fleet.take(domain, r, place->slots[r], job, i);

@@ -12,7 +12,7 @@ void expect_closed(const NodeBooks& b) {
 }
 
 TEST(Books, LevelsIntegrateOverTime) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 2), 100);
   const auto slots = start(f, 1, gang(1, 1), 110);
   stop(f, 1, gang(1, 1), slots, 140);
@@ -25,7 +25,7 @@ TEST(Books, LevelsIntegrateOverTime) {
 }
 
 TEST(Books, StrandedByCutsAndShares) {
-  Fleet f;
+  Site f;
   NodeSpec s = node(1, 4);
   s.mig_gpus = 1;
   s.mig = {{"1g.10gb", 7}};
@@ -40,7 +40,7 @@ TEST(Books, StrandedByCutsAndShares) {
 }
 
 TEST(Books, UnusableOnClosedNodes) {
-  Fleet f;
+  Site f;
   NodeSpec s = node(1, 8);
   add(f, 1, s);
   start(f, 1, gang(1, 3));
@@ -55,7 +55,7 @@ TEST(Books, UnusableOnClosedNodes) {
 }
 
 TEST(Books, LostNodesKeepTheIdentity) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 8));
   const auto slots = start(f, 1, gang(1, 8));
   f.remove_node(NodeId(1), 10);
@@ -78,7 +78,7 @@ TEST(Books, ContinueFromACheckpoint) {
 }
 
 TEST(Books, TotalsByProduct) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 8));
   add(f, 2, node(2, 8));
   NodeSpec s = node(3, 4);

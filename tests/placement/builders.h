@@ -5,11 +5,26 @@
 #include <utility>
 #include <vector>
 
-#include "placement/fleet.h"
+#include "placement/search.h"
 
 namespace subak::build {
 
 inline const ClusterId kCluster(1);
+
+// A fleet, what is kept of it, and one search that lives as long: it has seen all that came before.
+struct Site : Fleet {
+  KeptNodes kept;
+  Search search{*this};
+
+  Picture now() const { return Picture(*this, kept); }
+  std::optional<Placement> find(ShapeId shape, JobId owner = JobId()) {
+    return search.find(now(), shape, owner);
+  }
+  void check_invariants() {
+    Fleet::check_invariants();
+    search.check_invariants();
+  }
+};
 
 inline NodeSpec node(std::uint32_t id, std::int64_t gpus, std::string clique = "") {
   NodeSpec s;
@@ -39,7 +54,7 @@ inline GangRequest gang(std::uint32_t pods, std::int64_t gpus, Topology topology
 inline JobId job(std::uint64_t n) { return JobId(kCluster, n); }
 
 // Finds a place and takes it; no slots if there is none.
-inline std::vector<PodSlot> start(Fleet& fleet, std::uint64_t id, const GangRequest& request,
+inline std::vector<PodSlot> start(Site& fleet, std::uint64_t id, const GangRequest& request,
                                   TimeMs now = 0) {
   const ShapeId shape = fleet.intern(kCluster, request);
   const auto placement = fleet.find(shape, job(id));
@@ -63,7 +78,7 @@ inline std::vector<std::uint32_t> nodes_of(const std::vector<PodSlot>& slots) {
 }
 
 // The nodes that find() would choose now, per rank.
-inline std::vector<std::uint32_t> where(Fleet& fleet, const GangRequest& request,
+inline std::vector<std::uint32_t> where(Site& fleet, const GangRequest& request,
                                         JobId owner = JobId()) {
   const auto placement = fleet.find(fleet.intern(kCluster, request), owner);
   return placement ? nodes_of(placement->slots) : std::vector<std::uint32_t>{};

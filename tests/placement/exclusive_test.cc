@@ -11,7 +11,7 @@ using Ids = std::vector<std::uint32_t>;
 constexpr Topology kAlone = Topology::kNvlinkExclusive;
 
 TEST(Exclusive, KeepsAWholeNode) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 8));
   add(f, 2, node(2, 8));
   start(f, 1, gang(1, 1));
@@ -28,7 +28,7 @@ TEST(Exclusive, KeepsAWholeNode) {
 }
 
 TEST(Exclusive, KeepsHalfABox) {
-  Fleet f;
+  Site f;
   NodeSpec box = node(1, 8);
   box.gpus_per_domain = 4;
   add(f, 1, box);
@@ -43,7 +43,7 @@ TEST(Exclusive, KeepsHalfABox) {
 }
 
 TEST(Exclusive, KeepsAWholeClique) {
-  Fleet f;
+  Site f;
   for (std::uint32_t i = 1; i <= 6; ++i) add(f, i, node(i, 4, i <= 3 ? "a" : "b"));
   const auto slots = start(f, 1, gang(2, 4, kAlone));
   EXPECT_EQ(nodes_of(slots), (Ids{1, 2}));
@@ -57,18 +57,18 @@ TEST(Exclusive, KeepsAWholeClique) {
 }
 
 TEST(Exclusive, ALostMemberComesBackToItsDomain) {
-  Fleet f;
+  Site f;
   for (std::uint32_t i = 1; i <= 3; ++i) add(f, i, node(i, 4, "a"));
   const GangRequest r = gang(2, 4, kAlone);
   const auto slots = start(f, 1, r);
   const ShapeId shape = f.intern(kCluster, r);
   f.give(shape, 1, slots[1], job(1), 0);
-  EXPECT_TRUE(f.find_on(shape, 1, NodeId(3)));
-  EXPECT_FALSE(f.find_on(f.intern(kCluster, gang(1, 4)), 0, NodeId(3)));
+  EXPECT_EQ(f.adopt_slot(shape, 1, NodeId(3)), (PodSlot{NodeId(3), 0xf, 4000}));
+  EXPECT_TRUE(where(f, gang(1, 4)).empty());
 }
 
 TEST(Exclusive, AWishKeepsNobodyOut) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 8));
   GangRequest r = gang(1, 2, kAlone);
   r.prefer = true;
@@ -78,7 +78,7 @@ TEST(Exclusive, AWishKeepsNobodyOut) {
 }
 
 TEST(Exclusive, MixedGangsKeepTheirDomainToo) {
-  Fleet f;
+  Site f;
   for (std::uint32_t i = 1; i <= 2; ++i) add(f, i, node(i, 4, "a"));
   GangRequest r = gang(1, 4, kAlone);
   r.groups.push_back(gang(1, 2).groups[0]);

@@ -9,8 +9,8 @@ namespace {
 
 using namespace build;
 
-std::vector<Reason> explain(Fleet& f, const GangRequest& r, JobId owner = JobId()) {
-  return f.explain(f.intern(kCluster, r), owner);
+std::vector<Reason> explain(Site& f, const GangRequest& r, JobId owner = JobId()) {
+  return f.search.explain(f.now(), f.intern(kCluster, r), owner);
 }
 
 const Reason* with(const std::vector<Reason>& reasons, ReasonToken token) {
@@ -22,13 +22,13 @@ const Reason* with(const std::vector<Reason>& reasons, ReasonToken token) {
 using Names = std::vector<std::string>;
 
 TEST(Explain, NothingWhenItWouldStart) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 8));
   EXPECT_TRUE(explain(f, gang(1, 8)).empty());
 }
 
 TEST(Explain, CapacityNamesTheHolders) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 8));
   start(f, 41, gang(1, 2));
   start(f, 42, gang(1, 4));
@@ -42,7 +42,7 @@ TEST(Explain, CapacityNamesTheHolders) {
 }
 
 TEST(Explain, EnoughButNotTogether) {
-  Fleet f;
+  Site f;
   for (std::uint32_t i = 1; i <= 2; ++i) add(f, i, node(i, 8));
   start(f, 1, gang(1, 5));
   start(f, 2, gang(1, 5));
@@ -57,7 +57,7 @@ TEST(Explain, EnoughButNotTogether) {
 }
 
 TEST(Explain, ResourcesBesideTheGpus) {
-  Fleet f;
+  Site f;
   NodeSpec s = node(1, 8);
   s.cpu_milli = 16'000;
   s.memory_bytes = 1000;
@@ -82,7 +82,7 @@ TEST(Explain, ResourcesBesideTheGpus) {
 }
 
 TEST(Explain, ConditionsNameTheNodes) {
-  Fleet f;
+  Site f;
   NodeSpec s = node(1, 8);
   s.ready = false;
   add(f, 1, s);
@@ -94,11 +94,11 @@ TEST(Explain, ConditionsNameTheNodes) {
   EXPECT_EQ(r->blockers, (Names{"n1", "n2"}));
 }
 
-TEST(Explain, EarmarksNameTheirOwner) {
-  Fleet f;
+TEST(Explain, KeptNodesNameTheirOwner) {
+  Site f;
   add(f, 1, node(1, 8));
   const std::vector<NodeId> kept = {NodeId(1)};
-  f.earmark(kept, job(7));
+  f.kept.keep(kept, job(7));
   const auto reasons = explain(f, gang(1, 8), job(8));
   const Reason* r = with(reasons, ReasonToken::kReservedForOther);
   ASSERT_NE(r, nullptr);
@@ -107,7 +107,7 @@ TEST(Explain, EarmarksNameTheirOwner) {
 }
 
 TEST(Explain, NoNodeMatches) {
-  Fleet f;
+  Site f;
   const auto subject = [&](const GangRequest& r) {
     const auto reasons = explain(f, r);
     return reasons.size() == 1 && reasons[0].token == ReasonToken::kNoMatchingFlavor
@@ -130,7 +130,7 @@ TEST(Explain, NoNodeMatches) {
 }
 
 TEST(Explain, MoreThanTheFleet) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 8));
   const auto reasons = explain(f, gang(2, 8));
   ASSERT_FALSE(reasons.empty());
@@ -140,7 +140,7 @@ TEST(Explain, MoreThanTheFleet) {
 }
 
 TEST(Explain, MigGeometry) {
-  Fleet f;
+  Site f;
   NodeSpec s = node(1, 1);
   s.mig_gpus = 1;
   s.mig = {{"1g.10gb", 2}, {"3g.40gb", 1}};
@@ -167,7 +167,7 @@ TEST(Explain, MigGeometry) {
 }
 
 TEST(Explain, AtMostEightBlockers) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 12));
   for (std::uint64_t i = 1; i <= 12; ++i) start(f, i, gang(1, 1));
   const auto reasons = explain(f, gang(1, 1));

@@ -9,7 +9,7 @@ using namespace build;
 using Ids = std::vector<std::uint32_t>;
 
 TEST(Find, BestFitThenLowestId) {
-  Fleet f;
+  Site f;
   for (std::uint32_t i = 1; i <= 3; ++i) add(f, i, node(i, 8));
   EXPECT_EQ(where(f, gang(1, 2)), Ids{1});
   start(f, 1, gang(1, 4));                  // node 1: 4 free
@@ -19,7 +19,7 @@ TEST(Find, BestFitThenLowestId) {
 }
 
 TEST(Find, SmallJobsKeepWholeCliquesWhole) {
-  Fleet f;
+  Site f;
   for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, node(i, 4, i <= 2 ? "a" : "b"));
   start(f, 1, gang(1, 4));                  // node 1 of clique a is full
   EXPECT_EQ(where(f, gang(1, 1)), Ids{2});  // not a node of clique b, which is whole
@@ -27,7 +27,7 @@ TEST(Find, SmallJobsKeepWholeCliquesWhole) {
 }
 
 TEST(Find, CpuDecidesAmongNodesWithGpus) {
-  Fleet f;
+  Site f;
   NodeSpec small = node(1, 8), large = node(2, 8);
   small.cpu_milli = 4000;
   large.cpu_milli = 64'000;
@@ -39,7 +39,7 @@ TEST(Find, CpuDecidesAmongNodesWithGpus) {
 }
 
 TEST(Find, PodsWithoutGpuStayOffGpuNodes) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 8));
   add(f, 2, node(2, 4));
   NodeSpec cpu = node(3, 0);
@@ -50,7 +50,7 @@ TEST(Find, PodsWithoutGpuStayOffGpuNodes) {
 }
 
 TEST(Find, WholeGangOrNothing) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 8));
   add(f, 2, node(2, 8));
   EXPECT_EQ(where(f, gang(2, 8)), (Ids{1, 2}));
@@ -60,7 +60,7 @@ TEST(Find, WholeGangOrNothing) {
 }
 
 TEST(Find, GangsUseFewNodes) {
-  Fleet f;
+  Site f;
   for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, node(i, 8));
   start(f, 1, gang(1, 5));  // node 1: 3 free
   // 8 on one empty node, and the last three where they leave nothing.
@@ -68,7 +68,7 @@ TEST(Find, GangsUseFewNodes) {
 }
 
 TEST(Find, GangsUseFewNodesOfADomain) {
-  Fleet f;
+  Site f;
   for (std::uint32_t i = 1; i <= 3; ++i) add(f, i, node(i, 4, "a"));
   const ShapeId three = f.intern(kCluster, gang(1, 3)), one = f.intern(kCluster, gang(1, 1));
   f.take(three, 0, {NodeId(1), 0x7, 3000}, job(1), 0);
@@ -78,7 +78,7 @@ TEST(Find, GangsUseFewNodesOfADomain) {
 }
 
 TEST(Find, OwnPodsCount) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 8));
   add(f, 2, node(2, 8));
   GangRequest r = gang(2, 1);
@@ -89,7 +89,7 @@ TEST(Find, OwnPodsCount) {
 }
 
 TEST(Find, OneNodeTopology) {
-  Fleet f;
+  Site f;
   for (std::uint32_t i = 1; i <= 2; ++i) add(f, i, node(i, 8));
   start(f, 1, gang(1, 4));
   EXPECT_EQ(where(f, gang(2, 4, Topology::kNode)), (Ids{2, 2}));
@@ -100,7 +100,7 @@ TEST(Find, OneNodeTopology) {
 }
 
 TEST(Find, NvlinkInsideTheNode) {
-  Fleet f;
+  Site f;
   NodeSpec box = node(1, 8);
   box.gpus_per_domain = 4;
   add(f, 1, box);
@@ -115,7 +115,7 @@ TEST(Find, NvlinkInsideTheNode) {
 }
 
 TEST(Find, NvlinkAcrossNodesOfOneClique) {
-  Fleet f;
+  Site f;
   for (std::uint32_t i = 1; i <= 6; ++i) add(f, i, node(i, 4, i <= 3 ? "a" : "b"));
   start(f, 1, gang(1, 4));
   EXPECT_EQ(where(f, gang(2, 4, Topology::kNvlink)), (Ids{2, 3}));
@@ -125,7 +125,7 @@ TEST(Find, NvlinkAcrossNodesOfOneClique) {
 }
 
 TEST(Find, Racks) {
-  Fleet f;
+  Site f;
   for (std::uint32_t i = 1; i <= 4; ++i) {
     NodeSpec s = node(i, 8);
     s.rack = i <= 2 ? "r1" : "r2";
@@ -139,7 +139,7 @@ TEST(Find, Racks) {
 }
 
 TEST(Find, SegmentsMayBeApart) {
-  Fleet f;
+  Site f;
   for (std::uint32_t i = 1; i <= 6; ++i) add(f, i, node(i, 4, i <= 3 ? "a" : "b"));
   const auto at = where(f, gang(4, 4, Topology::kNvlink, 2));
   EXPECT_EQ(at, (Ids{1, 2, 4, 5}));
@@ -148,7 +148,7 @@ TEST(Find, SegmentsMayBeApart) {
 }
 
 TEST(Find, LaunchersWithoutGpuNeedNotBeInTheDomain) {
-  Fleet f;
+  Site f;
   for (std::uint32_t i = 1; i <= 2; ++i) add(f, i, node(i, 4, "a"));
   NodeSpec cpu = node(3, 0);
   cpu.labels = {{"role", "cpu"}};
@@ -161,7 +161,7 @@ TEST(Find, LaunchersWithoutGpuNeedNotBeInTheDomain) {
 }
 
 TEST(Find, MixedGangsSeeTheirOwnEarlierPods) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 8));
   add(f, 2, node(2, 4));
   GangRequest r = gang(1, 4);
@@ -173,7 +173,7 @@ TEST(Find, MixedGangsSeeTheirOwnEarlierPods) {
 }
 
 TEST(Find, FailureIsRememberedUntilSomethingHelps) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 8));
   add(f, 2, node(2, 8));
   const auto one = start(f, 1, gang(1, 8)), two = start(f, 2, gang(1, 8));
@@ -188,21 +188,23 @@ TEST(Find, FailureIsRememberedUntilSomethingHelps) {
 }
 
 TEST(Find, TheEmptyFleetAndWhatToWaitFor) {
-  Fleet f;
+  Site f;
   for (std::uint32_t i = 1; i <= 3; ++i) add(f, i, node(i, 8));
   start(f, 1, gang(1, 8));
   start(f, 2, gang(1, 6));
   start(f, 3, gang(1, 5));
-  const auto drain = [&](const GangRequest& r) { return f.drain_set(f.intern(kCluster, r)); };
-  EXPECT_TRUE(f.fits_empty_fleet(f.intern(kCluster, gang(3, 8))));
-  EXPECT_FALSE(f.fits_empty_fleet(f.intern(kCluster, gang(4, 8))));
+  const auto drain = [&](const GangRequest& r) {
+    return f.search.drain_set(f.now(), f.intern(kCluster, r));
+  };
+  EXPECT_TRUE(f.search.fits_empty_fleet(f.intern(kCluster, gang(3, 8))));
+  EXPECT_FALSE(f.search.fits_empty_fleet(f.intern(kCluster, gang(4, 8))));
   EXPECT_EQ(drain(gang(1, 8)), std::vector<NodeId>{NodeId(3)});
   EXPECT_EQ(drain(gang(2, 8)), (std::vector<NodeId>{NodeId(2), NodeId(3)}));
   EXPECT_TRUE(drain(gang(4, 8)).empty());
   NodeSpec away = node(3, 8);
   away.ready = false;
   add(f, 3, away);
-  EXPECT_TRUE(f.fits_empty_fleet(f.intern(kCluster, gang(3, 8))));
+  EXPECT_TRUE(f.search.fits_empty_fleet(f.intern(kCluster, gang(3, 8))));
   EXPECT_TRUE(drain(gang(3, 8)).empty());
   EXPECT_EQ(drain(gang(1, 8)), std::vector<NodeId>{NodeId(2)});
 }

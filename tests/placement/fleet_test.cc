@@ -11,7 +11,7 @@ using namespace build;
 using Ids = std::vector<std::uint32_t>;
 
 TEST(FleetNodes, SeenChangedAndGone) {
-  Fleet f;
+  Site f;
   EXPECT_EQ(f.node(NodeId(1)), nullptr);
   add(f, 1, node(1, 8));
   add(f, 3, node(3, 4));
@@ -31,7 +31,7 @@ TEST(FleetNodes, SeenChangedAndGone) {
 }
 
 TEST(FleetNodes, ProductsAreInterned) {
-  Fleet f;
+  Site f;
   EXPECT_EQ(f.intern_product(""), ProductId());
   EXPECT_EQ(f.intern_product("gpu"), ProductId());
   const ProductId a = f.intern_product("A"), b = f.intern_product("B");
@@ -42,7 +42,7 @@ TEST(FleetNodes, ProductsAreInterned) {
 }
 
 TEST(FleetNodes, FreedVersionMovesWhenSomethingMayFit) {
-  Fleet f;
+  Site f;
   const auto v0 = f.freed_version();
   add(f, 1, node(1, 8));
   const auto v1 = f.freed_version();
@@ -56,7 +56,7 @@ TEST(FleetNodes, FreedVersionMovesWhenSomethingMayFit) {
 }
 
 TEST(FleetNodes, ShrinkingWorldIsOverAllocatedNotNegative) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 8));
   const auto slots = start(f, 1, gang(1, 6));
   EXPECT_FALSE(f.over_allocated(NodeId(1)));
@@ -72,7 +72,7 @@ TEST(FleetNodes, ShrinkingWorldIsOverAllocatedNotNegative) {
 }
 
 TEST(FleetNodes, SlotsOutliveTheirNode) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 8));
   const auto slots = start(f, 1, gang(2, 4));
   f.remove_node(NodeId(1), 10);
@@ -84,11 +84,11 @@ TEST(FleetNodes, SlotsOutliveTheirNode) {
 }
 
 TEST(FleetHolds, ForeignPodsMayOvercommit) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 2));
   const ShapeId two = f.intern(kCluster, gang(1, 2));
   start(f, 1, gang(1, 1));
-  EXPECT_FALSE(f.find_on(two, 0, NodeId(1)));
+  EXPECT_TRUE(where(f, gang(1, 2)).empty());
   const PodSlot slot = f.adopt_slot(two, 0, NodeId(1));
   EXPECT_EQ(slot, (PodSlot{NodeId(1), 0x2, 2000}));  // one GPU is known, the other is not
   f.take(two, 0, slot, job(2), 0);
@@ -101,7 +101,7 @@ TEST(FleetHolds, ForeignPodsMayOvercommit) {
 }
 
 TEST(FleetHolds, GpusHeldWithoutAnIndexAreNotGivenOut) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 4));
   const ShapeId three = f.intern(kCluster, gang(1, 3));
   f.take(three, 0, {NodeId(1), 0, 3000}, job(1), 0);
@@ -111,22 +111,21 @@ TEST(FleetHolds, GpusHeldWithoutAnIndexAreNotGivenOut) {
   f.check_invariants();
 }
 
-TEST(FleetHolds, FindOnHonoursTheNodesState) {
-  Fleet f;
+TEST(FleetHolds, AdoptingIsNeverRefused) {
+  Site f;
   NodeSpec s = node(1, 8);
   add(f, 1, s);
   const ShapeId one = f.intern(kCluster, gang(1, 1));
-  ASSERT_TRUE(f.find_on(one, 0, NodeId(1)));
-  EXPECT_EQ(*f.find_on(one, 0, NodeId(1)), (PodSlot{NodeId(1), 0x1, 1000}));
-  EXPECT_FALSE(f.find_on(one, 0, NodeId(2)));
+  EXPECT_EQ(f.adopt_slot(one, 0, NodeId(1)), (PodSlot{NodeId(1), 0x1, 1000}));
+  EXPECT_EQ(f.adopt_slot(one, 0, NodeId(2)), (PodSlot{NodeId(2), 0, 0}));
   s.unschedulable = true;
   add(f, 1, s);
-  EXPECT_FALSE(f.find_on(one, 0, NodeId(1)));
+  EXPECT_TRUE(where(f, gang(1, 1)).empty());
   EXPECT_EQ(f.adopt_slot(one, 0, NodeId(1)), (PodSlot{NodeId(1), 0x1, 1000}));
 }
 
 TEST(FleetHolds, UnhealthyGpusAreNotGivenOut) {
-  Fleet f;
+  Site f;
   NodeSpec s = node(1, 8);
   s.unhealthy_gpus = 2;
   add(f, 1, s);
@@ -152,7 +151,7 @@ GangRequest fraction(MilliGpu milligpu) {
 // 700 + 700 on two GPUs, one of which is then unhealthy: nobody knows which. The scheduler sees an
 // allocatable of 1000 with 1400 requested, and binds nothing more there; so nothing is put there.
 TEST(FleetHolds, WhoIsOnAnUnhealthyGpuCountsAgainstTheHealthyOnes) {
-  Fleet f;
+  Site f;
   NodeSpec s = node(1, 2);
   add(f, 1, s);
   ASSERT_EQ(start(f, 1, fraction(700)).size(), 1u);
@@ -170,17 +169,17 @@ TEST(FleetHolds, WhoIsOnAnUnhealthyGpuCountsAgainstTheHealthyOnes) {
   EXPECT_EQ(f.levels(NodeId(1)).idle, 600);
 }
 
-TEST(FleetEarmarks, KeepNodesForOneOwner) {
-  Fleet f;
+TEST(FleetKeptNodes, AreForOneOwner) {
+  Site f;
   add(f, 1, node(1, 8));
   add(f, 2, node(2, 8));
   const std::vector<NodeId> kept = {NodeId(1)};
-  f.earmark(kept, job(7));
+  f.kept.keep(kept, job(7));
   EXPECT_EQ(where(f, gang(1, 8), job(8)), Ids{2});
   EXPECT_EQ(where(f, gang(1, 8), job(7)), Ids{1});
   EXPECT_TRUE(where(f, gang(2, 8), job(8)).empty());
   EXPECT_EQ(where(f, gang(2, 8), job(7)), (Ids{1, 2}));
-  f.clear_earmarks();
+  f.kept.clear();
   EXPECT_EQ(where(f, gang(2, 8), job(8)), (Ids{1, 2}));
 }
 

@@ -208,7 +208,7 @@ bool Fleet::open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId
   const Node& n = nodes.at(id);
   if (!n.present || n.cluster != cluster || n.drained || !n.spec.ready) return false;
   if (n.spec.unschedulable && !eligibility::tolerates_cordon(pod.tolerations)) return false;
-  if (n.earmark && n.earmark != owner) return false;
+  if (n.kept_for && n.kept_for != owner) return false;
   return eligibility::matches(pod, n.spec);
 }
 
@@ -365,8 +365,8 @@ std::uint32_t Fleet::best(const GangRequest& r, ClusterId cluster, JobId owner) 
       std::int64_t domain = 0;
       const auto all = members(clique(id));
       for (const std::uint32_t m : all) {
-        // Earmarks hide nodes for a while; they do not change how full a domain is.
-        if (open(m, pod, cluster, nodes.at(m).earmark ? nodes.at(m).earmark : owner)) {
+        // Keeping hides nodes for a while; it does not change how full a domain is.
+        if (open(m, pod, cluster, nodes.at(m).kept_for ? nodes.at(m).kept_for : owner)) {
           domain += units(m, kAll);
         }
       }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "placement/fleet.h"
+#include "placement/search.h"
 
 namespace subak::naive {
 
@@ -28,7 +28,7 @@ struct Node {
   ClusterId cluster;
   bool present = false, drained = false;
   std::vector<Held> held;
-  JobId earmark;
+  JobId kept_for;
   NodeBooks books;
   TimeMs as_of = 0;
 };

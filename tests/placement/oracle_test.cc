@@ -4,6 +4,7 @@
 #include <string>
 
 #include "naive_fleet.h"
+#include "placement/search.h"
 #include "random_world.h"
 
 namespace subak {
@@ -39,12 +40,13 @@ class Twin {
     } else if (what < 98) {
       remove_node(static_cast<std::uint32_t>(1 + dice_.below(kNodes)));
     } else {
-      ask_with_earmarks();
+      ask_with_kept_nodes();
     }
   }
 
   void check() {
     fleet_.check_invariants();
+    search_.check_invariants();
     naive_.advance(now_);
     for (const auto& [id, n] : naive_.nodes) {
       const NodeBooks b = fleet_.books(NodeId(id), now_);
@@ -93,9 +95,9 @@ class Twin {
 
   std::optional<Placement> ask(ShapeId shape, const GangRequest& request, ClusterId cluster,
                                JobId owner) {
-    const auto placement = fleet_.find(shape, owner);
+    const auto placement = search_.find(Picture(fleet_, kept_), shape, owner);
     (placement ? found : failed) += 1;
-    const auto reasons = fleet_.explain(shape, owner);
+    const auto reasons = search_.explain(Picture(fleet_, kept_), shape, owner);
     EXPECT_EQ(reasons.empty(), placement.has_value()) << to_text(request);
     judge(request, cluster, owner, placement);
     return placement;
@@ -157,24 +159,26 @@ class Twin {
     }
   }
 
-  void ask_with_earmarks() {
+  void ask_with_kept_nodes() {
     const JobId owner(ClusterId(1), 999'999), other(ClusterId(1), 999'998);
     std::vector<NodeId> nodes;
     for (int k = 0; k < 5; ++k)
       nodes.emplace_back(1 + static_cast<std::uint32_t>(dice_.below(kNodes)));
-    fleet_.earmark(nodes, owner);
-    for (const NodeId id : nodes) naive_.nodes[id.value].earmark = owner;
+    kept_.keep(nodes, owner);
+    for (const NodeId id : nodes) naive_.nodes[id.value].kept_for = owner;
     const GangRequest request = naive::random_request(dice_, false);
     const ShapeId shape = fleet_.intern(ClusterId(1), request);
     ask(shape, request, ClusterId(1), other);
     ask(shape, request, ClusterId(1), owner);
-    fleet_.clear_earmarks();
-    for (const NodeId id : nodes) naive_.nodes[id.value].earmark = JobId();
+    kept_.clear();
+    for (const NodeId id : nodes) naive_.nodes[id.value].kept_for = JobId();
     ask(shape, request, ClusterId(1), other);
   }
 
   Dice dice_;
   Fleet fleet_;
+  KeptNodes kept_;
+  Search search_{fleet_};
   naive::Fleet naive_;
   TimeMs now_ = 0;
   std::uint64_t jobs_ = 0;

@@ -8,7 +8,7 @@ namespace {
 using namespace build;
 
 TEST(Shapes, EqualRequestsShareAnId) {
-  Fleet f;
+  Site f;
   const ShapeId a = f.intern(kCluster, gang(1, 8)), b = f.intern(kCluster, gang(2, 8));
   EXPECT_EQ(a, ShapeId(1));
   EXPECT_EQ(b, ShapeId(2));
@@ -20,7 +20,7 @@ TEST(Shapes, EqualRequestsShareAnId) {
 }
 
 TEST(Shapes, EveryFieldCounts) {
-  Fleet f;
+  Site f;
   GangRequest r = gang(1, 8);
   std::size_t n = 0;
   const auto is_new = [&] { return f.intern(kCluster, r).value == ++n; };
@@ -40,7 +40,7 @@ TEST(Shapes, EveryFieldCounts) {
 }
 
 TEST(Shapes, CostsBeforeAndAfterThePlaceIsKnown) {
-  Fleet f;
+  Site f;
   NodeSpec shared = node(1, 4);
   shared.replicas = 3;
   add(f, 1, shared);

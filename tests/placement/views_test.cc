@@ -8,7 +8,7 @@ namespace {
 using namespace build;
 
 TEST(Views, Domains) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 8));
   NodeSpec box = node(2, 8);
   box.gpus_per_domain = 4;
@@ -34,7 +34,7 @@ TEST(Views, Domains) {
 }
 
 TEST(Views, MigSlicesConfiguredAndUsed) {
-  Fleet f;
+  Site f;
   NodeSpec s = node(1, 1);
   s.mig_gpus = 1;
   s.mig = {{"1g.10gb", 3}, {"3g.40gb", 1}};
@@ -60,7 +60,7 @@ TEST(Views, MigSlicesConfiguredAndUsed) {
 }
 
 TEST(Views, LargestNode) {
-  Fleet f;
+  Site f;
   add(f, 1, node(1, 8));
   NodeSpec s = node(2, 16);
   s.product = "NVIDIA-A10-SHARED";

@@ -4,7 +4,7 @@
 
 #include <bit>
 
-#include "placement/fleet.h"
+#include "placement/search.h"
 #include "sim/rng.h"
 #include "sim/workload.h"
 
@@ -46,6 +46,7 @@ TEST(Fragmentation, AgreesWithTheFleetsOwnFigure) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     fleet.set_node(NodeId(static_cast<std::uint32_t>(i + 1)), ClusterId(1), nodes[i], false, 1);
   }
+  Search search(fleet);
   const std::vector<GangRequest> shapes{pod(1), pod(2), pod(4), pod(0, 300)};
   const std::vector<std::uint64_t> counts{4, 3, 2, 1};
   std::vector<std::pair<ShapeId, double>> mix;
@@ -67,14 +68,15 @@ TEST(Fragmentation, AgreesWithTheFleetsOwnFigure) {
       f.change(nodes[held[i].slot.node.value - 1].name, held[i].slot.gpu_mask,
                -held[i].slot.milligpu / count(held[i].slot), step);
       held.erase(held.begin() + static_cast<std::ptrdiff_t>(i));
-    } else if (const ShapeId shape = mix[rng.below(mix.size())].first; auto p = fleet.find(shape)) {
+    } else if (const ShapeId shape = mix[rng.below(mix.size())].first;
+               auto p = search.find(Picture(fleet), shape)) {
       const JobId job(ClusterId(1), static_cast<std::uint64_t>(step));
       fleet.take(shape, 0, p->slots[0], job, step);
       f.change(nodes[p->slots[0].node.value - 1].name, p->slots[0].gpu_mask,
                p->slots[0].milligpu / count(p->slots[0]), step);
       held.push_back({shape, p->slots[0], job});
     }
-    EXPECT_NEAR(f.now(), fleet.fragmentation(mix), 1e-9) << "step " << step;
+    EXPECT_NEAR(f.now(), search.fragmentation(mix), 1e-9) << "step " << step;
   }
 }
 

@@ -1,0 +1,36 @@
+// Which nodes are kept free for whom: for each cluster's awaited job those on which it has the least
+// to wait for.
+// Threads: none; the memo's owner is the caller's.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/ids.h"
+#include "engine/state/state.h"
+#include "placement/kept_nodes.h"
+#include "placement/search.h"
+
+namespace subak::derive {
+
+// What was chosen last. It stands until something becomes free or another job is awaited: what
+// starts meanwhile does not make the choice wander. Only refresh() changes it.
+struct Kept {
+  KeptNodes nodes;
+  std::vector<NodeId> ids;     // the same, by cluster, ascending in each
+  std::vector<JobId> awaited;  // for whom, by cluster
+  std::uint64_t freed_at = 0;  // freed_version() + 1 of the fleet then; 0: never chosen
+};
+
+// Chooses anew if it has to. True if other nodes are kept now than before.
+bool refresh(const State& s, Search& search, Kept& kept);
+// Chooses anew in any case.
+bool choose(const State& s, Search& search, Kept& kept);
+
+// Where reads look for places: whoever asks has the memory of its searches.
+struct Places {
+  Search& search;
+  const KeptNodes& kept;
+};
+
+}  // namespace subak::derive

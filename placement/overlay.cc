@@ -1,0 +1,105 @@
+#include "placement/overlay.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "core/limits.h"
+#include "core/text.h"
+
+namespace subak {
+namespace {
+
+// Overlays are made seldom and read often: made as maps, kept as sorted vectors.
+class Making {
+ public:
+  Making(const Fleet::Impl& fleet, const Overlay* before) : fleet_(fleet) {
+    if (before == nullptr) return;
+    for (const Overlay::Node& n : before->nodes) loads_.emplace(n.node, n.load);
+    for (const Overlay::Domain& d : before->domains) kept_holds_.emplace(d.domain, d.kept_holds);
+  }
+
+  // False if that is not held.
+  bool give_back(const Allocation& a) {
+    if (fleet_.find(a.slot.node) == nullptr) return false;
+    Load& load = load_of(a.slot.node.value);
+    const Hold* hold = load.find(a.shape, a.rank, a.slot, a.owner);
+    if (hold == nullptr) return false;
+    const PodShape& pod = *fleet_.pods_of(fleet_.shape(a.shape), a.rank).shape;
+    const DomainIndex kept = load.remove(hold, pod).kept_domain;
+    if (kept == kNoArea) return true;
+    const auto [it, added] = kept_holds_.try_emplace(kept, fleet_.domains[kept]->kept);
+    if (--it->second > 0) return true;
+    // The clique is anybody's now: all of it has more room.
+    for (const NodeIndex m : fleet_.domains[kept]->members) load_of(m);
+    return true;
+  }
+
+  std::size_t nodes() const { return loads_.size(); }
+
+  std::shared_ptr<const Overlay> done() && {
+    auto out = std::make_shared<Overlay>();
+    for (const auto& [domain, holds] : kept_holds_) out->domains.push_back({domain, holds});
+    for (auto& [node, load] : loads_) {
+      Room room = room_of(*fleet_.nodes[node], load);
+      out->nodes.push_back({node, std::move(load), std::move(room)});
+    }
+    return out;
+  }
+
+ private:
+  Load& load_of(NodeIndex node) {
+    const auto it = loads_.lower_bound(node);
+    if (it != loads_.end() && it->first == node) return it->second;
+    return loads_.emplace_hint(it, node, fleet_.nodes[node]->load)->second;
+  }
+
+  Room room_of(const NodeState& n, const Load& load) const {
+    if (!n.present) return Room{};
+    const auto kept = kept_holds_.find(n.domain);
+    const std::uint32_t holds =
+        kept == kept_holds_.end() ? fleet_.domains[n.domain]->kept : kept->second;
+    return left_on(n.spec, n.empty, load, holds > 0 ? kAllGpus : load.kept(), nullptr);
+  }
+
+  const Fleet::Impl& fleet_;
+  std::map<NodeIndex, Load> loads_;
+  std::map<DomainIndex, std::uint32_t> kept_holds_;
+};
+
+}  // namespace
+
+const Overlay::Node* Overlay::find(NodeIndex node) const {
+  const auto it = std::lower_bound(nodes.begin(), nodes.end(), node,
+                                   [](const Node& n, NodeIndex i) { return n.node < i; });
+  return it != nodes.end() && it->node == node ? &*it : nullptr;
+}
+
+const Overlay::Domain* Overlay::find_domain(DomainIndex domain) const {
+  const auto it = std::lower_bound(domains.begin(), domains.end(), domain,
+                                   [](const Domain& d, DomainIndex i) { return d.domain < i; });
+  return it != domains.end() && it->domain == domain ? &*it : nullptr;
+}
+
+Result<std::shared_ptr<const Overlay>> give_back(const Fleet::Impl& fleet, const Overlay* before,
+                                                 std::span<const Allocation> gone) {
+  Making overlay(fleet, before);
+  for (std::size_t i = 0; i < gone.size(); ++i) {
+    const Allocation& a = gone[i];
+    const std::string field = "gone[" + std::to_string(i) + "]";
+    if (!overlay.give_back(a)) {
+      return Error{ErrorCode::kNotFound, field,
+                   text::job_id_text(a.owner) + " rank " + std::to_string(a.rank) + " on node " +
+                       std::to_string(a.slot.node.value),
+                   "an allocation that is held in this picture, each once"};
+    }
+    if (overlay.nodes() > limits::kMaxPictureNodes) {
+      return Error{ErrorCode::kExhausted, field, std::to_string(overlay.nodes()) + " nodes",
+                   "at most " + std::to_string(limits::kMaxPictureNodes) +
+                       " nodes that differ from the fleet as it is"};
+    }
+  }
+  return std::move(overlay).done();
+}
+
+}  // namespace subak

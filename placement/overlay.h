@@ -1,0 +1,38 @@
+// Where a picture differs from the fleet as it is: nodes of which something is gone, and nodes of a
+// clique that nobody keeps any more. Everything else is read from the fleet. Private to placement.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/error.h"
+#include "placement/fleet_impl.h"
+#include "placement/picture.h"
+
+namespace subak {
+
+struct Overlay {
+  struct Node {
+    NodeIndex node = 0;
+    Load load;
+    Room room;
+  };
+  struct Domain {
+    DomainIndex domain = 0;
+    std::uint32_t kept_holds = 0;
+  };
+  std::vector<Node> nodes;      // ascending, at most limits::kMaxPictureNodes
+  std::vector<Domain> domains;  // ascending
+
+  // nullptr: as in the fleet.
+  const Node* find(NodeIndex node) const;
+  const Domain* find_domain(DomainIndex domain) const;
+};
+
+// `before` (nullptr: the fleet as it is) with these given back too. Each must be held there.
+Result<std::shared_ptr<const Overlay>> give_back(const Fleet::Impl& fleet, const Overlay* before,
+                                                 std::span<const Allocation> gone);
+
+}  // namespace subak

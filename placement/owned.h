@@ -1,0 +1,28 @@
+// A unique_ptr that passes its constness on: what a const method reaches through it, it cannot
+// change. Private to placement, but for the fleet's own pointer to its state.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+namespace subak {
+
+template <class T>
+class Owned {
+ public:
+  Owned() = default;
+  Owned(std::unique_ptr<T> value) : value_(std::move(value)) {}  // NOLINT: implicit on purpose
+
+  explicit operator bool() const { return value_ != nullptr; }
+  T& operator*() { return *value_; }
+  const T& operator*() const { return *value_; }
+  T* operator->() { return value_.get(); }
+  const T* operator->() const { return value_.get(); }
+  T* get() { return value_.get(); }
+  const T* get() const { return value_.get(); }
+
+ private:
+  std::unique_ptr<T> value_;
+};
+
+}  // namespace subak

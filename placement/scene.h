@@ -1,0 +1,55 @@
+// A picture, opened for reading: what each node has left there, what is held on it, whose it is.
+// Lives no longer than its picture. Private to placement.
+#pragma once
+
+#include "placement/fleet_impl.h"
+#include "placement/overlay.h"
+#include "placement/picture.h"
+
+namespace subak {
+
+struct Scene {
+  explicit Scene(const Picture& picture)
+      : fleet(picture.fleet().impl()),
+        kept(picture.kept_ != nullptr && !picture.kept_->empty() ? picture.kept_ : nullptr),
+        overlay(picture.overlay_.get()),
+        nothing_held(picture.nothing_held_),
+        all_open(picture.all_open_) {}
+
+  const Fleet::Impl& fleet;
+  const KeptNodes* kept;   // nullptr: nothing is
+  const Overlay* overlay;  // nullptr: nothing differs from the fleet as it is
+  bool nothing_held;       // all rooms are empty
+  bool all_open;           // every node that matches may be used, whatever its condition
+
+  const NodeState& node(NodeIndex i) const { return *fleet.nodes[i]; }
+  // What is left on the node.
+  const Room& room(NodeIndex i) const {
+    if (nothing_held) return node(i).empty;
+    const Overlay::Node* other = overlay == nullptr ? nullptr : overlay->find(i);
+    return other == nullptr ? node(i).room : other->room;
+  }
+  // What is held on it; with nothing_held, what there is to wait for.
+  const Load& load(NodeIndex i) const {
+    const Overlay::Node* other = overlay == nullptr ? nullptr : overlay->find(i);
+    return other == nullptr ? node(i).load : other->load;
+  }
+  // Exclusive holds on the whole domain.
+  std::uint32_t kept_holds(DomainIndex d) const {
+    const Overlay::Domain* other = overlay == nullptr ? nullptr : overlay->find_domain(d);
+    return other == nullptr ? fleet.domains[d]->kept : other->kept_holds;
+  }
+  JobId owner_of(NodeIndex i) const {
+    return kept == nullptr ? JobId() : kept->owner_of(NodeId(i));
+  }
+  // The fleet as it is, but for what is kept: what is remembered of it holds here too.
+  bool as_it_is() const { return !nothing_held && overlay == nullptr; }
+  // The same with nothing kept.
+  Scene unkept() const {
+    Scene s = *this;
+    s.kept = nullptr;
+    return s;
+  }
+};
+
+}  // namespace subak

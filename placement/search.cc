@@ -1,0 +1,132 @@
+// find, fits_empty_fleet, drain_set; explain is in explain.cc.
+#include "placement/search.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "core/text.h"
+#include "placement/eligibility.h"
+#include "placement/finder.h"
+
+namespace subak {
+namespace {
+
+// Beyond this many changes a whole search is cheaper than looking at each changed node.
+constexpr std::uint64_t kMaxRecheck = 64;
+
+// The part of a pod that decides which nodes it may use.
+PodShape eligibility_part(const PodShape& pod) {
+  PodShape out;
+  out.kind = pod.kind;
+  out.profile = pod.profile;
+  out.products = pod.products;
+  out.node_selector = pod.node_selector;
+  out.affinity = pod.affinity;
+  out.tolerations = pod.tolerations;
+  return out;
+}
+
+// A search that failed can only succeed through a node that has changed since. Only for the fleet
+// as it is: of another picture the log says nothing.
+bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Scene& scene,
+                 JobId owner) {
+  const std::uint64_t end = scene.fleet.log_end();
+  if (!sought.failed) return false;
+  if (sought.failed_at == end) return true;
+  const GangRequest& r = s.request;
+  const bool whole_gang = r.segment == 0 || r.segment >= r.pods();
+  if (!whole_gang || sought.failed_at < scene.fleet.log_base) return false;
+  if (end - sought.failed_at > kMaxRecheck || (r.prefer && r.pods() > 1)) return false;
+  const Topology topology =
+      r.segment > 0 && r.topology == Topology::kAny ? Topology::kNvlink : r.topology;
+  for (std::uint64_t p = sought.failed_at; p < end; ++p) {
+    Finder finder(memory, s, sought, scene, owner);
+    if (finder.could_start_at(scene.fleet.log[p - scene.fleet.log_base], topology)) return false;
+    if (finder.saw_kept()) return false;
+  }
+  sought.failed_at = end;
+  return true;
+}
+
+std::optional<Placement> search(Search::Impl& memory, const Shape& s, const Sought& sought,
+                                const Scene& scene, JobId owner, bool* saw_kept) {
+  const GangRequest& r = s.request;
+  const auto attempt = [&](Topology topology, std::uint32_t segment) -> std::optional<Placement> {
+    Finder finder(memory, s, sought, scene, owner);
+    const bool ok = finder.attempt(topology, segment);
+    *saw_kept = *saw_kept || finder.saw_kept();
+    if (!ok) return std::nullopt;
+    return Placement{std::move(finder.slots())};
+  };
+  auto placement = attempt(r.topology, r.segment);
+  const bool wish = r.prefer && (r.topology != Topology::kAny || r.segment > 0);
+  if (!placement && wish) placement = attempt(Topology::kAny, 0);
+  return placement;
+}
+
+}  // namespace
+
+Search::Search(const Fleet& fleet) : impl_(std::make_unique<Impl>(fleet)) {}
+Search::~Search() = default;
+
+Filter* Search::Impl::filter_of(const Shape& s, const PodShape& pod) {
+  const PodShape part = eligibility_part(pod);
+  auto& filter = filters[std::to_string(s.cluster.value) + ' ' + to_text(part)];
+  if (!filter) {
+    filter = std::make_unique<Filter>();
+    filter->cluster = s.cluster;
+    filter->pod = part;
+    filter->tolerates_cordon = eligibility::tolerates_cordon(part.tolerations);
+    filter->counts = part.kind == GpuKind::kWhole || part.kind == GpuKind::kMig;
+  }
+  return filter.get();
+}
+
+Sought& Search::Impl::at(ShapeId id) {
+  if (sought.size() < state.shapes.size()) sought.resize(state.shapes.size());
+  return sought[id.value];
+}
+
+Sought& Search::Impl::ask(ShapeId id) {
+  const Shape& s = state.shape(id);
+  Sought& asked = at(id);
+  if (asked.filters.empty()) {
+    for (const Pods& p : s.pods) asked.filters.push_back(filter_of(s, *p.shape));
+  }
+  for (Filter* filter : asked.filters) catch_up(*filter, state);
+  return asked;
+}
+
+std::optional<Placement> Search::find(const Picture& picture, ShapeId shape, JobId owner) {
+  assert(&picture.fleet() == &impl_->fleet && picture.current());
+  const Shape& s = impl_->state.shape(shape);
+  Sought& sought = impl_->ask(shape);
+  const Scene scene(picture);
+  bool saw_kept = false;
+  if (!scene.as_it_is()) return search(*impl_, s, sought, scene, owner, &saw_kept);
+  if (still_fails(*impl_, s, sought, scene, owner)) return std::nullopt;
+  auto placement = search(*impl_, s, sought, scene, owner, &saw_kept);
+  sought.failed = !placement && !saw_kept;
+  sought.failed_at = scene.fleet.log_end();
+  return placement;
+}
+
+bool Search::fits_empty_fleet(ShapeId shape) {
+  Sought& sought = impl_->at(shape);
+  if (sought.fits_version == impl_->state.static_version) return sought.fits_empty;
+  sought.fits_empty = find(Picture::empty(impl_->fleet), shape).has_value();
+  sought.fits_version = impl_->state.static_version;
+  return sought.fits_empty;
+}
+
+std::vector<NodeId> Search::drain_set(const Picture& picture, ShapeId shape) {
+  const auto placement = find(picture.drained(), shape);
+  std::vector<NodeId> nodes;
+  if (!placement) return nodes;
+  for (const PodSlot& slot : placement->slots) nodes.push_back(slot.node);
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
+}
+
+}  // namespace subak

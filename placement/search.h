@@ -1,0 +1,82 @@
+// Where a gang would go, or every reason why not: questions asked of a picture of the fleet.
+//
+// A Search is the memory that makes asking cheap: which nodes each kind of pod may use, in best-fit
+// order, brought up to date by the fleet's change log at each question; what failed, and since
+// when; and rooms to fill on trial. It is the caller's: the fleet is only read. Several searches
+// may stand side by side on one fleet; each gives the same answers, as no answer depends on what
+// was asked before.
+//
+// Lifetime: the fleet must outlive it. Threads: a Search belongs to one; searches of several
+// threads may read one fleet as long as nobody changes it.
+// Errors: find() returns nothing when a gang does not fit; explain() then says every reason why.
+// Order: wherever two places are equally good the lower NodeId wins, so decisions are reproducible.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/reason.h"
+#include "placement/fleet.h"
+#include "placement/picture.h"
+
+namespace subak {
+
+// A whole gang, one slot per rank.
+struct Placement {
+  std::vector<PodSlot> slots;
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+
+class Search {
+ public:
+  explicit Search(const Fleet& fleet);
+  ~Search();
+  Search(const Search&) = delete;
+  Search& operator=(const Search&) = delete;
+
+  // Pictures are of this search's fleet and current; both are asserted.
+
+  // The best place for the whole gang, each pod on exactly one node, in rank order; best fit that
+  // keeps whole domains whole: the clique (or lone node) with the least free that still fits, then
+  // its node with the least free, then id. Pods that use part of a GPU go to the tightest GPU; pods
+  // without GPU to nodes without GPUs, then to the fullest. Honours selectors, affinity, taints,
+  // host ports, CPU, memory, pod slots, extended resources, topology, segments. Topology is about
+  // GPUs: except for kNode, pods without GPU may be anywhere. Nodes that the picture keeps for
+  // another than `owner` are skipped. Exact for one pod and for gangs of one shape: nothing is
+  // returned only if there is no place. Gangs of several shapes (and pods of several replicas of
+  // shared GPUs) are placed shape by shape without backtracking, which may miss a place.
+  // Of the fleet as it is, a failing call is cheap: summaries first, and after a failure only nodes
+  // that changed since are looked at.
+  // kNvlinkExclusive takes the smallest domain that could hold the pods when empty, unused by
+  // anybody, and keeps it until all its slots are given back; with `prefer` it keeps nobody out.
+  std::optional<Placement> find(const Picture& picture, ShapeId shape, JobId owner = JobId());
+  // Every reason why find() fails, structural ones first. Empty if it would succeed. Asserts that
+  // the picture is neither empty() nor drained().
+  std::vector<Reason> explain(const Picture& picture, ShapeId shape, JobId owner = JobId());
+  // Could the fleet hold it if nothing were held and every node were healthy? Remembered until a
+  // node's description changes.
+  bool fits_empty_fleet(ShapeId shape);
+  // The nodes, ascending, on which the gang would sit if all that is held were given back, choosing
+  // those with the least to wait for: a place in picture.drained(). Nodes kept for anybody are
+  // skipped. Empty if it could never fit.
+  std::vector<NodeId> drain_set(const Picture& picture, ShapeId shape);
+
+  // FGD's fragmentation of a cluster's free GPUs over the given shapes (all of that cluster) and
+  // their popularity: sum over nodes of F_n / sum of free (Weng et al., ATC'23). Of the fleet as it
+  // is. 0 when nothing is free.
+  double fragmentation(std::span<const std::pair<ShapeId, double>> mix);
+
+  // Asserts that what is remembered agrees with the fleet; for tests and simulation.
+  void check_invariants();
+
+  struct Impl;  // placement/search_impl.h, for this folder alone
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace subak

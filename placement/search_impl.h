@@ -1,0 +1,80 @@
+// What a Search remembers. Private to placement.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "placement/fleet_impl.h"
+#include "placement/index.h"
+#include "placement/search.h"
+
+namespace subak {
+
+// What is known of one shape.
+struct Sought {
+  std::vector<Filter*> filters;  // one for each of the shape's Pods, made at the first question
+  // The last search of the fleet as it is failed at this position of the change log, and not for
+  // kept nodes: only nodes that changed since can help.
+  bool failed = false;
+  std::uint64_t failed_at = 0;
+  // fits_empty_fleet() as of this static version.
+  std::uint64_t fits_version = 0;
+  bool fits_empty = false;
+};
+
+// Rooms that a gang has begun to fill, on trial. One trial at a time.
+class Trial {
+ public:
+  void begin(std::size_t nodes) {
+    assert(count_ == 0 && "one trial at a time");
+    if (at_.size() < nodes) at_.resize(nodes);
+  }
+  void end() {
+    for (std::size_t i = 0; i < count_; ++i) at_[rooms_[i].node] = 0;
+    count_ = 0;
+  }
+  // The node's room on trial; nullptr if the gang has not touched it.
+  const Room* find(NodeIndex i) const { return at_[i] == 0 ? nullptr : &rooms_[at_[i] - 1].room; }
+  // The same, begun from `room` if it was not.
+  Room& fill(NodeIndex i, const Room& room) {
+    std::uint32_t& at = at_[i];
+    if (at == 0) {
+      if (count_ == rooms_.size()) rooms_.emplace_back();
+      rooms_[count_].node = i;
+      rooms_[count_].room = room;
+      at = static_cast<std::uint32_t>(++count_);
+    }
+    return rooms_[at - 1].room;
+  }
+
+ private:
+  struct Filled {
+    NodeIndex node = 0;
+    Room room;
+  };
+  std::vector<Filled> rooms_;  // the first count_; the rest keeps its memory for the next trial
+  std::size_t count_ = 0;
+  std::vector<std::uint32_t> at_;  // by node, index + 1; 0 = none
+};
+
+struct Search::Impl {
+  explicit Impl(const Fleet& of) : fleet(of), state(of.impl()) {}
+
+  const Fleet& fleet;
+  const Fleet::Impl& state;
+  std::map<std::string, std::unique_ptr<Filter>> filters;  // by what they read
+  std::vector<Sought> sought;                              // by ShapeId::value
+  Trial trial;
+
+  // What is known of the shape; valid until a shape is interned. ask() also brings its filters up
+  // to date.
+  Sought& at(ShapeId shape);
+  Sought& ask(ShapeId shape);
+  Filter* filter_of(const Shape& shape, const PodShape& pod);
+};
+
+}  // namespace subak

@@ -1,0 +1,164 @@
+// Pictures by hand: what without() takes away, what it refuses, and how long a picture is good.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "builders.h"
+#include "core/limits.h"
+
+namespace subak {
+namespace {
+
+using namespace build;
+using Ids = std::vector<std::uint32_t>;
+
+std::vector<Allocation> allocations(Fleet& f, std::uint64_t id, const GangRequest& r,
+                                    const std::vector<PodSlot>& slots) {
+  std::vector<Allocation> out;
+  const ShapeId shape = f.intern(kCluster, r);
+  for (std::uint32_t rank = 0; rank < slots.size(); ++rank) {
+    out.push_back({shape, rank, slots[rank], job(id)});
+  }
+  return out;
+}
+
+Ids where_in(Site& f, const Picture& picture, const GangRequest& r) {
+  const auto placement = f.search.find(picture, f.intern(kCluster, r));
+  return placement ? nodes_of(placement->slots) : Ids{};
+}
+
+TEST(Picture, WithoutAnAllocationItsPlaceIsFree) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 2; ++i) add(f, i, node(i, 8));
+  const auto first = start(f, 1, gang(1, 8)), second = start(f, 2, gang(1, 8));
+  const auto gone = allocations(f, 2, gang(1, 8), second);
+  const auto without = f.now().without(gone);
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(where_in(f, *without, gang(1, 8)), Ids{2});
+  EXPECT_EQ(where_in(f, *without, gang(2, 8)), Ids{});
+  EXPECT_EQ(where_in(f, f.now(), gang(1, 8)), Ids{});
+  const auto neither = without->without(allocations(f, 1, gang(1, 8), first));
+  ASSERT_TRUE(neither.ok());
+  EXPECT_EQ(where_in(f, *neither, gang(2, 8)), (Ids{1, 2}));
+  EXPECT_EQ(f.levels(NodeId(2)).allocated, 8000);
+}
+
+// What has failed in the fleet as it is says nothing of a picture, and the other way about.
+TEST(Picture, WhatFailedInOneIsTriedInAnother) {
+  Site f;
+  add(f, 1, node(1, 8));
+  const auto slots = start(f, 1, gang(1, 8));
+  const auto gone = allocations(f, 1, gang(1, 8), slots);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(where_in(f, f.now(), gang(1, 4)), Ids{});
+    EXPECT_EQ(where_in(f, *f.now().without(gone), gang(1, 4)), Ids{1});
+    EXPECT_EQ(where_in(f, *f.now().without(gone), gang(1, 9)), Ids{});
+  }
+}
+
+TEST(Picture, AnExclusiveDomainIsFreeWhenAllOfItsGangIsGone) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 3; ++i) add(f, i, node(i, 4, "a"));
+  const GangRequest alone = gang(2, 4, Topology::kNvlinkExclusive);
+  const auto all = allocations(f, 1, alone, start(f, 1, alone));
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(where_in(f, *f.now().without(std::span(all).first(1)), gang(1, 4)), Ids{});
+  EXPECT_EQ(where_in(f, *f.now().without(all), gang(3, 4)), (Ids{1, 2, 3}));
+  // Also for another gang that wants the clique for itself.
+  EXPECT_EQ(where_in(f, f.now(), alone), Ids{});
+  EXPECT_EQ(where_in(f, *f.now().without(std::span(all).last(1)), alone), Ids{});
+  EXPECT_EQ(where_in(f, *f.now().without(all), alone), (Ids{1, 2}));
+}
+
+TEST(Picture, KeptNodesStayKept) {
+  Site f;
+  add(f, 1, node(1, 8));
+  const auto gone = allocations(f, 1, gang(1, 8), start(f, 1, gang(1, 8)));
+  const std::vector<NodeId> nodes = {NodeId(1)};
+  f.kept.keep(nodes, job(7));
+  const auto without = f.now().without(gone);
+  EXPECT_EQ(where_in(f, *without, gang(1, 8)), Ids{});
+  const ShapeId shape = f.intern(kCluster, gang(1, 8));
+  EXPECT_TRUE(f.search.find(*without, shape, job(7)));
+  const auto reasons = f.search.explain(*without, shape, job(8));
+  ASSERT_FALSE(reasons.empty());
+  EXPECT_EQ(reasons.back().token, ReasonToken::kReservedForOther);
+  EXPECT_EQ(reasons.back().blockers, std::vector<std::string>{"1-7"});
+}
+
+TEST(Picture, WhatIsNotHeldCannotBeGone) {
+  Site f;
+  add(f, 1, node(1, 8));
+  const auto held = allocations(f, 1, gang(1, 4), start(f, 1, gang(1, 4)));
+  const auto refused = [&](const std::vector<Allocation>& gone) {
+    const auto p = f.now().without(gone);
+    return p.ok() ? "" : p.error().field;
+  };
+  EXPECT_EQ(refused(held), "");
+  EXPECT_EQ(refused({held[0], held[0]}), "gone[1]");
+  EXPECT_FALSE(f.now().without(held)->without(held).ok());
+  Allocation other = held[0];
+  other.owner = job(2);
+  EXPECT_EQ(refused({other}), "gone[0]");
+  other = held[0];
+  other.rank = 1;
+  EXPECT_EQ(refused({other}), "gone[0]");
+  other = held[0];
+  other.slot.node = NodeId(99);
+  EXPECT_EQ(refused({other}), "gone[0]");
+  EXPECT_EQ(f.now().without(std::vector{other}).error().code, ErrorCode::kNotFound);
+}
+
+TEST(Picture, IsBounded) {
+  Site f;
+  const auto most = static_cast<std::uint32_t>(limits::kMaxPictureNodes);
+  const ShapeId shape = f.intern(kCluster, gang(1, 1));
+  std::vector<Allocation> gone;
+  for (std::uint32_t i = 1; i <= most + 1; ++i) {
+    add(f, i, node(i, 1));
+    gone.push_back({shape, 0, {NodeId(i), 1, 1000}, job(i)});
+    f.take(shape, 0, gone.back().slot, job(i), 0);
+  }
+  const auto at = f.now().without(std::span(gone).first(most));
+  ASSERT_TRUE(at.ok());
+  EXPECT_EQ(where_in(f, *at, gang(1, 1)), Ids{1});
+  const auto beyond = f.now().without(gone);
+  ASSERT_FALSE(beyond.ok());
+  EXPECT_EQ(beyond.error().code, ErrorCode::kExhausted);
+  EXPECT_EQ(at->without(std::span(gone).last(1)).error().code, ErrorCode::kExhausted);
+}
+
+TEST(Picture, IsStaleOnceAnythingChanges) {
+  Site f;
+  add(f, 1, node(1, 8));
+  const Picture before = f.now();
+  EXPECT_TRUE(before.current());
+  f.intern(kCluster, gang(1, 1));
+  EXPECT_TRUE(before.current());
+  const std::vector<NodeId> nodes = {NodeId(1)};
+  f.kept.keep(nodes, job(7));
+  EXPECT_FALSE(before.current());
+  const Picture after = f.now();
+  start(f, 7, gang(1, 1));
+  EXPECT_FALSE(after.current());
+  EXPECT_TRUE(f.now().current());
+}
+
+TEST(Picture, ThreadsMayReadOneFleet) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 50; ++i) add(f, i, node(i, 8, "c" + std::to_string(i / 4)));
+  for (std::uint64_t j = 1; j <= 30; ++j) start(f, j, gang(1, 1 + static_cast<int>(j % 8)));
+  const ShapeId shape = f.intern(kCluster, gang(6, 4, Topology::kNvlink, 2));
+  const auto want = f.find(shape);
+  ASSERT_TRUE(want);
+  const auto read = [&f, shape, &want] {
+    Search search(f);
+    for (int i = 0; i < 200; ++i) ASSERT_EQ(search.find(Picture(f), shape), want);
+  };
+  std::thread one(read), two(read);
+  one.join();
+  two.join();
+}
+
+}  // namespace
+}  // namespace subak
