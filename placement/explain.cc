@@ -33,10 +33,12 @@ std::vector<std::string> holders(const Scene& scene, const std::vector<NodeId>& 
     }
   }
   std::vector<std::pair<MilliGpu, JobId>> order;
+  order.reserve(held.size());
   for (const auto& [job, milli] : held) order.emplace_back(-milli, job);
   std::sort(order.begin(), order.end());
   if (order.size() > kMaxBlockers) order.resize(kMaxBlockers);
   std::vector<std::string> names;
+  names.reserve(order.size());
   for (const auto& [milli, job] : order) names.push_back(text::job_id_text(job));
   return names;
 }

@@ -64,5 +64,35 @@ TEST(Shapes, CostsBeforeAndAfterThePlaceIsKnown) {
   EXPECT_EQ(least(r), 250);
 }
 
+// Whatever was asked before: nothing is remembered that could be out of date.
+TEST(Shapes, TheLeastCostFollowsNodesAndProducts) {
+  Site f;
+  GangRequest r = gang(1, 1);
+  r.groups[0].shape.kind = GpuKind::kMig;
+  r.groups[0].shape.profile = "1g.10gb";
+  const ShapeId slice = f.intern(kCluster, r);
+  EXPECT_EQ(f.least_milligpu(slice), 0);
+  f.intern_product("NVIDIA-A100-SXM4-40GB");
+  EXPECT_EQ(f.least_milligpu(slice), 250);
+  f.intern_product("NVIDIA-H100-80GB-HBM3");
+  EXPECT_EQ(f.least_milligpu(slice), 125);
+  r.groups[0].shape.profile = "1g.5gb+me";  // as the device plugin may spell it
+  EXPECT_EQ(f.least_milligpu(f.intern(kCluster, r)), 125);
+
+  r.groups[0].shape.kind = GpuKind::kShared;
+  const ShapeId replica = f.intern(kCluster, r);
+  EXPECT_EQ(f.least_milligpu(replica), 1000);
+  NodeSpec shared = node(1, 4);
+  for (const std::int64_t ways : {2, 8, 4}) {
+    shared.replicas = ways;
+    add(f, 1, shared);
+    EXPECT_EQ(f.least_milligpu(replica), 1000 / ways);
+    f.check_invariants();
+  }
+  f.remove_node(NodeId(1), 0);
+  EXPECT_EQ(f.least_milligpu(replica), 1000);
+  f.check_invariants();
+}
+
 }  // namespace
 }  // namespace subak
