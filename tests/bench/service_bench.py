@@ -10,6 +10,7 @@ WORK_DIR. SUBAK_BENCH_JOBS and SUBAK_BENCH_LEDGER (1,000,000 and 10,000,000) set
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -43,6 +44,12 @@ def cpu_s(pid):
     with open(f"/proc/{pid}/stat", encoding="ascii") as f:
         fields = f.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) * TICK_S
+
+
+def ended_cpu_s():
+    """Of the children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def rss_bytes(pid):
@@ -205,12 +212,12 @@ class Bench:
     # --- submission ------------------------------------------------------------------------------
 
     def load(self, pid, address, form, jobs, first):
-        """Jobs a second, and the server's processor time for one in microseconds."""
-        before = cpu_s(pid)
+        """Jobs a second; and the processor time for one, in microseconds, of the server and of the clients."""
+        before, clients = cpu_s(pid), ended_cpu_s()
         done = run_json(self.tool("submit_load"), address, "8", *map(str, form), str(jobs), str(first))
         if done["jobs"] != jobs:
             raise SystemExit(f"service_bench: {done['jobs']} of {jobs} jobs were acknowledged")
-        return jobs / done["seconds"], (cpu_s(pid) - before) / jobs * 1e6
+        return jobs / done["seconds"], (cpu_s(pid) - before) / jobs * 1e6, (ended_cpu_s() - clients) / jobs * 1e6
 
     def bare(self, form, jobs):
         server = self.start([self.tool("bare_grpc")])
@@ -234,16 +241,17 @@ class Bench:
         self.set_up(service)
         self.load(service.pid, service.ports["grpc"], form, jobs // 20, 0)
         before_bytes, before = rss_bytes(service.pid), histogram(service.metrics(), "subak_store_batch_facts")
-        ours, ours_us = self.load(service.pid, service.ports["grpc"], form, jobs, jobs)
+        ours, ours_us, ours_clients_us = self.load(service.pid, service.ports["grpc"], form, jobs, jobs)
         after = histogram(service.metrics(), "subak_store_batch_facts")
         time.sleep(2)  # the reading side catches up
         job_bytes = (rss_bytes(service.pid) - before_bytes) / jobs
         service.end()
         bare.append(self.bare(form, jobs))
-        best, best_us = max(bare)
+        best, best_us, best_clients_us = max(bare)
         facts, commits = after[1] - before[1], after[0] - before[0]
-        say(f"{name}: {ours:.0f} jobs/s at {ours_us:.1f} us of CPU of the server, {facts / commits:.0f} facts a commit "
-            f"({facts / jobs:.2f} a job); a bare server {best:.0f}/s at {best_us:.1f} us")
+        say(f"{name}: {ours:.0f} jobs/s at {ours_us:.1f} us of CPU and {ours_clients_us:.1f} of the clients, "
+            f"{facts / commits:.0f} facts a commit ({facts / jobs:.2f} a job); a bare server {best:.0f}/s at "
+            f"{best_us:.1f} us and {best_clients_us:.1f}")
         row(f"{name}_ratio", ours, "jobs/s", best, ours / best,
             "a gRPC server that reads the same calls of the same clients and answers with nothing done")
         raw = self.raw_rows_per_s(os.path.join(service.state, "subak.db"), facts / commits, jobs)
@@ -274,11 +282,12 @@ class Bench:
         raw = run_json(self.tool("store_raw"), "read", store)  # so that all that follows finds the file in memory
         bare = run_json(self.tool("read_store"), store)
         service = Service(self, state)
-        ready_s = service.ready_s
+        ready_s, ready_cpu_s = service.ready_s, cpu_s(service.pid)
         queued = re.search(r"^subak_jobs_pending.* (\S+)$", service.metrics(), re.M)
         service.end()
-        say(f"restart: ready after {ready_s:.2f} s with {acknowledged} jobs acknowledged before the kill; its "
-            f"{bare['rows']} rows read and decoded in {bare['seconds']:.2f} s, read raw in {raw['seconds']:.2f} s; "
+        say(f"restart: ready after {ready_s:.2f} s ({ready_cpu_s:.2f} of CPU) with {acknowledged} jobs acknowledged "
+            f"before the kill; its {bare['rows']} rows read and decoded in {bare['seconds']:.2f} s "
+            f"({bare['cpu_seconds']:.2f}), read raw in {raw['seconds']:.2f} s; "
             f"pending: {queued.group(0) if queued else '?'}")
         row("restart_1m_s", ready_s, "s", None, None, None)
         row("restart_ratio", ready_s, "s", bare["seconds"], bare["seconds"] / ready_s,
