@@ -1,6 +1,7 @@
 // The whole engine: what a queued job costs in memory, what a pass costs that finds nothing, and
 // decisions a second beside Kueue's.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -91,12 +92,14 @@ struct World {
   }
 };
 
-// 100 shapes: 2 to 11 pods of 2 to 8 GPUs, and one time limit or another.
+// 100 shapes, each in every account: 2 to 21 pods of 2, 3, 4, 6 or 8 GPUs.
 void submit_many(World& world, std::size_t count, const std::vector<std::string>& accounts) {
+  constexpr std::array<std::int64_t, 5> kGpus{2, 3, 4, 6, 8};
   for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t shape = i + i / accounts.size();
     world.now += 1;
-    world.submit(accounts[i % accounts.size()], static_cast<std::uint32_t>(2 + i % 10),
-                 static_cast<std::int64_t>(2 + i / 10 % 10 % 7), kHourMs * (1 + i / 100 % 8));
+    world.submit(accounts[i % accounts.size()], static_cast<std::uint32_t>(2 + shape % 20),
+                 kGpus[shape / 20 % kGpus.size()], kHourMs * (1 + i / 100 % 8));
   }
 }
 

@@ -10,6 +10,7 @@ WORK_DIR. SUBAK_BENCH_JOBS and SUBAK_BENCH_LEDGER (1,000,000 and 10,000,000) set
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -43,6 +44,12 @@ def cpu_s(pid):
     with open(f"/proc/{pid}/stat", encoding="ascii") as f:
         fields = f.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) * TICK_S
+
+
+def ended_cpu_s():
+    """Of the children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def rss_bytes(pid):
@@ -204,38 +211,56 @@ class Bench:
 
     # --- submission ------------------------------------------------------------------------------
 
-    def load(self, service, connections, in_flight, per_call, jobs, first):
-        return run_json(self.tool("submit_load"), service.ports["grpc"], str(connections), str(in_flight),
-                        str(per_call), str(jobs), str(first))
-
-    def submit(self, name, state, in_flight, per_call, jobs, what):
-        service = Service(self, self.state(state))
-        self.set_up(service)
-        self.load(service, 8, in_flight, per_call, jobs // 20, 0)
-        before_bytes = rss_bytes(service.pid)
-        before = histogram(service.metrics(), "subak_store_batch_facts")
-        done = self.load(service, 8, in_flight, per_call, jobs, jobs)
-        after = histogram(service.metrics(), "subak_store_batch_facts")
-        batch = (after[1] - before[1]) / (after[0] - before[0])
-        per_job = (after[1] - before[1]) / done["jobs"]
-        time.sleep(2)  # the reading side catches up
-        job_bytes = (rss_bytes(service.pid) - before_bytes) / done["jobs"]
-        service.end()
+    def load(self, pid, address, form, jobs, first):
+        """Jobs a second; and the processor time for one, in microseconds, of the server and of the clients."""
+        before, clients = cpu_s(pid), ended_cpu_s()
+        done = run_json(self.tool("submit_load"), address, "8", *map(str, form), str(jobs), str(first))
         if done["jobs"] != jobs:
             raise SystemExit(f"service_bench: {done['jobs']} of {jobs} jobs were acknowledged")
-        raw = run_json(self.tool("store_raw"), "insert", os.path.join(service.state, "subak.db"),
-                       os.path.join(self.work, f"{name}-raw.db"), str(max(1, round(batch))), str(jobs))
-        ours, bare = done["jobs"] / done["seconds"], raw["rows"] / raw["seconds"]
-        say(f"{name}: {ours:.0f} jobs/s, {batch:.0f} facts a commit ({per_job:.2f} a job); raw {bare:.0f} rows/s")
-        row(name, ours, "jobs/s", bare, ours / bare, what)
+        return jobs / done["seconds"], (cpu_s(pid) - before) / jobs * 1e6, (ended_cpu_s() - clients) / jobs * 1e6
+
+    def bare(self, form, jobs):
+        server = self.start([self.tool("bare_grpc")])
+        address = "127.0.0.1:" + server.stdout.readline().strip()
+        self.load(server.pid, address, form, jobs // 20, 0)
+        done = self.load(server.pid, address, form, jobs, jobs)
+        server.kill()
+        server.wait()
+        return done
+
+    def raw_rows_per_s(self, store, a_commit, rows):
+        copy = os.path.join(self.work, "raw.db")
+        raw = run_json(self.tool("store_raw"), "insert", store, copy, str(max(1, round(a_commit))), str(rows))
+        os.remove(copy)
+        return raw["rows"] / raw["seconds"]
+
+    def submit(self, name, form, jobs):
+        """`form`: calls in flight on each of 8 connections, and jobs a call."""
+        bare = [self.bare(form, jobs)]  # before and after, as other work on the machine comes and goes
+        service = Service(self, self.state(name))
+        self.set_up(service)
+        self.load(service.pid, service.ports["grpc"], form, jobs // 20, 0)
+        before_bytes, before = rss_bytes(service.pid), histogram(service.metrics(), "subak_store_batch_facts")
+        ours, ours_us, ours_clients_us = self.load(service.pid, service.ports["grpc"], form, jobs, jobs)
+        after = histogram(service.metrics(), "subak_store_batch_facts")
+        time.sleep(2)  # the reading side catches up
+        job_bytes = (rss_bytes(service.pid) - before_bytes) / jobs
+        service.end()
+        bare.append(self.bare(form, jobs))
+        best, best_us, best_clients_us = max(bare)
+        facts, commits = after[1] - before[1], after[0] - before[0]
+        say(f"{name}: {ours:.0f} jobs/s at {ours_us:.1f} us of CPU and {ours_clients_us:.1f} of the clients, "
+            f"{facts / commits:.0f} facts a commit ({facts / jobs:.2f} a job); a bare server {best:.0f}/s at "
+            f"{best_us:.1f} us and {best_clients_us:.1f}")
+        row(f"{name}_ratio", ours, "jobs/s", best, ours / best,
+            "a gRPC server that reads the same calls of the same clients and answers with nothing done")
+        raw = self.raw_rows_per_s(os.path.join(service.state, "subak.db"), facts / commits, jobs)
+        row(f"{name}_raw_rows_per_s", raw, "rows/s", None, None, None)
         return job_bytes
 
     def submissions(self):
-        self.submit("submit_ratio", "single", 64, 1, 200_000,
-                    "the same rows raw into SQLite, at the service's mean batch size, no API")
-        job_bytes = self.submit("submit_batch_ratio", "batch", 4, 100, 800_000,
-                                "the same rows raw into SQLite, at the service's mean batch size, no API")
-        row("service_job_bytes", job_bytes, "bytes", None, None, None)
+        self.submit("submit", (64, 1), 200_000)
+        row("service_job_bytes", self.submit("submit_batch", (4, 100), 800_000), "bytes", None, None, None)
 
     # --- restart ---------------------------------------------------------------------------------
 
@@ -254,17 +279,19 @@ class Bench:
         time.sleep(0.2)
         service.end(signal.SIGKILL)
         acknowledged = json.loads(load.communicate(timeout=60)[0])["jobs"]
-        for _ in range(2):  # the second reading finds the file in memory, as the start does
-            bare = run_json(self.tool("store_raw"), "read", store)
+        raw = run_json(self.tool("store_raw"), "read", store)  # so that all that follows finds the file in memory
+        bare = run_json(self.tool("read_store"), store)
         service = Service(self, state)
-        ready_s = service.ready_s
+        ready_s, ready_cpu_s = service.ready_s, cpu_s(service.pid)
         queued = re.search(r"^subak_jobs_pending.* (\S+)$", service.metrics(), re.M)
         service.end()
-        say(f"restart: ready after {ready_s:.2f} s with {acknowledged} jobs acknowledged before the kill; a bare "
-            f"read of its {bare['rows']} rows {bare['seconds']:.2f} s; pending: {queued.group(0) if queued else '?'}")
+        say(f"restart: ready after {ready_s:.2f} s ({ready_cpu_s:.2f} of CPU) with {acknowledged} jobs acknowledged "
+            f"before the kill; its {bare['rows']} rows read and decoded in {bare['seconds']:.2f} s "
+            f"({bare['cpu_seconds']:.2f}), read raw in {raw['seconds']:.2f} s; "
+            f"pending: {queued.group(0) if queued else '?'}")
         row("restart_1m_s", ready_s, "s", None, None, None)
         row("restart_ratio", ready_s, "s", bare["seconds"], bare["seconds"] / ready_s,
-            "a bare read of every row that the start reads")
+            "reading and decoding once, on one thread, all that the start reads")
 
 
 def main():

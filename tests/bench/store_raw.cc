@@ -1,8 +1,10 @@
-// What SQLite itself can do with the service's own rows; baselines of submissions and of restart.
+// What SQLite itself can do with the service's own rows, for information beside submissions and
+// restart.
 //   store_raw insert STORE NEW_FILE ROWS_PER_COMMIT ROWS
 //       inserts the last ROWS facts of STORE into a new file with the same tables and settings
 //   store_raw read STORE
-//       reads every row that a start reads: the checkpoint, and the facts after it
+//       reads every row that a start reads: the checkpoint, and the facts after it; STORE stays as
+//       it was found
 // Prints one JSON object.
 #include <sqlite3.h>
 
@@ -18,12 +20,8 @@ namespace {
 
 class Db {
  public:
-  explicit Db(const char* path) {
-    if (sqlite3_open_v2(path, &db_,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                        nullptr) != SQLITE_OK) {
-      fail();
-    }
+  Db(const char* path, int mode) {
+    if (sqlite3_open_v2(path, &db_, mode | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK) fail();
   }
   ~Db() { sqlite3_close(db_); }
   Db(const Db&) = delete;
@@ -79,7 +77,7 @@ int insert(const char* from, const char* to, std::size_t per_commit, std::int64_
   std::vector<Row> rows;
   std::string tables;
   {
-    Db db(from);
+    Db db(from, SQLITE_OPEN_READONLY);
     sqlite3_stmt* schema = db.prepare("SELECT sql FROM sqlite_schema WHERE tbl_name = 'facts'");
     while (db.step(schema)) {
       if (const auto* sql = sqlite3_column_text(schema, 0)) {
@@ -96,7 +94,7 @@ int insert(const char* from, const char* to, std::size_t per_commit, std::int64_
     while (db.step(select)) rows.push_back(row_of(select));
     sqlite3_finalize(select);
   }
-  Db db(to);
+  Db db(to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   db.exec("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;" + tables);
   sqlite3_stmt* put = db.prepare("INSERT INTO facts VALUES (?,?,?,?,?)");
   const Watch watch;
@@ -119,7 +117,7 @@ int insert(const char* from, const char* to, std::size_t per_commit, std::int64_
 }
 
 int read(const char* path) {
-  Db db(path);
+  Db db(path, SQLITE_OPEN_READONLY);
   const Watch watch;
   std::size_t rows = 0, bytes = 0;
   for (const char* sql :

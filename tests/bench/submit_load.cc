@@ -2,7 +2,9 @@
 // was acknowledged as one JSON object.
 //   submit_load ADDRESS CONNECTIONS IN_FLIGHT JOBS_PER_CALL JOBS FIRST_ID
 // JOBS_PER_CALL 1: CreateJob; more: BatchCreateJobs. Jobs are gangs of 2 pods of 8 GPUs in the
-// account "bench" of the cluster "bench". Ends early, with what it has, when the service goes away.
+// account "bench" of the cluster "bench", whose effects are followed meanwhile as a launcher does:
+// else each answer would say that none serves it. Ends early, with what it has, when the service
+// goes away.
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
@@ -14,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "subak/v1/cluster_service.grpc.pb.h"
 #include "subak/v1/job_service.grpc.pb.h"
 
 namespace {
@@ -88,6 +91,28 @@ class Lane {
   pb::BatchCreateJobsResponse many_answer_;
 };
 
+// There are no nodes, so nothing ever comes.
+class Launcher {
+ public:
+  explicit Launcher(const std::shared_ptr<grpc::Channel>& channel)
+      : stub_(pb::ClusterService::NewStub(channel)) {
+    request_.set_cluster("bench");
+    stream_ = stub_->Effects(&context_, request_);
+  }
+  ~Launcher() {
+    context_.TryCancel();
+    stream_->Finish();
+  }
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
+
+ private:
+  std::unique_ptr<pb::ClusterService::Stub> stub_;
+  grpc::ClientContext context_;
+  pb::EffectsRequest request_;
+  std::unique_ptr<grpc::ClientReader<pb::EffectsResponse>> stream_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -99,13 +124,14 @@ int main(int argc, char** argv) {
   const int connections = std::atoi(argv[2]);
   const int in_flight = std::atoi(argv[3]);
   const Plan plan{std::atoll(argv[4]), std::atoll(argv[5]), std::atoll(argv[6])};
-  std::vector<std::unique_ptr<pb::JobService::Stub>> stubs;
-  for (int c = 0; c < connections; ++c) {
+  const auto connect = [&] {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    stubs.push_back(pb::JobService::NewStub(
-        grpc::CreateCustomChannel(argv[1], grpc::InsecureChannelCredentials(), arguments)));
-  }
+    return grpc::CreateCustomChannel(argv[1], grpc::InsecureChannelCredentials(), arguments);
+  };
+  const Launcher launcher(connect());
+  std::vector<std::unique_ptr<pb::JobService::Stub>> stubs;
+  for (int c = 0; c < connections; ++c) stubs.push_back(pb::JobService::NewStub(connect()));
   std::atomic<std::int64_t> next{0}, acknowledged{0};
   std::atomic<int> lanes{connections * in_flight};
   std::vector<std::unique_ptr<Lane>> all;
