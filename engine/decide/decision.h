@@ -30,7 +30,7 @@ class Decision {
   // A fact, made durable with the outcome and applied now.
   void emit(fact::Body body);
   // What no fact need keep, applied now.
-  void tell(Note note) { state_.apply(note); }
+  void tell(const Note& note) { state_.apply(note); }
   // The number of a request that is to be judged, whether it was seen before or not.
   ShapeId shape_of(ClusterId cluster, const GangRequest& request);
   // The input changes nothing. A refused edit goes to the audit log, which knows what it was about:
