@@ -42,9 +42,9 @@ def check_webhook(name, kind, hook, exempt):
     where = f"{name} {hook['name']}"
     check(hook["sideEffects"] == "None" and hook["admissionReviewVersions"] == ["v1"], f"{where}: versions, side effects")
     check(1 <= hook["timeoutSeconds"] <= 5, f"{where}: timeoutSeconds")
-    path = hook["clientConfig"]["service"]["path"]
+    url = hook["clientConfig"]["url"]
     wanted = "/mutate/" if kind.startswith("Mutating") else "/validate/"
-    check(path == wanted + "CLUSTER", f"{where}: path {path}")
+    check(url == "https://HOST:9443" + wanted + "CLUSTER", f"{where}: url {url}")
     selector = hook["namespaceSelector"]
     check(selector["matchLabels"] == {"subak.gpu/managed": "true"}, f"{where}: namespaces")
     left_out = selector["matchExpressions"][0]
