@@ -45,9 +45,8 @@ def check_webhook(name, kind, hook, exempt):
     url = hook["clientConfig"]["url"]
     wanted = "/mutate/" if kind.startswith("Mutating") else "/validate/"
     check(url == "https://HOST:9443" + wanted + "CLUSTER", f"{where}: url {url}")
-    selector = hook["namespaceSelector"]
-    check(selector["matchLabels"] == {"subak.gpu/managed": "true"}, f"{where}: namespaces")
-    left_out = selector["matchExpressions"][0]
+    asked, left_out = hook["namespaceSelector"]["matchExpressions"]
+    check(asked == {"key": "subak.gpu/managed", "operator": "In", "values": ["true", "warn"]}, f"{where}: {asked}")
     check(left_out["operator"] == "NotIn" and set(left_out["values"]) == exempt, f"{where}: {left_out}")
     for rule in hook["rules"]:
         update_of_pods = "UPDATE" in rule["operations"] and "pods" in rule["resources"]
@@ -90,6 +89,10 @@ def main():
     policies = {d["metadata"]["name"] for _, d in documents if d["kind"] == "ValidatingAdmissionPolicy"}
     bound = {d["spec"]["policyName"] for _, d in documents if d["kind"].endswith("PolicyBinding")}
     check(policies == bound and len(policies) == 4, f"policies {policies}, bound {bound}")
+    for _, document in documents:
+        if document["kind"].endswith("PolicyBinding") and document["metadata"]["name"] != "subak-namespace":
+            where = document["spec"]["matchResources"]["namespaceSelector"]
+            check(where == {"matchLabels": {"subak.gpu/managed": "true"}}, f"{document['metadata']['name']}: {where}")
     check_paths(tree, documents)
     print(f"{len(documents)} documents, {len(failures)} failures")
     sys.exit(1 if failures else 0)
