@@ -48,11 +48,13 @@ def check_webhook(name, kind, hook, exempt):
     asked, left_out = hook["namespaceSelector"]["matchExpressions"]
     check(asked == {"key": "subak.gpu/managed", "operator": "In", "values": ["true", "warn"]}, f"{where}: {asked}")
     check(left_out["operator"] == "NotIn" and set(left_out["values"]) == exempt, f"{where}: {left_out}")
+    check(hook["failurePolicy"] == "Fail", f"{where}: failurePolicy")
     for rule in hook["rules"]:
-        update_of_pods = "UPDATE" in rule["operations"] and "pods" in rule["resources"]
-        check(hook["failurePolicy"] == ("Ignore" if update_of_pods else "Fail"), f"{where}: failurePolicy")
         if "pods" in rule["resources"]:
-            check(hook["matchConditions"], f"{where}: asks about every pod")
+            check(hook.get("matchConditions"), f"{where}: asks about every pod")
+        if "pods" in rule["resources"] and "UPDATE" in rule["operations"]:
+            trusted = hook["matchConditions"][0]
+            check(trusted["name"] == "not-trusted", f"{where}: Subak's own updates wait for Subak")
 
 
 def check_paths(tree, documents):
