@@ -73,8 +73,8 @@ Payer payer_of(const Context& c, const Pod& pod, std::string_view path) {
   if (c.ns_account == nullptr) {
     payer.refused = denied(Because::kUnknownAccount, 403,
                            "metadata.namespace: " + in_quotes(c.review.ns) +
-                               " belongs to no account; an operator adds it with: subak account "
-                               "set PATH --namespaces " +
+                               " belongs to no account; an operator adds it, beside those that the "
+                               "account has, with: subak account set PATH --namespaces A,B," +
                                cut_text(c.review.ns));
     return payer;
   }

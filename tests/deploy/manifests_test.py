@@ -42,18 +42,19 @@ def check_webhook(name, kind, hook, exempt):
     where = f"{name} {hook['name']}"
     check(hook["sideEffects"] == "None" and hook["admissionReviewVersions"] == ["v1"], f"{where}: versions, side effects")
     check(1 <= hook["timeoutSeconds"] <= 5, f"{where}: timeoutSeconds")
-    path = hook["clientConfig"]["service"]["path"]
+    url = hook["clientConfig"]["url"]
     wanted = "/mutate/" if kind.startswith("Mutating") else "/validate/"
-    check(path == wanted + "CLUSTER", f"{where}: path {path}")
-    selector = hook["namespaceSelector"]
-    check(selector["matchLabels"] == {"subak.gpu/managed": "true"}, f"{where}: namespaces")
-    left_out = selector["matchExpressions"][0]
+    check(url == "https://HOST:9443" + wanted + "CLUSTER", f"{where}: url {url}")
+    asked, left_out = hook["namespaceSelector"]["matchExpressions"]
+    check(asked == {"key": "subak.gpu/managed", "operator": "In", "values": ["true", "warn"]}, f"{where}: {asked}")
     check(left_out["operator"] == "NotIn" and set(left_out["values"]) == exempt, f"{where}: {left_out}")
+    check(hook["failurePolicy"] == "Fail", f"{where}: failurePolicy")
     for rule in hook["rules"]:
-        update_of_pods = "UPDATE" in rule["operations"] and "pods" in rule["resources"]
-        check(hook["failurePolicy"] == ("Ignore" if update_of_pods else "Fail"), f"{where}: failurePolicy")
         if "pods" in rule["resources"]:
-            check(hook["matchConditions"], f"{where}: asks about every pod")
+            check(hook.get("matchConditions"), f"{where}: asks about every pod")
+        if "pods" in rule["resources"] and "UPDATE" in rule["operations"]:
+            trusted = hook["matchConditions"][0]
+            check(trusted["name"] == "not-trusted", f"{where}: Subak's own updates wait for Subak")
 
 
 def check_paths(tree, documents):
@@ -90,6 +91,10 @@ def main():
     policies = {d["metadata"]["name"] for _, d in documents if d["kind"] == "ValidatingAdmissionPolicy"}
     bound = {d["spec"]["policyName"] for _, d in documents if d["kind"].endswith("PolicyBinding")}
     check(policies == bound and len(policies) == 4, f"policies {policies}, bound {bound}")
+    for _, document in documents:
+        if document["kind"].endswith("PolicyBinding") and document["metadata"]["name"] != "subak-namespace":
+            where = document["spec"]["matchResources"]["namespaceSelector"]
+            check(where == {"matchLabels": {"subak.gpu/managed": "true"}}, f"{document['metadata']['name']}: {where}")
     check_paths(tree, documents)
     print(f"{len(documents)} documents, {len(failures)} failures")
     sys.exit(1 if failures else 0)
