@@ -96,10 +96,9 @@ void reserve(Decision& d, JobId id, Placement placement) {
 
 // A job that its account's rules stop waits for no nodes: it is no longer awaited.
 void forget_stopped(Decision& d) {
-  for (const auto& [id, cluster] : std::map(d.s.clusters().all())) {
-    if (!cluster.awaited) continue;
-    if (stopped(d, d.s.jobs().at(cluster.awaited), Asking::kStart)) {
-      d.emit(fact::Awaited{id, JobId()});
+  for (const JobId id : derive::awaited(d.s)) {
+    if (stopped(d, d.s.jobs().at(id), Asking::kStart)) {
+      d.emit(fact::Awaited{id.cluster(), JobId()});
     }
   }
 }
@@ -147,11 +146,11 @@ bool try_start(Decision& d, JobId id, ReadyQueue::Pass& pass, PassMemory& memory
 
 // Out of their turn, since nodes are kept for them.
 void start_awaited(Decision& d, PassMemory& memory) {
-  for (const auto& [id, cluster] : std::map(d.s.clusters().all())) {
-    if (!cluster.awaited || !cluster.synced) continue;
-    Found found = find_entitled(d, d.s.jobs().at(cluster.awaited), memory);
+  for (const JobId id : derive::awaited(d.s)) {
+    if (!d.s.clusters().at(id.cluster()).synced) continue;
+    Found found = find_entitled(d, d.s.jobs().at(id), memory);
     if (!found.placement) continue;
-    reserve(d, cluster.awaited, *std::move(found.placement));
+    reserve(d, id, *std::move(found.placement));
     forget_blocked(memory, derive::choose(d.s, d.search, memory.kept));
   }
 }

@@ -3,9 +3,8 @@
 #include <utility>
 
 namespace subak::derive {
-namespace {
 
-std::vector<JobId> awaited_in(const State& s) {
+std::vector<JobId> awaited(const State& s) {
   std::vector<JobId> out;
   for (const auto& [id, cluster] : s.clusters().all()) {
     if (cluster.awaited) out.push_back(cluster.awaited);
@@ -13,11 +12,9 @@ std::vector<JobId> awaited_in(const State& s) {
   return out;
 }
 
-}  // namespace
-
 bool choose(const State& s, Search& search, Kept& kept) {
   kept.nodes.clear();
-  kept.awaited = awaited_in(s);
+  kept.awaited = awaited(s);
   std::vector<NodeId> ids;
   for (const JobId job : kept.awaited) {
     const Picture picture(s.fleet(), kept.nodes);
@@ -30,8 +27,7 @@ bool choose(const State& s, Search& search, Kept& kept) {
 }
 
 bool refresh(const State& s, Search& search, Kept& kept) {
-  const bool fresh =
-      kept.freed_at == s.fleet().freed_version() + 1 && kept.awaited == awaited_in(s);
+  const bool fresh = kept.freed_at == s.fleet().freed_version() + 1 && kept.awaited == awaited(s);
   return !fresh && choose(s, search, kept);
 }
 

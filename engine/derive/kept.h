@@ -13,6 +13,9 @@
 
 namespace subak::derive {
 
+// The awaited jobs, by cluster.
+std::vector<JobId> awaited(const State& s);
+
 // What was chosen last. It stands until something becomes free or another job is awaited: what
 // starts meanwhile does not make the choice wander. Only refresh() changes it.
 struct Kept {
