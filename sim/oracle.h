@@ -80,7 +80,6 @@ class Oracle {
     GangRequest request;           // of pods: joined from `shapes` when complete
     std::vector<PodShape> shapes;  // by rank
     std::uint32_t gang_size = 0, attempt = 0;
-    std::uint32_t gone = 0;  // pods that have ended
     std::int32_t priority = 0;
     TimeMs submit = 0;
   };
@@ -107,10 +106,12 @@ class Oracle {
   void on(const fact::JobCreated& f);
   void on(const fact::PodAdded& f);
   void on(const fact::JobMoved& f);
-  void on(const fact::JobReserved& f);
+  void on(const fact::AttemptStarted& f);
+  void on(const fact::StopAsked& f);
+  void on(const fact::AttemptEnded& f);
+  void on(const fact::PlaceLost& f);
   void on(const fact::PodBound& f);
   void on(const fact::PodGone& f);
-  void on(const fact::HoldReleased& f);
   void on(const fact::Charged& f);
   void on(const fact::Awaited& f);
   template <class Other>
@@ -126,7 +127,8 @@ class Oracle {
   void end_use(JobId id, std::uint32_t rank, TimeMs at);
   void begin_use(AccountId leaf, MilliGpu rate, JobId id, std::uint32_t rank);
   void changed(AccountId leaf, TimeMs at);  // surplus follows the allocation
-  void judge_place(const Job& job, const fact::JobReserved& f);
+  void judge_place(const Job& job, const fact::AttemptStarted& f);
+  void move(Job& job, JobState to);
 
   // oracle_sums.cc
   bool below(AccountId leaf, AccountId node) const;

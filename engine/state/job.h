@@ -38,8 +38,7 @@ struct Job {
   ShapeId shape;   // none while incomplete and for foreign jobs
   JobState state = JobState::kIncomplete;
   JobOrigin origin = JobOrigin::kApi;
-  Outcome outcome = Outcome::kNone;
-  bool cancelling = false;
+  Cause cause = Cause::kNone;  // of its end; before that, what its attempt ends of
   std::int32_t priority = 0;
   std::uint32_t gang_size = 0;
   std::uint32_t attempt = 0;
@@ -51,9 +50,9 @@ struct Job {
   std::unique_ptr<GangRequest> wishes;  // topology, segment of a gang still incomplete
 
   bool from_pods() const { return origin != JobOrigin::kApi; }
-  bool waits() const {
-    return state == JobState::kQueued || state == JobState::kHeld || state == JobState::kIncomplete;
-  }
+  bool waits() const { return is_waiting(state); }
+  // Something is to be done outside about it (derive/effects.h).
+  bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
   // All its pods are in this state; true if it has none.
   bool all_pods(PodState wanted) const;
   std::size_t pods_holding() const;
