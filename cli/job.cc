@@ -16,7 +16,7 @@ namespace subak::cli {
 namespace {
 
 std::string state_text(const v1::Job& job) {
-  return word(job.state() == v1::JOB_STATE_DONE ? job.cause() : job.state());
+  return job.state() == v1::JOB_STATE_DONE ? word(job.cause()) : word(job.state());
 }
 
 // "node-3", or "node-3 and 7 more".

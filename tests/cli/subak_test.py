@@ -158,7 +158,7 @@ class Commands(unittest.TestCase):
         self.assertIn("would queue 1x1", self.ok("job", "submit", "--cluster", cluster, "--account", team,
                                                  "--gpus", "1", "--dry-run"))  # fmt: skip
         job = self.json("job", "get", first)
-        self.assertEqual(job["state"], "JOB_STATE_RESERVED")
+        self.assertEqual(job["state"], "JOB_STATE_STARTING")
         self.assertEqual(len(job["pods"]), 2)
         self.assertIn("0-7", self.ok("job", "get", first))
         self.assertIn("train", self.ok("job", "list", "--account", team))

@@ -126,7 +126,7 @@ TEST_F(ApiClockTest, AJumpIsNotCharged) {
   const std::string last = submit(job_request("ml", 1, 8));
   EXPECT_TRUE(status().clock_believed());
   EXPECT_EQ(get_job(last).submit_time().seconds(), 1003);
-  EXPECT_EQ(get_job(job).state(), v1::JOB_STATE_RESERVED) << "its hold has not expired";
+  EXPECT_EQ(get_job(job).state(), v1::JOB_STATE_STARTING) << "its hold has not expired";
 }
 
 }  // namespace

@@ -290,7 +290,7 @@ TEST_F(ApiClusterTest, DrainKeepsNewWorkAway) {
   undo.set_node("n0");
   undo.set_reason("new fan");
   ASSERT_TRUE(run([&](auto* c) { return clusters_->UndrainNode(c, undo, &out); }).ok());
-  EXPECT_EQ(get_job(id).state(), v1::JOB_STATE_RESERVED);
+  EXPECT_EQ(get_job(id).state(), v1::JOB_STATE_STARTING);
   in.set_node("n9");
   EXPECT_EQ(run([&](auto* c) { return clusters_->DrainNode(c, in, &out); }).error_code(),
             grpc::NOT_FOUND);

@@ -105,8 +105,8 @@ void check_jobs(const Story& story, const std::vector<v1::Job>& jobs, Checks& ou
   std::int64_t api = 0, pods = 0, other = 0, bad_end = 0;
   for (const v1::Job& job : jobs) {
     const bool cancelled = job.id() == story.cancelled_job;
-    const v1::Outcome want = cancelled ? v1::OUTCOME_CANCELLED : v1::OUTCOME_SUCCEEDED;
-    bad_end += job.outcome() != want;
+    const v1::Cause want = cancelled ? v1::CAUSE_CANCELLED : v1::CAUSE_FINISHED;
+    bad_end += job.cause() != want;
     if (job.origin() == v1::JOB_ORIGIN_API) {
       ++api;
     } else if (job.origin() == v1::JOB_ORIGIN_PODS) {

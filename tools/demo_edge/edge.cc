@@ -125,11 +125,12 @@ void Edge::open_gate(const v1::Effect& effect, const v1::EffectPod& place) {
 void Edge::evict(const v1::Effect& effect, const v1::EffectPod& place) {
   const auto found = pods_.find(key_of(effect, place));
   if (found == pods_.end() || !found->second.live()) return;
-  if (effect.reason() != "cancelled") {
-    complaints_.push_back("job " + effect.job_id() + " was evicted: " + effect.reason());
+  if (effect.cause() != v1::CAUSE_CANCELLED) {
+    complaints_.push_back("job " + effect.job_id() +
+                          " was evicted: " + v1::Cause_Name(effect.cause()));
   }
   ++counts_.evicted;
-  end_pod(found->second, v1::OUTCOME_CANCELLED);
+  end_pod(found->second, v1::CAUSE_CANCELLED);
 }
 
 std::int64_t Edge::duration_of(const Pod& pod) const {
@@ -180,15 +181,15 @@ void Edge::run_step(const std::string& key, Step step) {
       plan(pod, Step::kEnd, now + duration_of(pod));
       return;
     case Step::kEnd:
-      end_pod(pod, v1::OUTCOME_SUCCEEDED);
+      end_pod(pod, v1::CAUSE_FINISHED);
       return;
   }
 }
 
-void Edge::end_pod(Pod& pod, v1::Outcome outcome) {
+void Edge::end_pod(Pod& pod, v1::Cause cause) {
   pod.ended_ms = std::max(wall_ms(), pod.bound_ms);
   pod.ended_order = ++order_;
-  pod.outcome = outcome;
+  pod.cause = cause;
   ++counts_.ended;
   counts_.live_milligpu -= pod.place.milligpu();
   send(gone_event(pod), pod.key);

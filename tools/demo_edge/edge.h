@@ -32,7 +32,7 @@ struct Pod {
   std::uint64_t opened_order = 0, ended_order = 0;
   bool running = false;
   bool end_acknowledged = false;
-  v1::Outcome outcome = v1::OUTCOME_UNSPECIFIED;
+  v1::Cause cause = v1::CAUSE_UNSPECIFIED;
   bool from_api() const { return record.uid().empty(); }
   bool opened() const { return opened_ms != 0; }
   bool live() const { return ended_ms == 0; }
@@ -106,7 +106,7 @@ class Edge {
   void evict(const v1::Effect& effect, const v1::EffectPod& place);
   void plan(const Pod& pod, Step step, std::int64_t at_ms);
   void run_step(const std::string& key, Step step);
-  void end_pod(Pod& pod, v1::Outcome outcome);
+  void end_pod(Pod& pod, v1::Cause cause);
   std::int64_t duration_of(const Pod& pod) const;
   static std::string key_of(const v1::Effect& effect, const v1::EffectPod& place);
 

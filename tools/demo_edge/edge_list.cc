@@ -42,7 +42,7 @@ v1::ObserveRequest Edge::gone_event(const Pod& pod) {
   v1::ObserveRequest event;
   *event.mutable_pod_gone()->mutable_pod() = ref_of(pod);
   set_time(pod.ended_ms, event.mutable_pod_gone()->mutable_ended_at());
-  event.mutable_pod_gone()->set_outcome(pod.outcome);
+  event.mutable_pod_gone()->set_cause(pod.cause);
   return event;
 }
 

@@ -209,8 +209,8 @@ bool Demo::second_half() {
   std::int64_t said = wall_ms();
   for (;;) {
     const v1::Status now = status();
-    const std::int64_t open =
-        now.jobs_queued() + now.jobs_held() + now.jobs_reserved() + now.jobs_running();
+    const std::int64_t open = now.jobs_queued() + now.jobs_incomplete() + now.jobs_paused() +
+                              now.jobs_starting() + now.jobs_running() + now.jobs_ending();
     if (open == 0 && edge_.idle() && now.follower_sequence() >= now.durable_sequence()) break;
     if (wall_ms() - begin_ms_ > kDeadlineMs) {
       explain_queue();
