@@ -304,7 +304,7 @@ class Commands(unittest.TestCase):
         self.assertIn("quota default -> gpu=4", rows[1]["CHANGE"])
         rows = self.rows("audit", "--subject", job)
         self.assertEqual([row["WHAT"] for row in rows], ["cancelled job", "released job"])
-        self.assertEqual(rows[1]["CHANGE"], "state held -> queued")
+        self.assertEqual(rows[1]["CHANGE"], "state paused -> queued")
         self.assertTrue(all(row["BEFORE"] for row in rows))
         node = self.json("cluster", "nodes", "--cluster", cluster)["nodes"][0]["spec"]["name"]
         self.ok("cluster", "drain", node, "--cluster", cluster, "--reason", "driver")

@@ -186,7 +186,7 @@ void Judge::note_effects(const std::vector<Fact>& facts) {
     if (const auto* started = std::get_if<fact::AttemptStarted>(&fact.body)) {
       started_[{started->id, started->attempt}] = fact.seq;
     } else if (const auto* stop = std::get_if<fact::StopAsked>(&fact.body)) {
-      stopped_[stop->id] = fact.seq;
+      stopped_[{stop->id, stop->cause}] = fact.seq;
     }
   }
 }
@@ -220,7 +220,7 @@ void Judge::delivered(const Effect& effect) {
     const auto known = started_.find({effect.job, effect.attempt});
     rests_on = known == started_.end() ? UINT64_MAX : known->second;
   } else {
-    const auto known = stopped_.find(effect.job);
+    const auto known = stopped_.find({effect.job, effect.cause});
     rests_on = known == stopped_.end() ? UINT64_MAX : known->second;
   }
   if (rests_on > store_.durable_seq()) wrong("an effect for " + job + " before it was durable");

@@ -1,0 +1,300 @@
+// Facts about jobs and their pods. Part of engine/fact.h, which is what others include.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "engine/method.h"
+#include "placement/node.h"
+#include "placement/request.h"
+#include "queue/job.h"
+
+namespace subak {
+
+// Who asked for it and why: part of every edit, so that the audit log is a reading of the facts.
+struct EditStamp {
+  std::string actor;
+  std::string reason;
+  std::string request_id;
+  Method method = Method::kNone;  // this and the next only beside a request id
+  std::uint64_t content = 0;      // core/content_hash.h of what was asked
+  template <class V>
+  void fields(V& v) {
+    v(1, "actor", actor);
+    v(2, "reason", reason);
+    v(3, "request_id", request_id);
+    v(4, "method", method);
+    v(5, "content", content);
+  }
+  friend bool operator==(const EditStamp&, const EditStamp&) = default;
+};
+
+namespace fact {
+
+// A job exists. Its state is kQueued, kPaused, or kIncomplete (pods follow as PodAdded); kForeign and
+// kAdopted jobs start in kRunning and their pods are bound by PodAdded.
+struct JobCreated {
+  static constexpr std::string_view kName = "job_created";
+  JobId id;
+  JobOrigin origin = JobOrigin::kApi;
+  JobState state = JobState::kIncomplete;
+  AccountId leaf;       // the user's node, else the account; kUnassigned if of no account
+  std::string name;     // free text of an API job, "ns/gang" of pods
+  GangRequest request;  // pods: topology, prefer, segment only until complete
+  std::uint32_t gang_size = 0;
+  std::int32_t priority = 0;
+  DurationMs time_limit_ms = 0;
+  EditStamp edit;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "origin", origin);
+    v(3, "state", state);
+    v(4, "leaf", leaf);
+    v(5, "name", name);
+    v(6, "request", request);
+    v(7, "gang_size", gang_size);
+    v(8, "priority", priority);
+    v(9, "time_limit_ms", time_limit_ms);
+    v(10, "edit", edit);
+  }
+  friend bool operator==(const JobCreated&, const JobCreated&) = default;
+};
+
+// One pod joins a job. With `bound` it already sits on `slot` (foreign, adopted).
+struct PodAdded {
+  static constexpr std::string_view kName = "pod_added";
+  JobId job;
+  std::uint32_t rank = 0;
+  std::string uid;
+  std::string name;  // "namespace/name"
+  PodShape shape;
+  bool controlled = false;
+  bool bound = false;
+  PodSlot slot;
+  TimeMs bound_at_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "uid", uid);
+    v(4, "name", name);
+    v(5, "shape", shape);
+    v(6, "controlled", controlled);
+    v(7, "bound", bound);
+    v(8, "slot", slot);
+    v(9, "bound_at_ms", bound_at_ms);
+  }
+};
+
+// A job without an attempt changes state by the table of queue/job.h: it waits otherwise than
+// before, or it is done.
+struct JobMoved {
+  static constexpr std::string_view kName = "job_moved";
+  JobId id;
+  JobState to = JobState::kIncomplete;
+  Cause cause = Cause::kNone;  // of kDone
+  EditStamp edit;
+  JobState from = JobState::kIncomplete;  // what it was; only beside an edit, for the audit log
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "to", to);
+    v(3, "cause", cause);
+    v(4, "edit", edit);
+    v(5, "from", from);
+  }
+};
+
+// A foreign job becomes its account's own, as it runs.
+struct JobAdopted {
+  static constexpr std::string_view kName = "job_adopted";
+  JobId id;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+  }
+};
+
+// The whole gang has its place: a hold begins for each rank. A queued job becomes kStarting.
+struct AttemptStarted {
+  static constexpr std::string_view kName = "attempt_started";
+  JobId id;
+  std::uint32_t attempt = 0;
+  TimeMs until_ms = 0;         // all its pods should be bound by then
+  std::vector<PodSlot> slots;  // by rank
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+    v(3, "until_ms", until_ms);
+    v(4, "slots", slots);
+  }
+};
+
+// The time of a hold is over and what is unbound keeps its place: nothing can be taken back without
+// losing the pod.
+struct DeadlinePassed {
+  static constexpr std::string_view kName = "deadline_passed";
+  JobId id;
+  std::uint32_t attempt = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+  }
+};
+
+// The job's pods are asked to end: it becomes kEnding.
+struct StopAsked {
+  static constexpr std::string_view kName = "stop_asked";
+  JobId id;
+  std::uint32_t attempt = 0;
+  Cause cause = Cause::kNone;
+  EditStamp by;         // empty: we ourselves
+  TimeMs until_ms = 0;  // what is unbound keeps its place until then; 0: it has none, or for ever
+  JobState from = JobState::kIncomplete;  // what it was
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+    v(3, "cause", cause);
+    v(4, "by", by);
+    v(5, "until_ms", until_ms);
+    v(6, "from", from);
+  }
+};
+
+// Nothing of the attempt is left: every slot that is still held unbound is given back, and the job
+// waits again or is done.
+struct AttemptEnded {
+  static constexpr std::string_view kName = "attempt_ended";
+  JobId id;
+  std::uint32_t attempt = 0;  // 0: of a job that was found running
+  Cause cause = Cause::kNone;
+  JobState to = JobState::kDone;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+    v(3, "cause", cause);
+    v(4, "to", to);
+  }
+};
+
+// A pod that was on its way gives its place back, and stays.
+struct PlaceLost {
+  static constexpr std::string_view kName = "place_lost";
+  JobId job;
+  std::uint32_t rank = 0;
+  Cause cause = Cause::kNone;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "cause", cause);
+  }
+};
+
+// The hold became a meter at `at_ms` on `slot` (the reserved one unless somebody bound it
+// elsewhere). A second one for a bound pod corrects where it is: it ran before its node was known,
+// and was taken to be on its reserved one.
+struct PodBound {
+  static constexpr std::string_view kName = "pod_bound";
+  JobId job;
+  std::uint32_t rank = 0;
+  TimeMs at_ms = 0;
+  PodSlot slot;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "at_ms", at_ms);
+    v(4, "slot", slot);
+  }
+};
+
+struct PodRunning {
+  static constexpr std::string_view kName = "pod_running";
+  JobId job;
+  std::uint32_t rank = 0;
+  TimeMs at_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "at_ms", at_ms);
+  }
+};
+
+// The pod gave its slot back at `at_ms`, whatever it held.
+struct PodGone {
+  static constexpr std::string_view kName = "pod_gone";
+  JobId job;
+  std::uint32_t rank = 0;
+  TimeMs at_ms = 0;
+  Cause cause = Cause::kNone;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "at_ms", at_ms);
+    v(4, "cause", cause);
+  }
+};
+
+// A job as it stands, pods and all. Only in checkpoints; the others of these are in fact_kept.h.
+// Of a job that is too large for one fact there are several in a row, with the pods in order of
+// rank: all but the last have `more` and nothing else.
+struct JobKept {
+  static constexpr std::string_view kName = "job_kept";
+  struct Pod {
+    std::string uid;
+    std::string name;
+    PodState state = PodState::kWaiting;
+    bool controlled = false;
+    PodSlot slot;
+    TimeMs since_ms = 0;
+    PodShape shape;  // pods of Kubernetes only; an API job's shapes are in its request
+    template <class V>
+    void fields(V& v) {
+      v(1, "uid", uid);
+      v(2, "name", name);
+      v(3, "state", state);
+      v(4, "controlled", controlled);
+      v(5, "slot", slot);
+      v(6, "since_ms", since_ms);
+      v(7, "shape", shape);
+    }
+    friend bool operator==(const Pod&, const Pod&) = default;
+  };
+  JobCreated job;
+  std::vector<Pod> pods;  // empty while an API job has never been reserved
+  TimeMs submit_ms = 0;
+  std::uint32_t attempt = 0;
+  TimeMs until_ms = 0;
+  Cause cause = Cause::kNone;
+  TimeMs started_ms = 0;
+  TimeMs ended_ms = 0;
+  bool more = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "pods", pods);
+    v(3, "submit_ms", submit_ms);
+    v(4, "attempt", attempt);
+    v(5, "until_ms", until_ms);
+    v(6, "cause", cause);
+    v(7, "started_ms", started_ms);
+    v(8, "ended_ms", ended_ms);
+    v(9, "more", more);
+  }
+};
+
+}  // namespace fact
+
+}  // namespace subak
