@@ -68,7 +68,7 @@ void World::heal() {
   skew_ms_ = 0;
   pass_time(0);
   cluster_.heal(Faults::none());
-  old_edge_ = nullptr;
+  retire();
   edge_->heal(Faults::none());
   settle();
   accept_clock();

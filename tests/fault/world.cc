@@ -35,8 +35,9 @@ std::unique_ptr<Edge> World::new_edge() {
 
 // As server/api gives them: greater than what the view has and than what this process gave.
 std::uint64_t World::new_session() {
-  for (const ClusterView& cluster : *runtime_->view()->clusters) {
-    last_session_ = std::max(last_session_, cluster.session);
+  const std::shared_ptr<const View> view = runtime_->view();  // none before the first turn
+  for (std::size_t i = 0; view != nullptr && i < view->clusters->size(); ++i) {
+    last_session_ = std::max(last_session_, (*view->clusters)[i].session);
   }
   return ++last_session_;
 }
@@ -84,7 +85,7 @@ void World::crash() {
   }
   judge_.say("--- the service is gone");
   edge_->disconnect();
-  old_edge_ = nullptr;
+  retire();
   last_session_ = 0;
   users_.crashed();
   runtime_ = nullptr;
@@ -191,7 +192,15 @@ void World::step() {
   if (dead_) crash();
 }
 
+// The edge that was replaced is gone; replies to it may be on their way.
+void World::retire() {
+  if (old_edge_ == nullptr) return;
+  old_edge_->disconnect();
+  gone_edges_.push_back(std::move(old_edge_));
+}
+
 void World::edge_step() {
+  if (runtime_->view() == nullptr) return;  // not ready: nobody is let in
   if (!edge_->connected()) return edge_->connect(*runtime_, ClusterId(1));
   Edge& edge = old_edge_ != nullptr && rng_.percent(30) ? *old_edge_ : *edge_;
   const std::uint64_t dice = rng_.below(100);
@@ -200,10 +209,11 @@ void World::edge_step() {
   } else if (dice < 97) {
     edge.carry_out();
   } else if (dice == 97 && faults_.second_edge) {
+    retire();
     old_edge_ = std::exchange(edge_, new_edge());
   } else if (dice == 98 && faults_.disconnect) {
+    if (&edge == old_edge_.get()) return retire();
     edge.disconnect();
-    if (&edge == old_edge_.get()) old_edge_ = nullptr;
   } else if (dice == 99 && faults_.disconnect) {
     edge_->relist();
   }

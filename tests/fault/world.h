@@ -50,6 +50,7 @@ class World {
   void service_step();
   void edge_step();
   std::unique_ptr<Edge> new_edge();
+  void retire();
   std::uint64_t new_session();
   void pass_time(DurationMs ms);
   void judge_time();
@@ -87,6 +88,7 @@ class World {
   Users users_;
   std::unique_ptr<Edge> edge_;
   std::unique_ptr<Edge> old_edge_;  // does not know that another has taken over
+  std::vector<std::unique_ptr<Edge>> gone_edges_;
   std::uint64_t last_session_ = 0;
   std::optional<ClockReading> believed_;  // service's time and true one, since the wall clock was
   bool dead_ = false;                     // the runtime has asked for the end of the process

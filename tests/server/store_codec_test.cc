@@ -179,7 +179,7 @@ TEST(Codec, EncodeNeverMakesWhatDecodeRefuses) {
   EXPECT_EQ(bytes, "before");
   EXPECT_EQ(
       codec::refusal(large, 1).message(),
-      "edit_refused: was \"16777217 bytes\", want at most 16777216 bytes, which is all that can be "
+      "edit_refused: was \"16777219 bytes\", want at most 16777216 bytes, which is all that can be "
       "read again");
   PackedFacts packed;
   EXPECT_FALSE(packed.add({0, 1, large}));
