@@ -7,7 +7,8 @@ namespace subak::names {
 
 inline constexpr std::string_view kPrefix = "subak.gpu/";
 inline constexpr std::string_view kGate = "subak.gpu/queue";
-inline constexpr std::string_view kManaged = "subak.gpu/managed";  // namespace label, "true"
+// Label of a namespace: "true" makes its pods ours, "warn" only says what would be refused.
+inline constexpr std::string_view kManaged = "subak.gpu/managed";
 inline constexpr std::string_view kAccount = "subak.gpu/account";
 inline constexpr std::string_view kUser = "subak.gpu/user";
 inline constexpr std::string_view kJob = "subak.gpu/job";

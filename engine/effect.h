@@ -60,6 +60,8 @@ struct Effect {
   TimeMs until_ms = 0;         // kOpenGate: when the hold is taken back
   Cause cause = Cause::kNone;  // kEvict
   std::vector<EffectPod> pods;
+  // The cluster's session now, 0 if none follows it: an edge of an older one does not act.
+  std::uint64_t session = 0;
   template <class V>
   void fields(V& v) {
     v(1, "kind", kind);
@@ -69,6 +71,7 @@ struct Effect {
     v(5, "until_ms", until_ms);
     v(6, "cause", cause);
     v(7, "pods", pods);
+    v(8, "session", session);
   }
   friend bool operator==(const Effect&, const Effect&) = default;
 };

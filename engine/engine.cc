@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/must.h"
+#include "engine/decide/decide.h"
 #include "engine/decide/requested.h"
 #include "engine/derive/effects.h"
 #include "engine/derive/kept.h"
@@ -48,7 +49,7 @@ bool Engine::pass_due() const { return impl_->state.pass_due(); }
 std::optional<TimeMs> Engine::next_deadline() const {
   const State& s = impl_->state;
   std::optional<TimeMs> next;
-  if (!s.jobs().deadlines().empty()) next = s.jobs().deadlines().begin()->first;
+  if (const auto hold = decide::next_hold_end(s)) next = hold->first;
   if (s.nodes().size() > 0) {
     const TimeMs midnight = s.nodes().billed_until() + kDayMs;
     if (!next || midnight < *next) next = midnight;

@@ -345,8 +345,9 @@ struct CallDenied {
 
 // --- seen in a cluster ---------------------------------------------------------------------------
 
-// A fresh list begins: nothing is scheduled there until ListComplete; what was not named by then is
-// gone.
+// A fresh list begins, and with it a session (Input::session, which is newer than the last one, or
+// kAnySession: then it gets the next number): nothing is scheduled there until ListComplete; what
+// was not named by then is gone.
 struct ListBegin {
   static constexpr std::string_view kName = "list_begin";
   std::string cluster;
@@ -461,6 +462,13 @@ using Body = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAcco
 
 Method method_of(const in::Body& body);
 
+// One edge follows a cluster at a time, from the list with which it begins until another begins
+// one: that is a session. Numbers rise, from 1; the newest session counts, what an older one says is
+// refused.
+inline constexpr std::uint64_t kAnySession = 0;  // nobody's: not checked (traces, the simulator)
+// Of an edge that began no list: refused where a session follows the cluster.
+inline constexpr std::uint64_t kNoSession = UINT64_MAX;
+
 // One input with what every input has. `time_ms` never goes backwards (the shell stamps it; apply
 // asserts). `actor` is who asked, for the audit log ("token:ci", "loopback"). `request_id`, if any,
 // makes a mutation idempotent: the same id of the same actor for the same method with the same
@@ -473,7 +481,12 @@ struct Input {
   // core/content_hash.h of what the caller said, where the edge has made the body from that and
   // from what was there; 0: the body is what was said, and the engine hashes it.
   std::uint64_t content = 0;
+  // Of what is seen in a cluster: whose word it is (docs/design/0031).
+  std::uint64_t session = kAnySession;
 };
+
+// The cluster that an input of "seen in a cluster" is of; nullptr for every other.
+const std::string* observed_cluster(const in::Body& body);
 
 // "@1000 submit_job request_id=r1 actor=ana account=ml ..." and back. One line, canonical.
 std::string input_to_text(const Input& input);

@@ -61,11 +61,13 @@ struct InputHead {
   std::string& request_id;
   std::string& actor;
   std::uint64_t& content;
+  std::uint64_t& session;
   template <class V>
   void fields(V& v) {
     v(0, "request_id", request_id);
     v(0, "actor", actor);
     v(0, "content", content);
+    v(0, "session", session);
   }
 };
 struct NoHead {
@@ -87,7 +89,8 @@ std::string input_to_text(const Input& input) {
         auto& writable = const_cast<Input&>(input);  // fields() serves readers and writers
         std::string head;
         text::FieldWriter writer{head};
-        InputHead{writable.request_id, writable.actor, writable.content}.fields(writer);
+        InputHead{writable.request_id, writable.actor, writable.content, writable.session}.fields(
+            writer);
         append_fields(out, head);
         append_fields(out, to_text(body));
       },
@@ -100,7 +103,7 @@ Result<Input> input_from_text(std::string_view line) {
   const std::string_view time = next_word(line);
   if (!read_marked(time, '@', input.time_ms)) return line_error(time, "want @<milliseconds>");
   const std::string_view kind = next_word(line);
-  InputHead head{input.request_id, input.actor, input.content};
+  InputHead head{input.request_id, input.actor, input.content, input.session};
   if (auto error = read_body(kind, line, head, input.body)) return *error;
   return input;
 }

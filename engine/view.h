@@ -46,6 +46,7 @@ struct ClusterView {
   std::vector<NamespaceMode> namespaces;
   bool synced = false;
   bool owned = false;
+  std::uint64_t session = 0;  // the newest; 0: no list ever began
   std::vector<ProductTotals> products;
   std::vector<std::pair<std::string, std::int64_t>> mig_slices;  // profile, configured; by profile
   std::vector<std::int64_t> product_node_gpus;  // of the largest node of each of `products`

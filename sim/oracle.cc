@@ -27,7 +27,12 @@ void Oracle::saw(const Input& input, const ApplyOutcome& outcome) {
     accounts_[0].id = kRootAccount;
   }
   now_ = std::max(now_, input.time_ms);
+  const bool stale = is_stale(input);
+  if (stale && !outcome.reply.error) wrong("an old session's word was taken");
   for (const Fact& f : outcome.facts) {
+    const bool days_end = std::holds_alternative<fact::NodeBilled>(f.body) ||
+                          std::holds_alternative<fact::Charged>(f.body);
+    if (stale && !days_end) wrong("an old session's word changed something");
     if (f.time_ms != now_) wrong("a fact of another time than its input");
     std::visit([this](const auto& body) { on(body); }, f.body);
   }
@@ -62,14 +67,32 @@ Oracle::Slot* Oracle::slot(JobId id, std::uint32_t rank) {
   return nullptr;
 }
 
-void Oracle::on(const fact::ClusterSynced& f) {
-  for (auto& [id, synced] : synced_) {
-    if (id == f.id) {
-      synced = f.synced;
-      return;
-    }
+// Whoever names a session speaks for its cluster only while no other is newer; a list begins one.
+bool Oracle::is_stale(const Input& input) const {
+  const std::string* name = observed_cluster(input.body);
+  if (name == nullptr || input.session == kAnySession) return false;
+  const auto named = [&](const Cluster& c) { return c.name == *name; };
+  const auto cluster = std::find_if(clusters_.begin(), clusters_.end(), named);
+  if (cluster == clusters_.end()) return false;
+  const std::uint64_t said = input.session == kNoSession ? 0 : input.session;
+  if (std::holds_alternative<in::ListBegin>(input.body)) return said <= cluster->session;
+  return said != (cluster->owned ? 0 : cluster->session);
+}
+
+void Oracle::on(const fact::ClusterSet& f) {
+  for (Cluster& c : clusters_) {
+    if (c.id == f.id) return;
   }
-  synced_.emplace_back(f.id, f.synced);
+  std::erase_if(clusters_, [&](const Cluster& c) { return c.name == f.name; });  // was removed
+  clusters_.push_back({f.id, f.name});
+}
+
+void Oracle::on(const fact::ClusterSynced& f) {
+  for (Cluster& c : clusters_) {
+    if (c.id != f.id) continue;
+    if (f.session < c.session) wrong("a session came back");
+    c = {c.id, c.name, f.synced, f.owned, f.session};
+  }
 }
 
 void Oracle::on(const fact::NodeSet& f) {

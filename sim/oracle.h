@@ -83,6 +83,12 @@ class Oracle {
     std::int32_t priority = 0;
     TimeMs submit = 0;
   };
+  struct Cluster {
+    ClusterId id;
+    std::string name;
+    bool synced = false, owned = false;
+    std::uint64_t session = 0;
+  };
   struct Choice {
     const Job* job = nullptr;
     bool within = false;
@@ -97,6 +103,7 @@ class Oracle {
   };
 
   // oracle.cc: the facts
+  void on(const fact::ClusterSet& f);
   void on(const fact::ClusterSynced& f);
   void on(const fact::NodeSet& f);
   void on(const fact::NodeRemoved& f);
@@ -117,6 +124,7 @@ class Oracle {
   template <class Other>
   void on(const Other&) {}
   void wrong(std::string what);
+  bool is_stale(const Input& input) const;
   Account* account(AccountId id);
   const Account* account(AccountId id) const;
   Node* node(NodeId id);
@@ -164,7 +172,7 @@ class Oracle {
   Policy policy_;
   std::vector<Account> accounts_;
   std::vector<Node> nodes_;
-  std::vector<std::pair<ClusterId, bool>> synced_;
+  std::vector<Cluster> clusters_;
   std::vector<Job> jobs_;        // live ones
   std::vector<Slot> slots_;      // open ones
   std::vector<Interval> uses_;   // all

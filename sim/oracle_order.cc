@@ -70,8 +70,9 @@ bool Oracle::within_limits(const Job& j) const {
 // Nothing but place and limits could keep it from starting.
 bool Oracle::is_waiting(const Job& j) const {
   if (j.state != JobState::kQueued) return false;
-  const bool synced =
-      std::find(synced_.begin(), synced_.end(), std::pair(j.id.cluster(), true)) != synced_.end();
+  const bool synced = std::any_of(clusters_.begin(), clusters_.end(), [&](const Cluster& c) {
+    return c.id == j.id.cluster() && c.synced;
+  });
   if (!synced) return false;
   for (const Account* a = account(j.leaf); a; a = account(a->parent)) {
     if (a->spec.held) return false;

@@ -104,6 +104,7 @@ Input RandomWorld::next(std::optional<TimeMs> deadline) {
       input.body = choose();
     }
   }
+  if (input.session == kAnySession) input.session = some_session(input.body);
   const bool mutation = input.body.index() < 9;
   if (mutation && input.request_id.empty() && rng_.percent(30)) {
     input.request_id = "r" + std::to_string(++serial_);
@@ -268,11 +269,23 @@ in::Body RandomWorld::list_again() {
   return in::ListBegin{"watched"};
 }
 
+// Mostly of the edge that follows the cluster now; now and then of one that did, or of none.
+std::uint64_t RandomWorld::some_session(const in::Body& body) {
+  const std::string* cluster = observed_cluster(body);
+  if (cluster == nullptr || *cluster != "watched" || rng_.percent(50)) return kAnySession;
+  if (rng_.percent(4)) return kNoSession;
+  if (rng_.percent(6) && session_ > 1) return 1 + rng_.below(session_ - 1);
+  return session_ + (std::holds_alternative<in::ListBegin>(body) ? 1 + rng_.below(3) : 0);
+}
+
 void RandomWorld::saw(const Input& input, const ApplyOutcome& outcome) {
-  if (std::holds_alternative<in::ListBegin>(input.body)) listing_ = true;
-  if (std::holds_alternative<in::ListComplete>(input.body)) listing_ = false;
+  const bool taken = !outcome.reply.error;
+  if (taken && std::holds_alternative<in::ListBegin>(input.body)) listing_ = true;
+  if (taken && std::holds_alternative<in::ListComplete>(input.body)) listing_ = false;
   for (const Fact& fact : outcome.facts) {
-    if (const auto* created = std::get_if<fact::JobCreated>(&fact.body)) {
+    if (const auto* synced = std::get_if<fact::ClusterSynced>(&fact.body)) {
+      session_ = std::max(session_, synced->session);
+    } else if (const auto* created = std::get_if<fact::JobCreated>(&fact.body)) {
       jobs_.push_back(created->id);
     } else if (const auto* moved = std::get_if<fact::JobMoved>(&fact.body)) {
       if (moved->to == JobState::kDone) std::erase(jobs_, moved->id);

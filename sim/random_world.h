@@ -50,6 +50,7 @@ class RandomWorld {
   in::Body list_again();
   in::Body spare_cluster();
   NodeSpec node_spec(std::size_t i);
+  std::uint64_t some_session(const in::Body& body);
   std::string some_account();
   std::string node_name(std::size_t i) const;
   JobId some_job();
@@ -74,6 +75,7 @@ class RandomWorld {
   std::optional<Input> last_;
   std::uint64_t serial_ = 0;
   bool listing_ = false;
+  std::uint64_t session_ = 0;  // of the watched cluster, the newest
   std::size_t until_pass_ = 3;
   std::size_t most_jobs_ = 0;  // at once, in a plain world
 };

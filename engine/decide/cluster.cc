@@ -24,8 +24,8 @@ void remove_cluster(Decision& d, ClusterId id, const EditStamp& edit) {
 // unless something was ever there.
 void replace_unused(Decision& d, const std::string& name, const std::string& by) {
   const state::Cluster* unused = d.s.clusters().find(name);
-  if (unused == nullptr || d.s.fact_version() < 2 || unused->synced || unused->owned ||
-      unused->next_job != 1 || !d.s.fleet().nodes(unused->id).empty()) {
+  if (unused == nullptr || unused->synced || unused->owned || unused->next_job != 1 ||
+      !d.s.fleet().nodes(unused->id).empty()) {
     return;
   }
   remove_cluster(d, unused->id, {d.input.actor, "never used; " + by + " takes its place", ""});
@@ -89,11 +89,6 @@ void decide(Decision& d, const in::SetCluster& i) {
 void decide(Decision& d, const in::DeleteCluster& i) {
   const state::Cluster* cluster = i.name.empty() ? nullptr : d.s.clusters().find(i.name);
   if (cluster == nullptr) return d.refuse(no_cluster(i.name), i.name);
-  if (d.s.fact_version() < 2) {
-    return d.refuse({ErrorCode::kPrecondition, "store", std::to_string(d.s.fact_version()),
-                     "want fact version 2: subak admin finalize"},
-                    i.name);
-  }
   std::size_t live = 0;
   JobId first;
   for (JobId id : d.s.jobs().ids()) {

@@ -60,6 +60,10 @@ void decide(Decision& d, const in::Pass& i, PassMemory& memory);
 
 // "There is no such cluster", or that a name is missing.
 Error no_cluster(const std::string& name);
+// node.cc: why the input's session may not speak for its cluster; nothing: it may.
+std::optional<Error> check_session(const Decision& d);
+// The first hold that ends, but those of clusters of which it is not known what happens there.
+std::optional<std::pair<TimeMs, JobId>> next_hold_end(const State& s);
 
 // node.cc: what holds something on the node lost it; then the node itself goes, with its closing
 // bill.

@@ -25,7 +25,13 @@ class Decision {
   // `find`: the memory of searches, which decides nothing.
   Decision(State& state, Search& find, const Input& in, Method call = Method::kNone,
            std::uint64_t hash = 0)
-      : s(state), search(find), input(in), method(call), content(hash), state_(state) {}
+      : s(state),
+        search(find),
+        input(in),
+        method(call),
+        content(hash),
+        before_ms(state.fact_ms()),
+        state_(state) {}
 
   // A fact, made durable with the outcome and applied now.
   void emit(fact::Body body);
@@ -46,6 +52,7 @@ class Decision {
   const Input& input;
   const Method method;
   const std::uint64_t content;
+  const TimeMs before_ms;  // of the last fact before this input
   ApplyOutcome out;
 
  private:

@@ -217,10 +217,19 @@ void expire(Decision& d, const state::Job& job) {
 
 }  // namespace
 
+std::optional<std::pair<TimeMs, JobId>> next_hold_end(const State& s) {
+  const auto& holds = s.jobs().deadlines();
+  const auto runs = [&s](const auto& hold) {
+    return s.clusters().at(hold.second.cluster()).synced;
+  };
+  const auto first = std::find_if(holds.begin(), holds.end(), runs);
+  return first == holds.end() ? std::nullopt : std::optional(*first);
+}
+
 void decide(Decision& d, const in::Tick& /*i*/) {
-  const auto& deadlines = d.s.jobs().deadlines();
-  while (!deadlines.empty() && deadlines.begin()->first <= d.s.now()) {
-    expire(d, d.s.jobs().at(deadlines.begin()->second));
+  while (const auto hold = next_hold_end(d.s)) {
+    if (hold->first > d.s.now()) return;
+    expire(d, d.s.jobs().at(hold->second));
   }
 }
 

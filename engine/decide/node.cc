@@ -108,6 +108,29 @@ void remove_node(Decision& d, NodeId id) {
   d.emit(fact::NodeRemoved{id});
 }
 
+std::optional<Error> check_session(const Decision& d) {
+  const std::string* const name = observed_cluster(d.input.body);
+  if (name == nullptr || d.input.session == kAnySession) return std::nullopt;
+  const state::Cluster* cluster = d.s.clusters().find(*name);
+  if (cluster == nullptr) return std::nullopt;  // its decision says so
+  const std::uint64_t said = d.input.session == kNoSession ? 0 : d.input.session;
+  const std::string got = said == 0 ? "none" : std::to_string(said);
+  if (std::holds_alternative<in::ListBegin>(d.input.body)) {
+    if (said > cluster->session) return std::nullopt;
+    return Error{ErrorCode::kConflict, "session", got,
+                 "want a newer one than " + std::to_string(cluster->session) +
+                     ", which has begun a list of this cluster since"};
+  }
+  const std::uint64_t now = cluster->owned ? 0 : cluster->session;
+  if (said == now) return std::nullopt;
+  return Error{ErrorCode::kConflict, "session", got,
+               now == 0
+                   ? "want none: the cluster's nodes were imported; begin a list to replace them"
+                   : "want " + std::to_string(now) +
+                         ", the newest of this cluster: another edge follows it; begin a list "
+                         "to take over"};
+}
+
 void decide(Decision& d, const in::ImportNodes& i) {
   const state::Cluster* cluster = d.s.clusters().find(i.cluster);
   if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
@@ -126,7 +149,9 @@ void decide(Decision& d, const in::ImportNodes& i) {
   for (NodeId id : d.s.fleet().nodes(cluster->id)) {
     if (names.count(d.s.fleet().node(id)->name) == 0) remove_node(d, id);
   }
-  if (!cluster->synced || !cluster->owned) d.emit(fact::ClusterSynced{cluster->id, true, true});
+  if (!cluster->synced || !cluster->owned) {
+    d.emit(fact::ClusterSynced{cluster->id, true, true, cluster->session, 0});
+  }
 }
 
 void decide(Decision& d, const in::DrainNode& i) {
@@ -145,7 +170,10 @@ void decide(Decision& d, const in::ListBegin& i) {
   const state::Cluster* cluster = d.s.clusters().find(i.cluster);
   if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
   d.tell(note::ListBegun{cluster->id});
-  if (cluster->synced || cluster->owned) d.emit(fact::ClusterSynced{cluster->id, false, false});
+  const bool numbered = d.input.session != kAnySession && d.input.session != kNoSession;
+  const std::uint64_t session = numbered ? d.input.session : cluster->session + 1;
+  const TimeMs since = cluster->since_ms != 0 ? cluster->since_ms : d.s.now();
+  d.emit(fact::ClusterSynced{cluster->id, false, false, session, since});
 }
 
 void decide(Decision& d, const in::ListComplete& i) {
@@ -174,7 +202,7 @@ void decide(Decision& d, const in::ListComplete& i) {
   for (NodeId id : d.s.fleet().nodes(cluster->id)) {
     if (marks.nodes.count(id) == 0) remove_node(d, id);
   }
-  d.emit(fact::ClusterSynced{cluster->id, true, false});
+  d.emit(fact::ClusterSynced{cluster->id, true, false, cluster->session, 0});
 }
 
 void decide(Decision& d, const in::NodeSeen& i) {

@@ -34,6 +34,21 @@ Method method_of_body(const in::DeleteCluster&) { return Method::kDeleteCluster;
 
 }  // namespace
 
+const std::string* observed_cluster(const in::Body& body) {
+  return std::visit(
+      [](const auto& i) -> const std::string* {
+        using T = std::decay_t<decltype(i)>;
+        if constexpr (std::is_same_v<T, in::ListBegin> || std::is_same_v<T, in::ListComplete> ||
+                      std::is_same_v<T, in::NodeSeen> || std::is_same_v<T, in::NodeGone> ||
+                      std::is_same_v<T, in::PodSeen> || std::is_same_v<T, in::PodBound> ||
+                      std::is_same_v<T, in::PodRunning> || std::is_same_v<T, in::PodGone>) {
+          return &i.cluster;
+        }
+        return nullptr;
+      },
+      body);
+}
+
 Method method_of(const in::Body& body) {
   return std::visit([](const auto& b) { return method_of_body(b); }, body);
 }
@@ -148,7 +163,9 @@ ApplyOutcome apply(State& state, Search& search, PassMemory& memory, const Input
     refuse_reused(d, used_at);
     return std::move(d.out);
   }
-  if (auto error = bounds::check(input)) {
+  auto error = bounds::check(input);
+  if (!error) error = check_session(d);
+  if (error) {
     d.refuse(*std::move(error), subject_of(input.body));
   } else {
     decide_body(d, memory);

@@ -1,4 +1,7 @@
 // Decisions about the service itself: policy, fact version, clock, restarts, refused calls.
+#include <map>
+#include <set>
+
 #include "core/duration.h"
 #include "engine/decide/decide.h"
 
@@ -45,16 +48,10 @@ void decide(Decision& d, const in::Finalize& i) {
 }
 
 void decide(Decision& d, const in::AcceptClock& i) {
-  constexpr std::uint32_t kFirstVersion = 2;  // that has clock_accepted
   constexpr char kSubject[] = "clock";
   if (i.believed) {
     return d.refuse({ErrorCode::kPrecondition, "clock", format_time(i.wall_ms),
                      "it is believed: there is nothing to accept"},
-                    kSubject);
-  }
-  if (d.s.fact_version() < kFirstVersion) {
-    return d.refuse({ErrorCode::kPrecondition, "fact_version", std::to_string(d.s.fact_version()),
-                     "want 2 to note it: finalize first"},
                     kSubject);
   }
   d.out.reply.revision = i.wall_ms;
@@ -65,9 +62,16 @@ void decide(Decision& d, const in::CallDenied& i) {
   d.emit(fact::EditRefused{std::string(i.kName), i.subject, i.message, d.stamp("")});
 }
 
+// Watched clusters must list again. Imported ones stay as they are; but nobody could say what
+// happened there since the last fact, so the clocks of their holds stood.
 void decide(Decision& d, const in::Restarted& /*i*/) {
+  const TimeMs since = d.before_ms;
+  std::set<ClusterId> holding;
+  for (const auto& [until, job] : d.s.jobs().deadlines()) holding.insert(job.cluster());
   for (const auto& [id, cluster] : std::map(d.s.clusters().all())) {
-    if (!cluster.owned && cluster.synced) d.emit(fact::ClusterSynced{id, false, false});
+    if (!cluster.synced || (cluster.owned && !holding.contains(id))) continue;
+    d.emit(fact::ClusterSynced{id, false, cluster.owned, cluster.session, since});
+    if (cluster.owned) d.emit(fact::ClusterSynced{id, true, true, cluster.session, 0});
   }
   d.tell(note::PassDue{});
 }

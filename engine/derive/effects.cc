@@ -19,6 +19,8 @@ std::optional<Effect> effect_of(const State& s, const state::Job& job) {
   effect.cluster = job.id.cluster();
   effect.job = job.id;
   effect.attempt = job.attempt;
+  const state::Cluster& cluster = s.clusters().at(job.id.cluster());
+  effect.session = cluster.owned ? 0 : cluster.session;
   effect.until_ms = ends ? 0 : job.until_ms;
   if (ends) effect.cause = job.cause;
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {

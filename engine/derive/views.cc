@@ -48,6 +48,7 @@ Clusters clusters_of(const State& s, ViewMemo& memo) {
     view.namespaces = c.namespaces;
     view.synced = c.synced;
     view.owned = c.owned;
+    view.session = c.session;
     for (const ProductTotals& p : totals) {
       if (p.cluster != id) continue;
       view.products.push_back(p);

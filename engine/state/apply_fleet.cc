@@ -32,7 +32,11 @@ void State::on(const fact::ClusterRemoved& f) {
   pass_due_ = true;
 }
 
+// The clocks of the cluster's holds stood while it was not synced.
 void State::on(const fact::ClusterSynced& f) {
+  const state::Cluster& cluster = clusters_.at(f.id);
+  const bool again = f.synced && !cluster.synced && cluster.since_ms != 0;
+  if (again && !restoring_) jobs_.put_off(f.id, fact_ms_ - cluster.since_ms);
   clusters_.apply(f);
   pass_due_ = true;
 }

@@ -62,8 +62,12 @@ void Clusters::apply(const fact::ClusterRemoved& f) {
 
 void Clusters::apply(const fact::ClusterSynced& f) {
   Cluster& cluster = writable(f.id);
+  must(f.session >= cluster.session, "sessions get newer");
+  must(!f.synced || f.since_ms == 0, "of a synced cluster it is known what happens there");
   cluster.synced = f.synced;
   cluster.owned = f.owned;
+  cluster.session = f.session;
+  cluster.since_ms = f.since_ms;
 }
 
 void Clusters::apply(const fact::Awaited& f) {
@@ -100,7 +104,7 @@ void Clusters::mark(ClusterId id, const PodPlace& pod) {
 void Clusters::keep(const Sink& sink) const {
   for (const auto& [id, c] : all_) {
     sink(fact::ClusterSet{id, c.name, c.mode, c.namespaces, {}});
-    sink(fact::ClusterSynced{id, c.synced, c.owned});
+    sink(fact::ClusterSynced{id, c.synced, c.owned, c.session, c.since_ms});
     sink(fact::CountersKept{id, c.next_job, 0});
   }
   for (const auto& [id, name] : removed_) {

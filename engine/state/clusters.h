@@ -26,6 +26,8 @@ struct Cluster {
   std::vector<NamespaceMode> namespaces;  // by name
   bool synced = false;                    // its nodes are known: jobs may be placed
   bool owned = false;                     // they were imported, no edge reports them
+  std::uint64_t session = 0;              // the newest that began a list; 0: none did
+  TimeMs since_ms = 0;  // not synced: since when it is not known what happens there
   std::uint64_t next_job = 1;
   JobId awaited;  // nodes are kept free for it
   // The namespace's own mode, else the cluster's.

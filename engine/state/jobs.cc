@@ -169,6 +169,14 @@ void Jobs::set_state(Job& job, JobState to) {
   }
 }
 
+void Jobs::put_off(ClusterId cluster, DurationMs by) {
+  must(by >= 0, "a hold is not made shorter");
+  const Deadlines before = deadlines_;
+  for (const auto& [until, id] : before) {
+    if (id.cluster() == cluster) set_deadline(writable(id), until + by);
+  }
+}
+
 void Jobs::set_deadline(Job& job, TimeMs until_ms) {
   if (job.until_ms != 0) deadlines_.erase({job.until_ms, job.id});
   job.until_ms = until_ms;

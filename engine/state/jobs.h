@@ -81,6 +81,8 @@ class Jobs {
   // the table of queue/job.h has the step.
   void set_state(Job& job, JobState to);
   void set_deadline(Job& job, TimeMs until_ms);  // 0: none
+  // The holds of one cluster last this much longer. O(holds).
+  void put_off(ClusterId cluster, DurationMs by);
   // Its state is kDone: nobody finds it by uid or gang any more, and the oldest ended are
   // forgotten.
   void end(Job& job, TimeMs now);

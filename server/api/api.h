@@ -97,6 +97,8 @@ class ApiServer {
   // Observe streams that are open and have named their cluster, by the name they gave (empty: the
   // only one). Threads: any.
   std::map<std::string, std::size_t> observers() const;
+  // Events that were refused since a newer session follows their cluster. Threads: any.
+  std::uint64_t stale_events() const;
 
   // For RuntimeOptions: on_durable after Follower::durable of the same batch, so that what it asks
   // the follower sees the batch. Both run on the loop's thread and never block.

@@ -10,6 +10,7 @@ class ClusterService final : public v1::ClusterService::CallbackService {
  public:
   explicit ClusterService(Shared& shared) : shared_(shared) {}
   std::map<std::string, std::size_t> observers() const { return observers_.read(); }
+  std::uint64_t stale_events() const { return observers_.stale(); }
 
  private:
   using Context = grpc::CallbackServerContext;

@@ -143,6 +143,7 @@ void put(const Effect& effect, const std::string& cluster, v1::Effect* out) {
   out->set_cluster(cluster);
   out->set_job_id(text_of(effect.job));
   out->set_attempt(static_cast<std::int32_t>(effect.attempt));
+  out->set_session(effect.session);
   if (effect.until_ms != 0) put(effect.until_ms, out->mutable_until());
   out->set_cause(static_cast<v1::Cause>(effect.cause));
   for (const EffectPod& pod : effect.pods) {

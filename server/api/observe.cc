@@ -34,6 +34,12 @@ bool Observers::any(const std::string& cluster, bool alone) const {
   return open_.count(cluster) > 0 || (alone && open_.count("") > 0);
 }
 
+std::uint64_t Observers::next_session(const View& view) {
+  const std::scoped_lock lock(mutex_);
+  for (const ClusterView& c : *view.clusters) last_session_ = std::max(last_session_, c.session);
+  return ++last_session_;
+}
+
 ObserveStream::ObserveStream(StreamSet& set, Observers& observers, Runtime& runtime,
                              std::string actor)
     : set_(set), observers_(observers), runtime_(runtime), actor_(std::move(actor)) {}
@@ -95,18 +101,32 @@ std::optional<grpc::Status> ObserveStream::check_order() {
   } else if (!cluster.empty() && cluster != cluster_) {
     check.fail("cluster", cluster, "want one stream for each cluster");
   }
+  check_session(check);
   if (!check.ok()) return to_status(check.error());
   if (last_sequence_ == 0) observers_.begin(cluster_);
   last_sequence_ = request_.sequence();
   return std::nullopt;
 }
 
+// The first event may go on with a session that another stream began; a list begins a new one.
+void ObserveStream::check_session(Check& check) {
+  const std::uint64_t named = request_.session();
+  if (last_sequence_ == 0 && named != 0) session_ = named;
+  if (named != 0 && named != session_) {
+    check.fail(
+        "session", std::to_string(named),
+        "want that of the stream: " + (session_ == kNoSession ? "none" : std::to_string(session_)));
+  }
+}
+
 void ObserveStream::take_event() {
   if (const auto broken = check_order()) return close(*broken);
   const std::uint64_t sequence = request_.sequence();
+  const bool begins = request_.has_list_begin();
+  if (begins) session_ = observers_.next_session(*runtime_.view());
   {
     const std::scoped_lock lock(mutex_);
-    pending_.push_back({sequence, false, std::nullopt});
+    pending_.push_back({sequence, begins ? session_ : 0, false, std::nullopt});
   }
   Check check;
   in::Body body = get_event(check, request_, cluster_);
@@ -119,6 +139,7 @@ void ObserveStream::take_event() {
     return settle(sequence, refusal);
   }
   input_ = Input{0, "", actor_, std::move(body)};
+  input_->session = session_;
   submit();
 }
 
@@ -146,6 +167,7 @@ void ObserveStream::submit() {
 // Replies come in the order of the posts.
 // An event refused at the edge may be settled before older ones.
 void ObserveStream::settle(std::uint64_t sequence, std::optional<Error> error) {
+  if (error && error->field == "session") observers_.count_stale();
   {
     const std::scoped_lock lock(mutex_);
     const auto it =
@@ -162,6 +184,9 @@ void ObserveStream::collect_locked(v1::ObserveResponse* ack) {
   ack->Clear();
   while (!pending_.empty() && pending_.front().done) {
     ack->set_acknowledged_sequence(pending_.front().sequence);
+    if (pending_.front().session != 0 && !pending_.front().error) {
+      ack->set_session(pending_.front().session);
+    }
     if (pending_.front().error) {
       auto* error = ack->add_errors();
       error->set_sequence(pending_.front().sequence);

@@ -4,6 +4,7 @@
 
 #include <grpcpp/support/server_callback.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "server/api/check.h"
 #include "server/api/streams.h"
 #include "server/runtime/runtime.h"
 #include "subak/v1/cluster_service.grpc.pb.h"
@@ -28,9 +30,17 @@ class Observers {
   // Whether somebody follows this cluster; `alone`: it is the only one, which needs no name.
   bool any(const std::string& cluster, bool alone) const;
 
+  // A number for a session that begins now: greater than any that was given or that `view` has.
+  std::uint64_t next_session(const View& view);
+  // Events that were refused since another session is newer.
+  void count_stale() { ++stale_; }
+  std::uint64_t stale() const { return stale_; }
+
  private:
   mutable std::mutex mutex_;
   std::map<std::string, std::size_t> open_;
+  std::uint64_t last_session_ = 0;
+  std::atomic<std::uint64_t> stale_{0};
 };
 
 class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>,
@@ -50,13 +60,15 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
  private:
   struct Pending {
     std::uint64_t sequence = 0;
+    std::uint64_t session = 0;  // that it begins
     bool done = false;
     std::optional<Error> error;
   };
 
   void take_event();                          // the event just read
   std::optional<grpc::Status> check_order();  // breaks of protocol end the stream
-  void submit();                              // posts input_, or tries again soon
+  void check_session(Check& check);
+  void submit();  // posts input_, or tries again soon
   void settle(std::uint64_t sequence, std::optional<Error> error);
   void read_more();
   void advance();  // acknowledges, finishes when all is said
@@ -69,7 +81,8 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
   v1::ObserveRequest request_;  // touched by the one read at a time
   std::string cluster_;
   std::uint64_t last_sequence_ = 0;
-  std::optional<Input> input_;  // read and not yet posted
+  std::uint64_t session_ = kNoSession;  // of the events that come now
+  std::optional<Input> input_;          // read and not yet posted
 
   std::mutex mutex_;
   std::deque<Pending> pending_;  // by sequence

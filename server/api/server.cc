@@ -239,6 +239,8 @@ std::map<std::string, std::size_t> ApiServer::observers() const {
   return impl_->clusters.observers();
 }
 
+std::uint64_t ApiServer::stale_events() const { return impl_->clusters.stale_events(); }
+
 void ApiServer::on_durable(const Released& batch) {
   if (batch.commit_us > 0) impl_->shared.last_commit_us = batch.commit_us;
   impl_->shared.watch.on_durable(batch);

@@ -9,7 +9,7 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,24 +18,22 @@
 
 namespace subak::codec {
 
+// Each function is that of Format (server/codec/format.h), for facts.
+inline constexpr std::uint32_t kKinds = std::variant_size_v<fact::Body>;
 // The durable number of a fact's kind: its place in fact::Body plus 1.
 std::uint32_t kind_of(const fact::Body& body);
-inline constexpr std::uint32_t kKinds = std::variant_size_v<fact::Body>;
-
-// Appends the body's bytes to `out`. False: they would be more than limits::kMaxFactBytes, which
-// decode() refuses, so nobody may write them; `out` is as it was. No input that the engine accepts
-// makes such a fact (engine/bounds.h).
-[[nodiscard]] bool encode(const fact::Body& body, std::string& out);
-// What a writer says of a fact that encode() does not make.
-Error too_large(const fact::Body& body);
-
 // The version that brought the kind; kinds from kKinds + 1 on are of a version to come.
 std::uint32_t version_of_kind(std::uint32_t kind);
 
-// Reads one body, as a program that knows `version` and older ones does. Unknown fields inside a
-// known kind are skipped. Errors, never undefined behaviour: an unknown kind or enum value (a newer
-// program wrote it), a value out of range, truncated or malformed bytes, records nested deeper than
-// limits::kMaxFactDepth.
+// Appends the body's bytes to `out`. The oldest version that can read them; nothing: nobody could,
+// and `out` is as it was. No input that the engine accepts makes such a fact (engine/bounds.h).
+[[nodiscard]] std::optional<std::uint32_t> encode(const fact::Body& body, std::string& out);
+// Why a store of this version does not take the fact: too large, or of a newer version.
+Error refusal(const fact::Body& body, std::uint32_t version);
+
+// Reads one body, as a program that knows `version` and older ones does. Errors, never undefined
+// behaviour: kPrecondition for a kind, a field or an enum value of a newer version, with its place;
+// kInvalid for bytes that nobody wrote.
 Result<fact::Body> decode(std::uint32_t kind, std::string_view bytes,
                           std::uint32_t version = kFactVersion);
 

@@ -22,7 +22,9 @@ struct Header {
 
 bool PackedFacts::add(const Fact& fact) {
   body_.clear();
-  if (!codec::encode(fact.body, body_)) return false;
+  const auto needs = codec::encode(fact.body, body_);
+  if (!needs) return false;
+  needs_ = std::max(needs_, *needs);
   const Header header{fact.time_ms, codec::kind_of(fact.body),
                       static_cast<std::uint32_t>(body_.size())};
   const std::size_t room = sizeof header + body_.size();

@@ -32,14 +32,18 @@ class PackedFacts {
     std::size_t block_ = 0, at_ = 0;
   };
 
-  // Its number is not kept. False: the fact is too large to be read again and was left out.
+  // Its number is not kept. False: the fact could not be read again (codec::encode) and was left
+  // out.
   [[nodiscard]] bool add(const Fact& fact);
   std::size_t size() const { return size_; }
+  // The oldest version of facts that can read them all.
+  std::uint32_t needs() const { return needs_; }
 
  private:
   std::deque<std::string> blocks_;  // of whole rows, so that growing copies nothing
   std::string body_;
   std::size_t size_ = 0;
+  std::uint32_t needs_ = 1;
 };
 
 // Asserts that all can be read again.

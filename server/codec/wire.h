@@ -4,17 +4,20 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/ids.h"
 #include "core/limits.h"
 #include "core/text.h"
+#include "core/versions.h"
 
 namespace subak::codec {
 
@@ -49,7 +52,8 @@ std::uint64_t to_varint(const T& value) {
   }
 }
 
-// False: out of range for T.
+// False: out of range for T. Of an enum any value that it may hold; who asks for it judges whether
+// its version has it.
 template <IsScalar T>
 bool from_varint(std::uint64_t raw, T& value) {
   if constexpr (IsId<T>) {
@@ -57,7 +61,8 @@ bool from_varint(std::uint64_t raw, T& value) {
     if (raw > std::numeric_limits<Rep>::max()) return false;
     value = T(static_cast<Rep>(raw));
   } else if constexpr (std::is_enum_v<T>) {
-    if (raw >= EnumText<T>::names.size()) return false;
+    using Rep = std::underlying_type_t<T>;
+    if (raw > static_cast<std::uint64_t>(std::numeric_limits<Rep>::max())) return false;
     value = static_cast<T>(raw);
   } else if constexpr (std::signed_integral<T>) {
     const auto wide = static_cast<std::int64_t>(raw);
@@ -71,12 +76,27 @@ bool from_varint(std::uint64_t raw, T& value) {
 }
 
 // Writes fields in one pass: a nested record is written behind a length of one byte, which grows if
-// that was too small.
+// that was too small. `needs` becomes the oldest version that can read what was written.
 struct WireWriter {
   std::string& out;
+  std::uint32_t needs = 1;
+  bool unknown = false;  // an enum had a value that it does not have
 
   template <class T>
-  void operator()(int number, std::string_view, const T& value) {
+  void operator()(FieldNumber field, std::string_view, const T& value) {
+    const std::size_t before = out.size();
+    if constexpr (std::is_enum_v<T>) {
+      const std::uint32_t version = version_of_value(value);
+      if (static_cast<std::uint64_t>(value) != 0) needs = std::max(needs, version);
+      unknown |= version == 0;
+    }
+    write(field.number, value);
+    if (out.size() != before) needs = std::max(needs, field.version);
+  }
+
+ private:
+  template <class T>
+  void write(int number, const T& value) {
     if constexpr (std::same_as<T, std::string>) {
       if (!value.empty()) put_string(number, value);
     } else if constexpr (IsVector<T>) {
@@ -91,7 +111,6 @@ struct WireWriter {
     }
   }
 
- private:
   void put_scalar(int number, std::uint64_t raw) {
     if (raw == 0) return;
     put_tag(out, number, WireFormatLite::WIRETYPE_VARINT);
@@ -157,22 +176,28 @@ void zero(T& record) {
   record.fields(visitor);
 }
 
-// Fills the one field whose tag was just read. After a failure `error` says why.
+// Fills the one field whose tag was just read, as a program that knows `version` and older ones: a
+// field or a value of a newer one is refused, since what is not understood would be lost by the
+// next checkpoint. After a failure `error` says why, `field` where ("spec.mode") and `got` what.
 struct WireReader {
   CodedInputStream& in;
+  std::uint32_t version = 1;
   std::uint32_t tag = 0;
   int depth = 0;
   bool found = false;
+  bool newer = false;  // it failed on something that a newer program wrote
   const char* error = nullptr;
-  std::string_view field = {};  // that failed
+  std::string field = {};
+  std::string got = {};
 
   template <class T>
-  void operator()(int number, std::string_view name, T& value) {
-    if (found || WireFormatLite::GetTagFieldNumber(tag) != number) return;
+  void operator()(FieldNumber number, std::string_view name, T& value) {
+    if (found || WireFormatLite::GetTagFieldNumber(tag) != number.number) return;
+    if (number.version > version) return;
     found = true;
     if (!read(value)) {
       if (error == nullptr) error = "is malformed";
-      if (field.empty()) field = name;
+      field = field.empty() ? std::string(name) : std::string(name) + "." + field;
     }
   }
 
@@ -183,12 +208,19 @@ struct WireReader {
       found = false;
       record.fields(*this);
       if (error != nullptr) return false;
-      if (!found && !WireFormatLite::SkipField(&in, tag)) return false;
+      if (!found) return unknown("field " + std::to_string(tag_number()));
     }
     return in.ConsumedEntireMessage();
   }
 
  private:
+  int tag_number() const { return WireFormatLite::GetTagFieldNumber(tag); }
+  bool unknown(std::string what) {
+    newer = true;
+    got = std::move(what);
+    error = "is not known";
+    return false;
+  }
   bool is(WireFormatLite::WireType type) {
     if (WireFormatLite::GetTagWireType(tag) == type) return true;
     error = "has another wire type";
@@ -211,7 +243,12 @@ struct WireReader {
     } else if constexpr (IsScalar<T>) {
       std::uint64_t raw = 0;
       if (!is(WireFormatLite::WIRETYPE_VARINT) || !in.ReadVarint64(&raw)) return false;
-      if (from_varint(raw, value)) return true;
+      const bool in_range = from_varint(raw, value);
+      if constexpr (std::is_enum_v<T>) {
+        const std::uint32_t needs = in_range ? version_of_value(value) : 0;
+        if (needs == 0 || needs > version) return unknown("value " + std::to_string(raw));
+      }
+      if (in_range) return true;
       error = "is out of range";
       return false;
     } else {

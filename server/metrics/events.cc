@@ -36,22 +36,6 @@ constexpr std::array kReleaseCauses{Cause::kRejected, Cause::kNodeLost};
 
 double seconds(std::int64_t us) { return static_cast<double>(us) / 1e6; }
 
-// The cluster of an event that an edge reports; nullptr for every other input.
-const std::string* observed_cluster(const in::Body& body) {
-  return std::visit(
-      [](const auto& i) -> const std::string* {
-        using T = std::decay_t<decltype(i)>;
-        if constexpr (std::is_same_v<T, in::ListBegin> || std::is_same_v<T, in::ListComplete> ||
-                      std::is_same_v<T, in::NodeSeen> || std::is_same_v<T, in::NodeGone> ||
-                      std::is_same_v<T, in::PodSeen> || std::is_same_v<T, in::PodBound> ||
-                      std::is_same_v<T, in::PodRunning> || std::is_same_v<T, in::PodGone>) {
-          return &i.cluster;
-        }
-        return nullptr;
-      },
-      body);
-}
-
 }  // namespace
 
 std::size_t class_of(std::int32_t priority) { return priority < 0 ? 0 : priority == 0 ? 1 : 2; }

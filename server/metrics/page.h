@@ -55,6 +55,8 @@ struct ShellState {
   // the last event came.
   std::map<std::string, std::size_t> observers;
   std::map<std::string, TimeMs> last_observed;
+  // Events refused since a newer session follows their cluster.
+  std::uint64_t stale_events = 0;
   std::vector<ListenerState> listeners;
 };
 

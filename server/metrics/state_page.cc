@@ -59,6 +59,9 @@ void write_edges(Families& out, const ShellState& state, const std::vector<Clust
     const TimeMs last = under(state.last_observed, c.name, only, state.now_ms - state.uptime_ms);
     out.sample({{"cluster", c.name}}, seconds(std::max<TimeMs>(0, state.now_ms - last)));
   }
+  out.counter("subak_stale_events_total",
+              "Events refused since another edge follows their cluster now.");
+  out.sample({}, state.stale_events);
 }
 
 void write_clusters(Families& out, const ShellState& state) {

@@ -285,7 +285,7 @@ void Follower::Impl::begin_checkpoint() {
   PackedFacts facts;
   std::optional<Error> error;
   engine.checkpoint([&](const Fact& fact) {
-    if (!facts.add(fact)) error = codec::too_large(fact.body);
+    if (!facts.add(fact)) error = codec::refusal(fact.body, kFactVersion);
   });
   checkpoint_seq = engine.seq();
   checkpoint_size = facts.size();

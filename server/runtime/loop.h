@@ -51,6 +51,7 @@ struct Runtime::Impl {
   void turn();
   void fill();
   void take_mail(Mail& mail);
+  void tick_if_due();
   Reply apply(Input input);
   Reply accept_clock(Input input);
   void subscribe(Mail& mail);
@@ -90,7 +91,8 @@ struct Runtime::Impl {
   // The loop's own.
   Engine engine;
   TimeMs last_stamp = 0;
-  std::deque<Mail> mails;  // taken, not yet applied
+  std::deque<Mail> mails;        // taken, not yet applied
+  std::size_t tick_put_off = 0;  // turns that a due Tick has waited for mails
   std::unique_ptr<Batch> filling = std::make_unique<Batch>();
   std::unique_ptr<Batch> in_flight;
   std::unique_ptr<Batch> durable;  // came back, not yet released

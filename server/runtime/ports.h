@@ -130,6 +130,10 @@ class Store {
   // All or nothing, and durable on return. `facts` are numbered without a gap and never empty. An
   // error is final: the caller shows nothing of the batch and ends the process.
   virtual std::optional<Error> commit(std::span<const Fact> facts) = 0;
+  // That no other process can have committed since: asked before a batch without facts is shown,
+  // whose replies and effects rest on the facts so far being all there are. An error is final, as
+  // that of commit(), and called by the same thread.
+  virtual std::optional<Error> check_owned() { return std::nullopt; }
   // Facts that rebuild the state as of `seq`, which is durable. Replaces the previous
   // checkpoint once all of it is durable; commits may run meanwhile.
   // An error loses the checkpoint, nothing else.

@@ -303,6 +303,7 @@ metrics::ShellState Service::Impl::shell_state() const {
   state.certificate_end_ms = certificate->expires_at_ms();
   state.store_bytes = state_bytes(config.state);
   state.observers = api->observers();
+  state.stale_events = api->stale_events();
   state.last_observed = events.last_observed();
   state.listeners = listeners();
   return state;

@@ -33,6 +33,7 @@ class SqliteStore final : public Store {
   std::optional<Error> open(const SqliteOptions& options);
 
   std::optional<Error> commit(std::span<const Fact> facts) override;
+  std::optional<Error> check_owned() override { return lock_.check(); }
   std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
   Result<std::unique_ptr<StoreReader>> open_reader() override;
   Result<std::string> make_copy(const std::function<bool()>& wanted) override;
@@ -44,14 +45,14 @@ class SqliteStore final : public Store {
   std::optional<Error> found();
   std::optional<Error> check_mark() const;
   std::optional<Error> prepare(int wal_pages);
-  Result<std::uint32_t> version_after(std::span<const Fact> facts) const;
   bool set_version(std::uint32_t version);
   void note_durable() const;
-  bool insert(const Fact& fact, Head& head);
+  bool insert(const Fact& fact, Head& head, std::uint32_t& version);
   Error commit_error() const;
   // `sum`: of the row before, and after it of this one.
   bool insert_kept(std::uint64_t seq, std::size_t ord, const PackedFacts::Row& row,
                    std::uint32_t& sum);
+  std::optional<Error> check_needs(const PackedFacts& facts);
   std::optional<Error> write_chunk(std::uint64_t seq, PackedFacts::Cursor& facts, std::size_t from,
                                    std::size_t to, std::uint32_t& sum);
   Result<std::uint32_t> sum_of_fact(std::uint64_t seq);
@@ -67,9 +68,9 @@ class SqliteStore final : public Store {
   LedgerWriter ledger_;
   AuditWriter audit_;
   HeadWriter head_writer_;
-  std::string body_;                // of the row that is being written
-  std::optional<Error> too_large_;  // why it is not
-  std::uint32_t seed_ = 0;          // what the sums begin with
+  std::string body_;              // of the row that is being written
+  std::optional<Error> refused_;  // why it is not
+  std::uint32_t seed_ = 0;        // what the sums begin with
   Head head_;
   bool opened_ = false;
   std::uint64_t checkpoint_seq_ = 0;

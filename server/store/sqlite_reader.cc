@@ -30,7 +30,7 @@ Result<Fact> SqliteReader::fact_of(const Statement& query) {
   if (body.ok()) return Fact{query.unsigned_number(0), query.number(1), std::move(*body)};
   Error error = body.error();
   error.field = "store.fact " + std::to_string(query.number(0)) + " " + error.field;
-  if (codec::version_of_kind(kind) > fact_version_) {
+  if (error.code == ErrorCode::kPrecondition) {  // a newer program wrote it
     const auto version = read_meta(db_, "fact_version");
     const std::string known = version.ok() ? version->value_or("?") : "?";
     error.got += " (the store is of fact version " + known + ")";

@@ -25,23 +25,22 @@ void SqliteStore::note_durable() const {
 
 std::optional<Error> SqliteStore::commit(std::span<const Fact> facts) {
   assert(!facts.empty() && facts.front().seq == head_.facts + 1);
-  const Result<std::uint32_t> version = version_after(facts);
-  if (!version.ok()) return version.error();
   if (auto error = lock_.check()) return error;
   const Turn turn(gate_, WriteGate::Who::kCommit);
   Head head = head_;
-  too_large_.reset();
+  std::uint32_t version = version_;
+  refused_.reset();
   bool ok = begin_.run();
-  for (const Fact& fact : facts) ok = ok && insert(fact, head);
-  if (*version != version_) ok = ok && set_version(*version);
+  for (const Fact& fact : facts) ok = ok && insert(fact, head, version);
+  if (version != version_) ok = ok && set_version(version);
   if (ok && head_writer_.write(head) && commit_.run()) {
     note_durable();  // the facts before these: they are not in the last transaction any more
     head_ = head;
-    version_ = *version;
+    version_ = version;
     if (std::exchange(check_later_, false)) full_check_.start(path_);
     return std::nullopt;
   }
-  const Error error = too_large_ ? *too_large_ : commit_error();
+  const Error error = refused_ ? *refused_ : commit_error();
   rollback_.run();
   return error;
 }
@@ -52,31 +51,24 @@ Error SqliteStore::commit_error() const {
                  : db_.error("store.commit");
 }
 
-// A kind that came with a newer version must not be there before a Finalized fact allows it: the
-// previous program may be the next to open this store.
-Result<std::uint32_t> SqliteStore::version_after(std::span<const Fact> facts) const {
-  std::uint32_t version = version_;
-  for (const Fact& fact : facts) {
-    if (const auto* f = std::get_if<fact::Finalized>(&fact.body)) version = f->version;
-    const std::uint32_t needed = codec::version_of_kind(codec::kind_of(fact.body));
-    if (needed <= version && version <= known_version_) continue;
-    return Error{ErrorCode::kPrecondition, "store.fact " + std::to_string(fact.seq),
-                 std::string(fact_kind(fact)) + " of fact version " + std::to_string(needed),
-                 "want facts of version " + std::to_string(version_) + ", which the store has"};
-  }
-  return version;
-}
-
 bool SqliteStore::set_version(std::uint32_t version) {
   return write_meta(db_, "fact_version", std::to_string(version));
 }
 
-bool SqliteStore::insert(const Fact& fact, Head& head) {
+// A kind, field or value of a newer version must not be there before a Finalized fact allows it:
+// the previous program may be the next to open this store. `version` is that of the store up to
+// here.
+bool SqliteStore::insert(const Fact& fact, Head& head, std::uint32_t& version) {
   body_.clear();
-  if (!codec::encode(fact.body, body_)) {
-    too_large_ = codec::too_large(fact.body);
+  const auto* finalized = std::get_if<fact::Finalized>(&fact.body);
+  const std::uint32_t after = finalized != nullptr ? finalized->version : version;
+  const auto needs = codec::encode(fact.body, body_);
+  if (!needs || *needs > after || after > known_version_) {
+    refused_ = codec::refusal(fact.body, version);
+    refused_->field = "store.fact " + std::to_string(fact.seq) + " " + refused_->field;
     return false;
   }
+  version = after;
   const std::uint64_t kind = codec::kind_of(fact.body);
   head.facts = fact.seq;
   head.facts_sum = fact_sum(head.facts_sum, fact.seq, fact.time_ms, kind, body_);
@@ -97,6 +89,7 @@ bool SqliteStore::insert(const Fact& fact, Head& head) {
 // never read, so a crash on the way only leaves rows that the next checkpoint drops.
 std::optional<Error> SqliteStore::write_checkpoint(std::uint64_t seq, const PackedFacts& facts) {
   if (seq == checkpoint_seq_) return std::nullopt;
+  if (auto error = check_needs(facts)) return error;
   if (auto error = drop_checkpoints_except(checkpoint_seq_)) return error;
   PackedFacts::Cursor cursor(facts);
   CheckpointMark mark{seq, facts.size(), seed_, 0};
@@ -109,6 +102,15 @@ std::optional<Error> SqliteStore::write_checkpoint(std::uint64_t seq, const Pack
   mark.anchor = *anchor;
   if (auto error = use_checkpoint(mark)) return error;
   return drop_checkpoints_except(seq);
+}
+
+// An older program that may open this store must be able to read its checkpoint too.
+std::optional<Error> SqliteStore::check_needs(const PackedFacts& facts) {
+  const Turn turn(gate_, WriteGate::Who::kBackground);
+  if (facts.needs() <= version_) return std::nullopt;
+  return Error{ErrorCode::kPrecondition, "store.checkpoint",
+               "of fact version " + std::to_string(facts.needs()),
+               "want facts of version " + std::to_string(version_) + ", which the store has"};
 }
 
 std::optional<Error> SqliteStore::write_chunk(std::uint64_t seq, PackedFacts::Cursor& facts,

@@ -34,7 +34,8 @@ struct SqliteOptions {
 // on a file system of a network, not an SQLite file, another program's file, damaged (with the
 // first bad row, or frame of the log) or truncated, an applied migration that differs, or written
 // by a newer program. Nothing is ever repaired in silence. A new store is of fact version 1.
-// commit() refuses kinds of versions that the store was not finalized to.
+// commit() and write_checkpoint() refuse kinds, fields and values of versions that the store was
+// not finalized to.
 Result<std::unique_ptr<Store>> open_sqlite_store(const SqliteOptions& options);
 
 // The store is not what was written: another try will not help, only a person.

@@ -43,7 +43,8 @@ void Books::wrong(const Place& place, const std::string& what) {
 void Books::saw(const Input& input, const ApplyOutcome& outcome) {
   input_ = &input;
   now_ = std::max(now_, input.time_ms);
-  report_ = report_of(input.body);
+  const bool stale = outcome.reply.error && outcome.reply.error->field == "session";
+  report_ = stale ? Report() : report_of(input.body);  // an old edge's word
   named_ = find(report_.pod);
   const auto before = named_ ? stays_.find(*named_) : stays_.end();
   const bool bind_due = before != stays_.end() && !before->second.bound &&
@@ -64,7 +65,7 @@ void Books::saw(const Input& input, const ApplyOutcome& outcome) {
     }
     if (end_due && after != stays_.end()) wrong(*named_, "was reported gone, and that was ignored");
   }
-  mark(input, report_);
+  if (!stale) mark(input, report_);
 }
 
 // What a list has named since it began.
@@ -79,6 +80,20 @@ void Books::mark(const Input& input, const Report& report) {
   }
   if (std::holds_alternative<in::PodGone>(input.body)) return;
   if (const auto place = find(report.pod)) listed_.insert(*place);
+}
+
+// While nobody can say what happens in a cluster, the clocks of its holds stand.
+void Books::on(const fact::ClusterSynced& f) {
+  if (!f.synced) {
+    unknown_since_[f.id] = f.since_ms;
+    return;
+  }
+  const auto since = unknown_since_.find(f.id);
+  if (since == unknown_since_.end()) return;
+  for (auto& [place, stay] : stays_) {
+    if (place.first.cluster() == f.id) stay.until += now_ - since->second;
+  }
+  unknown_since_.erase(since);
 }
 
 void Books::on(const fact::PodAdded& f) {

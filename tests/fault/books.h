@@ -41,6 +41,7 @@ class Books {
   void wrong(const Place& place, const std::string& what);
   void mark(const Input& input, const Report& report);
 
+  void on(const fact::ClusterSynced& f);
   void on(const fact::NodeSet& f) { nodes_[f.id] = f.spec.name; }
   void on(const fact::PodAdded& f);
   void on(const fact::AttemptStarted& f);
@@ -66,6 +67,7 @@ class Books {
   std::map<std::string, Place> uids_;
   std::map<JobId, std::uint32_t> attempts_;
   std::map<NodeId, std::string> nodes_;
+  std::map<ClusterId, TimeMs> unknown_since_;  // clusters that are not synced
   std::set<std::string> listed_nodes_;
   std::set<Place> listed_;
 };

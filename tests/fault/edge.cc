@@ -5,11 +5,13 @@
 
 namespace subak::fault {
 
-Edge::Edge(Cluster& cluster, sim::Rng& rng, const Faults& faults, Post post, Delivered delivered)
+Edge::Edge(Cluster& cluster, sim::Rng& rng, const Faults& faults, Post post, NewSession number,
+           Delivered delivered)
     : cluster_(cluster),
       rng_(rng),
       faults_(faults),
       post_(std::move(post)),
+      new_session_(std::move(number)),
       delivered_(std::move(delivered)) {}
 
 void Edge::connect(Runtime& runtime, ClusterId id) {
@@ -59,7 +61,8 @@ void Edge::send() {
 }
 
 bool Edge::post(const in::Body& body) {
-  return post_(body, [this, body](const Reply& reply) { on_reply(body, reply); });
+  if (std::holds_alternative<in::ListBegin>(body)) session_ = new_session_();
+  return post_(body, session_, [this, body](const Reply& reply) { on_reply(body, reply); });
 }
 
 // A launcher keeps nothing alive that the service does not know; what has ended is deleted once the
@@ -78,6 +81,7 @@ void Edge::collect() {
   if (stream_ == nullptr) return;
   for (Effect& effect : stream_->take()) {
     delivered_(effect);
+    if (session_ != kNoSession && effect.session > session_) continue;  // another's now
     if (faults_.lose_effects && rng_.percent(15)) continue;
     if (faults_.repeat_effects && rng_.percent(30)) effects_.push_back(effect);
     if (faults_.delay_effects && rng_.percent(25)) {

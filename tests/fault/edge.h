@@ -16,9 +16,12 @@ namespace subak::fault {
 class Edge {
  public:
   // Posts to the service; false: it takes nothing now.
-  using Post = std::function<bool(in::Body, ReplyFn)>;
+  using Post = std::function<bool(in::Body, std::uint64_t session, ReplyFn)>;
   using Delivered = std::function<void(const Effect&)>;
-  Edge(Cluster& cluster, sim::Rng& rng, const Faults& faults, Post post, Delivered delivered);
+  // `number`: of the session that begins now, as the service's API gives one to each list_begin.
+  using NewSession = std::function<std::uint64_t()>;
+  Edge(Cluster& cluster, sim::Rng& rng, const Faults& faults, Post post, NewSession number,
+       Delivered delivered);
 
   bool connected() const { return stream_ != nullptr; }
   // Subscribes and begins a list. May fail; then it is not connected.
@@ -45,7 +48,9 @@ class Edge {
   sim::Rng& rng_;
   Faults faults_;
   Post post_;
+  NewSession new_session_;
   Delivered delivered_;
+  std::uint64_t session_ = kNoSession;
   std::shared_ptr<EffectStream> stream_;
   std::size_t cursor_ = 0;       // into the cluster's log
   std::deque<in::Body> outbox_;  // to be sent in this order

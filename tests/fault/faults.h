@@ -11,8 +11,9 @@ namespace subak::fault {
 struct Faults {
   // What the cluster's edge reports.
   bool lose = false, repeat = false, reorder = false, delay = false;
-  bool disconnect = false;  // and so lists at any time
-  bool vanish = false;      // ended pods are deleted while nobody looks
+  bool disconnect = false;   // and so lists at any time
+  bool vanish = false;       // ended pods are deleted while nobody looks
+  bool second_edge = false;  // another edge takes over, and the first goes on
   // What the edge is asked to do.
   bool lose_effects = false, repeat_effects = false, delay_effects = false;
   // The service.
@@ -43,6 +44,7 @@ void each_fault(F& faults, V visit) {
   visit("delay", faults.delay);
   visit("disconnect", faults.disconnect);
   visit("vanish", faults.vanish);
+  visit("second_edge", faults.second_edge);
   visit("lose_effects", faults.lose_effects);
   visit("repeat_effects", faults.repeat_effects);
   visit("delay_effects", faults.delay_effects);

@@ -68,15 +68,16 @@ void World::heal() {
   skew_ms_ = 0;
   pass_time(0);
   cluster_.heal(Faults::none());
-  edge_.heal(Faults::none());
+  retire();
+  edge_->heal(Faults::none());
   settle();
   accept_clock();
   while (!is_wrong() && users_.finish()) settle();
   release_everything();
   settle();
-  edge_.disconnect();
-  while (!is_wrong() && !edge_.connected()) {
-    edge_.connect(*runtime_, ClusterId(1));
+  edge_->disconnect();
+  while (!is_wrong() && !edge_->connected()) {
+    edge_->connect(*runtime_, ClusterId(1));
     turn();
     commit(FaultStore::Fate::kKept);
   }
@@ -95,7 +96,7 @@ void World::accept_clock() {
 // Until nothing is on its way anywhere.
 void World::settle() {
   for (int i = 0; i < kMostTurns && !is_wrong(); ++i) {
-    const bool some = edge_.connected() && edge_.pump();
+    const bool some = edge_->connected() && edge_->pump();
     turn();
     commit(FaultStore::Fate::kKept);
     turn();

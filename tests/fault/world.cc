@@ -1,5 +1,6 @@
 #include "world.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/limits.h"
@@ -17,13 +18,28 @@ World::World(WorldOptions options)
           rng_, faults_,
           [this](Input i, ReplyFn done) { return post(std::move(i), std::move(done)); },
           [this](const std::string& what) { judge_.wrong(what); }),
-      edge_(
-          cluster_, rng_, faults_,
-          [this](in::Body body, ReplyFn done) {
-            return post(Input{0, "", "", std::move(body)}, std::move(done));
-          },
-          [this](const Effect& effect) { judge_.delivered(effect); }) {
+      edge_(new_edge()) {
   pass_time(0);
+}
+
+std::unique_ptr<Edge> World::new_edge() {
+  return std::make_unique<Edge>(
+      cluster_, rng_, faults_,
+      [this](in::Body body, std::uint64_t session, ReplyFn done) {
+        Input input{0, "", "", std::move(body)};
+        input.session = session;
+        return post(std::move(input), std::move(done));
+      },
+      [this] { return new_session(); }, [this](const Effect& effect) { judge_.delivered(effect); });
+}
+
+// As server/api gives them: greater than what the view has and than what this process gave.
+std::uint64_t World::new_session() {
+  const std::shared_ptr<const View> view = runtime_->view();  // none before the first turn
+  for (std::size_t i = 0; view != nullptr && i < view->clusters->size(); ++i) {
+    last_session_ = std::max(last_session_, (*view->clusters)[i].session);
+  }
+  return ++last_session_;
 }
 
 std::vector<std::string> World::run() {
@@ -68,13 +84,17 @@ void World::crash() {
     commit(rng_.percent(50) ? FaultStore::Fate::kKept : FaultStore::Fate::kKeptButFailed);
   }
   judge_.say("--- the service is gone");
-  edge_.disconnect();
+  edge_->disconnect();
+  retire();
+  last_session_ = 0;
   users_.crashed();
   runtime_ = nullptr;
   follower_ = nullptr;
   store_.crash();
   judge_.crashed();
-  if (rng_.percent(30)) pass_time(rng_.between(0, 5 * kMinuteMs));
+  // Also for longer than a hold lasts.
+  if (rng_.percent(30))
+    pass_time(rng_.between(0, rng_.percent(20) ? 30 * kMinuteMs : 5 * kMinuteMs));
   start();
 }
 
@@ -172,17 +192,30 @@ void World::step() {
   if (dead_) crash();
 }
 
+// The edge that was replaced is gone; replies to it may be on their way.
+void World::retire() {
+  if (old_edge_ == nullptr) return;
+  old_edge_->disconnect();
+  gone_edges_.push_back(std::move(old_edge_));
+}
+
 void World::edge_step() {
-  if (!edge_.connected()) return edge_.connect(*runtime_, ClusterId(1));
+  if (runtime_->view() == nullptr) return;  // not ready: nobody is let in
+  if (!edge_->connected()) return edge_->connect(*runtime_, ClusterId(1));
+  Edge& edge = old_edge_ != nullptr && rng_.percent(30) ? *old_edge_ : *edge_;
   const std::uint64_t dice = rng_.below(100);
   if (dice < 60) {
-    edge_.send();
+    edge.send();
   } else if (dice < 97) {
-    edge_.carry_out();
+    edge.carry_out();
+  } else if (dice == 97 && faults_.second_edge) {
+    retire();
+    old_edge_ = std::exchange(edge_, new_edge());
   } else if (dice == 98 && faults_.disconnect) {
-    edge_.disconnect();
+    if (&edge == old_edge_.get()) return retire();
+    edge.disconnect();
   } else if (dice == 99 && faults_.disconnect) {
-    edge_.relist();
+    edge_->relist();
   }
 }
 

@@ -49,6 +49,9 @@ class World {
   void step();
   void service_step();
   void edge_step();
+  std::unique_ptr<Edge> new_edge();
+  void retire();
+  std::uint64_t new_session();
   void pass_time(DurationMs ms);
   void judge_time();
   bool post(Input input, ReplyFn done);
@@ -83,7 +86,10 @@ class World {
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Follower> follower_;
   Users users_;
-  Edge edge_;
+  std::unique_ptr<Edge> edge_;
+  std::unique_ptr<Edge> old_edge_;  // does not know that another has taken over
+  std::vector<std::unique_ptr<Edge>> gone_edges_;
+  std::uint64_t last_session_ = 0;
   std::optional<ClockReading> believed_;  // service's time and true one, since the wall clock was
   bool dead_ = false;                     // the runtime has asked for the end of the process
   std::uint64_t posts_ = 0;

@@ -12,7 +12,6 @@ class ApiClockTest : public ApiTest {
     {
       Runtime before(RuntimeOptions{}, *store_, clock_);
       ASSERT_TRUE(before.start().ok());
-      call(before, in::Finalize{kFactVersion, "new store", false});
       build_world(before, 1);
       before.stop();
     }

@@ -28,6 +28,7 @@ class ApiStreamTest : public ApiTest {
         break;
       }
       errors.insert(errors.end(), ack.errors().begin(), ack.errors().end());
+      if (ack.session() != 0) session_ = ack.session();
     } while (ack.acknowledged_sequence() < sequence_);
     return errors;
   }
@@ -66,6 +67,7 @@ class ApiStreamTest : public ApiTest {
   }
 
   std::uint64_t sequence_ = 0;
+  std::uint64_t session_ = 0;  // the last that an acknowledgement named
 };
 
 TEST_F(ApiStreamTest, OneJobFromSubmissionToItsLedgerRows) {
@@ -382,6 +384,64 @@ TEST_F(ApiUsageTest, VerifyAddsUpToTheBalances) {
   v1::Status status;
   ASSERT_TRUE(run([&](auto* c) { return admin_->GetStatus(c, {}, &status); }).ok());
   EXPECT_TRUE(status.has_ledger_drift());
+}
+
+// The newest list counts: what the stream before it says is refused and changes nothing.
+TEST_F(ApiStreamTest, OneSessionFollowsAClusterAndTheNewestWins) {
+  v1::ObserveRequest begin, complete;
+  begin.mutable_list_begin();
+  complete.mutable_list_complete();
+  grpc::ClientContext old_context, new_context, third_context;
+  prepare(old_context);
+  prepare(new_context);
+  prepare(third_context);
+  auto old_stream = clusters_->Observe(&old_context);
+  auto new_stream = clusters_->Observe(&new_context);
+  EXPECT_TRUE(send(*old_stream, begin).empty());
+  const std::uint64_t first = session_;
+  EXPECT_GT(first, 0u);
+  EXPECT_TRUE(send(*old_stream, node_seen("n0")).empty());
+  EXPECT_TRUE(send(*new_stream, begin).empty());
+  EXPECT_EQ(session_, first + 1);
+  EXPECT_TRUE(send(*new_stream, node_seen("n0")).empty());
+
+  const auto refused = send(*old_stream, complete);
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0].status().code(), grpc::StatusCode::ABORTED);
+  EXPECT_NE(refused[0].status().message().find("session: was \"" + std::to_string(first)),
+            std::string::npos)
+      << refused[0].status().message();
+  EXPECT_EQ(api_->stale_events(), 1u);
+  EXPECT_TRUE(send(*new_stream, complete).empty());
+
+  // A third stream goes on with the session; one that names none may not speak.
+  auto third = clusters_->Observe(&third_context);
+  EXPECT_EQ(send(*third, node_seen("n1")).size(), 1u);
+  grpc::ClientContext fourth_context;
+  prepare(fourth_context);
+  auto fourth = clusters_->Observe(&fourth_context);
+  v1::ObserveRequest named = node_seen("n1");
+  named.set_session(first + 1);
+  EXPECT_TRUE(send(*fourth, named).empty());
+  EXPECT_TRUE(send(*fourth, node_seen("n2")).empty());
+  named.set_session(first);
+  named.set_sequence(++sequence_);
+  EXPECT_TRUE(fourth->Write(named));
+  v1::ObserveResponse end;
+  EXPECT_FALSE(fourth->Read(&end));
+  EXPECT_EQ(fourth->Finish().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+
+  // What is to be done says whose it is.
+  submit(job_request("ml", 1, 8));
+  grpc::ClientContext effects_context;
+  prepare(effects_context);
+  auto effects = clusters_->Effects(&effects_context, {});
+  v1::EffectsResponse message;
+  ASSERT_TRUE(effects->Read(&message));
+  EXPECT_EQ(message.effect().session(), first + 1);
+  for (auto* context : {&old_context, &new_context, &third_context, &effects_context}) {
+    context->TryCancel();
+  }
 }
 
 }  // namespace

@@ -47,6 +47,11 @@ class MemoryStore : public Store {
     batches_.push_back(facts.size());
     return std::nullopt;
   }
+  std::optional<Error> check_owned() override {
+    const std::lock_guard lock(mutex_);
+    if (owned_) return std::nullopt;
+    return Error{ErrorCode::kPrecondition, "store", "another's now", "ours"};
+  }
   std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override {
     const std::lock_guard lock(mutex_);
     checkpoint_seq_ = seq;
@@ -76,6 +81,10 @@ class MemoryStore : public Store {
       failing_ = failing;
     }
     changed_.notify_all();
+  }
+  void lose_ownership() {
+    const std::lock_guard lock(mutex_);
+    owned_ = false;
   }
   std::vector<std::size_t> batches() const {
     const std::lock_guard lock(mutex_);
@@ -133,6 +142,7 @@ class MemoryStore : public Store {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  bool owned_ = true;
   std::vector<Fact> facts_, checkpoint_;
   std::vector<std::size_t> batches_;
   std::uint64_t checkpoint_seq_ = 0;

@@ -189,7 +189,7 @@ TEST_F(RuntimeTest, AStepOfTheWallClockIsNotTaken) {
 // What is accepted is in force for the inputs behind it, and after a restart.
 TEST_F(RuntimeTest, AnAcceptedClockIsBelieved) {
   Runtime& runtime = start();
-  call(runtime, in::Finalize{kFactVersion, "test", false});
+  call(runtime, nothing());
   EXPECT_EQ(call(runtime, in::AcceptClock{0, false, "test", false}).error->code,
             ErrorCode::kPrecondition);
   const TimeMs ahead = 1'000'000 + 400 * kDayMs;
@@ -220,7 +220,7 @@ TEST_F(RuntimeTest, AnAcceptedClockIsBelieved) {
 
 // Right after the acceptance, with no fact later than it.
 TEST_F(RuntimeTest, AnAcceptedClockIsBelievedAfterARestartAtOnce) {
-  call(start(), in::Finalize{kFactVersion, "test", false});
+  call(start(), nothing());
   runtime_->stop();
   clock_.set_wall(1'000'000 + 31 * kDayMs);
   Runtime& runtime = start();
@@ -240,6 +240,62 @@ TEST_F(RuntimeTest, PassesAreOursOnlyWhenAsked) {
   call(runtime, in::Pass{});
   EXPECT_EQ(runtime.view()->count(JobState::kQueued), 0u);
   EXPECT_EQ(runtime.view()->count(JobState::kStarting), 1u);
+}
+
+// A reply without facts says that the facts so far are all there are: who does not own the store any
+// more cannot know.
+TEST_F(RuntimeTest, NothingIsShownWithoutFactsOnceTheStoreIsAnothers) {
+  std::promise<void> ended;
+  options_.fatal = [&](const Error& error) {
+    EXPECT_EQ(error.got, "another's now");
+    ended.set_value();
+  };
+  Runtime& runtime = start();
+  call(runtime, in::SetCluster{"c", Mode::kEnforce, {}, "test", false});
+  const in::Body again = in::SetCluster{"c", Mode::kEnforce, {}, "test", false};
+  EXPECT_FALSE(call(runtime, again).error);  // as it is: no fact
+  store_.lose_ownership();
+  bool replied = false;
+  ASSERT_TRUE(runtime.post(input(again), [&](const Reply&) { replied = true; }));
+  ended.get_future().wait();
+  runtime.stop();
+  EXPECT_FALSE(replied);
+}
+
+// The store was away for longer than a hold; the word that the pod was bound waited all the while.
+TEST_F(RuntimeTest, AWordThatWaitsComesBeforeTheTick) {
+  std::size_t released = 0;
+  options_.stepped = true;
+  options_.on_durable = [&](const Released& batch) {
+    for (const Fact& fact : *batch.facts) {
+      released += std::holds_alternative<fact::HoldReleased>(fact.body) ? 1 : 0;
+    }
+  };
+  Runtime& runtime = start();
+  const auto post = [&](in::Body body) {
+    ASSERT_TRUE(runtime.post(input(std::move(body)), nullptr));
+    for (int i = 0; i < 3; ++i) {
+      runtime.turn();
+      runtime.commit();
+    }
+  };
+  NodeSpec node;
+  node.name = "n0";
+  node.product = "H100";
+  node.gpus = 8;
+  in::SetAccount account;
+  account.spec.path = "ml";
+  post(in::SetCluster{"c", Mode::kEnforce, {}, "test", false});
+  post(in::ImportNodes{"c", {node}, "test", false});
+  post(account);
+  post(job(8));
+  ASSERT_EQ(runtime.view()->jobs_reserved, 1u);
+  PodRef pod;
+  pod.job = JobId(ClusterId(1), 1);
+  clock_.set_wall(clock_.wall_ms() + Policy{}.hold_ms + 1);
+  post(in::PodBound{"c", pod, "n0", 0});
+  EXPECT_EQ(released, 0u);
+  EXPECT_EQ(runtime.view()->jobs_running, 1u);
 }
 
 TEST_F(RuntimeTest, DeadlineOfAHoldIsMetByATick) {

@@ -135,7 +135,9 @@ TEST_F(StoreGuardTest, AFileThatWasTakenAwayTakesNoCommits) {
         << error->message();
     fs::copy_file(file("taken"), path + suffix);  // another file of that name
     EXPECT_TRUE(store->commit(facts));
+    EXPECT_TRUE(store->check_owned());
     fs::rename(file("taken"), path + suffix);
+    EXPECT_FALSE(store->check_owned());
     EXPECT_FALSE(store->commit(facts));
   }
 }

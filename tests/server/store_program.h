@@ -80,6 +80,14 @@ class Program {
     edit.reason = "more work";
     ASSERT_FALSE(apply(edit));
   }
+  // As Finalize does, also to a version that this program's engine does not know.
+  std::optional<Error> finalize(std::uint32_t version) {
+    fact::Finalized finalized;
+    finalized.version = version;
+    const std::vector<Fact> facts{{engine_.seq() + 1, engine_.now(), finalized}};
+    engine_.evolve(facts.front());
+    return store_->commit(facts);
+  }
   void checkpoint() {
     ASSERT_FALSE(store_->write_checkpoint(engine_.seq(), pack(engine_.checkpoint())));
   }

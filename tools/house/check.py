@@ -13,7 +13,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from source import Tree  # noqa: E402
 
-NAMES = ("includes", "purity", "order", "lengths", "limits", "paths", "monitoring", "workflow")
+NAMES = ("includes", "purity", "order", "lengths", "limits", "paths", "monitoring", "workflow", "names")
 
 
 def main():

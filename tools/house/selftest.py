@@ -46,6 +46,29 @@ class Includes(unittest.TestCase):
         self.assertEqual(complaints("includes", {"queue/a.cc": good}), [])
 
 
+class Names(unittest.TestCase):
+    def test_two_types_of_one_name(self):
+        one = "namespace subak {\nstruct Pod {\n  int a;\n};\n}\n"
+        two = "namespace subak {\nnamespace {\nint x;\n}\nclass Pod final : public A<B> {};\n}\n"
+        found = complaints("names", {"admission/pod.h": one, "engine/job.h": two})
+        self.assertEqual(len(found), 1)
+        self.assertTrue(found[0].startswith("engine/job.h:5: subak::Pod is defined in admission/pod.h:2 too"))
+        self.assertEqual(len(complaints("names", {"engine/a.cc": one, "tests/engine/b.cc": two})), 1)
+        self.assertEqual(len(complaints("names", {"tests/engine/a.h": one, "tests/engine/b.cc": two})), 1)
+
+    def test_what_is_private_or_no_definition(self):
+        one = "namespace subak {\nstruct Pod {};\n}\n"
+        for other in (
+            "namespace subak::engine {\nstruct Pod {};\n}\n",
+            "namespace subak {\nnamespace {\nstruct Pod {};\n}\n}\n",
+            "namespace subak {\nstruct Pod;\nvoid f(struct Pod);\n}\n",
+            "namespace subak {\nstruct Outer {\n  struct Pod {};\n};\nvoid f() {\n  struct Pod {};\n}\n}\n",
+            "namespace subak {\ntemplate <class Pod>\nvoid f() {}\n// struct Pod {};\n}\n",
+        ):
+            self.assertEqual(complaints("names", {"queue/a.h": one, "queue/b.h": other}), [], other)
+        self.assertEqual(complaints("names", {"tests/engine/a.cc": one, "tests/queue/b.cc": one}), [])
+
+
 class Purity(unittest.TestCase):
     BAD = (
         "#include <random>",

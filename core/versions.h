@@ -1,0 +1,48 @@
+// The versions of the durable form (server/codec): every field of a record and every value of an
+// enum belongs to the version that brought it. Programs that know only older versions refuse what
+// is newer, so nothing newer is written before a store is finalized to its version
+// (docs/design/0030). Threads: pure functions, plain values.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/text.h"
+
+namespace subak {
+
+// The number of a field in its record, never used for another, and the version that brought it. A
+// plain number is of version 1; a later one is written v(in_version<2>(3), "nodes", nodes). A
+// visitor that does not care takes an int.
+struct FieldNumber {
+  int number = 0;
+  std::uint32_t version = 1;
+  constexpr FieldNumber(int n) : number(n) {}  // NOLINT: implicit on purpose
+  constexpr FieldNumber(int n, std::uint32_t v) : number(n), version(v) {}
+  constexpr operator int() const { return number; }  // NOLINT: implicit on purpose
+};
+template <std::uint32_t Version>
+constexpr FieldNumber in_version(int number) {
+  static_assert(Version > 1, "a field of version 1 has its number alone");
+  return {number, Version};
+}
+
+// The version that brought the value; 0: no version has it. An enum whose values came in several
+// versions says beside `names` (core/text.h) how many there were in each, from version 1 on:
+//     static constexpr std::array<std::size_t, 2> values_of_version{2, 3};
+// Without that all are of version 1.
+template <class E>
+constexpr std::uint32_t version_of_value(E e) {
+  const auto i = static_cast<std::size_t>(e);
+  if (i >= EnumText<E>::names.size()) return 0;
+  std::uint32_t version = 1;
+  if constexpr (requires { EnumText<E>::values_of_version; }) {
+    static_assert(EnumText<E>::values_of_version.back() == EnumText<E>::names.size(),
+                  "the newest version has all values");
+    for (const std::size_t values : EnumText<E>::values_of_version) version += i >= values ? 1 : 0;
+  }
+  return version;
+}
+
+}  // namespace subak

@@ -1,0 +1,135 @@
+// The durable form of a closed set of kinds (a variant of records, each with kName and fields(v)),
+// of which each version has the first so many. codec.h is this for facts; a test makes a second
+// version of it.
+//
+// Every kind, field and value of an enum belongs to the version that brought it (core/text.h). What
+// a version does not have is never dropped: a reader of that version refuses it, and a writer says
+// which version its bytes need, so that whoever keeps them for older programs refuses them.
+// Threads: plain values, const functions.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "core/error.h"
+#include "core/limits.h"
+#include "core/stored_size.h"
+#include "server/codec/wire.h"
+
+namespace subak::codec {
+
+template <class Body>
+class Format {
+ public:
+  static constexpr std::uint32_t kKinds = std::variant_size_v<Body>;
+
+  // How many kinds each version has, from version 1 on; the array outlives the format.
+  constexpr explicit Format(std::span<const std::uint32_t> kinds_of_version)
+      : kinds_of_version_(kinds_of_version) {
+    assert(kinds_of_version.back() == kKinds);
+  }
+
+  // The durable number of a kind: its place in Body plus 1.
+  static std::uint32_t kind_of(const Body& body) {
+    return static_cast<std::uint32_t>(body.index()) + 1;
+  }
+  // The version that brought the kind; beyond the newest: of a version to come.
+  constexpr std::uint32_t version_of_kind(std::uint32_t kind) const {
+    std::uint32_t version = 1;
+    for (const std::uint32_t kinds : kinds_of_version_) version += kind > kinds ? 1 : 0;
+    return version;
+  }
+
+  // Appends the body's bytes to `out`. The oldest version that can read them; nothing: nobody could,
+  // since they are more than limits::kMaxFactBytes or an enum has a value that it does not have;
+  // then `out` is as it was.
+  [[nodiscard]] std::optional<std::uint32_t> encode(const Body& body, std::string& out) const {
+    const std::size_t start = out.size();
+    WireWriter writer{out};
+    // fields() is not const because readers share it; a writer changes nothing.
+    std::visit([&](auto& record) { record.fields(writer); }, const_cast<Body&>(body));
+    if (!writer.unknown && out.size() - start <= limits::kMaxFactBytes) {
+      return std::max(writer.needs, version_of_kind(kind_of(body)));
+    }
+    out.resize(start);
+    return std::nullopt;
+  }
+
+  // Why a store of this version does not take what encode() was asked for.
+  Error refusal(const Body& body, std::uint32_t version) const {
+    const auto [name, bytes] = std::visit(
+        [](const auto& record) { return std::pair(record.kName, stored_bytes(record)); }, body);
+    if (bytes > limits::kMaxFactBytes) {
+      return {ErrorCode::kInvalid, std::string(name), std::to_string(bytes) + " bytes",
+              "want at most " + std::to_string(limits::kMaxFactBytes) +
+                  " bytes, which is all that can be read again"};
+    }
+    std::string unused;
+    const auto needs = encode(body, unused);
+    return {ErrorCode::kPrecondition, std::string(name),
+            needs ? "of fact version " + std::to_string(*needs) : "with a value of no version",
+            "want facts of version " + std::to_string(version) + ", which the store has"};
+  }
+
+  // Reads one body, as a program that knows `version` and older ones does. Errors, never undefined
+  // behaviour: kPrecondition for a kind, a field or a value that only a newer program knows;
+  // kInvalid for a number out of range, truncated or malformed bytes, and records nested deeper
+  // than limits::kMaxFactDepth. The error's field is the place: "account_set.spec.shares".
+  Result<Body> decode(std::uint32_t kind, std::string_view bytes, std::uint32_t version) const {
+    if (kind == 0 || kind > kKinds || version_of_kind(kind) > version) {
+      const std::size_t newest = std::min<std::size_t>(version, kinds_of_version_.size());
+      return Error{ErrorCode::kPrecondition, "kind", std::to_string(kind),
+                   "want 1 to " + std::to_string(kinds_of_version_[newest - 1]) +
+                       ", the kinds of " + known(version)};
+    }
+    if (bytes.size() > limits::kMaxFactBytes) {
+      return Error{ErrorCode::kInvalid, "body", std::to_string(bytes.size()) + " bytes",
+                   "at most " + std::to_string(limits::kMaxFactBytes)};
+    }
+    static constexpr auto kDecoders = decoders(std::make_index_sequence<kKinds>());
+    const auto size = static_cast<int>(bytes.size());
+    CodedInputStream in(reinterpret_cast<const std::uint8_t*>(bytes.data()), size);
+    in.PushLimit(size);
+    return kDecoders[kind - 1](in, version);
+  }
+
+ private:
+  using Decoder = Result<Body> (*)(CodedInputStream&, std::uint32_t);
+
+  static std::string known(std::uint32_t version) {
+    return "fact version " + std::to_string(version) + ", which is all that this program knows";
+  }
+
+  template <class T>
+  static Result<Body> decode_as(CodedInputStream& in, std::uint32_t version) {
+    Body body(std::in_place_type<T>);
+    zero(std::get<T>(body));
+    WireReader reader{in, version};
+    if (reader.read_record(std::get<T>(body))) return body;
+    std::string place(T::kName);
+    if (!reader.field.empty()) place += "." + reader.field;
+    if (reader.newer) {
+      return Error{ErrorCode::kPrecondition, place, reader.got,
+                   "want the fields and values of " + known(version)};
+    }
+    return Error{ErrorCode::kInvalid, place, "",
+                 reader.error != nullptr ? reader.error : "is malformed or cut short"};
+  }
+
+  template <std::size_t... I>
+  static constexpr std::array<Decoder, sizeof...(I)> decoders(std::index_sequence<I...>) {
+    return {&decode_as<std::variant_alternative_t<I, Body>>...};
+  }
+
+  std::span<const std::uint32_t> kinds_of_version_;
+};
+
+}  // namespace subak::codec
