@@ -15,7 +15,7 @@ Decision untouched(Because because) {
   return d;
 }
 
-Decision denied(Because because, int code, std::string message) {
+Decision denied(Because because, int code, std::string_view message) {
   Decision d;
   d.verdict = Verdict::kDenied;
   d.because = because;
@@ -138,13 +138,13 @@ Decision as_warnings(Decision d) {
   out.because = Because::kWarn;
   out.bypass = d.bypass;
   out.more_warnings = d.more_warnings;
-  for (std::string& w : d.warnings) out.warn(std::move(w));
+  for (const std::string& w : d.warnings) out.warn(w);
   return out;
 }
 
 }  // namespace
 
-void Decision::warn(std::string text) {
+void Decision::warn(std::string_view text) {
   if (warnings.size() < limits::kMaxWarnings) {
     warnings.push_back(cut_text(text, kMaxWarningBytes - kCutNoteBytes));
   } else {

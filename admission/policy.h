@@ -102,7 +102,7 @@ struct Decision {
   std::vector<std::string> warnings;  // at most kMaxWarnings, of at most 256 bytes each
   std::size_t more_warnings = 0;      // beyond; decide() tells of them in the last one
 
-  void warn(std::string text);
+  void warn(std::string_view text);
   ReviewAnswer answer() &&;  // moves the texts out
 };
 

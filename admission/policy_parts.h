@@ -23,7 +23,7 @@ struct Context {
 
 // --- policy.cc -----------------------------------------------------------------------------------
 Decision untouched(Because because);
-Decision denied(Because because, int code, std::string message);
+Decision denied(Because because, int code, std::string_view message);
 Decision denied(Because because, const Error& error);  // 422
 Decision bypassed(Bypass way, const Error& error);     // 403
 // The creator's user name as Subak writes it, if it is a person; "" for system accounts. Longer

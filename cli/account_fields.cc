@@ -12,7 +12,7 @@ namespace {
 constexpr char kUnlimited[] = "unlimited";
 constexpr char kNone[] = "none";
 
-std::string or_none(std::string text) { return text.empty() ? kNone : text; }
+std::string or_none(const std::string& text) { return text.empty() ? kNone : text; }
 
 std::int64_t whole_number(const std::string& text, const std::string& flag) {
   std::int64_t value = 0;

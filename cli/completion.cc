@@ -247,7 +247,7 @@ void add_completion(Command root, const Parser& parser) {
   const std::pair<const char*, std::string (*)(const CommandInfo&)> shells[] = {
       {"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}};
   for (const auto& [name, script] : shells) {
-    completion.add(name, std::string("for ") + name).run([&parser, script](Session& s) {
+    completion.add(name, std::string("for ") + name).run([&parser, script = script](Session& s) {
       s.out() << script(parser.describe());
       return 0;
     });

@@ -51,7 +51,9 @@ std::string field_text(const Message& message, const FieldDescriptor& field) {
   if (!field.is_repeated()) return value_text(message, field);
   std::vector<std::string> items;
   const Reflection& r = *message.GetReflection();
-  for (int i = 0; i < r.FieldSize(message, &field); ++i) {
+  const int size = r.FieldSize(message, &field);
+  items.reserve(static_cast<std::size_t>(size));
+  for (int i = 0; i < size; ++i) {
     items.push_back(record_text(r.GetRepeatedMessage(message, &field, i)));
   }
   std::sort(items.begin(), items.end());

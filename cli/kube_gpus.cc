@@ -77,6 +77,7 @@ std::vector<MigSlices> mixed_slices(const ResourceCounts& allocatable, const Nod
     by_profile[profile] += count / std::max<std::int64_t>(1, replicas);
   }
   std::vector<MigSlices> slices;
+  slices.reserve(by_profile.size());
   for (const auto& [profile, count] : by_profile) slices.push_back({profile, count});
   return slices;
 }

@@ -97,13 +97,12 @@ Answer all_pages(Session& session, std::string_view method, Request request, std
     if (left <= 0) return all;
     request.set_page_size(static_cast<int>(left < kPage ? left : kPage));
     Answer page = session.call<Answer>(method, request);
-    const std::string next = page.next_page_token();
     all.MergeFrom(page);
-    if (next.empty()) {
+    if (page.next_page_token().empty()) {
       all.clear_next_page_token();
       return all;
     }
-    request.set_page_token(next);
+    request.set_page_token(page.next_page_token());
   }
 }
 

@@ -141,6 +141,7 @@ void Table::print(std::ostream& out, bool wide) const {
   print_line(out, heads[1], shown, columns_, gap);
   for (const auto& cells : rows_) {
     std::vector<std::string> texts;
+    texts.reserve(cells.size());
     for (const Cell& cell : cells) texts.push_back(printable(cell.text));
     print_line(out, texts, shown, columns_, gap);
   }
@@ -157,6 +158,7 @@ void Table::print_csv(std::ostream& out) const {
   line(head);
   for (const auto& cells : rows_) {
     std::vector<std::string> texts;
+    texts.reserve(cells.size());
     for (const Cell& cell : cells) texts.push_back(cell.exact.empty() ? cell.text : cell.exact);
     line(texts);
   }

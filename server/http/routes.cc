@@ -22,7 +22,7 @@ void HttpRoutes::handle(std::string_view method, std::string_view target, HttpDo
   if (path == "/metrics") return metrics(std::move(done));
   if (path == "/healthz") return done(healthz());
   if (path == "/readyz") return done(readyz());
-  if (path == "/api/summary") return summary(std::move(done));
+  if (path == "/api/summary") return summary(done);
   if (path == "/") {
     return done({200, "text/html; charset=utf-8", console_page(sources_.state().version)});
   }
@@ -54,7 +54,7 @@ void HttpRoutes::metrics(HttpDone done) const {
   if (!queued) finish("", false);
 }
 
-void HttpRoutes::summary(HttpDone done) const {
+void HttpRoutes::summary(const HttpDone& done) const {
   const metrics::ShellState state = sources_.state();
   const bool queued = sources_.read([done, state](const Engine& engine) {
     done({200, "application/json",

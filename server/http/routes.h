@@ -42,7 +42,7 @@ class HttpRoutes {
 
  private:
   void metrics(HttpDone done) const;
-  void summary(HttpDone done) const;
+  void summary(const HttpDone& done) const;
   HttpResponse healthz() const;
   HttpResponse readyz() const;
 

@@ -1,8 +1,7 @@
 #include "server/runtime/clock.h"
 
-#include <time.h>
-
 #include <chrono>
+#include <ctime>
 
 namespace subak {
 

@@ -2,8 +2,7 @@
 // the complexity, the benchmark and the fuzzer.
 #pragma once
 
-#include <time.h>
-
+#include <ctime>
 #include <functional>
 #include <limits>
 #include <ostream>

@@ -137,9 +137,10 @@ TEST(PolicyAccount, OnlyWithinTheNamespacesSubtree) {
   expect_denied(create(labelled(R"("subak.gpu/account":"ml")")), Because::kOutsideSubtree, 403, "");
   expect_denied(create(labelled(R"("subak.gpu/account":"ml.visionary")")), Because::kUnknownAccount,
                 403, R"(there is no account "ml.visionary"; write "ml.vision")");
-  expect_denied(create(pod(container(kGpu, "1")), "orphan"), Because::kUnknownAccount, 403,
-                R"(metadata.namespace: "orphan" belongs to no account; an operator adds it, beside )"
-                "those that the account has, with: subak account set PATH --namespaces A,B,orphan");
+  expect_denied(
+      create(pod(container(kGpu, "1")), "orphan"), Because::kUnknownAccount, 403,
+      R"(metadata.namespace: "orphan" belongs to no account; an operator adds it, beside )"
+      "those that the account has, with: subak account set PATH --namespaces A,B,orphan");
   expect_denied(create(pod(container(kGpu, "1")), "team-d"), Because::kDraining, 403, "draining");
 }
 

@@ -105,7 +105,7 @@ void drain(int queues, int each, OrderPolicy policy) {
     world.leaves.push_back(world.account("q" + std::to_string(i), false));
   }
   std::fprintf(stderr, "drain %d x %d, %s\n", queues, each, std::string(enum_name(policy)).c_str());
-  world.fill(static_cast<std::size_t>(queues * each), 5);
+  world.fill(static_cast<std::size_t>(queues) * static_cast<std::size_t>(each), 5);
   const bench::Stopwatch watch;
   ReadyQueue::Pass pass(world.queue, world.tree, policy, world.rule, nullptr, world.now);
   std::size_t picks = 0;

@@ -166,7 +166,7 @@ TEST_F(ConnectionsTest, AnAcceptWithoutDescriptorsIsTriedAgain) {
   to.sin_family = AF_INET;
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   to.sin_port = htons(static_cast<std::uint16_t>(api_->port()));
-  ::connect(kept, reinterpret_cast<sockaddr*>(&to), sizeof to);
+  (void)::connect(kept, reinterpret_cast<sockaddr*>(&to), sizeof to);
   pollfd connected{kept, POLLOUT, 0};
   EXPECT_EQ(::poll(&connected, 1, kPatienceMs), 1);
   EXPECT_EQ(api_->probe(kPatienceMs).kind, ProbeResult::Kind::kNotAsked);

@@ -293,7 +293,7 @@ int ForgettingDisk::Impl::read(const Handle& handle, char* out, std::size_t size
   if (stopped) return SQLITE_IOERR_READ;
   const std::string& bytes = handle.inode->bytes;
   const std::size_t there = at < bytes.size() ? std::min(size, bytes.size() - at) : 0;
-  if (there > 0) std::memcpy(out, bytes.data() + at, there);
+  if (there > 0) bytes.copy(out, there, at);
   std::memset(out + there, 0, size - there);
   return there == size ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
 }
