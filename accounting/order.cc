@@ -49,7 +49,7 @@ void set_target_share_key(const TargetShareRule& rule, const Level& level, const
     const double unset = s.alloc > 0 ? kNever : 0;
     set_key(key, 0, s.quota > 0 ? alloc / static_cast<double>(s.quota) : unset, second, s.id);
   } else if (s.shares > 0) {
-    set_key(key, 1, alloc / target_of(rule, level, s), second, s.id);
+    set_key(key, 1, per_target(s, target_of(rule, level, s)), second, s.id);
   } else {
     set_key(key, 2, alloc, second, s.id);
   }
@@ -94,6 +94,10 @@ void order_keys(OrderPolicy policy, const TargetShareRule& rule, std::span<const
         set_key(key, 1, static_cast<double>(s.submit_ms), 0, s.id);
       });
   }
+}
+
+double per_target(const Sibling& sibling, double target) {
+  return (static_cast<double>(sibling.alloc) + static_cast<double>(sibling.next) / 2) / target;
 }
 
 std::vector<double> targets(const TargetShareRule& rule, std::span<const Sibling> siblings) {

@@ -2,7 +2,8 @@
 // queue walks the tree with them. UsageTick is the only one with a state, owned by the engine.
 //
 // Each rule takes the sibling with the least key first (docs/design/0005):
-//   target-share   within quota first: alloc / quota. Then alloc / target_i, with
+//   target-share   within quota first: alloc / quota. Then (alloc + g / 2) / target_i: nearest to
+//                  its target with half of its next job, of g GPUs, counted (docs/design/0026)
 //                      target_i = s_i x clamp(1 + gain (1 - v_i / (s_i sum v)), lo, hi_i)
 //                      hi_i = (1 - lo (1 - s_i)) / s_i
 //                  s_i: its part of the siblings' shares; v_i: its surplus. If sum v is 0, target_i
@@ -56,6 +57,7 @@ struct Sibling {
   AccountId id;
   double shares = 0;
   MilliGpu alloc = 0;  // held + running
+  MilliGpu next = 0;   // what its next job will take (kTargetShare)
   MilliGpu quota = 0;
   bool within_quota = false;  // its next job would still be within quota, at every level below too
   double surplus = 0;         // surplus + adjustment, decayed to now, in milli-GPU x ms
@@ -82,6 +84,10 @@ void order_keys(OrderPolicy policy, const TargetShareRule& rule, std::span<const
 // The target_i of each sibling, as a part of 1, as order_keys() uses it; 0 for shares 0. For
 // explanations.
 std::vector<double> targets(const TargetShareRule& rule, std::span<const Sibling> siblings);
+
+// The key of a sibling that is not within quota: (alloc + next / 2) / target, in milli-GPU per part
+// of 1. `target` as of targets(), above 0.
+double per_target(const Sibling& sibling, double target);
 
 // Slurm's usage as a baseline: decayed and charged once per period (5 minutes by default), by the
 // recurrence of its plugin priority/multifactor (SchedMD, "Multifactor Priority Plugin"). Each tick

@@ -12,19 +12,19 @@ namespace subak {
 
 using ready::kNoSlot;
 
-ReadyQueue::ReadyQueue() : index_(std::make_unique<ready::Index>()) {}
+ReadyQueue::ReadyQueue(CostOf cost_of)
+    : index_(std::make_unique<ready::Index>(std::move(cost_of))) {}
 ReadyQueue::~ReadyQueue() = default;
 
 void ReadyQueue::add(const ReadyJob& job, const AccountTree& tree) { index_->add(job, tree); }
 void ReadyQueue::remove(JobId id) { index_->remove(id); }
+void ReadyQueue::costs_changed() { index_->costs_changed(); }
 bool ReadyQueue::contains(JobId id) const { return index_->jobs().find(id) != kNoSlot; }
 std::size_t ReadyQueue::size() const { return index_->jobs().size(); }
 
 std::vector<ShapeId> ReadyQueue::waiting_shapes() const {
   std::vector<ShapeId> shapes;
-  for (const auto& [key, kind] : index_->kinds()) {
-    if (shapes.empty() || shapes.back() != key.shape) shapes.push_back(key.shape);
-  }
+  for (const auto& [shape, kind] : index_->kinds()) shapes.push_back(shape);
   return shapes;
 }
 
@@ -32,10 +32,8 @@ std::optional<JobId> ReadyQueue::oldest(ShapeId shape) const { return index_->ol
 
 ReadyQueue::Census ReadyQueue::census() const {
   Census out;
-  for (const auto& [key, number] : index_->kinds()) {
-    if (out.by_shape.empty() || out.by_shape.back().first != key.shape)
-      out.by_shape.push_back({key.shape, 0});
-    out.by_shape.back().second += index_->kind(number).jobs;
+  for (const auto& [shape, number] : index_->kinds()) {
+    out.by_shape.push_back({shape, index_->kind(number).jobs});
   }
   std::vector<std::optional<TimeMs>> oldest;  // by account id
   const ready::JobTable& jobs = index_->jobs();
@@ -66,6 +64,7 @@ std::vector<JobId> ReadyQueue::line(AccountId leaf) const {
 }
 
 MilliGpu ReadyQueue::queued_milligpu(AccountId node) const {
+  index_->sync_costs();
   return index_->knows(node) ? index_->node(node).milligpu : 0;
 }
 std::size_t ReadyQueue::queued_jobs(AccountId node) const {

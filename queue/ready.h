@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -31,6 +32,15 @@ class Index;
 class Walk;
 }  // namespace ready
 
+// What one job of a shape costs before its place is known.
+struct ShapeCost {
+  MilliGpu milligpu = 0;  // least cost of the gang, for the quota band, the order and limits
+  ProductId product;      // the one product that it can take; none if several would do
+  friend bool operator==(const ShapeCost&, const ShapeCost&) = default;
+};
+// Pure as long as the fleet stands still.
+using CostOf = std::function<ShapeCost(ShapeId)>;
+
 // A job that waits, as the queue needs to know it.
 struct ReadyJob {
   JobId id;
@@ -38,13 +48,13 @@ struct ReadyJob {
   ShapeId shape;
   std::int32_t priority = 0;  // class value: higher first, within its team
   TimeMs submit_ms = 0;
-  MilliGpu milligpu = 0;  // least cost of the gang, for the quota band and limits
-  ProductId product;      // the one product that it can take; none if several would do
 };
 
 class ReadyQueue {
  public:
-  ReadyQueue();
+  // What a shape costs is the fleet's to say: it is asked when jobs of the shape begin to wait, and
+  // again after costs_changed().
+  explicit ReadyQueue(CostOf cost_of);
   ~ReadyQueue();
   ReadyQueue(const ReadyQueue&) = delete;
   ReadyQueue& operator=(const ReadyQueue&) = delete;
@@ -53,6 +63,8 @@ class ReadyQueue {
   void add(const ReadyJob& job, const AccountTree& tree);
   // The id is in the queue (asserted). A job that starts or leaves is removed by the caller.
   void remove(JobId id);
+  // The fleet changed, and with it perhaps what shapes cost. O(1); the next pass or sum asks.
+  void costs_changed();
   bool contains(JobId id) const;
   std::size_t size() const;
   // Shapes that anything waits for, by id.
@@ -100,7 +112,7 @@ class ReadyQueue {
     void block_job(JobId id);
     // So are all jobs of its leaf with its shape: what stops one of them stops them all. O(depth).
     void block_line(JobId id);
-    // Jobs of at least `milligpu` at or below this node are passed over (a limit is reached).
+    // Jobs that cost at least `milligpu` at or below this node are passed over (a limit is reached).
     void block_account(AccountId node, MilliGpu milligpu);
 
    private:

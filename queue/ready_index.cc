@@ -2,32 +2,26 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 
 namespace subak::ready {
 namespace {
 
-auto find_kind(std::vector<KindCount>& counts, std::uint32_t kind) {
-  // Where most kinds wait, a kind's number is its place.
-  if (kind < counts.size() && counts[kind].kind == kind) {
-    return counts.begin() + static_cast<std::ptrdiff_t>(kind);
-  }
-  return std::lower_bound(counts.begin(), counts.end(), kind,
-                          [](const KindCount& c, std::uint32_t k) { return c.kind < k; });
+bool cheaper(const KindCount& a, const KindCount& b) {
+  return a.milligpu != b.milligpu ? a.milligpu < b.milligpu : a.kind < b.kind;
 }
 
-void count_one(std::vector<KindCount>& counts, std::uint32_t kind) {
-  const auto it = find_kind(counts, kind);
-  if (it != counts.end() && it->kind == kind) {
+void count_one(std::vector<KindCount>& counts, const KindCount& one) {
+  const auto it = std::lower_bound(counts.begin(), counts.end(), one, cheaper);
+  if (it != counts.end() && it->kind == one.kind) {
     ++it->jobs;
   } else {
-    counts.insert(it, {kind, 1});
+    counts.insert(it, one);
   }
 }
 
-void uncount_one(std::vector<KindCount>& counts, std::uint32_t kind) {
-  const auto it = find_kind(counts, kind);
-  assert(it != counts.end() && it->kind == kind);
+void uncount_one(std::vector<KindCount>& counts, const KindCount& one) {
+  const auto it = std::lower_bound(counts.begin(), counts.end(), one, cheaper);
+  assert(it != counts.end() && it->kind == one.kind);
   if (--it->jobs == 0) counts.erase(it);
 }
 
@@ -58,8 +52,8 @@ bool Index::older(std::uint32_t a, std::uint32_t b) const {
   return x.submit_ms != y.submit_ms ? x.submit_ms < y.submit_ms : x.id < y.id;
 }
 
-std::uint32_t Index::kind_of(const KindKey& key) {
-  const auto [it, fresh] = by_key_.try_emplace(key, 0);
+std::uint32_t Index::kind_of(ShapeId shape) {
+  const auto [it, fresh] = by_shape_.try_emplace(shape, 0);
   if (!fresh) return it->second;
   if (free_kinds_.empty()) {
     it->second = static_cast<std::uint32_t>(kinds_.size());
@@ -68,12 +62,13 @@ std::uint32_t Index::kind_of(const KindKey& key) {
     it->second = free_kinds_.back();
     free_kinds_.pop_back();
   }
-  kinds_[it->second].key = key;
+  kinds_[it->second].shape = shape;
+  kinds_[it->second].cost = cost_of_(shape);
   return it->second;
 }
 
 void Index::add(const ReadyJob& job, const AccountTree& tree) {
-  const std::uint32_t number = kind_of({job.shape, job.milligpu, job.product});
+  const std::uint32_t number = kind_of(job.shape);
   Slot fresh;
   fresh.id = job.id;
   fresh.submit_ms = job.submit_ms;
@@ -89,6 +84,7 @@ void Index::add(const ReadyJob& job, const AccountTree& tree) {
                  [this](std::uint32_t a, std::uint32_t b) { return older(b, a); });
   ++heap_version_;
 
+  const KindCount one{number, 1, kind.cost.milligpu};
   reach(job.leaf, tree);
   TreeNode& leaf = nodes_[job.leaf.value];
   const std::size_t at = find_line(leaf.lines, number);
@@ -99,8 +95,9 @@ void Index::add(const ReadyJob& job, const AccountTree& tree) {
   ++summaries_[job.leaf.value].own_jobs;
   for (AccountId id = job.leaf; id; id = summaries_[id.value].parent) {
     ++summaries_[id.value].jobs;
-    nodes_[id.value].milligpu += job.milligpu;
-    if (id != job.leaf) count_one(nodes_[id.value].below, number);
+    nodes_[id.value].milligpu += one.milligpu;
+    if (id != job.leaf) count_one(nodes_[id.value].below, one);
+    set_least_next(id);
   }
 }
 
@@ -120,12 +117,14 @@ void Index::remove(JobId id) {
   } else if (was_head) {
     place_line(leaf, at);
   }
+  const KindCount one{number, 1, kind.cost.milligpu};
   --summaries_[own.value].own_jobs;
   if (!leaf.lines.empty()) summaries_[own.value].priority = leaf.lines.front().priority;
   for (AccountId up = own; up; up = summaries_[up.value].parent) {
     --summaries_[up.value].jobs;
-    nodes_[up.value].milligpu -= kind.key.milligpu;
-    if (up != own) uncount_one(nodes_[up.value].below, number);
+    nodes_[up.value].milligpu -= one.milligpu;
+    if (up != own) uncount_one(nodes_[up.value].below, one);
+    set_least_next(up);
   }
   jobs_.erase(slot);
   --kind.jobs;
@@ -139,7 +138,7 @@ void Index::remove(JobId id) {
 void Index::release_kind(std::uint32_t number) {
   Kind& kind = kinds_[number];
   compact(kind);
-  by_key_.erase(kind.key);
+  by_shape_.erase(kind.shape);
   kind = Kind();
   free_kinds_.push_back(number);
 }
@@ -172,15 +171,50 @@ void Index::trim(std::uint32_t number) {
 }
 
 std::optional<JobId> Index::oldest(ShapeId shape) {
-  std::uint32_t found = kNoSlot;
-  const KindKey from{shape, std::numeric_limits<MilliGpu>::min(), {}};
-  for (auto it = by_key_.lower_bound(from); it != by_key_.end() && it->first.shape == shape; ++it) {
-    trim(it->second);
-    const std::uint32_t top = kinds_[it->second].by_age.front();
-    if (found == kNoSlot || older(top, found)) found = top;
+  const auto it = by_shape_.find(shape);
+  if (it == by_shape_.end()) return std::nullopt;
+  trim(it->second);
+  return jobs_[kinds_[it->second].by_age.front()].id;
+}
+
+void Index::set_least_next(AccountId id) {
+  const TreeNode& node = nodes_[id.value];
+  MilliGpu& least = summaries_[id.value].least_next;
+  const auto cost = [this](const Line& line) { return kinds_[line.kind].cost.milligpu; };
+  if (node.below.empty()) {
+    least = node.lines.empty() ? 0 : cost(node.lines.front());
+    return;
   }
-  if (found == kNoSlot) return std::nullopt;
-  return jobs_[found].id;
+  least = node.below.front().milligpu;
+  for (const Line& line : node.lines) least = std::min(least, cost(line));
+}
+
+void Index::sync_costs() {
+  if (!std::exchange(costs_stale_, false)) return;
+  for (const auto& [shape, kind] : by_shape_) {
+    const ShapeCost cost = cost_of_(shape);
+    if (cost != kinds_[kind].cost) recost(kind, cost);
+  }
+}
+
+// O(nodes + jobs): a fleet seldom changes what a shape costs.
+void Index::recost(std::uint32_t kind, ShapeCost cost) {
+  const MilliGpu more = cost.milligpu - kinds_[kind].cost.milligpu;
+  kinds_[kind].cost = cost;
+  if (more == 0) return;
+  for (std::uint32_t slot = 0; slot < jobs_.slots(); ++slot) {
+    const Slot& job = jobs_[slot];
+    if (!job.live || job.kind != kind) continue;
+    for (AccountId id = job.leaf; id; id = summaries_[id.value].parent) {
+      nodes_[id.value].milligpu += more;
+    }
+  }
+  for (std::uint32_t id = 1; id < nodes_.size(); ++id) {
+    std::vector<KindCount>& below = nodes_[id].below;
+    for (KindCount& count : below) count.milligpu += count.kind == kind ? more : 0;
+    std::sort(below.begin(), below.end(), cheaper);
+    set_least_next(AccountId(id));
+  }
 }
 
 // The line at `at` has a new head: moves it to where it belongs.
@@ -196,6 +230,7 @@ void Index::place_line(TreeNode& node, std::size_t at) {
 }
 
 void Index::sync(const AccountTree& tree) {
+  sync_costs();
   if (summaries_of_ == &tree && summaries_version_ == tree.structure_version()) return;
   summaries_of_ = &tree;
   summaries_version_ = tree.structure_version();
@@ -251,7 +286,8 @@ void Index::check_node(AccountId id) const {
   if (jobs != 0) assert(summary.priority == node.lines.front().priority);
   for (std::size_t i = 0; i < node.below.size(); ++i) {
     assert(node.below[i].jobs > 0);
-    assert(i == 0 || node.below[i - 1].kind < node.below[i].kind);
+    assert(i == 0 || cheaper(node.below[i - 1], node.below[i]));
+    assert(node.below[i].milligpu == kinds_[node.below[i].kind].cost.milligpu);
     jobs += node.below[i].jobs;
   }
   assert(jobs == summary.jobs);
@@ -260,9 +296,9 @@ void Index::check_node(AccountId id) const {
 void Index::check_invariants() const {
   for (std::uint32_t id = 1; id < nodes_.size(); ++id) check_node(AccountId(id));
   std::size_t waiting = 0;
-  for (const auto& [key, number] : by_key_) {
+  for (const auto& [shape, number] : by_shape_) {
     const Kind& kind = kinds_[number];
-    assert(kind.key == key && kind.jobs > 0);
+    assert(kind.shape == shape && kind.jobs > 0);
     std::size_t live = 0;
     for (const std::uint32_t slot : kind.by_age) live += jobs_[slot].live ? 1 : 0;
     assert(live == kind.jobs);

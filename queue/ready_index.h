@@ -2,13 +2,13 @@
 // many jobs of which kind wait strictly below it. Private to queue.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "accounting/tree.h"
@@ -20,17 +20,11 @@
 
 namespace subak::ready {
 
-// Jobs that a pass cannot tell apart except by their place in line. Kinds are numbered densely and
-// the numbers are reused; nothing is ever decided by a number.
-struct KindKey {
-  ShapeId shape;
-  MilliGpu milligpu = 0;
-  ProductId product;
-  friend auto operator<=>(const KindKey&, const KindKey&) = default;
-};
-
+// A shape that waits: its jobs differ for a pass by their place in line only. Kinds are numbered
+// densely and the numbers are reused; nothing is ever decided by a number.
 struct Kind {
-  KindKey key;
+  ShapeId shape;
+  ShapeCost cost;  // as of the last sync()
   std::size_t jobs = 0;
   // A binary heap by (submit time, id) of the slots, tombstones included: they leave when they come
   // to the top or outnumber half of the jobs.
@@ -40,12 +34,13 @@ struct Kind {
 struct KindCount {
   std::uint32_t kind = 0;
   std::uint32_t jobs = 0;
+  MilliGpu milligpu = 0;  // of one job
 };
 
 // One node of the account tree, as the queue sees it.
 struct TreeNode {
   std::vector<Line> lines;       // own jobs; by the order of their heads
-  std::vector<KindCount> below;  // of the nodes below; by kind
+  std::vector<KindCount> below;  // of the nodes below; the cheapest first, then by kind
   MilliGpu milligpu = 0;         // own and below
 };
 
@@ -66,14 +61,20 @@ struct NodeSummary {
   std::uint32_t jobs = 0;  // own and below
   std::uint32_t own_jobs = 0;
   std::int32_t priority = 0;  // of the first of its own jobs
+  // What its next job costs at the least: of a leaf that of its first job, else of its cheapest.
+  MilliGpu least_next = 0;
 };
 
 class Index {
  public:
+  explicit Index(CostOf cost_of) : cost_of_(std::move(cost_of)) {}
   // As of ReadyQueue.
   void add(const ReadyJob& job, const AccountTree& tree);
   void remove(JobId id);
-  // Reads the summaries of the tree's nodes again if it was edited since the last time.
+  void costs_changed() { costs_stale_ = true; }
+  // Asks again what the shapes cost, if that may have changed.
+  void sync_costs();
+  // That, and the summaries of the tree's nodes if it was edited since the last time.
   void sync(const AccountTree& tree);
 
   // Both for ids that the tree had at the last add() or sync().
@@ -88,10 +89,10 @@ class Index {
   bool is_leaf(AccountId id) const { return summary(id).jobs == summary(id).own_jobs; }
   bool knows(AccountId id) const { return id.value < nodes_.size(); }
   const Kind& kind(std::uint32_t number) const { return kinds_[number]; }
-  const std::map<KindKey, std::uint32_t>& kinds() const { return by_key_; }
+  const std::map<ShapeId, std::uint32_t>& kinds() const { return by_shape_; }
   std::size_t kind_numbers() const { return kinds_.size(); }
   const JobTable& jobs() const { return jobs_; }
-  std::optional<JobId> oldest(ShapeId shape);  // trims the kinds of the shape
+  std::optional<JobId> oldest(ShapeId shape);  // trims its kind
   // Drops tombstones from the top of the kind's heap; invalidates positions in it.
   void trim(std::uint32_t kind);
   // Counts the changes that move positions in any heap.
@@ -102,7 +103,9 @@ class Index {
  private:
   void reach(AccountId leaf, const AccountTree& tree);
   void lines_changed(AccountId leaf);
-  std::uint32_t kind_of(const KindKey& key);
+  std::uint32_t kind_of(ShapeId shape);
+  void recost(std::uint32_t kind, ShapeCost cost);
+  void set_least_next(AccountId id);
   void release_kind(std::uint32_t number);
   void compact(Kind& kind);
   void read_summary(const AccountNode& node);
@@ -113,7 +116,9 @@ class Index {
   std::vector<TreeNode> nodes_;  // index = account id
   std::vector<Kind> kinds_;
   std::vector<std::uint32_t> free_kinds_;
-  std::map<KindKey, std::uint32_t> by_key_;
+  std::map<ShapeId, std::uint32_t> by_shape_;
+  CostOf cost_of_;
+  bool costs_stale_ = false;
   std::uint64_t heap_version_ = 0;
 
   std::vector<NodeSummary> summaries_;  // index = account id

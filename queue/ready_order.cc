@@ -32,10 +32,31 @@ std::uint32_t Walk::best(AccountId id, Scope scope) {
     const bool no_quota = own || index_->summary(winner).quota == 0;
     node.best_within =
         no_quota ? index_->summary(id).own_quota : covers(winner, node.best) && best_within(winner);
-    if (!node.siblings[at].within_quota || node.best_within) return node.best;
-    node.siblings[at].within_quota = false;
-    compute_key(node, at);
+    if (settle(id, at)) return node.best;
   }
+}
+
+// The first by what was known of it is asked for its next job. True if its key stands; else it is
+// keyed again, never better than before.
+bool Walk::settle(AccountId id, std::size_t at) {
+  Node& node = marked_node(id);
+  Sibling& first = node.siblings[at];
+  const MilliGpu next = cost_of(node.best);
+  if (node.siblings.size() == 1 || setup_.policy != OrderPolicy::kTargetShare) return true;
+  if (first.within_quota ? node.best_within : next == first.next) return true;
+  assert(next >= first.next);
+  first.within_quota = false;
+  first.next = next;
+  child_of(node, first.id)->next = next;
+  compute_key(node, at);
+  return false;
+}
+
+// nullptr: it is not live.
+Walk::Child* Walk::child_of(Node& node, AccountId id) {
+  const auto it = std::lower_bound(node.children.begin(), node.children.end(), id,
+                                   [](const Child& c, AccountId of) { return c.id < of; });
+  return it == node.children.end() || it->id != id ? nullptr : &*it;
 }
 
 // Of the node's next job: is it within quota at every level below?
@@ -95,7 +116,9 @@ void Walk::recheck_all(AccountId id, Scope scope) {
   Node& node = marked_node(id);
   bool changed = !node.touched.empty();
   const auto gone = [&](Child& child) {
+    const MilliGpu next = child.next;
     if (!live(child, id, scope)) return true;
+    if (child.next != next) changed = true;
     if (child.by_class && update_class(child, id, scope)) changed = true;
     if (child.id != id && index_->summary(child.id).quota != 0) changed = true;
     return false;
@@ -107,19 +130,18 @@ void Walk::recheck_all(AccountId id, Scope scope) {
 void Walk::recheck_touched(AccountId id, Scope scope) {
   Node& node = marked_node(id);
   for (const AccountId touched : node.touched) {
-    const auto it = std::lower_bound(node.children.begin(), node.children.end(), touched,
-                                     [](const Child& c, AccountId t) { return c.id < t; });
-    if (it == node.children.end() || it->id != touched) continue;
-    if (!live(*it, id, scope)) {
-      node.children.erase(it);
+    Child* const child = child_of(node, touched);
+    if (child == nullptr) continue;
+    if (!live(*child, id, scope)) {
+      node.children.erase(node.children.begin() + (child - node.children.data()));
       node.rebuild = true;
-    } else if (it->by_class && update_class(*it, id, scope)) {
+    } else if (child->by_class && update_class(*child, id, scope)) {
       node.rebuild = true;
     } else if (!node.rebuild) {
       const auto at = std::lower_bound(node.siblings.begin(), node.siblings.end(), touched,
                                        [](const Sibling& s, AccountId t) { return s.id < t; });
       if (at != node.siblings.end() && at->id == touched) {
-        rekey(id, static_cast<std::size_t>(at - node.siblings.begin()));
+        rekey(id, static_cast<std::size_t>(at - node.siblings.begin()), *child);
       }
     }
   }
@@ -192,13 +214,13 @@ bool Walk::may_be_within(const Sibling& sibling, AccountId parent) const {
 // Would the account still be within its quota with this job? Of a job that could take several
 // products only the sum is known.
 bool Walk::covers(AccountId id, std::uint32_t slot) const {
-  const KindKey& kind = index_->kind(index_->jobs()[slot].kind).key;
+  const ShapeCost& cost = index_->kind(index_->jobs()[slot].kind).cost;
   const AccountNode& node = setup_.tree->node(id);
   const MilliGpu alloc = alloc_of(id);
-  if (alloc + kind.milligpu > node.quota_total) return false;
+  if (alloc + cost.milligpu > node.quota_total) return false;
   if (index_->summary(id).any_only) return true;
-  const MilliGpu extra = kind.product ? alloc - node.alloc() + kind.milligpu : 0;
-  return setup_.tree->covered(node, kind.product, extra) == node.alloc() + extra;
+  const MilliGpu extra = cost.product ? alloc - node.alloc() + cost.milligpu : 0;
+  return setup_.tree->covered(node, cost.product, extra) == node.alloc() + extra;
 }
 
 // Who takes part, and their keys.
@@ -219,6 +241,7 @@ void Walk::rebuild(AccountId id) {
     sibling.id = child.id;
     sibling.shares = own ? 1 : summary.shares;
     sibling.alloc = own ? own_alloc(id) : alloc_of(child.id);
+    sibling.next = child.next;
     sibling.quota = own ? 0 : summary.quota;
     sibling.within_quota = may_be_within(sibling, id);
     sibling.surplus = sibling.usage = child.value;
@@ -235,10 +258,11 @@ void Walk::rebuild(AccountId id) {
 }
 
 // Its allocation changed, or its next job.
-void Walk::rekey(AccountId id, std::size_t at) {
+void Walk::rekey(AccountId id, std::size_t at, const Child& child) {
   Node& node = marked_node(id);
   Sibling& sibling = node.siblings[at];
   sibling.alloc = sibling.id == id ? own_alloc(id) : alloc_of(sibling.id);
+  sibling.next = child.next;
   sibling.within_quota = may_be_within(sibling, id);
   compute_key(node, at);
 }
@@ -255,7 +279,7 @@ void Walk::compute_key(Node& node, std::size_t at) {
   if (setup_.policy == OrderPolicy::kTargetShare && key.band == 1) {
     if (!node.has_targets) node.targets = targets(*setup_.rule, node.siblings);
     node.has_targets = true;
-    key.first = static_cast<double>(node.siblings[at].alloc) / node.targets[at];
+    key.first = per_target(node.siblings[at], node.targets[at]);
   }
   sift(node, at);
 }

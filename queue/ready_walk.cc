@@ -37,7 +37,7 @@ std::uint32_t Walk::next_fifo() {
     if (!job_open(slot)) return true;
     const Slot& job = index_->jobs()[slot];
     if (line_blocked(job.leaf, job.kind)) return true;
-    const MilliGpu milligpu = index_->kind(job.kind).key.milligpu;
+    const MilliGpu milligpu = cost_of(slot);
     for (AccountId id = job.leaf; id; id = index_->summary(id).parent) {
       if (index_->summary(id).held) return true;
       if (marked(id) && milligpu >= marked_node(id).limit) return true;
@@ -73,7 +73,7 @@ Walk::Scope Walk::below(Scope scope, AccountId id) const {
 
 bool Walk::kind_open(std::uint32_t kind, MilliGpu limit) const {
   if (blocked_kinds_[kind] == pass_) return false;
-  return limit == kNoLimit || index_->kind(kind).key.milligpu < limit;
+  return limit == kNoLimit || kind_cost(kind) < limit;
 }
 
 bool Walk::job_open(std::uint32_t slot) const {
@@ -126,23 +126,38 @@ std::uint32_t Walk::first_open(AccountId id, Scope scope) {
   return first;
 }
 
-// Does the child have a job that could start? `scope` is the parent's.
+bool Walk::live_by(std::uint32_t slot, Child& child) const {
+  if (slot == kNoSlot) return false;
+  child.next = cost_of(slot);
+  return true;
+}
+
+// Does the child have a job that could start? Then `next` is what that costs: of a leaf what its
+// next job does, else the least that it may be. `scope` is the parent's.
 bool Walk::live(Child& child, AccountId parent, Scope scope) {
-  if (child.id == parent) return first_open(parent, scope) != kNoSlot;
+  if (child.id == parent) return live_by(first_open(parent, scope), child);
   const NodeSummary& summary = index_->summary(child.id);
   if (summary.held || summary.jobs == 0) return false;
+  child.next = summary.least_next;
   if (nothing_blocked() && !summary.held_below) return true;
   const TreeNode& node = index_->node(child.id);
   const Scope inner = below(scope, child.id);
-  if (index_->is_leaf(child.id)) {
+  const bool leaf = index_->is_leaf(child.id);
+  if (leaf) {
     if (marked(child.id) && marked_node(child.id).jobs_blocked) {
-      return first_open(child.id, inner) != kNoSlot;
+      return live_by(first_open(child.id, inner), child);
     }
   } else if (summary.held_below || (marked(child.id) && marked_node(child.id).dirty)) {
     refresh(child.id, inner);
     return !marked_node(child.id).children.empty();
   }
-  return find_witness(node, child, inner.limit);
+  if (!find_witness(node, child, inner.limit)) return false;
+  if (leaf) {
+    child.next = kind_cost(node.lines[child.witness].kind);
+  } else if (node.lines.empty()) {
+    child.next = node.below[child.witness].milligpu;
+  }
+  return true;
 }
 
 // The next job or the allocation of every node from `leaf` up may have changed.
@@ -165,11 +180,8 @@ void Walk::started(AccountId leaf) {
 }
 
 void Walk::block_shape(ShapeId shape) {
-  const KindKey from{shape, std::numeric_limits<MilliGpu>::min(), {}};
-  const auto& kinds = index_->kinds();
-  for (auto it = kinds.lower_bound(from); it != kinds.end() && it->first.shape == shape; ++it) {
-    blocked_kinds_[it->second] = pass_;
-  }
+  const auto it = index_->kinds().find(shape);
+  if (it != index_->kinds().end()) blocked_kinds_[it->second] = pass_;
   shape_version_ = ++version_;
 }
 
@@ -219,7 +231,7 @@ void Walk::block_account(AccountId id, MilliGpu milligpu) {
 void Walk::take(std::uint32_t slot) {
   simulated_ = true;
   const Slot& job = index_->jobs()[slot];
-  const MilliGpu milligpu = index_->kind(job.kind).key.milligpu;
+  const MilliGpu milligpu = cost_of(slot);
   for (AccountId id = job.leaf; id; id = index_->summary(id).parent) mark(id).extra += milligpu;
   block_job(job.id);
 }

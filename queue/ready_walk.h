@@ -49,6 +49,8 @@ class Walk {
     // Place of a kind that is open, in lines, then below. It only moves on: all before it are
     // blocked, and what is blocked does not leave during a pass.
     std::uint32_t witness = 0;
+    // Milli-GPU of its next job; of an inner node a lower bound, until it is the first.
+    MilliGpu next = 0;
     std::int32_t priority = 0;  // of its next job, where `by_class`
     bool by_class = false;      // a user, or the node itself
     double value = 0;           // decayed surplus or usage at the pass's instant
@@ -107,6 +109,9 @@ class Walk {
   bool find_witness(const TreeNode& node, Child& child, MilliGpu limit) const;
   std::uint32_t first_open(AccountId id, Scope scope);
   std::uint32_t line_open(Node& node, const Line& line);
+  MilliGpu kind_cost(std::uint32_t kind) const { return index_->kind(kind).cost.milligpu; }
+  MilliGpu cost_of(std::uint32_t slot) const { return kind_cost(index_->jobs()[slot].kind); }
+  bool live_by(std::uint32_t slot, Child& child) const;
   bool live(Child& child, AccountId parent, Scope scope);
   void touch_path(AccountId leaf);
   void mark_dirty_above(AccountId id);
@@ -123,7 +128,9 @@ class Walk {
   void recheck_touched(AccountId id, Scope scope);
   bool update_class(Child& child, AccountId parent, Scope scope);
   void rebuild(AccountId id);
-  void rekey(AccountId id, std::size_t at);
+  void rekey(AccountId id, std::size_t at, const Child& child);
+  bool settle(AccountId id, std::size_t at);
+  static Child* child_of(Node& node, AccountId id);
   void compute_key(Node& node, std::size_t at);
   std::size_t first_of(const Node& node) const;
   void sift(Node& node, std::size_t at);

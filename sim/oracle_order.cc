@@ -159,7 +159,8 @@ void Oracle::set_keys(std::vector<Candidate>& all) const {
       const long double s = c.shares / shares;
       const long double lo = 0.5L, hi = (1 - lo * (1 - s)) / s;
       const long double wanted = v > 0 ? 1 + 32 * (1 - c.v / (s * v)) : 1;
-      c.first = c.alloc / (s * std::clamp(wanted, lo, hi));
+      const auto half = static_cast<long double>(cost(c.choice.job->request)) / 2;
+      c.first = (c.alloc + half) / (s * std::clamp(wanted, lo, hi));
       c.second = c.v / per;
     }
   }

@@ -98,7 +98,9 @@ class Toy {
   ToyResult run() {
     set_up();
     const TimeMs end = kTraceEpochMs + options_.warm_up_ms + options_.measured_ms;
-    top_up(options_.gpus + kBacklog);
+    for (std::size_t team = 0; team < queued_.size(); ++team) {
+      top_up(team, options_.gpus / gang_of(team) + kBacklog);
+    }
     settle();
     while (now_ < end) {
       const TimeMs event = ends_.top().first;
@@ -109,7 +111,7 @@ class Toy {
       if (ticked) port_.tick(now_);
       for (; !ends_.empty() && ends_.top().first <= now_; ends_.pop()) finish(ends_.top().second);
       settle();
-      top_up(kBacklog);
+      for (std::size_t team = 0; team < queued_.size(); ++team) top_up(team, kBacklog);
     }
     ToyResult result = error_.worst();
     result.jobs = finished_;
@@ -120,6 +122,9 @@ class Toy {
   void send(in::Body body) {
     const Reply reply = port_.send(now_, std::move(body));
     assert(!reply.error);
+  }
+  std::int64_t gang_of(std::size_t team) const {
+    return options_.gangs.empty() ? 1 : options_.gangs[team];
   }
   static std::string account(std::size_t team) { return "t" + std::to_string(100 + team); }
 
@@ -155,33 +160,37 @@ class Toy {
     job.request.groups.resize(1);
     job.request.groups[0].shape.kind = GpuKind::kWhole;
     job.request.groups[0].shape.gpus = 1;
+    job.request.groups[0].count = static_cast<std::uint32_t>(gang_of(team));
     const Reply reply = port_.send(now_, std::move(job));
     assert(!reply.error && reply.job.sequence() == teams_.size() + 1);
     teams_.push_back(static_cast<std::uint32_t>(team));
     ++queued_[team];
   }
-  void top_up(std::int64_t backlog) {
-    for (std::size_t team = 0; team < queued_.size(); ++team) {
-      while (queued_[team] < backlog) submit(team);
-    }
+  void top_up(std::size_t team, std::int64_t backlog) {
+    while (queued_[team] < backlog) submit(team);
   }
   void settle() {
     for (auto effects = port_.pass(now_); !effects.empty(); effects = port_.pass(now_)) {
       for (const Effect& effect : effects) {
-        assert(effect.kind == EffectKind::kOpenGate && effect.pods.size() == 1);
+        assert(effect.kind == EffectKind::kOpenGate);
         const std::uint32_t team = teams_[effect.job.sequence() - 1];
-        send(in::PodBound{kClusterName, {"", effect.job, 0}, effect.pods[0].node, 0});
-        send(in::PodRunning{kClusterName, {"", effect.job, 0}, 0});
+        for (const EffectPod& pod : effect.pods) {
+          send(in::PodBound{kClusterName, {"", effect.job, pod.rank}, pod.node, 0});
+          send(in::PodRunning{kClusterName, {"", effect.job, pod.rank}, 0});
+        }
         --queued_[team];
-        ++running_[team];
+        running_[team] += gang_of(team);
         const double length = rng_.exponential(static_cast<double>(options_.mean_job_ms));
         ends_.emplace(now_ + 1 + static_cast<DurationMs>(length), effect.job);
       }
     }
   }
   void finish(JobId job) {
-    send(in::PodGone{kClusterName, {"", job, 0}, 0, Cause::kFinished});
-    --running_[teams_[job.sequence() - 1]];
+    const std::uint32_t team = teams_[job.sequence() - 1];
+    for (std::uint32_t rank = 0; rank < gang_of(team); ++rank) {
+      send(in::PodGone{kClusterName, {"", job, rank}, 0, Cause::kFinished});
+    }
+    running_[team] -= gang_of(team);
     ++finished_;
   }
 
@@ -211,21 +220,28 @@ ToyResult run_toy(const ToyOptions& options) {
 std::vector<ToyRow> run_toy_table(const ToyTableOptions& options) {
   std::vector<std::int64_t> uneven(20);
   std::iota(uneven.begin(), uneven.end(), 1);
-  const std::pair<const char*, std::vector<std::int64_t>> worlds[] = {
-      {"2 equal", {1, 1}},
-      {"2 uneven 3:1", {3, 1}},
-      {"20 equal", std::vector<std::int64_t>(20, 1)},
-      {"20 uneven 1..20", uneven}};
+  std::vector<std::int64_t> every_second(20, 1);
+  for (std::size_t i = 1; i < every_second.size(); i += 2) every_second[i] = kToyGang;
+  struct World {
+    const char* name;
+    std::vector<std::int64_t> shares, gangs;
+  };
+  const World worlds[] = {{"2 equal", {1, 1}, {}},
+                          {"2 uneven 3:1", {3, 1}, {}},
+                          {"20 equal", std::vector<std::int64_t>(20, 1), {}},
+                          {"20 uneven 1..20", uneven, {}},
+                          {"20 at 1..20, gangs of 64", uneven, every_second}};
   const std::size_t toys = std::size(worlds) * options.mean_jobs.size() * options.policies.size();
   std::size_t done = 0;
   std::vector<ToyRow> rows;
-  for (const auto& [name, shares] : worlds) {
+  for (const auto& [name, shares, gangs] : worlds) {
     for (const DurationMs mean : options.mean_jobs) {
       ToyRow& row = rows.emplace_back();
       row.what = std::string(name) + ", " + format_duration(mean);
       for (const OrderPolicy policy : options.policies) {
         ToyOptions toy;
         toy.shares = shares;
+        toy.gangs = gangs;
         toy.mean_job_ms = mean;
         toy.warm_up_ms = options.warm_up_ms;
         toy.measured_ms = options.measured_ms;

@@ -1,5 +1,5 @@
 // The toy world in which an order rule shows how steadily it shares: teams with endless backlogs of
-// one-GPU jobs of exponential length on a full fleet. Share error = |a team's part of the fleet -
+// one-GPU jobs, or of gangs, of exponential length on a full fleet. Share error = |a team's part of the fleet -
 // its share|, in points of the fleet. Threads: none.
 #pragma once
 
@@ -12,8 +12,12 @@
 
 namespace subak::sim {
 
+inline constexpr std::int64_t kToyGang = 64;
+
 struct ToyOptions {
   std::vector<std::int64_t> shares{1, 1};
+  // One-GPU pods of each job, by team; empty: 1 each.
+  std::vector<std::int64_t> gangs;
   std::int64_t gpus = 1000;  // in nodes of 8
   DurationMs mean_job_ms = kHourMs;
   DurationMs warm_up_ms = 7 * kDayMs;  // not measured
@@ -49,7 +53,8 @@ struct ToyTableOptions {
   std::uint64_t seed = 1;
   std::function<void(double done)> progress;  // after each toy; done: 0 to 1
 };
-// Two and twenty teams, equal shares and uneven ones (3:1, and 1 to 20).
+// Two and twenty teams, equal shares and uneven ones (3:1, and 1 to 20); and these with every
+// second team running nothing but gangs of 64.
 std::vector<ToyRow> run_toy_table(const ToyTableOptions& options);
 
 }  // namespace subak::sim

@@ -46,6 +46,7 @@ void State::on(const fact::NodeSet& f) {
   const ProductId before = fleet_.node(f.id) != nullptr ? fleet_.product_of(f.id) : ProductId();
   nodes_.set(f.cluster, f.spec.name, f.id);
   fleet_.set_node(f.id, f.cluster, f.spec, f.drained, now_);
+  jobs_.fleet_changed();
   allocations_.relabel(f.id, before, jobs_, now_);
   pass_due_ = true;
 }
@@ -56,6 +57,7 @@ void State::on(const fact::NodeRemoved& f) {
   must(allocations_.on(f.id) == nullptr, "nobody holds anything on a node that goes");
   nodes_.remove(fleet_.cluster_of(f.id), spec->name);
   fleet_.remove_node(f.id, now_);
+  jobs_.fleet_changed();
   ledger_.drop_node(f.id);
   pass_due_ = true;
 }

@@ -100,14 +100,13 @@ ProductId Jobs::only_product(const GangRequest& request) const {
   return only == nullptr ? ProductId() : fleet_.find_product(*only);
 }
 
-ReadyJob Jobs::ready_job(const Job& job) const {
-  return {job.id,
-          job.leaf,
-          job.shape,
-          job.priority,
-          job.submit_ms,
-          least_milligpu(job),
-          only_product(fleet_.request(job.shape))};
+Jobs::Jobs(const Fleet& fleet, const AccountTree& tree)
+    : fleet_(fleet), tree_(tree), ready_([this](ShapeId shape) {
+        return ShapeCost{fleet_.least_milligpu(shape), only_product(fleet_.request(shape))};
+      }) {}
+
+ReadyJob Jobs::ready_job(const Job& job) {
+  return {job.id, job.leaf, job.shape, job.priority, job.submit_ms};
 }
 
 Job& Jobs::create(const fact::JobCreated& f, ShapeId shape, TimeMs now) {

@@ -39,7 +39,7 @@ class Jobs {
   using Sink = std::function<void(fact::Body)>;
 
   // Both outlive it.
-  Jobs(const Fleet& fleet, const AccountTree& tree) : fleet_(fleet), tree_(tree) {}
+  Jobs(const Fleet& fleet, const AccountTree& tree);
 
   // --- reads -------------------------------------------------------------------------------------
   const Job* find(JobId id) const;           // nullptr if unknown or forgotten
@@ -69,6 +69,8 @@ class Jobs {
   ProductId only_product(const GangRequest& request) const;
 
   // --- changes -----------------------------------------------------------------------------------
+  // A node of the fleet changed: shapes may cost something else now.
+  void fleet_changed() { ready_.costs_changed(); }
   // For Allocations: what a pod holds, and since when. Asserts that it is there.
   Job& writable(JobId id) { return const_cast<Job&>(at(id)); }
   // `shape`: of an API job. It is incomplete until set_state().
@@ -109,7 +111,7 @@ class Jobs {
   fact::JobKept kept(const Job& job) const;  // without its pods
   fact::JobKept::Pod kept(const Job& job, const Pod& pod) const;
   void keep(const Job& job, const Sink& sink) const;
-  ReadyJob ready_job(const Job& job) const;
+  static ReadyJob ready_job(const Job& job);
   std::size_t& count_of(JobState state) { return counts_[static_cast<std::size_t>(state)]; }
   void forget_done();
   void check_job(const Job& job) const;

@@ -34,6 +34,25 @@ std::vector<std::uint32_t> order_of(OrderPolicy policy, const std::vector<Siblin
 
 using Ids = std::vector<std::uint32_t>;
 
+TEST(Keys, HalfOfTheNextJobCounts) {
+  // Nobody has anything: the small job is nearer to its target than the gang.
+  Sibling gang = sibling(2, 1, 0), small = sibling(3, 1, 0);
+  gang.next = 64'000;
+  small.next = 1000;
+  EXPECT_EQ(order_of(OrderPolicy::kTargetShare, {gang, small}), (Ids{3, 2}));
+  EXPECT_EQ(keys_of(OrderPolicy::kTargetShare, {gang, small})[0].first, 32'000 / 0.5);
+  // 31.5 GPUs more are as much as half of the gang beside half of the small job: the id decides.
+  small.alloc = 31'500;
+  EXPECT_EQ(order_of(OrderPolicy::kTargetShare, {gang, small}), (Ids{2, 3}));
+  small.alloc = 31'499;
+  EXPECT_EQ(order_of(OrderPolicy::kTargetShare, {gang, small}), (Ids{3, 2}));
+  // Not where quota covers it, and not under other rules.
+  gang.quota = small.quota = 100'000;
+  gang.within_quota = small.within_quota = true;
+  EXPECT_EQ(order_of(OrderPolicy::kTargetShare, {gang, small}), (Ids{2, 3}));
+  EXPECT_EQ(order_of(OrderPolicy::kDrf, {gang, small}), (Ids{2, 3}));
+}
+
 TEST(Targets, EqualSharesWhereNobodyUsedAnything) {
   const auto t = targets({}, std::vector{sibling(2, 1, 0), sibling(3, 3, 0)});
   EXPECT_DOUBLE_EQ(t[0], 0.25);

@@ -10,9 +10,13 @@
 namespace subak {
 namespace {
 
+ShapeCost cost_of(ShapeId shape) {
+  return {1000 * (1 + static_cast<MilliGpu>(shape.value % 8)), {}};
+}
+
 struct World {
   AccountTree tree;
-  ReadyQueue queue;
+  ReadyQueue queue{cost_of};
   TargetShareRule rule;
   std::vector<AccountId> leaves;
   std::vector<ReadyJob> jobs;
@@ -55,9 +59,7 @@ struct World {
                       .leaf = leaves[random() % leaves.size()],
                       .shape = ShapeId(shape),
                       .priority = static_cast<std::int32_t>(random() % 3),
-                      .submit_ms = now + static_cast<TimeMs>(i),
-                      .milligpu = 1000 * (1 + static_cast<MilliGpu>(shape % 8)),
-                      .product = {}});
+                      .submit_ms = now + static_cast<TimeMs>(i)});
     }
     const std::size_t before = bench::heap_bytes();
     const bench::Stopwatch watch;
@@ -70,7 +72,7 @@ struct World {
   void start(ReadyQueue::Pass& pass, JobId id) {
     const ReadyJob& job = jobs[id.sequence() - 1];
     queue.remove(id);
-    tree.hold(job.leaf, ProductId(1), job.milligpu, now);
+    tree.hold(job.leaf, ProductId(1), cost_of(job.shape).milligpu, now);
     pass.started(id, job.leaf);
   }
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,16 +42,16 @@ class ReadyFixture : public ::testing::Test {
   }
   AccountId id(const std::string& path) const { return tree_.find(path); }
 
-  // Jobs are numbered by the caller; 1 GPU of shape 1 unless told otherwise.
+  // Jobs are numbered by the caller; 1 GPU of shape 1 unless told otherwise. All jobs of a shape
+  // cost the same.
   void add(std::uint64_t number, const std::string& path, TimeMs submit_ms = 0,
            std::int32_t priority = 0, std::uint32_t shape = 1, MilliGpu milligpu = 1000) {
     ReadyJob job{.id = JobId(number),
                  .leaf = id(path),
                  .shape = ShapeId(shape),
                  .priority = priority,
-                 .submit_ms = submit_ms,
-                 .milligpu = milligpu,
-                 .product = {}};
+                 .submit_ms = submit_ms};
+    costs_[job.shape] = {milligpu, {}};
     jobs_.push_back(job);
     queue_.add(job, tree_);
   }
@@ -68,7 +69,7 @@ class ReadyFixture : public ::testing::Test {
   void start(ReadyQueue::Pass& pass, JobId number) {
     const ReadyJob& j = job(number);
     queue_.remove(number);
-    tree_.hold(j.leaf, ProductId(1), j.milligpu, now_);
+    tree_.hold(j.leaf, ProductId(1), costs_.at(j.shape).milligpu, now_);
     pass.started(number, j.leaf);
   }
   // The numbers of the next `most` jobs, each started.
@@ -90,7 +91,8 @@ class ReadyFixture : public ::testing::Test {
 
   TimeMs now_ = 1'700'000'000'000;
   AccountTree tree_{kDayMs};
-  ReadyQueue queue_;
+  std::map<ShapeId, ShapeCost> costs_;
+  ReadyQueue queue_{[this](ShapeId shape) { return costs_.at(shape); }};
   TargetShareRule rule_;
   std::vector<ReadyJob> jobs_;
 };

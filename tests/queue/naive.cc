@@ -5,9 +5,10 @@
 
 namespace subak {
 
-NaivePass::NaivePass(const std::vector<ReadyJob>& jobs, const AccountTree& tree, OrderPolicy policy,
-                     const TargetShareRule& rule, const UsageTick* tick, TimeMs now)
-    : jobs_(jobs), tree_(tree), policy_(policy), rule_(rule) {
+NaivePass::NaivePass(const std::vector<ReadyJob>& jobs, const Costs& costs, const AccountTree& tree,
+                     OrderPolicy policy, const TargetShareRule& rule, const UsageTick* tick,
+                     TimeMs now)
+    : jobs_(jobs), costs_(costs), tree_(tree), policy_(policy), rule_(rule) {
   for (const AccountId id : tree.preorder()) {
     surplus_[id] = tree.sort_surplus(id, now);
     usage_[id] = policy == OrderPolicy::kUsageTick ? tick->usage(id) : tree.usage(id, now);
@@ -21,7 +22,7 @@ void NaivePass::block_account(AccountId node, MilliGpu milligpu) {
 
 void NaivePass::take(const ReadyJob& job) {
   blocked_.insert(job.id);
-  for (AccountId id = job.leaf; id; id = tree_.node(id).parent) extra_[id] += job.milligpu;
+  for (AccountId id = job.leaf; id; id = tree_.node(id).parent) extra_[id] += cost(job);
 }
 
 bool NaivePass::open(const ReadyJob& job) const {
@@ -29,7 +30,7 @@ bool NaivePass::open(const ReadyJob& job) const {
   for (AccountId id = job.leaf; id; id = tree_.node(id).parent) {
     if (tree_.node(id).spec.held) return false;
     const auto limit = limit_.find(id);
-    if (limit != limit_.end() && job.milligpu >= limit->second) return false;
+    if (limit != limit_.end() && cost(job) >= limit->second) return false;
   }
   return true;
 }
@@ -61,13 +62,13 @@ MilliGpu NaivePass::alloc(AccountId node) const {
 
 bool NaivePass::covered(AccountId id, const ReadyJob& job) const {
   const AccountNode& node = tree_.node(id);
-  if (alloc(id) + job.milligpu > node.quota_total) return false;
+  if (alloc(id) + cost(job) > node.quota_total) return false;
   const bool any_only = std::all_of(node.quota.begin(), node.quota.end(),
                                     [](const auto& q) { return q.first == ProductId(); });
   if (any_only) return true;
-  if (!job.product) return tree_.covered(node, ProductId(), 0) == node.alloc();
-  const MilliGpu extra = alloc(id) - node.alloc() + job.milligpu;
-  return tree_.covered(node, job.product, extra) == node.alloc() + extra;
+  if (!costs_.at(job.shape).product) return tree_.covered(node, ProductId(), 0) == node.alloc();
+  const MilliGpu extra = alloc(id) - node.alloc() + cost(job);
+  return tree_.covered(node, costs_.at(job.shape).product, extra) == node.alloc() + extra;
 }
 
 std::vector<NaivePass::Candidate> NaivePass::candidates(AccountId node) const {
@@ -81,6 +82,7 @@ std::vector<NaivePass::Candidate> NaivePass::candidates(AccountId node) const {
       s.usage -= usage_.at(child);
     }
     s.surplus = s.usage = std::max(0.0, s.usage);
+    s.next = cost(*own);
     out.push_back({s, {own, !parent.spec.quota.empty()}, true});
   }
   for (const AccountId child : parent.children) {
@@ -89,6 +91,7 @@ std::vector<NaivePass::Candidate> NaivePass::candidates(AccountId node) const {
     const Choice choice = choose(child);
     const bool covers = n.quota_total > 0 && covered(child, *choice.job) && choice.within;
     Sibling s{.id = child, .shares = static_cast<double>(n.spec.shares), .alloc = alloc(child)};
+    s.next = cost(*choice.job);
     s.quota = n.quota_total;
     s.within_quota = covers;
     s.surplus = surplus_.at(child);

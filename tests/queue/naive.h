@@ -13,18 +13,18 @@
 
 namespace subak {
 
+using Costs = std::map<ShapeId, ShapeCost>;
+
 class NaivePass {
  public:
-  NaivePass(const std::vector<ReadyJob>& jobs, const AccountTree& tree, OrderPolicy policy,
-            const TargetShareRule& rule, const UsageTick* tick, TimeMs now);
+  NaivePass(const std::vector<ReadyJob>& jobs, const Costs& costs, const AccountTree& tree,
+            OrderPolicy policy, const TargetShareRule& rule, const UsageTick* tick, TimeMs now);
   std::optional<JobId> next() const;
   void block_shape(ShapeId shape) { shapes_.insert(shape); }
   void block_job(JobId id) { blocked_.insert(id); }
   void block_line(const ReadyJob& job) {
     for (const ReadyJob& other : jobs_) {
-      const bool same = other.leaf == job.leaf && other.shape == job.shape &&
-                        other.milligpu == job.milligpu && other.product == job.product;
-      if (same) blocked_.insert(other.id);
+      if (other.leaf == job.leaf && other.shape == job.shape) blocked_.insert(other.id);
     }
   }
   void block_account(AccountId node, MilliGpu milligpu);
@@ -50,7 +50,10 @@ class NaivePass {
   MilliGpu alloc(AccountId node) const;
   const ReadyJob* next_fifo() const;
 
+  MilliGpu cost(const ReadyJob& job) const { return costs_.at(job.shape).milligpu; }
+
   const std::vector<ReadyJob>& jobs_;
+  const Costs& costs_;
   const AccountTree& tree_;
   OrderPolicy policy_;
   const TargetShareRule& rule_;

@@ -14,12 +14,10 @@ class FifoTest : public ReadyFixture {
                 .leaf = id("a"),
                 .shape = ShapeId(shape),
                 .priority = 0,
-                .submit_ms = submit_ms,
-                .milligpu = 1000,
-                .product = {}},
+                .submit_ms = submit_ms},
                tree_);
   }
-  Index index_;
+  Index index_{[](ShapeId) { return ShapeCost{1000, {}}; }};
   Fifo fifo_;
 };
 

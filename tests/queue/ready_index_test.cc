@@ -12,12 +12,10 @@ class IndexTest : public ReadyFixture {
                 .leaf = id(path),
                 .shape = ShapeId(shape),
                 .priority = 0,
-                .submit_ms = submit_ms,
-                .milligpu = 1000,
-                .product = {}},
+                .submit_ms = submit_ms},
                tree_);
   }
-  Index index_;
+  Index index_{[](ShapeId) { return ShapeCost{1000, {}}; }};
 };
 
 TEST_F(IndexTest, KindNumbersAndSlotsAreReused) {

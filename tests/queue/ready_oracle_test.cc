@@ -16,6 +16,7 @@ class World {
  public:
   World(OrderPolicy policy, std::uint64_t seed)
       : policy_(policy), random_(seed), tick_(kHourMs, 5 * kMinuteMs, true, now_) {
+    for (std::uint32_t shape = 1; shape <= 6; ++shape) set_cost(ShapeId(shape));
     for (const char* path : {"a", "b", "c", "a.x", "a.y", "a.y.deep", "b.x", "b.y", "b.z"})
       edit(path);
     for (const char* path : {"a.x/u", "a.x/v", "a.x/w", "b.x/u", "b.x/v", "c/u", "c/v"}) edit(path);
@@ -39,6 +40,9 @@ class World {
       edit(random_path());
     } else if (what < 75) {
       compare_order();
+    } else if (what < 78) {
+      set_cost(ShapeId(static_cast<std::uint32_t>(pick(6) + 1)));
+      queue_.costs_changed();
     } else {
       run_pass();
     }
@@ -53,9 +57,15 @@ class World {
  private:
   struct Running {
     ReadyJob job;
+    ShapeCost cost;
     TimeMs since;
   };
   std::uint64_t pick(std::uint64_t below) { return random_() % below; }
+
+  void set_cost(ShapeId shape) {
+    const MilliGpu sizes[] = {125, 1000, 1000, 2000, 8000};
+    costs_[shape] = {sizes[pick(5)], ProductId(static_cast<std::uint16_t>(pick(3)))};
+  }
 
   std::string random_path() {
     if (pick(100) < wide_part_) return wide_[pick(wide_.size())];
@@ -87,16 +97,11 @@ class World {
   void add() {
     std::string path = random_path();
     if (!tree_.find(path)) edit(path);
-    const MilliGpu sizes[] = {125, 1000, 1000, 2000, 8000};
-    const std::uint64_t shape = pick(6) + 1;
-    const std::uint64_t variant = pick(8) == 0 ? pick(5) : shape;  // most of a shape are alike
     ReadyJob job{.id = JobId(++last_id_),
                  .leaf = tree_.find(path),
-                 .shape = ShapeId(static_cast<std::uint32_t>(shape)),
+                 .shape = ShapeId(static_cast<std::uint32_t>(pick(6) + 1)),
                  .priority = static_cast<std::int32_t>(pick(3)),
-                 .submit_ms = now_ - static_cast<TimeMs>(pick(5)) * kMinuteMs,
-                 .milligpu = sizes[variant % 5],
-                 .product = ProductId(static_cast<std::uint16_t>(variant % 3))};
+                 .submit_ms = now_ - static_cast<TimeMs>(pick(5)) * kMinuteMs};
     jobs_.push_back(job);
     queue_.add(job, tree_);
   }
@@ -113,8 +118,8 @@ class World {
     if (!jobs_.empty()) take_out(jobs_[pick(jobs_.size())].id);
   }
 
-  ProductId product_of(const ReadyJob& job) const {
-    return job.product ? job.product : ProductId(1);
+  static ProductId product_of(const ShapeCost& cost) {
+    return cost.product ? cost.product : ProductId(1);
   }
 
   void end_one() {
@@ -123,14 +128,15 @@ class World {
     tick_.advance(tree_, now_);
     const Running r = running_[i];
     running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
-    tree_.release(r.job.leaf, product_of(r.job), r.job.milligpu, false, now_);
-    tick_.job_end(r.job.leaf, r.job.milligpu, r.since, now_);
+    tree_.release(r.job.leaf, product_of(r.cost), r.cost.milligpu, false, now_);
+    tick_.job_end(r.job.leaf, r.cost.milligpu, r.since, now_);
   }
 
   void start(const ReadyJob& job) {
-    tree_.hold(job.leaf, product_of(job), job.milligpu, now_);
-    tick_.job_start(job.leaf, job.milligpu, now_);
-    running_.push_back({job, now_});
+    const ShapeCost cost = costs_.at(job.shape);
+    tree_.hold(job.leaf, product_of(cost), cost.milligpu, now_);
+    tick_.job_start(job.leaf, cost.milligpu, now_);
+    running_.push_back({job, cost, now_});
   }
 
   AccountId ancestor(AccountId id) {
@@ -141,7 +147,7 @@ class World {
   void run_pass() {
     tick_.advance(tree_, now_);
     ReadyQueue::Pass pass(queue_, tree_, policy_, rule_, &tick_, now_);
-    NaivePass naive(jobs_, tree_, policy_, rule_, &tick_, now_);
+    NaivePass naive(jobs_, costs_, tree_, policy_, rule_, &tick_, now_);
     const std::uint64_t most = pick(25);
     for (std::uint64_t i = 0; i < most; ++i) {
       const std::optional<JobId> id = pass.next();
@@ -162,8 +168,8 @@ class World {
         naive.block_shape(it->shape);
       } else if (what == 7) {
         const AccountId node = ancestor(it->leaf);
-        pass.block_account(node, it->milligpu);
-        naive.block_account(node, it->milligpu);
+        pass.block_account(node, costs_.at(it->shape).milligpu);
+        naive.block_account(node, costs_.at(it->shape).milligpu);
       } else if (what == 8) {
         pass.block_job(*id);
         naive.block_job(*id);
@@ -195,7 +201,7 @@ class World {
   void compare_order() {
     tick_.advance(tree_, now_);
     const std::size_t most = pick(30);
-    NaivePass naive(jobs_, tree_, policy_, rule_, &tick_, now_);
+    NaivePass naive(jobs_, costs_, tree_, policy_, rule_, &tick_, now_);
     std::vector<JobId> expected;
     while (expected.size() < most) {
       const std::optional<JobId> id = naive.next();
@@ -227,7 +233,7 @@ class World {
       for (const ReadyJob& j : jobs_) {
         for (AccountId up = j.leaf; up; up = tree_.node(up).parent) {
           if (up != id) continue;
-          milligpu += j.milligpu;
+          milligpu += costs_.at(j.shape).milligpu;
           ++count;
         }
       }
@@ -242,7 +248,8 @@ class World {
   AccountTree tree_{kHourMs};
   UsageTick tick_;
   TargetShareRule rule_;
-  ReadyQueue queue_;
+  Costs costs_;
+  ReadyQueue queue_{[this](ShapeId shape) { return costs_.at(shape); }};
   std::vector<ReadyJob> jobs_;
   std::vector<Running> running_;
   std::vector<std::string> wide_;
