@@ -63,6 +63,30 @@ struct MigRow {
   std::int64_t configured = 0, used = 0;
 };
 
+class Fleet;
+
+// One use of a shape. As long as any is left the shape has its number; with the last it is
+// forgotten, and another may get the number. Move-only. The fleet must outlive it.
+class ShapeUse {
+ public:
+  ShapeUse() = default;
+  ShapeUse(ShapeUse&& from) noexcept;
+  ShapeUse& operator=(ShapeUse&& from) noexcept;
+  ~ShapeUse();
+
+  ShapeUse share() const;                      // one more of the same
+  ShapeId id() const { return id_; }           // none: of no shape
+  operator ShapeId() const { return id_; }     // NOLINT: it stands for its number
+  explicit operator bool() const { return static_cast<bool>(id_); }
+
+ private:
+  friend class Fleet;
+  ShapeUse(Fleet* fleet, ShapeId id) : fleet_(fleet), id_(id) {}
+
+  Fleet* fleet_ = nullptr;
+  ShapeId id_;
+};
+
 class Fleet {
  public:
   Fleet();
@@ -90,13 +114,18 @@ class Fleet {
   std::size_t products() const;                            // how many were interned
 
   // --- shapes ------------------------------------------------------------------------------------
-  // Requests that are equal for placement share one ShapeId; ids are handed out in order of first
-  // use and never reused.
-  ShapeId intern(ClusterId cluster, const GangRequest& request);
-  ShapeId find_shape(ClusterId cluster, const GangRequest& request) const;  // none if not interned
+  // Requests that are equal for placement share one ShapeId while anybody uses it. Numbers are used
+  // again, serials never: who remembers something of a shape remembers its serial. No fact and no
+  // order depends on either.
+  ShapeUse use(ClusterId cluster, const GangRequest& request);
+  ShapeId find_shape(ClusterId cluster, const GangRequest& request) const;  // none: not in use
   const GangRequest& request(ShapeId shape) const;
+  // The same, for who keeps it beyond the shape's life.
+  std::shared_ptr<const GangRequest> shared_request(ShapeId shape) const;
   ClusterId cluster_of(ShapeId shape) const;
-  std::size_t shapes() const;  // ids 1..shapes() are in use
+  std::uint64_t serial(ShapeId shape) const;  // different for any two that there ever were
+  std::size_t shapes() const;                 // how many are in use
+  std::size_t shape_numbers() const;          // their numbers are 1 to this
   // The least that the gang can cost in milli-GPU over the products it allows and the fleet has
   // heard of (exact for whole GPUs); what the order and limits use before a place is known.
   MilliGpu least_milligpu(ShapeId shape) const;
@@ -116,6 +145,13 @@ class Fleet {
   // are then what they would have been.
   void give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
   bool over_allocated(NodeId id) const;
+
+  // --- nodes that turned a pod away --------------------------------------------------------------
+  // No search puts pods of this shape on the node until the bar is lifted. The pods are compared in
+  // every field. Both may be said twice.
+  void bar(NodeId id, const PodShape& pod);
+  void lift_bar(NodeId id, const PodShape& pod);
+  bool barred(NodeId id, const PodShape& pod) const;
   // Bumped whenever something became free or a node changed so that a shape that did not fit may
   // fit.
   std::uint64_t freed_version() const;
@@ -129,6 +165,8 @@ class Fleet {
   void restore_books(NodeId id, const NodeBooks& books, TimeMs as_of);
   NodeLevels levels(NodeId id) const;
   std::vector<ProductTotals> totals() const;  // by cluster, then product
+  // Differs after every change of totals(), and of largest_node_gpus().
+  std::uint64_t totals_version() const;
   std::vector<DomainRow> domains(ClusterId cluster) const;
   std::vector<MigRow> mig(ClusterId cluster) const;
   // The largest amount of one GPU kind a single node could hold when empty, for static checks.
@@ -141,6 +179,10 @@ class Fleet {
   const Impl& impl() const { return *impl_; }
 
  private:
+  friend class ShapeUse;
+  void add_use(ShapeId shape);
+  void drop_use(ShapeId shape);
+
   Owned<Impl> impl_;
 };
 
