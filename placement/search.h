@@ -53,7 +53,9 @@ class Search {
   // that changed since are looked at.
   // kNvlinkExclusive takes the smallest domain that could hold the pods when empty, unused by
   // anybody, and keeps it until all its slots are given back; with `prefer` it keeps nobody out.
-  std::optional<Placement> find(const Picture& picture, ShapeId shape, JobId owner = JobId());
+  // `without`: GPU products that it may not have, whatever its request says.
+  std::optional<Placement> find(const Picture& picture, ShapeId shape, JobId owner = JobId(),
+                                std::span<const ProductId> without = {});
   // Every reason why find() fails, structural ones first. Empty if it would succeed. Asserts that
   // the picture is neither empty() nor drained().
   std::vector<Reason> explain(const Picture& picture, ShapeId shape, JobId owner = JobId());
@@ -69,6 +71,10 @@ class Search {
   // their popularity: sum over nodes of F_n / sum of free (Weng et al., ATC'23). Of the fleet as it
   // is. 0 when nothing is free.
   double fragmentation(std::span<const std::pair<ShapeId, double>> mix);
+
+  // How many kinds of pods it remembers nodes for: those of shapes that it was asked for and that
+  // are still in use.
+  std::size_t filters();
 
   // Asserts that what is remembered agrees with the fleet; for tests and simulation.
   void check_invariants();
