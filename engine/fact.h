@@ -208,6 +208,7 @@ struct PodAdded {
   bool bound = false;
   PodSlot slot;
   TimeMs bound_at_ms = 0;
+  std::string dispute;  // what it says otherwise than its gang, both values; empty: nothing
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -219,6 +220,7 @@ struct PodAdded {
     v(7, "bound", bound);
     v(8, "slot", slot);
     v(9, "bound_at_ms", bound_at_ms);
+    v(10, "dispute", dispute);
   }
 };
 
@@ -376,6 +378,7 @@ struct JobKept {
     PodSlot slot;
     TimeMs since_ms = 0;
     PodShape shape;  // pods of Kubernetes only; an API job's shapes are in its request
+    std::string dispute;
     template <class V>
     void fields(V& v) {
       v(1, "uid", uid);
@@ -385,6 +388,7 @@ struct JobKept {
       v(5, "slot", slot);
       v(6, "since_ms", since_ms);
       v(7, "shape", shape);
+      v(8, "dispute", dispute);
     }
     friend bool operator==(const Pod&, const Pod&) = default;
   };
@@ -451,17 +455,37 @@ struct ClusterRemoved {
   }
 };
 
+// What is remembered of a node that turned such pods away `times` in a row. While `barred` it is not
+// tried for them, until `until_ms`; then only the times are known, again until then. No times:
+// nothing is remembered any more.
+struct NodeBarred {
+  static constexpr std::string_view kName = "node_barred";
+  NodeId node;
+  PodShape shape;
+  std::uint32_t times = 0;
+  TimeMs until_ms = 0;
+  bool barred = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "node", node);
+    v(2, "shape", shape);
+    v(3, "times", times);
+    v(4, "until_ms", until_ms);
+    v(5, "barred", barred);
+  }
+};
+
 using Body = std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
                           AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobReserved,
                           PodBound, PodRunning, PodGone, HoldReleased, Charged, Awaited, NodeBilled,
-                          MetersKept, LedgerKept, JobKept, RequestKept, CountersKept, Finalized,
-                          ClockAccepted, ClusterRemoved>;
+                          MetersKept, LedgerKept, JobKept, RequestKept, CountersKept, NodeBarred,
+                          Finalized, ClockAccepted, ClusterRemoved>;
 
 }  // namespace fact
 
 // How many kinds each version has, from version 1 on. A store starts at version 1 and holds the
 // kinds of its version only; a Finalized fact raises it.
-inline constexpr std::array<std::uint32_t, 2> kKindsOfVersion{24, 27};
+inline constexpr std::array<std::uint32_t, 2> kKindsOfVersion{25, 28};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Body>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

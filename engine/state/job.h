@@ -10,6 +10,7 @@
 
 #include "core/ids.h"
 #include "core/quantity.h"
+#include "placement/fleet.h"
 #include "placement/node.h"
 #include "placement/request.h"
 #include "queue/job.h"
@@ -20,11 +21,12 @@ namespace subak::state {
 struct Pod {
   std::string uid;
   std::string name;  // "namespace/name"
+  std::string dispute;  // what it says otherwise than its gang; while any pod does, it cannot start
   PodState state = PodState::kWaiting;
   bool controlled = false;       // something would make it anew
   PodSlot slot;                  // what it holds; empty if it holds nothing
   TimeMs since_ms = 0;           // start of the interval that its next ledger row covers
-  ShapeId shape;                 // what the fleet holds for it: the job's shape and this rank,
+  ShapeUse shape;                // what the fleet holds for it: the job's shape and this rank,
   std::uint32_t shape_rank = 0;  // or a shape of its own, rank 0
   bool holds_slot() const {
     return state == PodState::kHeld || state == PodState::kBound || state == PodState::kRunning;
@@ -35,7 +37,7 @@ struct Pod {
 struct Job {
   JobId id;
   AccountId leaf;  // the user's node, or the account's; kUnassigned: nobody's
-  ShapeId shape;   // none while incomplete and for foreign jobs
+  ShapeUse shape;  // none while incomplete, for foreign jobs, and once it has ended
   JobState state = JobState::kIncomplete;
   JobOrigin origin = JobOrigin::kApi;
   Outcome outcome = Outcome::kNone;
@@ -48,7 +50,8 @@ struct Job {
   DurationMs time_limit_ms = 0;
   std::string name;                     // "namespace/gang" of a job made of pods
   std::vector<Pod> pods;                // by rank; empty for an API job never reserved
-  std::unique_ptr<GangRequest> wishes;  // topology, segment of a gang still incomplete
+  // Of a gang that is not complete: its topology and segment. Of an ended job: all it asked for.
+  std::shared_ptr<const GangRequest> asked;
 
   bool from_pods() const { return origin != JobOrigin::kApi; }
   bool waits() const {
@@ -56,6 +59,7 @@ struct Job {
   }
   // All its pods are in this state; true if it has none.
   bool all_pods(PodState wanted) const;
+  const Pod* disputing() const;  // a pod that is there and says otherwise; nullptr: none
   std::size_t pods_holding() const;
 };
 
