@@ -94,7 +94,7 @@ Explainer::Explainer(Search::Impl& memory, const Shape& shape, const Sought& sou
 std::vector<Reason> Explainer::run() {
   for (const Demand& d : demands_) no_matching(d);
   if (reasons_.empty()) {
-    if (works_in(scene_.unkept(), {})) {
+    if (!keepers_.empty() && works_in(scene_.unkept(), {})) {
       reserved();
     } else {
       if (!fits_empty_) exceeds_fleet();
@@ -106,8 +106,9 @@ std::vector<Reason> Explainer::run() {
     }
   }
   if (reasons_.empty()) together();
-  std::stable_sort(reasons_.begin(), reasons_.end(),
-                   [](const Reason& a, const Reason& b) { return rank_of(a.token) < rank_of(b.token); });
+  std::stable_sort(reasons_.begin(), reasons_.end(), [](const Reason& a, const Reason& b) {
+    return rank_of(a.token) < rank_of(b.token);
+  });
   return std::move(reasons_);
 }
 
@@ -180,8 +181,8 @@ void Explainer::exceeds_fleet() {
   const bool anywhere = r.topology == Topology::kAny || r.prefer || r.segment > 0;
   add(ReasonToken::kExceedsFleet, kind_text(first), need, anywhere ? all : most,
       "even the empty fleet could not hold " + std::to_string(r.pods()) + " pods with " +
-          (slices ? slices_text(first, need) : gpus_text(need) + " GPUs") +
-          " as asked (topology " + std::string(enum_name(r.topology)) + ")");
+          (slices ? slices_text(first, need) : gpus_text(need) + " GPUs") + " as asked (topology " +
+          std::string(enum_name(r.topology)) + ")");
 }
 
 void Explainer::conditions(const Demand& d) {

@@ -81,8 +81,7 @@ bool Explainer::only_tainted(const Demand& d, NodeIndex i) const {
   const PodShape& pod = *d.pods->shape;
   const NodeSpec& spec = scene_.node(i).spec;
   return linked_enough(d, i) && !eligibility::tolerates_all(pod.tolerations, spec.taints) &&
-         eligibility::matches_kind(pod, spec) &&
-         eligibility::matches_product(pod.products, spec) &&
+         eligibility::matches_kind(pod, spec) && eligibility::matches_product(pod.products, spec) &&
          eligibility::matches_selector(pod.node_selector, spec) &&
          eligibility::matches_affinity(pod.affinity, spec);
 }

@@ -25,8 +25,8 @@ class Explainer {
   struct Demand {
     const Pods* pods = nullptr;
     const Filter* filter = nullptr;
-    MilliGpu need = 0;  // of all these pods, at the cheapest matching node
-    MilliGpu free = 0;  // for this job; where one product must do, of the one with most
+    MilliGpu need = 0;             // of all these pods, at the cheapest matching node
+    MilliGpu free = 0;             // for this job; where one product must do, of the one with most
     std::int64_t slices_free = 0;  // the same of slices
     // Free, and not for this job: taints it does not tolerate; not ready, cordoned or drained; kept
     // for other jobs.
@@ -85,9 +85,7 @@ class Explainer {
   bool linked_enough(const Demand& d, NodeIndex i) const {
     return !shape_.linked || d.pods->shape->kind == GpuKind::kNone || scene_.node(i).linked;
   }
-  bool open(const Demand& d, NodeIndex i) const {
-    return d.filter->free[i] >= 0 && !barred(d, i);
-  }
+  bool open(const Demand& d, NodeIndex i) const { return d.filter->free[i] >= 0 && !barred(d, i); }
   bool barred(const Demand& d, NodeIndex i) const {
     return d.barred != nullptr && std::binary_search(d.barred->begin(), d.barred->end(), i);
   }

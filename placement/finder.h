@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "core/ids.h"
-
 #include "placement/scene.h"
 #include "placement/search_impl.h"
 
@@ -144,10 +143,10 @@ class Finder {
   Trial& trial_;
   // What of the matching nodes the step at hand may use for GPUs.
   struct Bounds {
-    bool linked = false;     // products that NVLink joins
-    bool unsplit = false;    // nodes that are one domain
-    bool fragments = false;  // nodes that are broken into
-    ProductId product;       // this one; none: any
+    bool linked = false;                 // products that NVLink joins
+    bool unsplit = false;                // nodes that are one domain
+    bool fragments = false;              // nodes that are broken into
+    ProductId product;                   // this one; none: any
     std::span<const ProductId> without;  // none of these
   };
   Bounds bounds_;

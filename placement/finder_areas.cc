@@ -96,10 +96,10 @@ bool Finder::gang_of_one_product(Topology topology, std::uint32_t segment_size) 
     bounds_.product = ProductId();
     return ok;
   };
-  const bool broken = topology == Topology::kAny &&
-                      std::any_of(order.begin(), order.end(), [&](ProductId product) {
-                        return on(product, [&] { return on_fragments(all); });
-                      });
+  const bool broken =
+      topology == Topology::kAny && std::any_of(order.begin(), order.end(), [&](ProductId product) {
+        return on(product, [&] { return on_fragments(all); });
+      });
   return broken || std::any_of(order.begin(), order.end(), [&](ProductId product) {
            return on(product, [&] { return gang(topology, segment_size); });
          });
@@ -126,8 +126,8 @@ bool Finder::segment(Topology topology, const Runs& runs) {
   for (const Run& r : runs) (without_gpu(r) ? without : with).push_back(r);
   const std::size_t mark = placed_.size();
   if (!with.empty() && !together(topology, with)) return false;
-  const bool all = std::all_of(without.begin(), without.end(),
-                               [&](const Run& r) { return anywhere(Runs{r}); });
+  const bool all =
+      std::all_of(without.begin(), without.end(), [&](const Run& r) { return anywhere(Runs{r}); });
   if (!all) undo_to(mark);
   return all;
 }
@@ -150,6 +150,7 @@ bool Finder::together(Topology topology, const Runs& runs) {
 
 // Only if all of it can be on nodes that are broken into: there it breaks no other.
 bool Finder::on_fragments(const Runs& runs) {
+  if (scene_.nothing_held) return false;
   std::int64_t pods = 0;
   for (const Run& r : runs) {
     if (without_gpu(r)) continue;
@@ -158,13 +159,13 @@ bool Finder::on_fragments(const Runs& runs) {
     const bool bounded = r.index.counts() && each > 0;
     if (bounded && r.index.times_on_fragments(each) < r.count) return false;
   }
-  if (scene_.nothing_held || pods <= 1) return false;
+  if (pods <= 1) return false;
   const std::size_t mark = placed_.size();
   bounds_.fragments = true;
-  const bool ok = on_one_node(runs, nullptr) ||
-                  std::all_of(runs.begin(), runs.end(), [&](const Run& r) {
-                    return on_one_node(Runs{r}, nullptr) || spread(r, nullptr);
-                  });
+  const bool ok =
+      on_one_node(runs, nullptr) || std::all_of(runs.begin(), runs.end(), [&](const Run& r) {
+        return on_one_node(Runs{r}, nullptr) || spread(r, nullptr);
+      });
   bounds_.fragments = false;
   if (!ok) undo_to(mark);
   return ok;
@@ -391,7 +392,8 @@ Fleet::Impl::Level Fleet::Impl::exclusive_level(const Shape& s, std::uint32_t ra
   };
   if (inner_domains(n.spec) > 1 && holds_all(inner_domain_mask(n.spec, 0))) return Level::kInner;
   const DomainIndex home = n.home();
-  const bool alone = home == kNoArea || domains[home]->members.size() + domains[home]->strays.size() <= 1;
+  const bool alone =
+      home == kNoArea || domains[home]->members.size() + domains[home]->strays.size() <= 1;
   return alone || holds_all(kAllGpus) ? Level::kNode : Level::kClique;
 }
 

@@ -74,9 +74,9 @@ class ShapeUse {
   ShapeUse& operator=(ShapeUse&& from) noexcept;
   ~ShapeUse();
 
-  ShapeUse share() const;                      // one more of the same
-  ShapeId id() const { return id_; }           // none: of no shape
-  operator ShapeId() const { return id_; }     // NOLINT: it stands for its number
+  ShapeUse share() const;                   // one more of the same
+  ShapeId id() const { return id_; }        // none: of no shape
+  operator ShapeId() const { return id_; }  // NOLINT: it stands for its number
   explicit operator bool() const { return static_cast<bool>(id_); }
 
  private:

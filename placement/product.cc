@@ -14,7 +14,7 @@ constexpr std::string_view kMigMark = "-MIG-";
 constexpr std::string_view kSharedMark = "-SHARED";
 
 constexpr std::array<std::string_view, 20> kWithoutNvlink = {
-    "A2",  "A10", "A10G", "A10M", "A16", "L2", "L4",  "L20", "L40", "L40G",
+    "A2",   "A10", "A10G", "A10M", "A16", "L2",  "L4", "L20", "L40", "L40G",
     "L40S", "T4",  "T4G",  "P4",   "P6",  "P40", "M4", "M6",  "M10", "M60"};
 
 std::string_view without_maker(std::string_view product) {

@@ -49,8 +49,8 @@ bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Sce
 }
 
 std::optional<Placement> search(Search::Impl& memory, const Shape& s, const Sought& sought,
-                                const Scene& scene, JobId owner,
-                                std::span<const ProductId> without, bool* saw_kept) {
+                                const Scene& scene, JobId owner, std::span<const ProductId> without,
+                                bool* saw_kept) {
   const GangRequest& r = s.request();
   const auto attempt = [&](Topology topology, std::uint32_t segment) -> std::optional<Placement> {
     Finder finder(memory, s, sought, scene, owner, {}, without);

@@ -16,7 +16,7 @@ namespace subak {
 
 // What is known of one shape.
 struct Sought {
-  std::uint64_t serial = 0;  // of the shape; of another one that had its number: not known
+  std::uint64_t serial = 0;      // of the shape; of another one that had its number: not known
   std::vector<Filter*> filters;  // one for each of the shape's Pods, made at the first question
   // The last search of the fleet as it is failed at this position of the change log, and not for
   // kept nodes: only nodes that changed since can help.

@@ -293,9 +293,8 @@ void Oracle::on(const fact::PodRunning& f) {
   const Slot* const s = slot(f.job, f.rank);
   const Job* const j = job(f.job);
   if (s == nullptr || j == nullptr) return;
-  std::erase_if(bars_, [&](const Bar& b) {
-    return b.node == s->at.node && b.shape == shape_of(*j, f.rank);
-  });
+  std::erase_if(
+      bars_, [&](const Bar& b) { return b.node == s->at.node && b.shape == shape_of(*j, f.rank); });
 }
 
 const PodShape& Oracle::shape_of(const Job& j, std::uint32_t rank) const {
@@ -314,9 +313,8 @@ bool Oracle::barred(NodeId node, const PodShape& shape) const {
 // 10 s, doubled with each time in a row, at most 2 h; what is 2 h past its end is forgotten.
 void Oracle::turned_away(const Slot& s, const PodShape& shape) {
   std::erase_if(bars_, [&](const Bar& b) { return b.until + 2 * kHourMs <= now_; });
-  auto bar = std::find_if(bars_.begin(), bars_.end(), [&](const Bar& b) {
-    return b.node == s.at.node && b.shape == shape;
-  });
+  auto bar = std::find_if(bars_.begin(), bars_.end(),
+                          [&](const Bar& b) { return b.node == s.at.node && b.shape == shape; });
   if (bar == bars_.end()) bar = bars_.insert(bar, Bar{s.at.node, shape, 0, 0});
   DurationMs length = 10'000;
   for (int i = 0; i < bar->times; ++i) length = std::min<DurationMs>(2 * length, 2 * kHourMs);

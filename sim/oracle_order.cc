@@ -35,8 +35,8 @@ bool Oracle::fits(const Job& j) const {
 bool Oracle::fits_on(const Job& j, const std::string& product) const {
   std::vector<std::pair<std::int64_t, const Node*>> room;
   for (const Node& n : nodes_) {
-    if (!n.there || n.spec.product != product || n.cluster != j.id.cluster() || !n.spec.ready || n.spec.unschedulable ||
-        n.drained) {
+    if (!n.there || n.spec.product != product || n.cluster != j.id.cluster() || !n.spec.ready ||
+        n.spec.unschedulable || n.drained) {
       continue;
     }
     std::uint64_t busy = 0;
@@ -55,7 +55,9 @@ bool Oracle::fits_on(const Job& j, const std::string& product) const {
       const auto& allowed = shape->products;
       const bool right = allowed.empty() || std::find(allowed.begin(), allowed.end(),
                                                       place.second->spec.product) != allowed.end();
-      if (right && !barred(place.second->id, *shape) && place.first >= gpus && (!best || place.first < best->first)) best = &place;
+      if (right && !barred(place.second->id, *shape) && place.first >= gpus &&
+          (!best || place.first < best->first))
+        best = &place;
     }
     if (!best) return false;
     best->first -= gpus;

@@ -35,8 +35,8 @@ void forgive_node(Decision& d, NodeId node, const PodShape& shape) {
 void end_bars(Decision& d) {
   for (const fact::NodeBarred& bar : d.s.bars().ended(d.s.now())) {
     if (bar.barred) {
-      d.emit(fact::NodeBarred{bar.node, bar.shape, bar.times,
-                              bar.until_ms + limits::kBarMemoryMs, false});
+      d.emit(fact::NodeBarred{bar.node, bar.shape, bar.times, bar.until_ms + limits::kBarMemoryMs,
+                              false});
     } else {
       forget(d, bar);
     }

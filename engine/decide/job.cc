@@ -158,9 +158,9 @@ void decide(Decision& d, const in::HoldJob& i) {
   moved.from = job->state;
   moved.to = wanted;
   moved.edit = d.stamp(i.reason);
-  const bool a_pod_went =
-      std::any_of(job->pods.begin(), job->pods.end(),
-                  [](const state::Pod& p) { return p.state == PodState::kGone; });
+  const bool a_pod_went = std::any_of(job->pods.begin(), job->pods.end(), [](const state::Pod& p) {
+    return p.state == PodState::kGone;
+  });
   if (!i.held && (a_pod_went || job->disputing() != nullptr)) {
     moved.to = JobState::kIncomplete;
   }

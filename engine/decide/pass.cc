@@ -137,8 +137,7 @@ bool start_all(Decision& d, PassMemory& memory) {
                         d.s.allocations().tick(), d.s.now());
   for (ShapeId shape : d.s.jobs().ready().waiting_shapes()) {
     const PassMemory::Blocked& known = memory.blocked[shape.value];
-    const bool blocked =
-        known.at == freed_point(d) && known.serial == d.s.fleet().serial(shape);
+    const bool blocked = known.at == freed_point(d) && known.serial == d.s.fleet().serial(shape);
     if (blocked || !d.s.clusters().at(d.s.fleet().cluster_of(shape)).synced) {
       pass.block_shape(shape);
     }

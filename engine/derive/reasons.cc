@@ -194,8 +194,9 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
   }
   explain_entitlement(s, job, out);
   if (job.shape) explain_place(s, places, job, position, out);
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Reason& a, const Reason& b) { return rank_of(a.token) < rank_of(b.token); });
+  std::stable_sort(out.begin(), out.end(), [](const Reason& a, const Reason& b) {
+    return rank_of(a.token) < rank_of(b.token);
+  });
   return out;
 }
 

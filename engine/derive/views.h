@@ -18,8 +18,9 @@ struct ViewMemo {
   std::shared_ptr<const AccountsView> accounts;
   std::uint64_t accounts_version = ~std::uint64_t{0};               // of the tree's structure
   std::map<ClusterId, std::map<std::string, std::int64_t>> slices;  // by MIG profile
-  std::map<ClusterId, std::map<std::string, std::int64_t>> node_gpus;  // the most on one, by product
-  std::uint64_t nodes_version = 0;                                     // of these two
+  std::map<ClusterId, std::map<std::string, std::int64_t>>
+      node_gpus;                    // the most on one, by product
+  std::uint64_t nodes_version = 0;  // of these two
   std::vector<ProductTotals> totals;
   std::uint64_t totals_version = 0;
 };

@@ -19,8 +19,7 @@ void State::set_state(Job& job, JobState to) {
 }
 
 void State::on(const fact::JobCreated& f) {
-  ShapeUse shape =
-      f.origin == JobOrigin::kApi ? fleet_.use(f.id.cluster(), f.request) : ShapeUse();
+  ShapeUse shape = f.origin == JobOrigin::kApi ? fleet_.use(f.id.cluster(), f.request) : ShapeUse();
   Job& job = jobs_.create(f, std::move(shape), now_);
   clusters_.number_used(f.id);
   if (f.state != JobState::kIncomplete) set_state(job, f.state);
@@ -126,8 +125,7 @@ void State::on(const fact::HoldReleased& f) {
 void State::on(const fact::JobKept& f) {
   if (!jobs_.gather(f)) return;
   const bool lives = f.job.request.pods() > 0 && f.job.state != JobState::kDone;
-  Job& job =
-      jobs_.restore(f, lives ? fleet_.use(f.job.id.cluster(), f.job.request) : ShapeUse());
+  Job& job = jobs_.restore(f, lives ? fleet_.use(f.job.id.cluster(), f.job.request) : ShapeUse());
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     restore_pod(job, rank, jobs_.gathered()[rank]);
   }

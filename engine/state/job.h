@@ -20,7 +20,7 @@ namespace subak::state {
 // One rank of a job. Of an API job it has no uid.
 struct Pod {
   std::string uid;
-  std::string name;  // "namespace/name"
+  std::string name;     // "namespace/name"
   std::string dispute;  // what it says otherwise than its gang; while any pod does, it cannot start
   PodState state = PodState::kWaiting;
   bool controlled = false;       // something would make it anew
@@ -48,8 +48,8 @@ struct Job {
   TimeMs submit_ms = 0, started_ms = 0, ended_ms = 0;
   TimeMs until_ms = 0;  // of its hold; 0: it has none, or it is past
   DurationMs time_limit_ms = 0;
-  std::string name;                     // "namespace/gang" of a job made of pods
-  std::vector<Pod> pods;                // by rank; empty for an API job never reserved
+  std::string name;       // "namespace/gang" of a job made of pods
+  std::vector<Pod> pods;  // by rank; empty for an API job never reserved
   // Of a gang that is not complete: its topology and segment. Of an ended job: all it asked for.
   std::shared_ptr<const GangRequest> asked;
 

@@ -153,8 +153,8 @@ class State {
   };
   std::vector<AloneBytes> bytes_of_shape_;  // by number; of those of one pod, as stored
   std::vector<ShapeUse> seen_;              // by the input at hand
-  bool restoring_ = false;                     // the fact at hand is of a checkpoint
-  bool pass_due_ = true;                       // follows from the facts since the last pass
+  bool restoring_ = false;                  // the fact at hand is of a checkpoint
+  bool pass_due_ = true;                    // follows from the facts since the last pass
 };
 
 }  // namespace subak

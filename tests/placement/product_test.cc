@@ -20,9 +20,9 @@ TEST(Product, TheCardAlone) {
 }
 
 TEST(Product, CardsWithoutAnNvlinkConnector) {
-  for (const char* product : {"NVIDIA-L40S", "NVIDIA-L4-SHARED", "Tesla-T4", "NVIDIA-A10", "A2",
-                              "NVIDIA-RTX-6000-Ada-Generation",
-                              "NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition"}) {
+  for (const char* product :
+       {"NVIDIA-L40S", "NVIDIA-L4-SHARED", "Tesla-T4", "NVIDIA-A10", "A2",
+        "NVIDIA-RTX-6000-Ada-Generation", "NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition"}) {
     EXPECT_FALSE(has_nvlink(product)) << product;
   }
   for (const char* product :
