@@ -51,11 +51,9 @@ std::string job_deed(const v1::AuditEntry& e) {
     const auto it = fields.find(name);
     return it != fields.end() && it->second == value;
   };
-  const bool ended = is("cancelling", "true") || is("state", "done");
-  if (e.actor().empty())
-    return ended ? "evicted job" : is("state", "held") ? "held job" : "queued job";
-  if (ended) return "cancelled job";
-  return is("state", "held") ? "held job" : "released job";
+  if (e.what() == "stop_asked") return e.actor().empty() ? "stopped job" : "cancelled job";
+  if (is("state", "done")) return "cancelled job";
+  return is("state", "paused") ? "held job" : "released job";
 }
 
 // What a person would say that the actor did, or was not let do. First word for what was not there
@@ -72,7 +70,7 @@ std::string deed(const v1::AuditEntry& e) {
   if (e.what() == "node_set") {
     return fields_of(e.after()).contains("drained") ? "drained node" : "undrained node";
   }
-  if (e.what() == "job_moved") return job_deed(e);
+  if (e.what() == "job_moved" || e.what() == "stop_asked") return job_deed(e);
   const auto it = kDeeds.find(e.what());
   std::string text = it == kDeeds.end()   ? e.what()
                      : e.before().empty() ? it->second.first

@@ -16,8 +16,7 @@ namespace subak::cli {
 namespace {
 
 std::string state_text(const v1::Job& job) {
-  if (job.state() == v1::JOB_STATE_DONE) return word(job.outcome());
-  return job.cancelling() ? "cancelling" : word(job.state());
+  return word(job.state() == v1::JOB_STATE_DONE ? job.cause() : job.state());
 }
 
 // "node-3", or "node-3 and 7 more".
@@ -45,8 +44,8 @@ Cell elapsed_cell(const v1::Job& job, TimeMs now) {
 
 // What it waits for; for how long its place is kept, if it has one.
 std::string reason_text(const v1::Job& job) {
-  if (!job.has_reserved_until()) return job.waits_for();
-  return "until " + local_time_text(to_ms(job.reserved_until())).substr(11);
+  if (!job.has_hold_until()) return job.waits_for();
+  return "until " + local_time_text(to_ms(job.hold_until())).substr(11);
 }
 
 Table job_table(const v1::ListJobsResponse& answer) {
@@ -117,7 +116,7 @@ void add_list(Command job) {
   c.option("--user", o->user, "only this user's, in every account", "NAME");
   c.flag("--me", o->me, "only your own: user SUBAK_USER, or your login name");
   c.choice("--state", o->state, "only in this state",
-           {"incomplete", "queued", "held", "reserved", "running", "done"});
+           {"incomplete", "queued", "paused", "starting", "running", "ending", "done"});
   add_limit(c, o->list);
   add_watch(c, o->watch);
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { list_jobs(s, *o); }); });
@@ -169,12 +168,13 @@ void print_job(Session& s, const v1::Job& j) {
   if (j.spec().has_time_limit()) line("time limit", age_text(to_ms(j.spec().time_limit())));
   line("origin", word(j.origin()));
   line("submitted", time_text(j.submit_time()));
-  if (j.has_reserved_until()) {
-    line("reserved", "until " + time_text(j.reserved_until()) + "; its pods must be bound by then");
+  if (j.has_hold_until()) {
+    line("place kept", "until " + time_text(j.hold_until()) + "; its pods must be bound by then");
   }
   line("started", time_text(j.start_time()));
   line("ended", time_text(j.end_time()));
   if (j.attempt() > 1) line("attempt", std::to_string(j.attempt()));
+  if (j.cause() != v1::CAUSE_UNSPECIFIED) line("cause", word(j.cause()));
   if (j.pods().empty()) return;
   s.out() << '\n';
   pod_table(j).print(s.out(), s.form() == Form::kWide);

@@ -75,9 +75,12 @@ void print_status(Session& s, const v1::Status& status) {
            millis_text(status.last_commit()));
   line(s, "facts", version_text(status));
   line(s, "jobs",
-       std::to_string(status.jobs_queued()) + " queued, " + std::to_string(status.jobs_held()) +
-           " held, " + std::to_string(status.jobs_reserved()) + " reserved, " +
-           std::to_string(status.jobs_running()) + " running");
+       std::to_string(status.jobs_queued()) + " queued, " +
+           std::to_string(status.jobs_incomplete()) + " incomplete, " +
+           std::to_string(status.jobs_paused()) + " paused, " +
+           std::to_string(status.jobs_starting()) + " starting, " +
+           std::to_string(status.jobs_running()) + " running, " +
+           std::to_string(status.jobs_ending()) + " ending");
   line(s, "last pass",
        millis_text(status.last_pass()) + ", " + std::to_string(status.mailbox_depth()) +
            " inputs waiting");

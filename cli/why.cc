@@ -24,10 +24,10 @@ void print_head(Session& s, const v1::Explanation& e) {
             << age_text(now_ms() - to_ms(job.submit_time()));
   }
   if (job.has_start_time()) s.out() << " since " << time_text(job.start_time());
-  if (job.outcome() != v1::OUTCOME_UNSPECIFIED) s.out() << ", " << word(job.outcome());
+  if (job.cause() != v1::CAUSE_UNSPECIFIED) s.out() << ", " << word(job.cause());
   s.out() << '\n';
-  if (job.has_reserved_until()) {
-    s.out() << "its place is kept until " << time_text(job.reserved_until())
+  if (job.has_hold_until()) {
+    s.out() << "its place is kept until " << time_text(job.hold_until())
             << ": its pods must be bound by then\n";
   }
 }

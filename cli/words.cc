@@ -171,11 +171,8 @@ std::string significant_text(double value) {
 
 std::string word(v1::JobState s) { return enum_word(v1::JobState_Name(s), 10); }
 std::string word(v1::JobOrigin o) { return enum_word(v1::JobOrigin_Name(o), 11); }
-std::string word(v1::Outcome o) { return enum_word(v1::Outcome_Name(o), 8); }
-std::string word(v1::PodState s) {
-  // "held" is said of jobs that a person holds.
-  return s == v1::POD_STATE_HELD ? "reserved" : enum_word(v1::PodState_Name(s), 10);
-}
+std::string word(v1::Cause c) { return enum_word(v1::Cause_Name(c), 6); }
+std::string word(v1::PodState s) { return enum_word(v1::PodState_Name(s), 10); }
 std::string word(v1::Mode m) { return enum_word(v1::Mode_Name(m), 5); }
 std::string word(v1::UsageState s) { return enum_word(v1::UsageState_Name(s), 12); }
 

@@ -54,7 +54,7 @@ std::string significant_text(double value);  // 4 significant digits without exp
 
 std::string word(v1::JobState state);
 std::string word(v1::JobOrigin origin);
-std::string word(v1::Outcome outcome);
+std::string word(v1::Cause cause);
 std::string word(v1::PodState state);
 std::string word(v1::Mode mode);
 std::string word(v1::UsageState state);

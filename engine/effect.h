@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "placement/node.h"
 #include "placement/request.h"
+#include "queue/job.h"
 
 namespace subak {
 
@@ -56,8 +57,8 @@ struct Effect {
   ClusterId cluster;
   JobId job;
   std::uint32_t attempt = 0;
-  TimeMs until_ms = 0;  // kOpenGate: when the hold is taken back
-  std::string reason;   // kEvict: "cancelled", "expired"
+  TimeMs until_ms = 0;         // kOpenGate: when the hold is taken back
+  Cause cause = Cause::kNone;  // kEvict
   std::vector<EffectPod> pods;
   template <class V>
   void fields(V& v) {
@@ -66,7 +67,7 @@ struct Effect {
     v(3, "job", job);
     v(4, "attempt", attempt);
     v(5, "until_ms", until_ms);
-    v(6, "reason", reason);
+    v(6, "cause", cause);
     v(7, "pods", pods);
   }
   friend bool operator==(const Effect&, const Effect&) = default;

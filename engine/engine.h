@@ -73,16 +73,15 @@ struct JobRow {
   std::string name, cluster, account, user;  // account path without the user
   JobState state = JobState::kQueued;
   JobOrigin origin = JobOrigin::kApi;
-  Outcome outcome = Outcome::kNone;
+  Cause cause = Cause::kNone;  // why it ended, or its present or last attempt
   GangRequest request;
   std::uint32_t gang_size = 0;
   MilliGpu milligpu = 0;  // held or running now, else the least it will cost
   std::int32_t priority = 0;
   DurationMs time_limit_ms = 0;
   TimeMs submit_ms = 0, started_ms = 0, ended_ms = 0;
-  TimeMs until_ms = 0;  // reserved: its pods must be bound by then
+  TimeMs until_ms = 0;  // starting: its pods must be bound by then
   std::uint32_t attempt = 0;
-  bool cancelling = false;
   std::vector<NodeId> nodes;  // where it holds GPUs: by id, each once
   std::vector<PodRow> pods;   // only when asked for
 };

@@ -166,7 +166,7 @@ struct EditRefused {
   }
 };
 
-// A job exists. Its state is kQueued, kHeld, or kIncomplete (pods follow as PodAdded); kForeign and
+// A job exists. Its state is kQueued, kPaused, or kIncomplete (pods follow as PodAdded); kForeign and
 // kAdopted jobs start in kRunning and their pods are bound by PodAdded.
 struct JobCreated {
   static constexpr std::string_view kName = "job_created";
@@ -224,35 +224,41 @@ struct PodAdded {
   }
 };
 
-// A job changes state by the table of queue/job.h. `cancelling` asks for its pods to be evicted
-// first.
+// A job without an attempt changes state by the table of queue/job.h: it waits otherwise than
+// before, or it is done.
 struct JobMoved {
   static constexpr std::string_view kName = "job_moved";
   JobId id;
   JobState to = JobState::kIncomplete;
-  Outcome outcome = Outcome::kNone;
-  bool cancelling = false;
-  bool adopted = false;  // a foreign job becomes its account's own
+  Cause cause = Cause::kNone;  // of kDone
   EditStamp edit;
   JobState from = JobState::kIncomplete;  // what it was; only beside an edit, for the audit log
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
     v(2, "to", to);
-    v(3, "outcome", outcome);
-    v(4, "cancelling", cancelling);
-    v(5, "edit", edit);
-    v(6, "adopted", adopted);
-    v(7, "from", from);
+    v(3, "cause", cause);
+    v(4, "edit", edit);
+    v(5, "from", from);
   }
 };
 
-// The whole gang has its place: a hold begins for each rank.
-struct JobReserved {
-  static constexpr std::string_view kName = "job_reserved";
+// A foreign job becomes its account's own, as it runs.
+struct JobAdopted {
+  static constexpr std::string_view kName = "job_adopted";
+  JobId id;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+  }
+};
+
+// The whole gang has its place: a hold begins for each rank. A queued job becomes kStarting.
+struct AttemptStarted {
+  static constexpr std::string_view kName = "attempt_started";
   JobId id;
   std::uint32_t attempt = 0;
-  TimeMs until_ms = 0;
+  TimeMs until_ms = 0;         // all its pods should be bound by then
   std::vector<PodSlot> slots;  // by rank
   template <class V>
   void fields(V& v) {
@@ -260,6 +266,70 @@ struct JobReserved {
     v(2, "attempt", attempt);
     v(3, "until_ms", until_ms);
     v(4, "slots", slots);
+  }
+};
+
+// The time of a hold is over and what is unbound keeps its place: nothing can be taken back without
+// losing the pod.
+struct DeadlinePassed {
+  static constexpr std::string_view kName = "deadline_passed";
+  JobId id;
+  std::uint32_t attempt = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+  }
+};
+
+// The job's pods are asked to end: it becomes kEnding.
+struct StopAsked {
+  static constexpr std::string_view kName = "stop_asked";
+  JobId id;
+  std::uint32_t attempt = 0;
+  Cause cause = Cause::kNone;
+  EditStamp by;         // empty: we ourselves
+  TimeMs until_ms = 0;  // what is unbound keeps its place until then; 0: it has none, or for ever
+  JobState from = JobState::kIncomplete;  // what it was
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+    v(3, "cause", cause);
+    v(4, "by", by);
+    v(5, "until_ms", until_ms);
+    v(6, "from", from);
+  }
+};
+
+// Nothing of the attempt is left: every slot that is still held unbound is given back, and the job
+// waits again or is done.
+struct AttemptEnded {
+  static constexpr std::string_view kName = "attempt_ended";
+  JobId id;
+  std::uint32_t attempt = 0;  // 0: of a job that was found running
+  Cause cause = Cause::kNone;
+  JobState to = JobState::kDone;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+    v(3, "cause", cause);
+    v(4, "to", to);
+  }
+};
+
+// A pod that was on its way gives its place back, and stays.
+struct PlaceLost {
+  static constexpr std::string_view kName = "place_lost";
+  JobId job;
+  std::uint32_t rank = 0;
+  Cause cause = Cause::kNone;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "cause", cause);
   }
 };
 
@@ -300,27 +370,13 @@ struct PodGone {
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
-  Outcome outcome = Outcome::kNone;
+  Cause cause = Cause::kNone;
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
     v(2, "rank", rank);
     v(3, "at_ms", at_ms);
-    v(4, "outcome", outcome);
-  }
-};
-
-// Every slot that is still held unbound is taken back; the job waits again.
-struct HoldReleased {
-  static constexpr std::string_view kName = "hold_released";
-  JobId id;
-  std::uint32_t attempt = 0;
-  std::string reason;  // "expired", "node_gone", "cancelled"
-  template <class V>
-  void fields(V& v) {
-    v(1, "id", id);
-    v(2, "attempt", attempt);
-    v(3, "reason", reason);
+    v(4, "cause", cause);
   }
 };
 
@@ -397,8 +453,7 @@ struct JobKept {
   TimeMs submit_ms = 0;
   std::uint32_t attempt = 0;
   TimeMs until_ms = 0;
-  bool cancelling = false;
-  Outcome outcome = Outcome::kNone;
+  Cause cause = Cause::kNone;
   TimeMs started_ms = 0;
   TimeMs ended_ms = 0;
   bool more = false;
@@ -409,11 +464,10 @@ struct JobKept {
     v(3, "submit_ms", submit_ms);
     v(4, "attempt", attempt);
     v(5, "until_ms", until_ms);
-    v(6, "cancelling", cancelling);
-    v(7, "outcome", outcome);
-    v(8, "started_ms", started_ms);
-    v(9, "ended_ms", ended_ms);
-    v(10, "more", more);
+    v(6, "cause", cause);
+    v(7, "started_ms", started_ms);
+    v(8, "ended_ms", ended_ms);
+    v(9, "more", more);
   }
 };
 
@@ -475,17 +529,18 @@ struct NodeBarred {
   }
 };
 
-using Body = std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
-                          AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobReserved,
-                          PodBound, PodRunning, PodGone, HoldReleased, Charged, Awaited, NodeBilled,
-                          MetersKept, LedgerKept, JobKept, RequestKept, CountersKept, NodeBarred,
-                          Finalized, ClockAccepted, ClusterRemoved>;
+using Body =
+    std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
+                 AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted,
+                 AttemptStarted, DeadlinePassed, StopAsked, AttemptEnded, PlaceLost, PodBound,
+                 PodRunning, PodGone, Charged, Awaited, NodeBilled, MetersKept, LedgerKept, JobKept,
+                 RequestKept, CountersKept, NodeBarred, Finalized, ClockAccepted, ClusterRemoved>;
 
 }  // namespace fact
 
 // How many kinds each version has, from version 1 on. A store starts at version 1 and holds the
 // kinds of its version only; a Finalized fact raises it.
-inline constexpr std::array<std::uint32_t, 2> kKindsOfVersion{25, 28};
+inline constexpr std::array<std::uint32_t, 2> kKindsOfVersion{29, 32};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Body>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

@@ -274,7 +274,7 @@ struct SubmitJob {
   }
 };
 
-// Ends a job: a queued one at once, a reserved or running one by evicting its pods.
+// Ends a job: one without pods at once, any other by evicting its pods.
 struct CancelJob {
   static constexpr std::string_view kName = "cancel_job";
   JobId job;
@@ -286,7 +286,7 @@ struct CancelJob {
   }
 };
 
-// held: it stays in the list and does not start; !held: it may start again.
+// held: it is paused, stays in the list and does not start; !held: it may start again.
 struct HoldJob {
   static constexpr std::string_view kName = "hold_job";
   JobId job;
@@ -424,13 +424,13 @@ struct PodGone {
   std::string cluster;
   PodRef pod;
   TimeMs ended_at_ms = 0;  // 0: the time of the input
-  Outcome outcome = Outcome::kNone;
+  Cause cause = Cause::kNone;
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
     v(2, "pod", pod);
     v(3, "ended_at_ms", ended_at_ms);
-    v(4, "outcome", outcome);
+    v(4, "cause", cause);
   }
 };
 

@@ -3,6 +3,7 @@
 // that did not change are shared between successive views. Threads: any, read-only.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "core/quantity.h"
 #include "engine/input.h"
 #include "placement/fleet.h"
+#include "queue/job.h"
 
 namespace subak {
 
@@ -58,11 +60,12 @@ struct View {
   std::uint32_t fact_version = 1;  // no newer kind of fact is written
   std::shared_ptr<const AccountsView> accounts;
   std::shared_ptr<const std::vector<ClusterView>> clusters;  // by id
-  std::size_t jobs_queued = 0, jobs_held = 0, jobs_reserved = 0, jobs_running = 0;
+  std::array<std::size_t, EnumText<JobState>::names.size()> jobs{};  // how many, by state
   std::uint64_t ledger_rows = 0;
 
   // nullptr if unknown; an empty name finds the only cluster.
   const ClusterView* cluster(std::string_view name) const;
+  std::size_t count(JobState state) const { return jobs[static_cast<std::size_t>(state)]; }
 };
 
 }  // namespace subak

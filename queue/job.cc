@@ -3,20 +3,22 @@
 namespace subak {
 
 bool may_change(JobState from, JobState to) {
+  using S = JobState;
+  if (to == S::kDone) return from != S::kDone;
   switch (from) {
-    case JobState::kIncomplete:
-      return to == JobState::kQueued || to == JobState::kHeld || to == JobState::kRunning ||
-             to == JobState::kDone;
-    case JobState::kQueued:
-      return to == JobState::kHeld || to == JobState::kReserved || to == JobState::kIncomplete ||
-             to == JobState::kDone;
-    case JobState::kHeld:
-      return to == JobState::kQueued || to == JobState::kIncomplete || to == JobState::kDone;
-    case JobState::kReserved:  // back to the queue when the hold expired
-      return to == JobState::kQueued || to == JobState::kRunning || to == JobState::kDone;
-    case JobState::kRunning:
-      return to == JobState::kDone;
-    case JobState::kDone:
+    case S::kIncomplete:
+      return to == S::kQueued || to == S::kPaused || to == S::kRunning || to == S::kEnding;
+    case S::kQueued:
+      return to == S::kIncomplete || to == S::kPaused || to == S::kStarting || to == S::kEnding;
+    case S::kPaused:
+      return to == S::kIncomplete || to == S::kQueued || to == S::kEnding;
+    case S::kStarting:
+      return to == S::kRunning || is_waiting(to) || to == S::kEnding;
+    case S::kRunning:
+      return is_waiting(to) || to == S::kEnding;
+    case S::kEnding:
+      return is_waiting(to);
+    case S::kDone:
       return false;
   }
   return false;

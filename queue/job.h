@@ -1,16 +1,20 @@
-// The states of jobs and pods, and which change of a job's state may happen. The engine decides
-// every change by this one table.
+// The states of jobs and pods, which change of a job's state may happen, and why anything ends.
+// The engine decides every change by this one table.
 //
-//   kIncomplete <--> kQueued --reserve--> kReserved --all pods bound--> kRunning
-//        ^            ^   ^                   |
-//        |       hold |   +----- expired -----+
-//        |    release v
-//        +--------> kHeld         each of them --ended, cancelled--> kDone
+//                    +------------------ ended, to wait again -----------------+
+//                    v                                                         |
+//   kIncomplete <--> kQueued --attempt--> kStarting --all pods bound--> kRunning
+//        ^            ^   |                   |                            |
+//        |    release |   | hold              +------- stop asked ---------+
+//        |            |   v                                |
+//        +--------> kPaused                                v
+//        +------------------- ended, to wait again --- kEnding ---> kDone
 //
-// kIncomplete <-> kQueued or kHeld: the gang's last pod is seen, or a pod of it goes before its
-// start. Foreign and adopted jobs begin in kRunning.
+// kIncomplete <-> kQueued or kPaused: the gang's last pod is seen, or a pod of it goes before its
+// start. A job that waits goes to kEnding if pods that it has in the cluster are to be ended first.
+// Every state but kDone may change to kDone. Foreign and adopted jobs begin in kRunning.
 //
-// Threads: plain values and a pure function.
+// Threads: plain values and pure functions.
 #pragma once
 
 #include <array>
@@ -27,15 +31,16 @@ namespace subak {
 enum class JobState : std::uint8_t {
   kIncomplete,  // a gang whose pods have not all been seen
   kQueued,      // waits for its turn
-  kHeld,        // waits for a person
-  kReserved,    // has its place; not all pods are bound
-  kRunning,     // all pods bound; ends when the last one has
+  kPaused,      // waits for a person
+  kStarting,    // has its place; not all pods are bound
+  kRunning,     // all pods bound
+  kEnding,      // its pods are asked to end; what they hold, they hold until they have
   kDone,
 };
 template <>
 struct EnumText<JobState> {
-  static constexpr std::array<std::string_view, 6> names{"incomplete", "queued",  "held",
-                                                         "reserved",   "running", "done"};
+  static constexpr std::array<std::string_view, 7> names{
+      "incomplete", "queued", "paused", "starting", "running", "ending", "done"};
 };
 
 // How a job came to be. Values are durable: append only.
@@ -50,24 +55,41 @@ struct EnumText<JobOrigin> {
   static constexpr std::array<std::string_view, 4> names{"api", "pods", "foreign", "adopted"};
 };
 
-// How a job or a pod ended. Values are durable: append only.
-enum class Outcome : std::uint8_t {
-  kNone,  // it has not, or nobody said how
-  kSucceeded,
-  kFailed,
-  kCancelled,  // by a person
-  kEvicted,    // by us
-  kLost,       // its node went, or a full list of the cluster lacked it
-  kRejected    // by its node, before it ran
+// Why a pod, an attempt or a job ended, or is asked to end: one word from the decision to the
+// effect, the event, the metric and the history. Values are durable: append only.
+enum class Cause : std::uint8_t {
+  kNone,            // it has not, or nobody said why
+  kFinished,        // by itself, well
+  kFailed,          // by itself, ill
+  kCancelled,       // by a person
+  kExpired,         // not bound in time
+  kPreempted,       // for another job
+  kNodeLost,        // its node went
+  kNodeDrained,     // its node was taken out of use by a person, and went
+  kRejected,        // by its node, before it ran
+  kUnschedulable,   // by the cluster's scheduler
+  kReleaseRefused,  // its gate could not be opened
+  kMemberLost,      // another pod of its gang ended otherwise than well
+  kVanished,        // it is not there any more, and nobody saw it go
+  kTimeLimit,       // it ran for as long as it may
+  kBudget,          // its account's budget is spent
+  kMisconfigured,   // it can never start as written
 };
 template <>
-struct EnumText<Outcome> {
-  static constexpr std::array<std::string_view, 7> names{
-      "none", "succeeded", "failed", "cancelled", "evicted", "lost", "rejected"};
+struct EnumText<Cause> {
+  static constexpr std::array<std::string_view, 16> names{
+      "none",      "finished",     "failed",   "cancelled",     "expired",         "preempted",
+      "node_lost", "node_drained", "rejected", "unschedulable", "release_refused", "member_lost",
+      "vanished",  "time_limit",   "budget",   "misconfigured"};
 };
 
 // True if the table at the top has the edge. No state may change to itself.
 bool may_change(JobState from, JobState to);
+
+// It has no place and wants one: incomplete, queued or paused.
+constexpr bool is_waiting(JobState state) {
+  return state == JobState::kIncomplete || state == JobState::kQueued || state == JobState::kPaused;
+}
 
 // Where a pod of a job is. Values are durable: append only.
 enum class PodState : std::uint8_t {

@@ -107,7 +107,7 @@ void Driver::end(std::uint32_t index) {
     in::PodGone gone;
     gone.cluster = kClusterName;
     gone.pod = {"", live_[index].id, rank};
-    gone.outcome = Outcome::kSucceeded;
+    gone.cause = Cause::kFinished;
     port_.send(now_, std::move(gone));
   }
   live_[index].state = State::kDone;

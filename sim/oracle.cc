@@ -146,19 +146,14 @@ void Oracle::on(const fact::JobMoved& f) {
     j->request.groups.clear();
     for (const PodShape& shape : j->shapes) j->request.groups.push_back({1, shape});
   }
-  j->state = f.to;
-  if (f.to != JobState::kDone) return;
-  for (const Slot& s : slots_) {
-    if (s.job == f.id) wrong("an ended job still holds " + name(s.job, s.rank));
-  }
-  std::erase_if(jobs_, [&f](const Job& other) { return other.id == f.id; });
+  move(*j, f.to);
 }
 
-void Oracle::on(const fact::JobReserved& f) {
+void Oracle::on(const fact::AttemptStarted& f) {
   Job* const j = job(f.id);
-  if (j->state == JobState::kReserved) return;  // only its time was changed
-  if (j->state != JobState::kQueued) wrong(name(f.id, 0) + " was reserved though not queued");
-  if (!in_pass_) wrong(name(f.id, 0) + " was reserved outside a pass");
+  if (j->state != JobState::kQueued) wrong(name(f.id, 0) + " was started though not queued");
+  if (!in_pass_) wrong(name(f.id, 0) + " was started outside a pass");
+  if (f.attempt != j->attempt + 1) wrong(name(f.id, 0) + " skips an attempt");
   if (options_.judge_order) judge_order(*j);
   judge_place(*j, f);
   judge_together(*j, f);
@@ -167,15 +162,42 @@ void Oracle::on(const fact::JobReserved& f) {
       wrong(name(f.id, rank) + " was sent where it was turned away too lately");
     }
   }
-  j->state = JobState::kReserved;
+  j->state = JobState::kStarting;
   j->attempt = f.attempt;
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
     open(*j, rank, f.slots[rank], false, true);
   }
 }
 
-void Oracle::judge_place(const Job& j, const fact::JobReserved& f) {
-  if (f.slots.size() != j.gang_size) wrong(name(f.id, 0) + " was not reserved as a whole");
+void Oracle::on(const fact::StopAsked& f) {
+  Job* const j = job(f.id);
+  if (f.attempt != j->attempt) wrong(name(f.id, 0) + " is to end in another attempt");
+  j->state = JobState::kEnding;
+}
+
+void Oracle::on(const fact::AttemptEnded& f) {
+  Job* const j = job(f.id);
+  if (f.attempt != j->attempt) wrong(name(f.id, 0) + " ended in another attempt");
+  for (const Slot& s : std::vector<Slot>(slots_)) {
+    if (s.job != f.id) continue;
+    if (s.bound) wrong(name(s.job, s.rank) + " is bound though its attempt ended");
+    close(s.job, s.rank, now_);
+  }
+  move(*j, f.to);
+}
+
+void Oracle::move(Job& j, JobState to) {
+  j.state = to;
+  if (to != JobState::kDone) return;
+  const JobId id = j.id;
+  for (const Slot& s : slots_) {
+    if (s.job == id) wrong("an ended job still holds " + name(s.job, s.rank));
+  }
+  std::erase_if(jobs_, [id](const Job& other) { return other.id == id; });
+}
+
+void Oracle::judge_place(const Job& j, const fact::AttemptStarted& f) {
+  if (f.slots.size() != j.gang_size) wrong(name(f.id, 0) + " was not started as a whole");
   std::vector<Slot> with = slots_;
   for (const PodSlot& s : f.slots) with.push_back({f.id, 0, 0, j.leaf, s, now_, now_, false, true});
   for (const PodSlot& s : f.slots) {
@@ -210,7 +232,7 @@ void Oracle::judge_place(const Job& j, const fact::JobReserved& f) {
 }
 
 // Jobs of one shape; the others may name a product for each.
-void Oracle::judge_together(const Job& j, const fact::JobReserved& f) {
+void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
   if (j.request.groups.size() != 1 || j.request.groups[0].shape.kind == GpuKind::kNone) return;
   const bool nvlink = !j.request.prefer && (j.request.topology == Topology::kNvlink ||
                                             j.request.topology == Topology::kNvlinkExclusive);
@@ -324,22 +346,16 @@ void Oracle::turned_away(const Slot& s, const PodShape& shape) {
 
 void Oracle::on(const fact::PodGone& f) {
   const Slot* const s = slot(f.job, f.rank);
-  if (s != nullptr && f.outcome == Outcome::kRejected) {
+  if (s != nullptr && f.cause == Cause::kRejected) {
     turned_away(*s, shape_of(*job(f.job), f.rank));
   }
-  ++job(f.job)->gone;
   close(f.job, f.rank, f.at_ms);
 }
 
-void Oracle::on(const fact::HoldReleased& f) {
-  bool bound = false;
-  for (const Slot& s : std::vector<Slot>(slots_)) {
-    if (s.job != f.id) continue;
-    bound = bound || s.bound;
-    if (!s.bound) close(s.job, s.rank, now_);
-  }
-  Job* const j = job(f.id);
-  if (!bound && j->gone == 0) j->state = JobState::kQueued;  // the whole gang waits again
+void Oracle::on(const fact::PlaceLost& f) {
+  Slot* const s = slot(f.job, f.rank);
+  if (!s || s->bound) return wrong(name(f.job, f.rank) + " lost a place that it did not wait for");
+  close(f.job, f.rank, now_);
 }
 
 void Oracle::on(const fact::Charged& f) {

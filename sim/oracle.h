@@ -88,7 +88,6 @@ class Oracle {
     GangRequest request;           // of pods: joined from `shapes` when complete
     std::vector<PodShape> shapes;  // by rank
     std::uint32_t gang_size = 0, attempt = 0;
-    std::uint32_t gone = 0;  // pods that have ended
     std::int32_t priority = 0;
     TimeMs submit = 0;
   };
@@ -115,11 +114,13 @@ class Oracle {
   void on(const fact::JobCreated& f);
   void on(const fact::PodAdded& f);
   void on(const fact::JobMoved& f);
-  void on(const fact::JobReserved& f);
+  void on(const fact::AttemptStarted& f);
+  void on(const fact::StopAsked& f);
+  void on(const fact::AttemptEnded& f);
+  void on(const fact::PlaceLost& f);
   void on(const fact::PodBound& f);
   void on(const fact::PodRunning& f);
   void on(const fact::PodGone& f);
-  void on(const fact::HoldReleased& f);
   void on(const fact::Charged& f);
   void on(const fact::Awaited& f);
   template <class Other>
@@ -135,11 +136,12 @@ class Oracle {
   void end_use(JobId id, std::uint32_t rank, TimeMs at);
   void begin_use(AccountId leaf, MilliGpu rate, JobId id, std::uint32_t rank);
   void changed(AccountId leaf, TimeMs at);  // surplus follows the allocation
-  void judge_place(const Job& job, const fact::JobReserved& f);
+  void judge_place(const Job& job, const fact::AttemptStarted& f);
+  void move(Job& job, JobState to);
   const PodShape& shape_of(const Job& job, std::uint32_t rank) const;
   bool barred(NodeId node, const PodShape& shape) const;
   void turned_away(const Slot& slot, const PodShape& shape);
-  void judge_together(const Job& job, const fact::JobReserved& f);
+  void judge_together(const Job& job, const fact::AttemptStarted& f);
 
   // oracle_sums.cc
   bool below(AccountId leaf, AccountId node) const;

@@ -108,9 +108,9 @@ in::Body RandomWorld::end_pod(const Pod& pod) {
   in::PodGone gone;
   gone.cluster = pod.job.cluster() == ClusterId(1) ? "bare" : "watched";
   gone.pod = ref(pod);
-  constexpr Outcome kOutcomes[] = {Outcome::kSucceeded, Outcome::kSucceeded, Outcome::kFailed,
-                                   Outcome::kEvicted, Outcome::kRejected};
-  gone.outcome = kOutcomes[rng_.below(std::size(kOutcomes))];
+  constexpr Cause kCauses[] = {Cause::kFinished, Cause::kFinished, Cause::kFailed, Cause::kVanished,
+                               Cause::kRejected};
+  gone.cause = kCauses[rng_.below(std::size(kCauses))];
   if (!options_.plain && rng_.percent(30)) gone.ended_at_ms = now_ - rng_.between(0, 2 * kMinuteMs);
   return gone;
 }

@@ -280,8 +280,11 @@ void RandomWorld::saw(const Input& input, const ApplyOutcome& outcome) {
       if (moved->to == JobState::kDone) std::erase(jobs_, moved->id);
     } else if (const auto* gone = std::get_if<fact::PodGone>(&fact.body)) {
       forget(gone->job, gone->rank, false);
-    } else if (const auto* released = std::get_if<fact::HoldReleased>(&fact.body)) {
-      forget(released->id, std::nullopt, true);
+    } else if (const auto* ended = std::get_if<fact::AttemptEnded>(&fact.body)) {
+      forget(ended->id, std::nullopt, true);
+      if (ended->to == JobState::kDone) std::erase(jobs_, ended->id);
+    } else if (const auto* lost = std::get_if<fact::PlaceLost>(&fact.body)) {
+      forget(lost->job, lost->rank, true);
     } else if (const auto* added = std::get_if<fact::PodAdded>(&fact.body)) {
       Pod pod{added->job, added->rank, added->uid, "", Pod::State::kBound};
       if (added->bound) pods_.push_back(std::move(pod));

@@ -180,7 +180,7 @@ class Toy {
     }
   }
   void finish(JobId job) {
-    send(in::PodGone{kClusterName, {"", job, 0}, 0, Outcome::kSucceeded});
+    send(in::PodGone{kClusterName, {"", job, 0}, 0, Cause::kFinished});
     --running_[teams_[job.sequence() - 1]];
     ++finished_;
   }

@@ -44,11 +44,7 @@ void adopt_running(Decision& d, const state::Cluster& cluster) {
       if (job.pods[rank].is_bound())
         charge(d, job, rank, d.s.now(), UsageState::kForeign, job.leaf);
     }
-    fact::JobMoved moved;
-    moved.id = id;
-    moved.to = JobState::kRunning;
-    moved.adopted = true;
-    d.emit(std::move(moved));
+    d.emit(fact::JobAdopted{id});
   }
 }
 

@@ -73,8 +73,13 @@ void remove_node(Decision& d, NodeId id);
 AccountId leaf_of(Decision& d, AccountId account, const std::string& user);
 // A pod that is not bound yet is never deleted unless something would make it anew.
 bool may_evict(const state::Job& job);
-// The last pod gone ends the job; ranks of a gang that never came do not count.
-void finish_if_over(Decision& d, JobId id, Outcome outcome);
+// It has its place, and nothing of it was bound yet.
+bool is_untouched(const state::Job& job);
+// Its pods are asked to end. A job that ends already gets another cause.
+void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by);
+// The last pod gone ends the job; ranks of a gang that never came do not count. `cause`: unless it
+// has one already.
+void finish_if_over(Decision& d, JobId id, Cause cause);
 
 // bars.cc: the node turned such a pod away: it is not tried for them for a while, longer each time.
 void bar_node(Decision& d, NodeId node, const PodShape& shape);
@@ -84,7 +89,7 @@ void forgive_node(Decision& d, NodeId node, const PodShape& shape);
 void end_bars(Decision& d);
 
 // pod.cc: the pod is gone at `at`; what it held is charged and given back.
-void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Outcome outcome);
+void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause);
 
 // charge.cc: one ledger row for what the pod held since its last one. Pods without GPUs cost
 // nothing.

@@ -98,7 +98,7 @@ void decide(Decision& d, const in::SubmitJob& i) {
   job.leaf = leaf_of(d, account, i.user);
   job.id = JobId(cluster->id, cluster->next_job);
   job.origin = JobOrigin::kApi;
-  job.state = i.held ? JobState::kHeld : JobState::kQueued;
+  job.state = i.held ? JobState::kPaused : JobState::kQueued;
   job.name = i.name;
   job.request = i.request;
   job.gang_size = i.request.pods();
@@ -116,20 +116,19 @@ void decide(Decision& d, const in::CancelJob& i) {
                     text::job_id_text(i.job));
   }
   d.out.reply.job = i.job;
-  if (job->state == JobState::kDone || job->cancelling) return;
-  const bool outside = job->pods_holding() > 0 || job->from_pods();
+  const bool asked = job->state == JobState::kEnding && job->cause == Cause::kCancelled;
+  if (asked || job->state == JobState::kDone) return;
+  if (job->pods_holding() > 0 || job->from_pods()) {
+    ask_stop(d, *job, Cause::kCancelled, d.stamp(i.reason));
+    return;
+  }
   fact::JobMoved moved;
   moved.id = i.job;
   moved.from = job->state;
-  moved.outcome = Outcome::kCancelled;
+  moved.to = JobState::kDone;
+  moved.cause = Cause::kCancelled;
   moved.edit = d.stamp(i.reason);
-  moved.cancelling = outside;
-  moved.to = !outside ? JobState::kDone
-             : job->state == JobState::kQueued || job->state == JobState::kIncomplete
-                 ? JobState::kHeld
-                 : job->state;
   d.emit(std::move(moved));
-  d.effect_of(*job);
 }
 
 void decide(Decision& d, const in::HoldJob& i) {
@@ -139,10 +138,9 @@ void decide(Decision& d, const in::HoldJob& i) {
     return d.refuse({ErrorCode::kNotFound, "job", id, "there is no such job"}, id);
   }
   d.out.reply.job = i.job;
-  const JobState wanted = i.held ? JobState::kHeld : JobState::kQueued;
+  const JobState wanted = i.held ? JobState::kPaused : JobState::kQueued;
   if (job->state == wanted) return;
-  const bool waiting = job->state == JobState::kQueued || job->state == JobState::kHeld;
-  if (!waiting || job->cancelling) {
+  if (job->state != JobState::kQueued && job->state != JobState::kPaused) {
     return d.refuse({ErrorCode::kPrecondition, "job", id,
                      "it is " + std::string(enum_name(job->state)) +
                          ": only a waiting job can be " + (i.held ? "held" : "released")},
@@ -167,40 +165,56 @@ void decide(Decision& d, const in::HoldJob& i) {
   d.emit(std::move(moved));
 }
 
+// Its pods are asked to end. A job that ends already may get a cause that weighs more.
+void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by) {
+  fact::StopAsked stop;
+  stop.id = job.id;
+  stop.attempt = job.attempt;
+  stop.cause = cause;
+  stop.by = std::move(by);
+  stop.until_ms = job.active() ? job.until_ms : 0;
+  stop.from = job.state;
+  d.emit(std::move(stop));
+  d.effect_of(job);
+}
+
 namespace {
 
-// A hold that was not bound in time. What sits nowhere goes back to the queue; a gang of pods whose
-// gates are open is evicted, if something would make its pods anew; else it keeps its place and
-// says so.
-void expire(Decision& d, const state::Job& job) {
-  const JobId id = job.id;
-  const bool touched = std::any_of(job.pods.begin(), job.pods.end(), [](const state::Pod& p) {
-    return p.is_bound() || p.state == PodState::kGone;
-  });
-  const bool evict = (job.from_pods() ? may_evict(job) : touched) && !job.cancelling;
-  if (job.from_pods()) d.emit(fact::JobReserved{id, job.attempt, 0, {}});  // its deadline is past
-  if (evict) {
-    fact::JobMoved moved;
-    moved.id = id;
-    moved.to = job.state;
-    moved.outcome = Outcome::kEvicted;
-    moved.cancelling = true;
-    moved.from = job.state;
-    moved.edit = {"", "expired", ""};
-    d.emit(std::move(moved));
-  }
-  if (!job.from_pods()) {
-    for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
-      if (job.pods[rank].state == PodState::kHeld) {
-        charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
-      }
+// What is held unbound of a job is paid by us.
+void charge_unbound(Decision& d, const state::Job& job) {
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    if (job.pods[rank].state == PodState::kHeld) {
+      charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
     }
-    d.emit(fact::HoldReleased{id, job.attempt, "expired"});
-    if (job.cancelling && job.pods_holding() == 0) finish_if_over(d, id, job.outcome);
   }
-  if (const state::Job* left = d.s.jobs().find(id); left != nullptr && left->cancelling) {
-    d.effect_of(*left);
+}
+
+// A job of a launcher whose pods are not all bound in time. What has no pod yet gives its place
+// back; where there are pods, they are asked to end.
+void expire_launched(Decision& d, const state::Job& job) {
+  const JobId id = job.id;
+  charge_unbound(d, job);
+  if (is_untouched(job)) {
+    d.emit(fact::AttemptEnded{id, job.attempt, Cause::kExpired, JobState::kQueued});
+    return;
   }
+  d.emit(fact::DeadlinePassed{id, job.attempt});
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    if (job.pods[rank].state == PodState::kHeld) {
+      d.emit(fact::PlaceLost{id, rank, Cause::kExpired});
+    }
+  }
+  job.state == JobState::kStarting ? ask_stop(d, job, Cause::kExpired, {}) : d.effect_of(job);
+  finish_if_over(d, id, Cause::kExpired);
+}
+
+// A hold that was not bound in time. A gang of pods is evicted, if something would make its pods
+// anew; else it keeps its place and says so.
+void expire(Decision& d, const state::Job& job) {
+  if (!job.from_pods()) return expire_launched(d, job);
+  d.emit(fact::DeadlinePassed{job.id, job.attempt});
+  if (job.state == JobState::kEnding) return d.effect_of(job);
+  if (may_evict(job)) ask_stop(d, job, Cause::kExpired, {});
 }
 
 }  // namespace
@@ -221,25 +235,29 @@ bool may_evict(const state::Job& job) {
   });
 }
 
+bool is_untouched(const state::Job& job) {
+  return job.state == JobState::kStarting &&
+         std::none_of(job.pods.begin(), job.pods.end(), [](const state::Pod& p) {
+           return p.is_bound() || p.state == PodState::kGone;
+         });
+}
+
 // The last pod gone ends the job; ranks of a gang that never came do not count.
-void finish_if_over(Decision& d, JobId id, Outcome outcome) {
+void finish_if_over(Decision& d, JobId id, Cause cause) {
   const state::Job* job = d.s.jobs().find(id);
   if (job == nullptr || job->state == JobState::kDone) return;
   const bool over = std::all_of(job->pods.begin(), job->pods.end(), [&](const state::Pod& p) {
     const bool never_came = p.state == PodState::kWaiting && p.uid.empty();
-    return p.state == PodState::kGone || (never_came && (job->cancelling || job->from_pods()));
+    const bool may_lack = job->state == JobState::kEnding || job->from_pods();
+    return p.state == PodState::kGone || (never_came && may_lack);
   });
-  fact::JobMoved moved;
-  moved.id = id;
-  moved.edit = {};
-  if (over) {
-    moved.to = JobState::kDone;
-    moved.outcome = job->outcome != Outcome::kNone ? job->outcome : outcome;
-    d.emit(std::move(moved));
-  } else if (job->state ==
-             JobState::kQueued) {  // a gated pod was deleted: its gang waits for another
-    moved.to = JobState::kIncomplete;
-    d.emit(std::move(moved));
+  if (job->cause != Cause::kNone) cause = job->cause;
+  if (over && job->waits()) {
+    d.emit(fact::JobMoved{id, JobState::kDone, cause, {}, JobState::kIncomplete});
+  } else if (over) {
+    d.emit(fact::AttemptEnded{id, job->attempt, cause, JobState::kDone});
+  } else if (job->state == JobState::kQueued) {  // a gated pod was deleted: another is waited for
+    d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
   }
 }
 

@@ -76,32 +76,13 @@ void release_lost(Decision& d, const state::Job& job, NodeId node) {
     const state::Pod& pod = job.pods[rank];
     if (pod.state != PodState::kHeld || pod.slot.node != node) continue;
     charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
-    fact::PodAdded again;
-    again.job = job.id;
-    again.rank = rank;
-    again.uid = pod.uid;
-    again.name = pod.name;
-    again.shape = d.s.jobs().shape_of(pod);
-    again.controlled = pod.controlled;
-    d.emit(fact::PodGone{job.id, rank, d.s.now(), Outcome::kNone});
-    d.emit(std::move(again));
+    d.emit(fact::PlaceLost{job.id, rank, Cause::kNodeLost});
   }
-  if (job.cancelling) return;
-  fact::JobMoved moved;
-  moved.id = job.id;
-  moved.from = moved.to = job.state;
-  moved.edit = {"", "node_gone", ""};
+  if (job.state != JobState::kStarting) return;
   if (may_evict(job)) {
-    moved.outcome = Outcome::kEvicted;
-    moved.cancelling = true;
-    d.emit(std::move(moved));
-    d.effect_of(job);
+    ask_stop(d, job, Cause::kNodeLost, {});
   } else if (job.pods_holding() == 0) {
-    for (const JobState to : {JobState::kQueued, JobState::kHeld}) {
-      moved.from = job.state;
-      moved.to = to;
-      d.emit(moved);
-    }
+    d.emit(fact::AttemptEnded{job.id, job.attempt, Cause::kNodeLost, JobState::kPaused});
   }
 }
 
@@ -111,19 +92,15 @@ void lose_place(Decision& d, const state::PodPlace& place, NodeId node) {
   const state::Job& job = d.s.jobs().at(place.job);
   const state::Pod& pod = job.pods[place.rank];
   if (!pod.holds_slot()) return;  // given back together with its gang
-  const bool untouched = job.state == JobState::kReserved && !job.from_pods() && !job.cancelling &&
-                         std::none_of(job.pods.begin(), job.pods.end(), [](const state::Pod& p) {
-                           return p.is_bound() || p.state == PodState::kGone;
-                         });
-  if (untouched) {
+  if (!job.from_pods() && is_untouched(job)) {
     for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
       charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
     }
-    d.emit(fact::HoldReleased{place.job, job.attempt, "node_gone"});
+    d.emit(fact::AttemptEnded{place.job, job.attempt, Cause::kNodeLost, JobState::kQueued});
   } else if (job.from_pods() && pod.state == PodState::kHeld) {
     release_lost(d, job, node);
   } else {
-    end_pod(d, place.job, place.rank, d.s.now(), Outcome::kLost);
+    end_pod(d, place.job, place.rank, d.s.now(), Cause::kNodeLost);
   }
 }
 
@@ -197,7 +174,7 @@ void decide(Decision& d, const in::ListComplete& i) {
       const bool known_outside = !pod.uid.empty() || pod.is_bound();
       if (pod.state == PodState::kGone || !known_outside || marks.pods.count({id, rank}) > 0)
         continue;
-      end_pod(d, id, rank, d.s.now(), Outcome::kLost);
+      end_pod(d, id, rank, d.s.now(), Cause::kVanished);
     }
   }
   for (NodeId id : d.s.fleet().nodes(cluster->id)) {

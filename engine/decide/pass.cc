@@ -57,13 +57,13 @@ Found find_entitled(Decision& d, const state::Job& job, const PassMemory& memory
   return found;
 }
 
-void reserve(Decision& d, JobId id, Placement placement) {
-  fact::JobReserved reserved;
-  reserved.id = id;
-  reserved.attempt = d.s.jobs().at(id).attempt + 1;
-  reserved.until_ms = d.s.now() + d.s.policy().hold_ms;
-  reserved.slots = std::move(placement.slots);
-  d.emit(std::move(reserved));
+void start(Decision& d, JobId id, Placement placement) {
+  fact::AttemptStarted started;
+  started.id = id;
+  started.attempt = d.s.jobs().at(id).attempt + 1;
+  started.until_ms = d.s.now() + d.s.policy().hold_ms;
+  started.slots = std::move(placement.slots);
+  d.emit(std::move(started));
   d.effect_of(d.s.jobs().at(id));
 }
 
@@ -105,7 +105,7 @@ bool try_start(Decision& d, JobId id, ReadyQueue::Pass& pass, PassMemory& memory
   }
   Found found = find_entitled(d, job, memory);
   if (found.placement) {
-    reserve(d, id, *std::move(found.placement));
+    start(d, id, *std::move(found.placement));
     pass.started(id, leaf);
     return true;
   }
@@ -125,7 +125,7 @@ void start_awaited(Decision& d, PassMemory& memory) {
     if (!d.s.clusters().at(id.cluster()).synced) continue;
     Found found = find_entitled(d, d.s.jobs().at(id), memory);
     if (!found.placement) continue;
-    reserve(d, id, *std::move(found.placement));
+    start(d, id, *std::move(found.placement));
     forget_blocked(memory, derive::choose(d.s, d.search, memory.kept));
   }
 }

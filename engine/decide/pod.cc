@@ -96,8 +96,8 @@ void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                AccountId account) {
   const std::string name = gang_name(pod);
   const state::Job* job = find_gang(d, cluster.id, name);
-  const bool open = job != nullptr && !job->cancelling &&
-                    (job->state == JobState::kIncomplete || job->state == JobState::kHeld);
+  const bool open =
+      job != nullptr && (job->state == JobState::kIncomplete || job->state == JobState::kPaused);
   if (job != nullptr && !open) {  // its gang has started without it: it waits by itself
     PodRecord alone = pod;
     alone.gang = name.substr(pod.ns.size() + 1) + "#" + pod.uid;
@@ -248,7 +248,7 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
     stray.node = node_name;
     const JobId id = job.id;
     const AccountId leaf = job.leaf;
-    end_pod(d, id, rank, d.s.now(), Outcome::kNone);
+    end_pod(d, id, rank, d.s.now(), Cause::kNone);
     return add_foreign(d, d.s.clusters().at(id.cluster()), stray, leaf);
   }
   at = at == 0 ? d.s.now() : std::clamp(at, pod.since_ms, d.s.now());
@@ -331,23 +331,23 @@ void decide(Decision& d, const in::PodGone& i) {
   const state::Pod& pod = d.s.jobs().find(id)->pods[rank];
   if (pod.state == PodState::kGone || (pod.uid.empty() && pod.state == PodState::kWaiting)) return;
   const TimeMs at = i.ended_at_ms == 0 ? d.s.now() : std::min(i.ended_at_ms, d.s.now());
-  end_pod(d, id, rank, at, i.outcome);
+  end_pod(d, id, rank, at, i.cause);
 }
 
-void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Outcome outcome) {
+void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause) {
   const state::Job& job = *d.s.jobs().find(id);
   const state::Pod& pod = job.pods[rank];
   at = pod.holds_slot() ? std::clamp(at, pod.since_ms, d.s.now()) : d.s.now();
   if (pod.state == PodState::kHeld) charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform);
   if (pod.is_bound()) {
-    outcome == Outcome::kRejected ? charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform)
-                                  : charge_end(d, job, rank, at);
+    cause == Cause::kRejected ? charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform)
+                              : charge_end(d, job, rank, at);
   }
-  if (outcome == Outcome::kRejected && pod.holds_slot()) {
+  if (cause == Cause::kRejected && pod.holds_slot()) {
     bar_node(d, pod.slot.node, d.s.jobs().shape_of(pod));
   }
-  d.emit(fact::PodGone{id, rank, at, outcome});
-  finish_if_over(d, id, Outcome::kSucceeded);
+  d.emit(fact::PodGone{id, rank, at, cause});
+  finish_if_over(d, id, Cause::kFinished);
 }
 
 }  // namespace subak::decide

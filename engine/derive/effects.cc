@@ -5,21 +5,22 @@ namespace subak::derive {
 namespace {
 
 bool concerns(const state::Job& job, const state::Pod& pod) {
-  if (!job.cancelling) return pod.state == PodState::kHeld;
+  if (job.state == JobState::kStarting) return pod.state == PodState::kHeld;
   return pod.holds_slot() || (pod.state == PodState::kWaiting && !pod.uid.empty());
 }
 
 }  // namespace
 
 std::optional<Effect> effect_of(const State& s, const state::Job& job) {
-  if (!job.cancelling && job.state != JobState::kReserved) return std::nullopt;
+  if (!job.active()) return std::nullopt;
+  const bool ends = job.state == JobState::kEnding;
   Effect effect;
-  effect.kind = job.cancelling ? EffectKind::kEvict : EffectKind::kOpenGate;
+  effect.kind = ends ? EffectKind::kEvict : EffectKind::kOpenGate;
   effect.cluster = job.id.cluster();
   effect.job = job.id;
   effect.attempt = job.attempt;
-  effect.until_ms = job.cancelling ? 0 : job.until_ms;
-  if (job.cancelling) effect.reason = job.outcome == Outcome::kEvicted ? "expired" : "cancelled";
+  effect.until_ms = ends ? 0 : job.until_ms;
+  if (ends) effect.cause = job.cause;
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     const state::Pod& pod = job.pods[rank];
     if (!concerns(job, pod)) continue;

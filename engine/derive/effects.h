@@ -1,5 +1,5 @@
-// What should be done outside, as a function of the state: a reserved job wants its gates open, a
-// cancelling one its pods gone. Nothing is remembered of what was already asked for.
+// What should be done outside, as a function of the state: a starting job wants its gates open, an
+// ending one its pods gone. Nothing is remembered of what was already asked for.
 // Threads: none; pure functions.
 #pragma once
 

@@ -188,9 +188,8 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
     if (r.have < r.need || out.empty()) out.push_back(std::move(r));
     return out;
   }
-  if (job.state == JobState::kHeld) {
-    out.push_back(reason(ReasonToken::kOnHold, text::job_id_text(job.id),
-                         job.cancelling ? "the job is being cancelled" : "the job is held"));
+  if (job.state == JobState::kPaused) {
+    out.push_back(reason(ReasonToken::kOnHold, text::job_id_text(job.id), "the job is paused"));
   }
   explain_entitlement(s, job, out);
   if (job.shape) explain_place(s, places, job, position, out);

@@ -50,7 +50,7 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   }
   row.state = job.state;
   row.origin = job.origin;
-  row.outcome = job.outcome;
+  row.cause = job.cause;
   row.request = s.jobs().request_of(job);
   row.gang_size = job.gang_size;
   row.priority = job.priority;
@@ -60,7 +60,6 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   row.ended_ms = job.ended_ms;
   row.until_ms = job.until_ms;
   row.attempt = job.attempt;
-  row.cancelling = job.cancelling;
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     const state::Pod& pod = job.pods[rank];
     if (pod.holds_slot()) {

@@ -76,7 +76,6 @@ Clusters clusters_of(const State& s, ViewMemo& memo) {
 }  // namespace
 
 std::shared_ptr<const View> view(const State& s, ViewMemo& memo) {
-  const auto count = [&s](JobState state) { return s.jobs().count(state); };
   auto view = std::make_shared<View>();
   view->seq = s.seq();
   view->time_ms = s.now();
@@ -84,10 +83,9 @@ std::shared_ptr<const View> view(const State& s, ViewMemo& memo) {
   view->fact_version = s.fact_version();
   view->accounts = accounts_of(s, memo);
   view->clusters = clusters_of(s, memo);
-  view->jobs_queued = count(JobState::kQueued);
-  view->jobs_held = count(JobState::kHeld) + count(JobState::kIncomplete);
-  view->jobs_reserved = count(JobState::kReserved);
-  view->jobs_running = count(JobState::kRunning);
+  for (std::size_t state = 0; state < view->jobs.size(); ++state) {
+    view->jobs[state] = s.jobs().count(static_cast<JobState>(state));
+  }
   view->ledger_rows = s.ledger().rows();
   return view;
 }

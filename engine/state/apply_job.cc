@@ -37,9 +37,9 @@ void State::on(const fact::PodAdded& f) {
 
 void State::on(const fact::JobMoved& f) {
   Job& job = jobs_.writable(f.id);
-  job.cancelling = job.cancelling || f.cancelling;
-  if (f.adopted) job.origin = JobOrigin::kAdopted;
-  if (f.outcome != Outcome::kNone) job.outcome = f.outcome;
+  must(!job.active(), "a job that has an attempt ends it first");
+  must((f.cause == Cause::kNone) == (f.to != JobState::kDone), "an end has its cause");
+  if (f.cause != Cause::kNone) job.cause = f.cause;
   if (job.state == JobState::kIncomplete && f.to == JobState::kQueued) {
     jobs_.complete_gang(job, fleet_.use(f.id.cluster(), jobs_.request_of(job)));
   }
@@ -48,30 +48,83 @@ void State::on(const fact::JobMoved& f) {
   if (f.to == JobState::kDone) jobs_.end(job, now_);
 }
 
-void State::on(const fact::JobReserved& f) {
+void State::on(const fact::JobAdopted& f) {
   Job& job = jobs_.writable(f.id);
-  if (job.state != JobState::kReserved) {
-    set_state(job, JobState::kReserved);
-    job.attempt = f.attempt;
-    job.started_ms = now_;
-    if (job.pods.empty()) {
-      job.pods.resize(f.slots.size());
-      jobs_.complete_gang(job, job.shape.share());
-    }
-    must(f.slots.size() <= job.pods.size(), "a place has no more slots than the job has pods");
-    for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
-      allocations_.take(job, rank, f.slots[rank], now_);
-    }
+  must(job.origin == JobOrigin::kForeign && job.state != JobState::kDone,
+       "who is adopted was foreign and runs");
+  job.origin = JobOrigin::kAdopted;
+}
+
+void State::on(const fact::AttemptStarted& f) {
+  Job& job = jobs_.writable(f.id);
+  must(f.attempt == job.attempt + 1, "attempts are counted one by one");
+  must(!f.slots.empty() && f.slots.size() == job.gang_size, "a whole gang starts");
+  must(job.pods_holding() == 0, "who starts holds nothing yet");
+  set_state(job, JobState::kStarting);
+  job.attempt = f.attempt;
+  job.cause = Cause::kNone;
+  job.started_ms = now_;
+  if (job.pods.empty()) {
+    job.pods.resize(f.slots.size());
+    jobs_.complete_gang(job, job.shape.share());
+  }
+  for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
+    allocations_.take(job, rank, f.slots[rank], now_);
   }
   jobs_.set_deadline(job, f.until_ms);
 }
 
-// Reserved becomes running when no pod is left to bind.
+void State::on(const fact::DeadlinePassed& f) {
+  Job& job = jobs_.writable(f.id);
+  must(job.active() && f.attempt == job.attempt, "a deadline is of the present attempt");
+  must(job.until_ms != 0 && job.until_ms <= now_, "what is past was to come");
+  jobs_.set_deadline(job, 0);
+}
+
+void State::on(const fact::StopAsked& f) {
+  Job& job = jobs_.writable(f.id);
+  must(f.attempt == job.attempt && f.from == job.state, "who is to end is as it was seen");
+  must(f.cause != Cause::kNone, "a stop has its cause");
+  must(job.state != JobState::kEnding || f.cause != job.cause, "a stop is asked once of a cause");
+  job.cause = f.cause;
+  if (job.state != JobState::kEnding) set_state(job, JobState::kEnding);
+  jobs_.set_deadline(job, f.until_ms);
+  remember(f.by, {now_, f.id, AccountId(), 0});
+}
+
+void State::on(const fact::AttemptEnded& f) {
+  Job& job = jobs_.writable(f.id);
+  must(f.attempt == job.attempt && f.cause != Cause::kNone, "an attempt ends once, of a cause");
+  must(job.active() || job.state == JobState::kRunning, "who ends had a place");
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    must(!job.pods[rank].is_bound(), "nothing of an attempt that ended is bound");
+    if (job.pods[rank].state == PodState::kHeld) give_place_back(job, rank);
+  }
+  job.cause = f.cause;
+  if (f.to != JobState::kDone) job.started_ms = 0;
+  set_state(job, f.to);
+  if (f.to == JobState::kDone) jobs_.end(job, now_);
+}
+
+void State::give_place_back(Job& job, std::uint32_t rank) {
+  allocations_.give(job, rank, now_, now_);
+  job.pods[rank].state = PodState::kWaiting;
+  pass_due_ = true;
+}
+
+void State::on(const fact::PlaceLost& f) {
+  Job& job = jobs_.writable(f.job);
+  must(job.pods.at(f.rank).state == PodState::kHeld, "who loses a place was on its way there");
+  must(f.cause != Cause::kNone, "a place is lost of a cause");
+  give_place_back(job, f.rank);
+}
+
+// A starting job runs when no pod is left to bind.
 void State::run_if_bound(Job& job) {
   const bool all = std::none_of(job.pods.begin(), job.pods.end(), [](const Pod& p) {
     return p.state == PodState::kWaiting || p.state == PodState::kHeld;
   });
-  if (all && job.state == JobState::kReserved && job.pods_holding() > 0) {
+  if (all && job.state == JobState::kStarting && job.pods_holding() > 0) {
     set_state(job, JobState::kRunning);
   }
 }
@@ -99,27 +152,12 @@ void State::on(const fact::PodGone& f) {
   Job& job = jobs_.writable(f.job);
   if (job.pods.at(f.rank).holds_slot()) {
     allocations_.give(job, f.rank, f.at_ms, now_);
-    const bool ill = f.outcome != Outcome::kNone && f.outcome != Outcome::kSucceeded;
-    if (ill && job.outcome == Outcome::kNone) job.outcome = f.outcome;
+    const bool ill = f.cause != Cause::kNone && f.cause != Cause::kFinished;
+    if (ill && job.cause == Cause::kNone) job.cause = f.cause;
   }
   jobs_.end_pod(job, f.rank);
   run_if_bound(job);
   pass_due_ = true;
-}
-
-void State::on(const fact::HoldReleased& f) {
-  Job& job = jobs_.writable(f.id);
-  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
-    if (job.pods[rank].state != PodState::kHeld) continue;
-    allocations_.give(job, rank, now_, now_);
-    job.pods[rank].state = PodState::kWaiting;
-    pass_due_ = true;
-  }
-  jobs_.set_deadline(job, 0);
-  if (job.all_pods(PodState::kWaiting)) {
-    job.started_ms = 0;
-    set_state(job, JobState::kQueued);
-  }
 }
 
 void State::on(const fact::JobKept& f) {

@@ -40,8 +40,7 @@ struct Job {
   ShapeUse shape;  // none while incomplete, for foreign jobs, and once it has ended
   JobState state = JobState::kIncomplete;
   JobOrigin origin = JobOrigin::kApi;
-  Outcome outcome = Outcome::kNone;
-  bool cancelling = false;
+  Cause cause = Cause::kNone;  // of its end; before that, what its attempt ends of
   std::int32_t priority = 0;
   std::uint32_t gang_size = 0;
   std::uint32_t attempt = 0;
@@ -54,9 +53,9 @@ struct Job {
   std::shared_ptr<const GangRequest> asked;
 
   bool from_pods() const { return origin != JobOrigin::kApi; }
-  bool waits() const {
-    return state == JobState::kQueued || state == JobState::kHeld || state == JobState::kIncomplete;
-  }
+  bool waits() const { return is_waiting(state); }
+  // Something is to be done outside about it (derive/effects.h).
+  bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
   // All its pods are in this state; true if it has none.
   bool all_pods(PodState wanted) const;
   const Pod* disputing() const;  // a pod that is there and says otherwise; nullptr: none

@@ -168,15 +168,14 @@ void Jobs::complete_gang(Job& job, ShapeUse shape) {
 }
 
 void Jobs::set_state(Job& job, JobState to) {
-  must(job.state == to || may_change(job.state, to), "jobs change as the table says");
+  must(may_change(job.state, to), "jobs change as the table says");
   if (job.state == JobState::kQueued && to != JobState::kQueued) ready_.remove(job.id);
   if (job.state != JobState::kQueued && to == JobState::kQueued) ready_.add(ready_job(job), tree_);
   --count_of(job.state);
   ++count_of(to);
   job.state = to;
-  if (to != JobState::kReserved) set_deadline(job, 0);
-  if (to == JobState::kDone) job.cancelling = false;
-  if (to == JobState::kReserved || job.cancelling) {
+  if (!job.active()) set_deadline(job, 0);
+  if (job.active()) {
     active_.insert(job.id);
   } else {
     active_.erase(job.id);
@@ -228,8 +227,7 @@ void Jobs::check_job(const Job& job) const {
   const bool empty = job.state == JobState::kDone || job.state == JobState::kQueued;
   must(!empty || job.pods_holding() == 0, "a job that waits or has ended holds nothing");
   must(job.until_ms == 0 || deadlines_.contains({job.until_ms, job.id}), "deadlines are indexed");
-  const bool active = job.state == JobState::kReserved || job.cancelling;
-  must(active_.contains(job.id) == active, "who is reserved or cancelled is indexed");
+  must(active_.contains(job.id) == job.active(), "who starts or ends is indexed");
 }
 
 void Jobs::check() const {

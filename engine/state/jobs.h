@@ -48,7 +48,7 @@ class Jobs {
   std::vector<JobId> ids() const;            // ascending
   // Ascending, for pages. A job that is gone stays in it for a while: look each one up.
   const std::vector<JobId>& ascending() const { return ids_.ascending(); }
-  const std::set<JobId>& active() const { return active_; }  // reserved or cancelling
+  const std::set<JobId>& active() const { return active_; }  // Job::active()
   const Deadlines& deadlines() const { return deadlines_; }  // of holds
   std::size_t count(JobState state) const { return counts_[static_cast<std::size_t>(state)]; }
   const ReadyQueue& ready() const { return ready_; }

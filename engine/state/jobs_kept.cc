@@ -27,8 +27,7 @@ fact::JobKept Jobs::kept(const Job& job) const {
   k.submit_ms = job.submit_ms;
   k.attempt = job.attempt;
   k.until_ms = job.until_ms;
-  k.cancelling = job.cancelling;
-  k.outcome = job.outcome;
+  k.cause = job.cause;
   k.started_ms = job.started_ms;
   k.ended_ms = job.ended_ms;
   return k;
@@ -95,7 +94,7 @@ Job& Jobs::restore(const fact::JobKept& f, ShapeUse shape) {
   job.time_limit_ms = f.job.time_limit_ms;
   job.submit_ms = f.submit_ms;
   job.attempt = f.attempt;
-  job.outcome = f.outcome;
+  job.cause = f.cause;
   job.started_ms = f.started_ms;
   job.ended_ms = f.ended_ms;
   if (!job.shape) job.asked = std::make_shared<const GangRequest>(f.job.request);
@@ -123,9 +122,8 @@ void Jobs::restored(Job& job, const fact::JobKept& f) {
   gathered_.clear();
   ++count_of(f.job.state);
   job.state = f.job.state;
-  job.cancelling = f.cancelling;
   if (job.state == JobState::kQueued) ready_.add(ready_job(job), tree_);
-  if (job.state == JobState::kReserved || job.cancelling) active_.insert(job.id);
+  if (job.active()) active_.insert(job.id);
   set_deadline(job, f.until_ms);
   if (job.state == JobState::kDone) {
     done_.push_back(job.id);

@@ -111,11 +111,15 @@ class State {
   void on(const fact::JobCreated& f);
   void on(const fact::PodAdded& f);
   void on(const fact::JobMoved& f);
-  void on(const fact::JobReserved& f);
+  void on(const fact::JobAdopted& f);
+  void on(const fact::AttemptStarted& f);
+  void on(const fact::DeadlinePassed& f);
+  void on(const fact::StopAsked& f);
+  void on(const fact::AttemptEnded& f);
+  void on(const fact::PlaceLost& f);
   void on(const fact::PodBound& f);
   void on(const fact::PodRunning& f);
   void on(const fact::PodGone& f);
-  void on(const fact::HoldReleased& f);
   void on(const fact::JobKept& f);
 
   void on(const note::ListBegun& n) { clusters_.begin_list(n.cluster); }
@@ -128,6 +132,7 @@ class State {
 
   void set_state(state::Job& job, JobState to);
   void run_if_bound(state::Job& job);
+  void give_place_back(state::Job& job, std::uint32_t rank);
   void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept);
   ShapeUse use_alone(ClusterId cluster, const PodShape& shape);
   std::vector<std::pair<ProductId, MilliGpu>> intern(const ProductAmounts& amounts);

@@ -51,10 +51,15 @@ void put_state(const Engine& engine, TimeMs now, v1::Status* out) {
   const std::shared_ptr<const View> view = engine.view();
   for (const ClusterView& cluster : *view->clusters) put(cluster, out->add_clusters());
   out->set_fact_version(static_cast<std::int32_t>(view->fact_version));
-  out->set_jobs_queued(static_cast<std::int64_t>(view->jobs_queued));
-  out->set_jobs_held(static_cast<std::int64_t>(view->jobs_held));
-  out->set_jobs_reserved(static_cast<std::int64_t>(view->jobs_reserved));
-  out->set_jobs_running(static_cast<std::int64_t>(view->jobs_running));
+  const auto count = [&view](JobState state) {
+    return static_cast<std::int64_t>(view->count(state));
+  };
+  out->set_jobs_queued(count(JobState::kQueued));
+  out->set_jobs_paused(count(JobState::kPaused));
+  out->set_jobs_starting(count(JobState::kStarting));
+  out->set_jobs_running(count(JobState::kRunning));
+  out->set_jobs_incomplete(count(JobState::kIncomplete));
+  out->set_jobs_ending(count(JobState::kEnding));
   out->set_ledger_rows(view->ledger_rows);
   put(engine.residual(now), out->mutable_bill_residual());
   put_duration(view->policy.half_life_ms, out->mutable_half_life());

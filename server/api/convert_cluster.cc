@@ -144,7 +144,7 @@ void put(const Effect& effect, const std::string& cluster, v1::Effect* out) {
   out->set_job_id(text_of(effect.job));
   out->set_attempt(static_cast<std::int32_t>(effect.attempt));
   if (effect.until_ms != 0) put(effect.until_ms, out->mutable_until());
-  out->set_reason(effect.reason);
+  out->set_cause(static_cast<v1::Cause>(effect.cause));
   for (const EffectPod& pod : effect.pods) {
     auto* row = out->add_pods();
     row->set_rank(static_cast<std::int32_t>(pod.rank));

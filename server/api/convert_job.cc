@@ -69,25 +69,24 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
   put(row.request, spec->mutable_request());
   spec->set_priority(row.priority);
   if (row.time_limit_ms != 0) put_duration(row.time_limit_ms, spec->mutable_time_limit());
-  spec->set_held(row.state == JobState::kHeld);
+  spec->set_held(row.state == JobState::kPaused);
   out->set_state(to_proto(row.state));
   out->set_origin(static_cast<v1::JobOrigin>(static_cast<int>(row.origin) + 1));
-  out->set_outcome(static_cast<v1::Outcome>(row.outcome));
+  out->set_cause(static_cast<v1::Cause>(row.cause));
   out->set_gang_size(static_cast<std::int32_t>(row.gang_size));
   out->set_milligpu(row.milligpu);
   put(row.submit_ms, out->mutable_submit_time());
-  if (row.started_ms != 0 && row.state != JobState::kReserved)
+  if (row.started_ms != 0 && row.state != JobState::kStarting)
     put(row.started_ms, out->mutable_start_time());
   if (row.ended_ms != 0) put(row.ended_ms, out->mutable_end_time());
   out->set_attempt(static_cast<std::int32_t>(row.attempt));
-  out->set_cancelling(row.cancelling);
   for (const PodRow& pod : row.pods) put_pod(pod, engine, out->add_pods());
   for (const NodeId id : row.nodes) {
     if (out->nodes_size() == limits::kMaxNodesShown) break;
     if (const NodeSpec* node = engine.fleet().node(id)) out->add_nodes(node->name);
   }
   out->set_node_count(static_cast<std::int32_t>(row.nodes.size()));
-  if (row.until_ms != 0) put(row.until_ms, out->mutable_reserved_until());
+  if (row.until_ms != 0) put(row.until_ms, out->mutable_hold_until());
 }
 
 void put(const Reason& reason, v1::WaitReason* out) {

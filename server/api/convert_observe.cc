@@ -71,10 +71,9 @@ in::PodRunning get_running(Check& check, const v1::PodRunning& in, const std::st
 }
 
 in::PodGone get_gone(Check& check, const v1::PodGone& in, const std::string& cluster) {
-  in::PodGone out{cluster, get_ref(check, in.pod()), 0, Outcome::kNone};
+  in::PodGone out{cluster, get_ref(check, in.pod()), 0, Cause::kNone};
   if (in.has_ended_at()) out.ended_at_ms = check.time("ended_at", in.ended_at());
-  out.outcome =
-      static_cast<Outcome>(check.enum_value("outcome", in.outcome(), v1::OUTCOME_REJECTED));
+  out.cause = static_cast<Cause>(check.enum_value("cause", in.cause(), v1::CAUSE_MISCONFIGURED));
   return out;
 }
 

@@ -19,10 +19,6 @@ Error no_job(JobId id) {
   return {ErrorCode::kNotFound, "job_id", text_of(id), "there is no such job"};
 }
 
-bool waits(JobState state) {
-  return state == JobState::kQueued || state == JobState::kHeld || state == JobState::kIncomplete;
-}
-
 std::optional<JobState> state_filter(v1::JobState state) {
   if (state == v1::JOB_STATE_UNSPECIFIED) return std::nullopt;
   return static_cast<JobState>(static_cast<int>(state) - 1);
@@ -40,7 +36,7 @@ void list_jobs(const Engine& engine, const v1::ListJobsRequest& in, const Page& 
       if (!state && row.state == JobState::kDone) continue;
       v1::Job* job = out->add_jobs();
       put(row, engine, job);
-      if (waits(row.state)) {
+      if (is_waiting(row.state)) {
         if (const Reason* reason = reasons.of(row)) {
           job->set_waits_for(std::string(enum_name(reason->token)));
         }

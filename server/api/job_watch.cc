@@ -19,11 +19,15 @@ struct JobOf {
   JobId operator()(const fact::JobCreated& f) const { return f.id; }
   JobId operator()(const fact::PodAdded& f) const { return f.job; }
   JobId operator()(const fact::JobMoved& f) const { return f.id; }
-  JobId operator()(const fact::JobReserved& f) const { return f.id; }
+  JobId operator()(const fact::JobAdopted& f) const { return f.id; }
+  JobId operator()(const fact::AttemptStarted& f) const { return f.id; }
+  JobId operator()(const fact::DeadlinePassed& f) const { return f.id; }
+  JobId operator()(const fact::StopAsked& f) const { return f.id; }
+  JobId operator()(const fact::AttemptEnded& f) const { return f.id; }
+  JobId operator()(const fact::PlaceLost& f) const { return f.job; }
   JobId operator()(const fact::PodBound& f) const { return f.job; }
   JobId operator()(const fact::PodRunning& f) const { return f.job; }
   JobId operator()(const fact::PodGone& f) const { return f.job; }
-  JobId operator()(const fact::HoldReleased& f) const { return f.id; }
   template <class Other>
   JobId operator()(const Other&) const {
     return {};

@@ -47,7 +47,7 @@ async function load() {
     if (!reply.ok) throw new Error(await reply.text());
     const s = await reply.json();
     document.getElementById("jobs").textContent = "Jobs: " + s.jobs.running + " running, " +
-      s.jobs.reserved + " reserved, " + s.jobs.queued + " queued, " + s.jobs.held + " on hold";
+      s.jobs.starting + " starting, " + s.jobs.queued + " queued, " + s.jobs.paused + " paused";
     fill("clusters", ["Cluster", "Mode", "Complete", "GPUs", "In use"], s.clusters.map(c =>
       [c.cluster, c.mode, c.synced ? "yes" : "no", gpus(c.installed_milligpu), gpus(c.allocated_milligpu)]));
     fill("accounts", ["Account", "Share", "Usage", "Quota", "Running", "Held", "Waiting", "Jobs waiting"],

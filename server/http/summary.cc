@@ -56,17 +56,22 @@ json::array clusters(const View& view) {
   return out;
 }
 
+// By state.
+json::object jobs(const View& view) {
+  json::object out;
+  for (std::size_t state = 0; state < view.jobs.size(); ++state) {
+    out[enum_name(static_cast<JobState>(state))] = view.jobs[state];
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string summary_json(const Engine& engine, TimeMs now, std::string_view version) {
   const std::shared_ptr<const View> view = engine.view();
   return json::serialize(json::object{{"version", version},
                                       {"time_ms", now},
-                                      {"jobs",
-                                       {{"queued", view->jobs_queued},
-                                        {"held", view->jobs_held},
-                                        {"reserved", view->jobs_reserved},
-                                        {"running", view->jobs_running}}},
+                                      {"jobs", jobs(*view)},
                                       {"clusters", clusters(*view)},
                                       {"accounts", accounts(engine, now)},
                                       {"queue", queue(engine, now)}});

@@ -2,6 +2,8 @@
 
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
+#include <array>
 #include <type_traits>
 #include <variant>
 
@@ -28,6 +30,9 @@ const Bounds& wait_bounds() {
                              3600, 14'400, 43'200, 86'400, 259'200, 604'800};
   return bounds;
 }
+
+// Of a place that came to nothing.
+constexpr std::array kReleaseCauses{Cause::kRejected, Cause::kNodeLost};
 
 double seconds(std::int64_t us) { return static_cast<double>(us) / 1e6; }
 
@@ -64,11 +69,14 @@ Events::Events()
       placements_(counter(registry_, "subak_placements_total",
                           "Jobs that got a place, by the topology they asked for.")),
       reservations_expired_(counter(registry_, "subak_reservations_expired_total",
-                                    "Holds taken back because nothing was bound in time.")
+                                    "Attempts that ended because not all was bound in time.")
                                 .Add({})),
       releases_refused_(counter(registry_, "subak_release_refused_total",
-                                "Places given that came to nothing: rejected (the node refused the "
-                                "pod), node_gone (the node went before the pod was bound).")),
+                                "Places of pods that came to nothing, by cause: rejected (the node "
+                                "refused the pod), node_lost (the node went before the pod was "
+                                "bound).")),
+      attempts_ended_(counter(registry_, "subak_attempts_ended_total",
+                              "Attempts of jobs that ended, by cause.")),
       position_moves_(counter(registry_, "subak_job_position_moves_total",
                               "Waiting jobs near the head of the queue that were seen further back "
                               "than at the look before.")
@@ -90,10 +98,22 @@ Events::Events()
   for (const std::string_view name : EnumText<Topology>::names) {
     placements_.Add({{"topology", std::string(name)}});
   }
-  for (const char* reason : {"rejected", "node_gone"}) releases_refused_.Add({{"reason", reason}});
+  for (const Cause cause : kReleaseCauses) {
+    releases_refused_.Add({{"reason", std::string(enum_name(cause))}});
+  }
+  for (const std::string_view cause : EnumText<Cause>::names) {
+    if (cause != enum_name(Cause::kNone)) attempts_ended_.Add({{"cause", std::string(cause)}});
+  }
   for (const std::string_view name : kClasses) {
     wait_seconds_.Add({{"class", std::string(name)}}, wait_bounds());
   }
+}
+
+// Of a pod that never came to its place.
+void Events::refused(Cause cause) {
+  if (std::find(kReleaseCauses.begin(), kReleaseCauses.end(), cause) == kReleaseCauses.end())
+    return;
+  releases_refused_.Add({{"reason", std::string(enum_name(cause))}}).Increment();
 }
 
 Reservations Events::durable(const Released& batch) {
@@ -102,17 +122,15 @@ Reservations Events::durable(const Released& batch) {
   commit_seconds_.Observe(seconds(batch.commit_us));
   batch_facts_.Observe(static_cast<double>(batch.facts->size()));
   for (const Fact& fact : *batch.facts) {
-    if (const auto* reserved = std::get_if<fact::JobReserved>(&fact.body)) {
-      found.push_back({reserved->id, fact.time_ms});
-    } else if (const auto* released = std::get_if<fact::HoldReleased>(&fact.body)) {
-      if (released->reason == "expired") reservations_expired_.Increment();
-      if (released->reason == "node_gone") {
-        releases_refused_.Add({{"reason", "node_gone"}}).Increment();
-      }
+    if (const auto* started = std::get_if<fact::AttemptStarted>(&fact.body)) {
+      found.push_back({started->id, fact.time_ms});
+    } else if (const auto* ended = std::get_if<fact::AttemptEnded>(&fact.body)) {
+      attempts_ended_.Add({{"cause", std::string(enum_name(ended->cause))}}).Increment();
+      if (ended->cause == Cause::kExpired) reservations_expired_.Increment();
+    } else if (const auto* lost = std::get_if<fact::PlaceLost>(&fact.body)) {
+      refused(lost->cause);
     } else if (const auto* gone = std::get_if<fact::PodGone>(&fact.body)) {
-      if (gone->outcome == Outcome::kRejected) {
-        releases_refused_.Add({{"reason", "rejected"}}).Increment();
-      }
+      refused(gone->cause);
     }
   }
   return found;

@@ -59,6 +59,8 @@ class Events {
   using Counters = prometheus::Family<prometheus::Counter>;
   using Histograms = prometheus::Family<prometheus::Histogram>;
 
+  void refused(Cause cause);
+
   prometheus::Registry registry_;
   Counters& admissions_;
   prometheus::Histogram& admission_seconds_;
@@ -67,6 +69,7 @@ class Events {
   Counters& placements_;
   prometheus::Counter& reservations_expired_;
   Counters& releases_refused_;
+  Counters& attempts_ended_;
   prometheus::Counter& position_moves_;
   Histograms& wait_seconds_;
   prometheus::Histogram& commit_seconds_;

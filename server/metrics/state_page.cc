@@ -10,10 +10,10 @@ double seconds(TimeMs ms) { return static_cast<double>(ms) / kSecondMs; }
 
 void write_jobs(Families& out, const View& view) {
   out.gauge("subak_jobs", "Jobs that have not ended, by state.");
-  out.sample({{"state", "queued"}}, view.jobs_queued);
-  out.sample({{"state", "held"}}, view.jobs_held);
-  out.sample({{"state", "reserved"}}, view.jobs_reserved);
-  out.sample({{"state", "running"}}, view.jobs_running);
+  for (std::size_t state = 0; state < view.jobs.size(); ++state) {
+    const auto name = static_cast<JobState>(state);
+    if (name != JobState::kDone) out.sample({{"state", enum_name(name)}}, view.jobs[state]);
+  }
   out.counter("subak_ledger_rows_total", "Rows of the books.");
   out.sample({}, view.ledger_rows);
 }

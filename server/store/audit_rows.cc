@@ -63,9 +63,15 @@ struct Describe {
   bool operator()(const fact::AccountDeleted& f) { return is(account(f.id), "", ""); }
   bool operator()(const fact::JobMoved& f) {
     const std::string id = text::job_id_text(f.id);
-    const std::string flag = f.cancelling ? " cancelling=true" : "";
+    const std::string cause =
+        f.cause == Cause::kNone ? "" : " cause=" + std::string(enum_name(f.cause));
     row.entry.before = "state=" + std::string(enum_name(f.from));
-    return is("job " + id, id, "state=" + std::string(enum_name(f.to)) + flag);
+    return is("job " + id, id, "state=" + std::string(enum_name(f.to)) + cause);
+  }
+  bool operator()(const fact::StopAsked& f) {
+    const std::string id = text::job_id_text(f.id);
+    row.entry.before = "state=" + std::string(enum_name(f.from));
+    return is("job " + id, id, "state=ending cause=" + std::string(enum_name(f.cause)));
   }
   bool operator()(const fact::EditRefused& f) {
     row.entry.what = f.what;
@@ -87,6 +93,7 @@ struct Describe {
 };
 
 struct EditOf {
+  const EditStamp* operator()(const fact::StopAsked& stop) const { return &stop.by; }
   template <class T>
   const EditStamp* operator()(const T& record) const {
     if constexpr (requires { record.edit; }) {
@@ -101,8 +108,10 @@ struct EditOf {
 
 std::optional<AuditRow> audit_row(const fact::Body& body) {
   const EditStamp* edit = std::visit(EditOf{}, body);
-  const bool refused = std::holds_alternative<fact::EditRefused>(body);
-  if (edit == nullptr || (*edit == EditStamp{} && !refused)) return std::nullopt;
+  // Also of nobody's edit: what was refused, and what we stop by ourselves.
+  const bool shown = std::holds_alternative<fact::EditRefused>(body) ||
+                     std::holds_alternative<fact::StopAsked>(body);
+  if (edit == nullptr || (*edit == EditStamp{} && !shown)) return std::nullopt;
   AuditRow row;
   row.entry.what = std::visit([](const auto& f) { return std::string(f.kName); }, body);
   if (!std::visit(Describe{row}, body)) return std::nullopt;

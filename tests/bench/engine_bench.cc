@@ -88,7 +88,7 @@ struct World {
     apply(in::PodGone{.cluster = "c",
                       .pod = {.uid = {}, .job = job, .rank = 0, .attempt = 0},
                       .ended_at_ms = 0,
-                      .outcome = Outcome::kSucceeded});
+                      .cause = Cause::kFinished});
   }
 };
 

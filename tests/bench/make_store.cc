@@ -109,7 +109,7 @@ void fill(Maker& make, std::int64_t jobs, std::int64_t rows) {
     }
     make.now_ms += 1000;
     for (const EffectPod& pod : open.pods) {
-      make.apply(in::PodGone{"bench", {"", open.job, pod.rank, 0}, 0, Outcome::kSucceeded});
+      make.apply(in::PodGone{"bench", {"", open.job, pod.rank, 0}, 0, Cause::kFinished});
     }
   }
   make.apply(gang(kNodes));  // runs on, so that the others wait

@@ -174,7 +174,7 @@ void World::end_one() {
     apply(in::PodGone{.cluster = "c",
                       .pod = {.uid = {}, .job = job.id, .rank = rank, .attempt = 0},
                       .ended_at_ms = 0,
-                      .outcome = Outcome::kSucceeded});
+                      .cause = Cause::kFinished});
   }
 }
 

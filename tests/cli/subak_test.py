@@ -173,7 +173,7 @@ class Commands(unittest.TestCase):
         self.assertIn(team, why)
         self.assertGreaterEqual(len(self.json("why", second)["reasons"]), 1)
         self.ok("job", "hold", second)
-        self.assertIn("held", self.ok("job", "get", second))
+        self.assertIn("paused", self.ok("job", "get", second))
         self.ok("job", "release", second)
         self.ok("job", "cancel", second, "--reason", "enough")
         self.assertIn("cancelled", self.ok("job", "watch", second))
@@ -207,7 +207,7 @@ class Commands(unittest.TestCase):
         self.environment["SUBAK_USER"] = "nobody-here"
         self.assertIn("no jobs of user nobody-here", self.ok("job", "list", "--me"))
         del self.environment["SUBAK_USER"]
-        self.assertRegex(self.ok("job", "get", first), r"reserved: +until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d CET")
+        self.assertRegex(self.ok("job", "get", first), r"place kept: +until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d CET")
         self.assertRegex(self.ok("why", first), r"kept until \d{4}-")
 
     def test_short_product_names(self):
@@ -282,7 +282,7 @@ class Commands(unittest.TestCase):
         self.assertIn(cluster, completed("job", "submit", "--cluster", ""))
         self.assertIn(team, completed("job", "submit", "--gpus", "1", "--account", ""))
         self.assertEqual(completed("cluster", "mode", cluster, "e"), ["enforce"])
-        self.assertEqual(completed("job", "list", "--state", "re"), ["reserved"])
+        self.assertEqual(completed("job", "list", "--state", "st"), ["starting"])
         self.assertEqual(completed("job", "su"), ["submit"])
         self.assertIn("--toleration", completed("job", "submit", "--tol"))
         self.assertEqual(completed("usage", "report", "--by", "pro"), ["product"])

@@ -35,7 +35,7 @@ EXPECTED = {
     "job submit": r"^$",
     "queue": r"POS +JOB(?s:.*) 1-\d+ +(ml|bio)",
     "why": r"^job 1-\d+ of ml\.audio/ana: 1x4, 4 GPUs",
-    "job watch": r"1-\d+ +ml\.audio/ana +1x4 (?s:.*)succeeded",
+    "job watch": r"1-\d+ +ml\.audio/ana +1x4 (?s:.*)finished",
     "share": r"(?s)audio.*vision|vision.*audio",
     "usage report": r"ml\.audio(?s:.*)ml\.vision(?s:.*)TOTAL +\d+\.\d\d",
     "account history": r"new team",

@@ -99,7 +99,7 @@ TEST(Engine, AllOrNothingAndOthersPassABlockedGang) {
   engine.apply(at(1, submit("a", whole(1, 8))));
   const auto pass = engine.apply(at(1, in::Pass{}));
   ASSERT_EQ(pass.facts.size(), 1u);
-  EXPECT_EQ(std::get<fact::JobReserved>(pass.facts[0].body).id, JobId(ClusterId(1), 2));
+  EXPECT_EQ(std::get<fact::AttemptStarted>(pass.facts[0].body).id, JobId(ClusterId(1), 2));
   EXPECT_FALSE(engine.pass_due());
   const auto why = engine.explain(JobId(ClusterId(1), 1), 1);
   ASSERT_TRUE(why.has_value());
@@ -125,7 +125,7 @@ TEST(Engine, PatienceKeepsNodesForTheNeediestThatDoesNotFit) {
   auto free_job = [&](std::uint64_t sequence, std::uint32_t ranks, TimeMs t) {
     for (std::uint32_t r = 0; r < ranks; ++r) {
       engine.apply(at(
-          t, in::PodGone{"main", {"", JobId(ClusterId(1), sequence), r}, 0, Outcome::kSucceeded}));
+          t, in::PodGone{"main", {"", JobId(ClusterId(1), sequence), r}, 0, Cause::kFinished}));
     }
     engine.apply(at(t, in::Pass{}));
     engine.check_invariants();
@@ -135,7 +135,7 @@ TEST(Engine, PatienceKeepsNodesForTheNeediestThatDoesNotFit) {
   EXPECT_EQ(engine.job(JobId(ClusterId(1), 5), false)->state, JobState::kQueued)
       << "a small job took a node that is kept free";
   free_job(3, 1, 2 * kHourMs + 2);
-  EXPECT_EQ(engine.job(JobId(ClusterId(1), 4), false)->state, JobState::kReserved);
+  EXPECT_EQ(engine.job(JobId(ClusterId(1), 4), false)->state, JobState::kStarting);
 }
 
 TEST(Engine, NumbersOfClustersEnd) {

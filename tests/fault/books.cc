@@ -93,7 +93,7 @@ void Books::on(const fact::PodAdded& f) {
   if (report_.kind != Report::Kind::kBound) wrong({f.job, f.rank}, "runs though nobody said so");
 }
 
-void Books::on(const fact::JobReserved& f) {
+void Books::on(const fact::AttemptStarted& f) {
   attempts_[f.id] = f.attempt;
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
     Stay stay;
@@ -173,19 +173,37 @@ void Books::on(const fact::PodGone& f) {
   close(place, at);
 }
 
-void Books::on(const fact::HoldReleased& f) {
-  for (const auto& [place, stay] : std::map(stays_)) {
-    if (place.first != f.id || stay.bound) continue;
-    if (now_ < stay.until && f.reason == "expired") wrong(place, "expired before its time");
-    close(place, now_);
+void Books::lose(const Place& place, Cause cause) {
+  const Stay& stay = stays_.at(place);
+  if (now_ < stay.until && cause == Cause::kExpired) wrong(place, "expired before its time");
+  close(place, now_);
+}
+
+void Books::on(const fact::PlaceLost& f) {
+  const auto known = stays_.find({f.job, f.rank});
+  if (known == stays_.end() || known->second.bound) {
+    return wrong({f.job, f.rank}, "lost a place that it was not on the way to");
   }
+  lose({f.job, f.rank}, f.cause);
+}
+
+void Books::on(const fact::AttemptEnded& f) {
+  for (const auto& [place, stay] : std::map(stays_)) {
+    if (place.first != f.id) continue;
+    if (stay.bound) wrong(place, "is bound though its attempt ended");
+    lose(place, f.cause);
+  }
+  if (f.to == JobState::kDone) forget(f.id);
 }
 
 void Books::on(const fact::JobMoved& f) {
-  if (f.to != JobState::kDone) return;
-  std::erase_if(uids_, [&](const auto& entry) { return entry.second.first == f.id; });
+  if (f.to == JobState::kDone) forget(f.id);
+}
+
+void Books::forget(JobId job) {
+  std::erase_if(uids_, [&](const auto& entry) { return entry.second.first == job; });
   for (const auto& [place, stay] : stays_) {
-    if (place.first == f.id) wrong(place, "stays though its job is done");
+    if (place.first == job) wrong(place, "stays though its job is done");
   }
 }
 

@@ -43,17 +43,20 @@ class Books {
 
   void on(const fact::NodeSet& f) { nodes_[f.id] = f.spec.name; }
   void on(const fact::PodAdded& f);
-  void on(const fact::JobReserved& f);
+  void on(const fact::AttemptStarted& f);
+  void on(const fact::AttemptEnded& f);
+  void on(const fact::PlaceLost& f);
   void on(const fact::Charged& f);
   void on(const fact::PodBound& f);
   void on(const fact::PodGone& f);
-  void on(const fact::HoldReleased& f);
   void on(const fact::JobMoved& f);
   template <class Other>
   void on(const Other&) {}
   TimeMs end_of(const Place& place, const Stay& stay);
   bool node_went(NodeId node) const;
   void close(const Place& place, TimeMs at);
+  void lose(const Place& place, Cause cause);
+  void forget(JobId job);
 
   const Input* input_ = nullptr;
   Report report_;

@@ -62,7 +62,7 @@ std::vector<in::Body> Cluster::list() const {
       all.emplace_back(in::PodRunning{kCluster, pod.ref, pod.running_ms});
     }
     if (!pod.live()) {
-      all.emplace_back(in::PodGone{kCluster, pod.ref, pod.ended_ms, pod.outcome});
+      all.emplace_back(in::PodGone{kCluster, pod.ref, pod.ended_ms, pod.cause});
     }
   }
   return all;
@@ -153,7 +153,7 @@ void Cluster::let_slip() {
 
 // kube-scheduler: an open pod goes to the one node that its affinity allows.
 void Cluster::schedule(TruePod& pod) {
-  if (pod.evicted) return end(pod, Outcome::kEvicted);
+  if (pod.evicted) return end(pod, Cause::kFailed);
   if (pod.place.empty()) return;
   const auto node = nodes_.find(pod.place);
   if (node == nodes_.end() || !node->second.ready || node->second.unschedulable) return;
@@ -179,18 +179,17 @@ void Cluster::run(TruePod& pod) {
 }
 
 void Cluster::kubelet(TruePod& pod) {
-  if (pod.evicted) return end(pod, Outcome::kEvicted);
+  if (pod.evicted) return end(pod, Cause::kFailed);
   if (pod.running_ms == 0) return run(pod);
-  if (rng_.percent(20)) end(pod, rng_.percent(75) ? Outcome::kSucceeded : Outcome::kFailed);
+  if (rng_.percent(20)) end(pod, rng_.percent(75) ? Cause::kFinished : Cause::kFailed);
 }
 
-void Cluster::end(TruePod& pod, Outcome outcome) {
+void Cluster::end(TruePod& pod, Cause cause) {
   pod.ended_ms = now;
-  pod.outcome = outcome;
-  log_.emplace_back(in::PodGone{kCluster, pod.ref, now, outcome});
+  pod.cause = cause;
+  log_.emplace_back(in::PodGone{kCluster, pod.ref, now, cause});
   ended_.push_back(pod);
-  if (!pod.record.controlled || outcome == Outcome::kSucceeded || replaced_ >= kMostReplaced)
-    return;
+  if (!pod.record.controlled || cause == Cause::kFinished || replaced_ >= kMostReplaced) return;
   ++replaced_;
   PodRecord again = pod.record;
   again.gated = true;
@@ -216,7 +215,7 @@ void Cluster::node_event() {
     nodes_.erase(known);
     log_.emplace_back(in::NodeGone{kCluster, spec.name});
     for (auto& [key, pod] : pods_) {
-      if (pod.occupies() && pod.record.node == spec.name) end(pod, Outcome::kLost);
+      if (pod.occupies() && pod.record.node == spec.name) end(pod, Cause::kNodeLost);
     }
     return;
   }
@@ -244,13 +243,13 @@ void Cluster::progress() {
   for (auto& [key, pod] : pods_) {
     if (!pod.live()) continue;
     if (pod.evicted) {
-      end(pod, Outcome::kEvicted);
+      end(pod, Cause::kFailed);
     } else if (!pod.occupies()) {
       schedule(pod);
     } else if (pod.running_ms == 0) {
       run(pod);
     } else if (now - pod.running_ms >= kLife) {
-      end(pod, Outcome::kSucceeded);
+      end(pod, Cause::kFinished);
     }
   }
 }
@@ -296,7 +295,7 @@ void Cluster::launch(const Effect& effect, const EffectPod& pod) {
   const auto node = nodes_.find(pod.node);
   if (node == nodes_.end() || free_gpus(node->second) < pod.gpus) {
     ++turned_away_;
-    return end(mine, Outcome::kRejected);
+    return end(mine, Cause::kRejected);
   }
   bind(mine, pod.node);
 }

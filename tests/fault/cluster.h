@@ -22,7 +22,7 @@ struct TruePod {
   PodRecord record;   // what a list says of it
   std::string place;  // the node that its opened gate names
   TimeMs bound_ms = 0, running_ms = 0, ended_ms = 0;
-  Outcome outcome = Outcome::kNone;
+  Cause cause = Cause::kNone;
   bool evicted = false;  // asked to end
   bool live() const { return ended_ms == 0; }
   bool occupies() const { return live() && bound_ms != 0; }
@@ -75,7 +75,7 @@ class Cluster {
   void kubelet(TruePod& pod);
   void bind(TruePod& pod, const std::string& node);
   void run(TruePod& pod);
-  void end(TruePod& pod, Outcome outcome);
+  void end(TruePod& pod, Cause cause);
   void delete_ended();
   TruePod* some_pod();
   in::Body seen(const TruePod& pod) const;

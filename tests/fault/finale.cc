@@ -124,8 +124,8 @@ void World::release_everything() {
   for (const auto& [name, spec] : cluster_.nodes()) {
     ask(in::DrainNode{kCluster, name, false, "test"});
   }
-  for (const JobRow& row : engine.jobs(JobId(), SIZE_MAX, JobState::kHeld, "")) {
-    if (!row.cancelling) ask(in::HoldJob{row.id, false, "test"});
+  for (const JobRow& row : engine.jobs(JobId(), SIZE_MAX, JobState::kPaused, "")) {
+    ask(in::HoldJob{row.id, false, "test"});
   }
 }
 
@@ -177,8 +177,8 @@ std::string World::unfinished() const {
   std::string all;
   for (const JobRow& row : judge_.engine().jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
     if (row.state == JobState::kDone) continue;
-    all += " " + text::job_id_text(row.id) + " " + std::string(enum_name(row.state)) +
-           (row.cancelling ? " cancelling" : "");
+    all += " " + text::job_id_text(row.id) + " " + std::string(enum_name(row.state)) + " " +
+           std::string(enum_name(row.cause));
   }
   for (const auto& [name, pod] : cluster_.pods()) {
     if (pod.live()) all += " pod " + name + (pod.record.gated ? " gated" : "");
@@ -195,7 +195,8 @@ void World::give_up() {
         job->attempt > 0 && std::any_of(job->pods.begin(), job->pods.end(), [](const PodRow& pod) {
           return pod.state == PodState::kWaiting && !pod.uid.empty();
         });
-    if (job->cancelling || (job->state != JobState::kIncomplete && !left_behind)) continue;
+    if (job->state == JobState::kEnding || (job->state != JobState::kIncomplete && !left_behind))
+      continue;
     post(Input{0, "", "", in::CancelJob{row.id, "it cannot go on"}}, nullptr);
     settle();
   }
@@ -223,8 +224,8 @@ void World::compare_times() {
   for (const Fact& fact : store_.facts()) {
     if (const auto* added = std::get_if<fact::PodAdded>(&fact.body)) {
       uids[{added->job, added->rank}] = added->uid;
-    } else if (const auto* reserved = std::get_if<fact::JobReserved>(&fact.body)) {
-      attempts[reserved->id] = reserved->attempt;
+    } else if (const auto* started = std::get_if<fact::AttemptStarted>(&fact.body)) {
+      attempts[started->id] = started->attempt;
     } else if (const auto* bound = std::get_if<fact::PodBound>(&fact.body)) {
       const AllocationId id{bound->job, bound->rank, attempts[bound->job]};
       const auto uid = uids.find({bound->job, bound->rank});

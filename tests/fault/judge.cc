@@ -11,17 +11,19 @@ constexpr std::size_t kCompareEvery = 40;
 // The moves that a job can make by one input.
 bool legal(JobState from, JobState to) {
   using S = JobState;
+  if (to == S::kDone) return from != S::kDone;
   switch (from) {
     case S::kIncomplete:
-      return to == S::kQueued || to == S::kHeld || to == S::kDone;
+      return to == S::kQueued || to == S::kPaused || to == S::kEnding;
     case S::kQueued:
-      return to == S::kIncomplete || to == S::kHeld || to == S::kReserved || to == S::kDone;
-    case S::kHeld:
-      return to == S::kIncomplete || to == S::kQueued || to == S::kDone;
-    case S::kReserved:
-      return to == S::kQueued || to == S::kHeld || to == S::kRunning || to == S::kDone;
+      return to == S::kIncomplete || to == S::kPaused || to == S::kStarting || to == S::kEnding;
+    case S::kPaused:
+      return to == S::kIncomplete || to == S::kQueued || to == S::kEnding;
+    case S::kStarting:
+      return to == S::kQueued || to == S::kPaused || to == S::kRunning || to == S::kEnding;
     case S::kRunning:
-      return to == S::kDone;
+      return to == S::kEnding;
+    case S::kEnding:
     case S::kDone:
       return false;
   }
@@ -155,7 +157,7 @@ void Judge::judge_moves(const Seen& seen, const Engine& engine) {
       wrong(name + " went from " + std::string(enum_name(known.state)) + " to " +
             std::string(enum_name(row->state)));
     }
-    const bool again = row->state == JobState::kReserved && known.state == JobState::kQueued;
+    const bool again = row->state == JobState::kStarting && known.state == JobState::kQueued;
     if (row->attempt != known.attempt + (again ? 1 : 0)) wrong(name + " skips an attempt");
     known = {row->state, row->attempt};
   }
@@ -164,14 +166,14 @@ void Judge::judge_moves(const Seen& seen, const Engine& engine) {
 void Judge::judge_limits(const Seen& seen, const Engine& engine) {
   const AccountTree& tree = engine.accounts();
   for (const Fact& fact : seen.outcome.facts) {
-    const auto* reserved = std::get_if<fact::JobReserved>(&fact.body);
-    if (reserved == nullptr || reserved->slots.empty()) continue;
-    const auto row = engine.job(reserved->id, false);
+    const auto* started = std::get_if<fact::AttemptStarted>(&fact.body);
+    if (started == nullptr) continue;
+    const auto row = engine.job(started->id, false);
     std::string path = row->user.empty() ? row->account : row->account + "/" + row->user;
     for (AccountId a = tree.find(path); a; a = tree.node(a).parent) {
       for (const ProductAmount& limit : tree.node(a).spec.limit) {
         if (limit.product == kAnyProduct && tree.node(a).alloc() > limit.milligpu) {
-          wrong(text::job_id_text(reserved->id) + " lifts " + tree.node(a).spec.path +
+          wrong(text::job_id_text(started->id) + " lifts " + tree.node(a).spec.path +
                 " above its limit");
         }
       }
@@ -181,10 +183,10 @@ void Judge::judge_limits(const Seen& seen, const Engine& engine) {
 
 void Judge::note_effects(const std::vector<Fact>& facts) {
   for (const Fact& fact : facts) {
-    if (const auto* reserved = std::get_if<fact::JobReserved>(&fact.body)) {
-      if (!reserved->slots.empty()) reserved_[{reserved->id, reserved->attempt}] = fact.seq;
-    } else if (const auto* moved = std::get_if<fact::JobMoved>(&fact.body)) {
-      if (moved->cancelling) cancelled_[moved->id] = fact.seq;
+    if (const auto* started = std::get_if<fact::AttemptStarted>(&fact.body)) {
+      started_[{started->id, started->attempt}] = fact.seq;
+    } else if (const auto* stop = std::get_if<fact::StopAsked>(&fact.body)) {
+      stopped_[stop->id] = fact.seq;
     }
   }
 }
@@ -215,11 +217,11 @@ void Judge::delivered(const Effect& effect) {
   say("  effect " + std::string(enum_name(effect.kind)) + " " + job);
   std::uint64_t rests_on = 0;
   if (open) {
-    const auto known = reserved_.find({effect.job, effect.attempt});
-    rests_on = known == reserved_.end() ? UINT64_MAX : known->second;
+    const auto known = started_.find({effect.job, effect.attempt});
+    rests_on = known == started_.end() ? UINT64_MAX : known->second;
   } else {
-    const auto known = cancelled_.find(effect.job);
-    rests_on = known == cancelled_.end() ? UINT64_MAX : known->second;
+    const auto known = stopped_.find(effect.job);
+    rests_on = known == stopped_.end() ? UINT64_MAX : known->second;
   }
   if (rests_on > store_.durable_seq()) wrong("an effect for " + job + " before it was durable");
   if (!open) return;

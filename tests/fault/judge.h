@@ -72,8 +72,8 @@ class Judge {
   std::size_t released_facts_ = 0;
   std::deque<std::string> waiting_;               // posts not applied yet, in order
   std::map<std::string, std::uint64_t> applied_;  // post: last fact when it was applied
-  std::map<std::pair<JobId, std::uint32_t>, std::uint64_t> reserved_;  // attempt: its fact
-  std::map<JobId, std::uint64_t> cancelled_;
+  std::map<std::pair<JobId, std::uint32_t>, std::uint64_t> started_;  // attempt: its fact
+  std::map<JobId, std::uint64_t> stopped_;
   std::map<std::string, std::string> gates_;  // pod: where its gate was opened to
   std::map<std::uint64_t, std::array<std::uint64_t, 2>> digests_;  // by last fact
   std::size_t inputs_ = 0;

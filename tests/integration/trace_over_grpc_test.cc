@@ -90,7 +90,7 @@ class ServicePort final : public sim::Port {
       for (const Fact& f : *batch.facts) {
         facts_.push_back(fact_to_text(f));
         mirror_.evolve(f);  // the driver needs the next deadline at once
-        reserved_ += std::holds_alternative<fact::JobReserved>(f.body) ? 1 : 0;
+        reserved_ += std::holds_alternative<fact::AttemptStarted>(f.body) ? 1 : 0;
       }
     };
     runtime_ = std::make_unique<Runtime>(std::move(options), *store_, clock_);
@@ -232,7 +232,7 @@ class ServicePort final : public sim::Port {
   Reply observe(const in::PodGone& e) {
     v1::ObserveRequest request;
     name(e.pod, *request.mutable_pod_gone()->mutable_pod());
-    request.mutable_pod_gone()->set_outcome(v1::OUTCOME_SUCCEEDED);
+    request.mutable_pod_gone()->set_cause(v1::CAUSE_FINISHED);
     return write(std::move(request));
   }
   Reply write(v1::ObserveRequest request) {

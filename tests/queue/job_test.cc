@@ -9,16 +9,21 @@ namespace subak {
 namespace {
 
 using S = JobState;
-constexpr std::array kStates{S::kIncomplete, S::kQueued,  S::kHeld,
-                             S::kReserved,   S::kRunning, S::kDone};
+constexpr std::array kStates{S::kIncomplete, S::kQueued, S::kPaused, S::kStarting,
+                             S::kRunning,    S::kEnding, S::kDone};
 
 TEST(JobStates, TheTableIsExactlyTheDrawnOne) {
   const std::set<std::pair<S, S>> drawn{
-      {S::kIncomplete, S::kQueued},  {S::kIncomplete, S::kHeld},   {S::kIncomplete, S::kDone},
-      {S::kIncomplete, S::kRunning}, {S::kQueued, S::kIncomplete}, {S::kQueued, S::kHeld},
-      {S::kQueued, S::kReserved},    {S::kQueued, S::kDone},       {S::kHeld, S::kIncomplete},
-      {S::kHeld, S::kQueued},        {S::kHeld, S::kDone},         {S::kReserved, S::kQueued},
-      {S::kReserved, S::kRunning},   {S::kReserved, S::kDone},     {S::kRunning, S::kDone},
+      {S::kIncomplete, S::kQueued},  {S::kIncomplete, S::kPaused}, {S::kIncomplete, S::kRunning},
+      {S::kIncomplete, S::kEnding},  {S::kIncomplete, S::kDone},   {S::kQueued, S::kIncomplete},
+      {S::kQueued, S::kPaused},      {S::kQueued, S::kStarting},   {S::kQueued, S::kEnding},
+      {S::kQueued, S::kDone},        {S::kPaused, S::kIncomplete}, {S::kPaused, S::kQueued},
+      {S::kPaused, S::kEnding},      {S::kPaused, S::kDone},       {S::kStarting, S::kIncomplete},
+      {S::kStarting, S::kQueued},    {S::kStarting, S::kPaused},   {S::kStarting, S::kRunning},
+      {S::kStarting, S::kEnding},    {S::kStarting, S::kDone},     {S::kRunning, S::kIncomplete},
+      {S::kRunning, S::kQueued},     {S::kRunning, S::kPaused},    {S::kRunning, S::kEnding},
+      {S::kRunning, S::kDone},       {S::kEnding, S::kIncomplete}, {S::kEnding, S::kQueued},
+      {S::kEnding, S::kPaused},      {S::kEnding, S::kDone},
   };
   for (const S from : kStates) {
     for (const S to : kStates) {
@@ -35,6 +40,10 @@ TEST(JobStates, EveryStateCanEndAndDoneIsLast) {
 
 TEST(JobStates, NamesRoundTrip) {
   for (const S state : kStates) EXPECT_EQ(enum_from<S>(enum_name(state)), state);
+  for (std::size_t i = 0; i < EnumText<Cause>::names.size(); ++i) {
+    const auto cause = static_cast<Cause>(i);
+    EXPECT_EQ(enum_from<Cause>(enum_name(cause)), cause);
+  }
 }
 
 }  // namespace

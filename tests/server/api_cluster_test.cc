@@ -338,7 +338,7 @@ TEST_F(ApiClusterTest, StatusSaysHowItIs) {
   EXPECT_TRUE(out.leader());
   EXPECT_EQ(out.state(), "serving");
   EXPECT_EQ(out.jobs_queued(), 1);
-  EXPECT_EQ(out.jobs_reserved(), 1);
+  EXPECT_EQ(out.jobs_starting(), 1);
   EXPECT_EQ(out.clusters_size(), 1);
   EXPECT_EQ(out.order(), "target-share");
   EXPECT_EQ(out.half_life().seconds(), 7 * 24 * 3600);

@@ -215,16 +215,16 @@ TEST_F(ApiJobTest, ListsSayWhereWhyAndUntilWhen) {
   v1::ListJobsResponse out;
   ASSERT_TRUE(run([&](auto* c) { return jobs_->ListJobs(c, in, &out); }).ok());
   ASSERT_EQ(out.jobs_size(), 3);
-  EXPECT_EQ(out.jobs(0).state(), v1::JOB_STATE_RESERVED);
+  EXPECT_EQ(out.jobs(0).state(), v1::JOB_STATE_STARTING);
   ASSERT_EQ(out.jobs(0).nodes_size(), 1);
   EXPECT_EQ(out.jobs(0).nodes(0), "n0");
   EXPECT_EQ(out.jobs(0).node_count(), 1);
   EXPECT_EQ(out.jobs(0).waits_for(), "");
   const std::int64_t hold_s = Policy().hold_ms / kSecondMs;
-  EXPECT_EQ(out.jobs(0).reserved_until().seconds(), clock_.wall_ms() / kSecondMs + hold_s);
+  EXPECT_EQ(out.jobs(0).hold_until().seconds(), clock_.wall_ms() / kSecondMs + hold_s);
   EXPECT_EQ(out.jobs(1).waits_for(), "WaitingForCapacity");
   EXPECT_EQ(out.jobs(1).node_count(), 0);
-  EXPECT_FALSE(out.jobs(1).has_reserved_until());
+  EXPECT_FALSE(out.jobs(1).has_hold_until());
   EXPECT_EQ(out.jobs(2).waits_for(), "OnHold");
   in.set_user("ana");
   in.set_page_size(1);
@@ -296,10 +296,10 @@ TEST_F(ApiJobTest, AuditHasBeforeAndAfterFromTheFirstEditOn) {
   ASSERT_EQ(audit.entries_size(), 3);
   EXPECT_EQ(audit.entries(2).subject(), queued);
   EXPECT_EQ(audit.entries(2).before(), "state=queued");
-  EXPECT_EQ(audit.entries(2).after(), "state=held");
+  EXPECT_EQ(audit.entries(2).after(), "state=paused");
   EXPECT_EQ(audit.entries(1).subject(), placed);
-  EXPECT_EQ(audit.entries(1).before(), "state=reserved");
-  EXPECT_EQ(audit.entries(1).after(), "state=reserved cancelling=true");
+  EXPECT_EQ(audit.entries(1).before(), "state=starting");
+  EXPECT_EQ(audit.entries(1).after(), "state=ending cause=cancelled");
   EXPECT_EQ(audit.entries(0).subject(), "n0");
   EXPECT_EQ(audit.entries(0).before() + " drained=true", audit.entries(0).after());
 }
@@ -356,7 +356,7 @@ TEST_F(ApiJobTest, HoldReleaseCancel) {
   hold.set_job_id(id);
   ASSERT_TRUE(run([&](auto* c) { return jobs_->HoldJob(c, hold, &out); }).ok());
   EXPECT_EQ(out.job_id(), id);
-  EXPECT_EQ(get_job(id).state(), v1::JOB_STATE_HELD);
+  EXPECT_EQ(get_job(id).state(), v1::JOB_STATE_PAUSED);
   v1::ReleaseJobRequest release;
   release.set_job_id(id);
   ASSERT_TRUE(run([&](auto* c) { return jobs_->ReleaseJob(c, release, &out); }).ok());
@@ -366,7 +366,7 @@ TEST_F(ApiJobTest, HoldReleaseCancel) {
   cancel.set_reason("wrong one");
   ASSERT_TRUE(run([&](auto* c) { return jobs_->CancelJob(c, cancel, &out); }).ok());
   EXPECT_EQ(get_job(id).state(), v1::JOB_STATE_DONE);
-  EXPECT_EQ(get_job(id).outcome(), v1::OUTCOME_CANCELLED);
+  EXPECT_EQ(get_job(id).cause(), v1::CAUSE_CANCELLED);
   const auto status = run([&](auto* c) { return jobs_->HoldJob(c, hold, &out); });
   EXPECT_EQ(status.error_code(), grpc::FAILED_PRECONDITION);
   cancel.set_job_id("1-77");

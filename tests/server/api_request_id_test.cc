@@ -71,7 +71,7 @@ TEST_F(ApiRequestIdTest, ACancelUnderACreatesIdCancels) {
   EXPECT_FALSE(out.repeated_request());
   const std::string id = created_.job_id();
   EXPECT_NE(get_job(id).state(), v1::JOB_STATE_RUNNING);
-  EXPECT_EQ(get_job(id).outcome(), v1::OUTCOME_CANCELLED);
+  EXPECT_EQ(get_job(id).cause(), v1::CAUSE_CANCELLED);
   ASSERT_TRUE(run([&](auto* c) { return jobs_->CancelJob(c, cancel, &out); }).ok());
   EXPECT_TRUE(out.repeated_request());
 }

@@ -48,7 +48,7 @@ class ApiStreamTest : public ApiTest {
     v1::ObserveRequest event;
     event.mutable_pod_gone()->mutable_pod()->set_job_id(job);
     event.mutable_pod_gone()->mutable_pod()->set_rank(rank);
-    event.mutable_pod_gone()->set_outcome(v1::OUTCOME_SUCCEEDED);
+    event.mutable_pod_gone()->set_cause(v1::CAUSE_FINISHED);
     return event;
   }
   static v1::ObserveRequest node_seen(const std::string& name) {
@@ -84,7 +84,7 @@ TEST_F(ApiStreamTest, OneJobFromSubmissionToItsLedgerRows) {
   EXPECT_EQ(effect.cluster(), "default");
   ASSERT_EQ(effect.pods_size(), 2);
   EXPECT_EQ(effect.pods(0).milligpu(), 8000);
-  EXPECT_EQ(get_job(id).state(), v1::JOB_STATE_RESERVED);
+  EXPECT_EQ(get_job(id).state(), v1::JOB_STATE_STARTING);
 
   move_clock(kMinuteMs);
   for (const auto& pod : effect.pods()) {
@@ -96,7 +96,7 @@ TEST_F(ApiStreamTest, OneJobFromSubmissionToItsLedgerRows) {
   move_clock(kHourMs);
   for (const auto& pod : effect.pods()) EXPECT_TRUE(send(*observe, gone(id, pod.rank())).empty());
   EXPECT_EQ(get_job(id).state(), v1::JOB_STATE_DONE);
-  EXPECT_EQ(get_job(id).outcome(), v1::OUTCOME_SUCCEEDED);
+  EXPECT_EQ(get_job(id).cause(), v1::CAUSE_FINISHED);
 
   std::int64_t used = 0, held = 0;
   for (const auto& row : ledger({})) {
@@ -117,7 +117,7 @@ TEST_F(ApiStreamTest, OneJobFromSubmissionToItsLedgerRows) {
 
 TEST_F(ApiStreamTest, EffectsBeginWithWhatIsOutstanding) {
   const std::string id = submit(job_request("ml", 1, 8));
-  EXPECT_EQ(get_job(id).state(), v1::JOB_STATE_RESERVED);
+  EXPECT_EQ(get_job(id).state(), v1::JOB_STATE_STARTING);
   for (int round = 0; round < 2; ++round) {  // at least once: also to the second asker
     grpc::ClientContext context;
     prepare(context);

@@ -19,10 +19,10 @@ namespace subak::test {
 using Digest = std::array<std::uint64_t, 2>;
 
 inline std::string view_text(const View& view) {
-  std::string out = std::to_string(view.seq) + " queued=" + std::to_string(view.jobs_queued) +
-                    " held=" + std::to_string(view.jobs_held) +
-                    " reserved=" + std::to_string(view.jobs_reserved) +
-                    " running=" + std::to_string(view.jobs_running) +
+  std::string out = std::to_string(view.seq) + " queued=" + std::to_string(view.count(JobState::kQueued)) +
+                    " paused=" + std::to_string(view.count(JobState::kPaused)) +
+                    " starting=" + std::to_string(view.count(JobState::kStarting)) +
+                    " running=" + std::to_string(view.count(JobState::kRunning)) +
                     " rows=" + std::to_string(view.ledger_rows) + " " + to_text(view.policy);
   for (const AccountsView::Row& row : view.accounts->rows) {
     out += "\n" + std::to_string(row.revision) + " " + to_text(row.spec);

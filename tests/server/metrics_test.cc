@@ -291,14 +291,15 @@ TEST_F(PageTest, EventsComeFromFacts) {
 TEST_F(PageTest, PlacesThatCameToNothingAreCounted) {
   Released batch;
   batch.facts = std::make_shared<const std::vector<Fact>>(
-      std::vector<Fact>{{1, 0, fact::HoldReleased{first_, 1, "expired"}},
-                        {2, 0, fact::HoldReleased{first_, 1, "node_gone"}},
-                        {3, 0, fact::PodGone{first_, 0, 0, Outcome::kRejected}},
-                        {4, 0, fact::PodGone{first_, 1, 0, Outcome::kSucceeded}}});
+      std::vector<Fact>{{1, 0, fact::AttemptEnded{first_, 1, Cause::kExpired, JobState::kQueued}},
+                        {2, 0, fact::PlaceLost{first_, 1, Cause::kNodeLost}},
+                        {3, 0, fact::PodGone{first_, 0, 0, Cause::kRejected}},
+                        {4, 0, fact::PodGone{first_, 1, 0, Cause::kFinished}}});
   EXPECT_TRUE(events_.durable(batch).empty());
   const std::string text = page(false);
   EXPECT_THAT(text, HasSubstr("subak_reservations_expired_total 1\n"));
-  EXPECT_THAT(text, HasSubstr("subak_release_refused_total{reason=\"node_gone\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("subak_attempts_ended_total{cause=\"expired\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("subak_release_refused_total{reason=\"node_lost\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("subak_release_refused_total{reason=\"rejected\"} 1\n"));
 }
 

@@ -87,12 +87,12 @@ class FollowerTest : public testing::Test {
   void bind_and_end(JobId id, bool end) {
     const auto row = ask(*follower_, [&](const Engine& engine) { return engine.job(id, true); });
     ASSERT_TRUE(row);
-    if (row->state != JobState::kReserved) return;
+    if (row->state != JobState::kStarting) return;
     const std::string node = ask(*follower_, [&](const Engine& engine) {
       return engine.fleet().node(row->pods[0].slot.node)->name;
     });
     call(*runtime_, in::PodBound{"c", {"", id, 0}, node, 0});
-    if (end) call(*runtime_, in::PodGone{"c", {"", id, 0}, 0, Outcome::kSucceeded});
+    if (end) call(*runtime_, in::PodGone{"c", {"", id, 0}, 0, Cause::kFinished});
   }
 
   fs::path dir_;

@@ -236,17 +236,17 @@ TEST_F(RuntimeTest, PassesAreOursOnlyWhenAsked) {
   Runtime& runtime = start();
   build_world(runtime, 1);
   call(runtime, job(8));
-  EXPECT_EQ(runtime.view()->jobs_queued, 1u);
+  EXPECT_EQ(runtime.view()->count(JobState::kQueued), 1u);
   call(runtime, in::Pass{});
-  EXPECT_EQ(runtime.view()->jobs_queued, 0u);
-  EXPECT_EQ(runtime.view()->jobs_reserved, 1u);
+  EXPECT_EQ(runtime.view()->count(JobState::kQueued), 0u);
+  EXPECT_EQ(runtime.view()->count(JobState::kStarting), 1u);
 }
 
 TEST_F(RuntimeTest, DeadlineOfAHoldIsMetByATick) {
   std::promise<void> released;
   options_.on_durable = [&](const Released& batch) {
     for (const Fact& fact : *batch.facts) {
-      if (std::holds_alternative<fact::HoldReleased>(fact.body)) released.set_value();
+      if (std::holds_alternative<fact::AttemptEnded>(fact.body)) released.set_value();
     }
   };
   Runtime& runtime = start();

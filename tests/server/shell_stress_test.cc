@@ -81,7 +81,7 @@ class ShellStressTest : public testing::Test {
     if (effect.job.sequence() % 3 == 0) {
       call(*runtime_, in::CancelJob{effect.job, "enough"});
     } else {
-      call(*runtime_, in::PodGone{"c", {"", effect.job, 0}, 0, Outcome::kSucceeded});
+      call(*runtime_, in::PodGone{"c", {"", effect.job, 0}, 0, Cause::kFinished});
     }
   }
 

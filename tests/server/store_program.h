@@ -67,13 +67,13 @@ class Program {
     job.request.groups[0].shape.gpus = 1;
     ASSERT_FALSE(apply(job));
     ASSERT_FALSE(apply(in::Pass{}));
-    const std::vector<JobRow> jobs = engine_.jobs(JobId(), 100, JobState::kReserved, "");
+    const std::vector<JobRow> jobs = engine_.jobs(JobId(), 100, JobState::kStarting, "");
     ASSERT_EQ(jobs.size(), 1u);
     PodRef pod;
     pod.job = jobs[0].id;
     ASSERT_FALSE(apply(in::PodBound{"east", pod, "n1", 0}));
     ASSERT_FALSE(apply(in::PodRunning{"east", pod, 0}));
-    ASSERT_FALSE(apply(in::PodGone{"east", pod, 0, Outcome::kSucceeded}));
+    ASSERT_FALSE(apply(in::PodGone{"east", pod, 0, Cause::kFinished}));
     in::SetAccount edit;
     edit.spec = engine_.accounts().node(engine_.accounts().find("ml")).spec;
     ++edit.spec.shares;

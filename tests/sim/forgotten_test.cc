@@ -34,7 +34,7 @@ struct Played {
     apply(in::CancelJob{row.id, "the end"});
     const auto job = engine.job(row.id, true);
     for (const PodRow& pod : job->pods) {
-      apply(in::PodGone{row.cluster, {pod.uid, row.id, pod.rank}, 0, Outcome::kSucceeded});
+      apply(in::PodGone{row.cluster, {pod.uid, row.id, pod.rank}, 0, Cause::kFinished});
     }
   }
 

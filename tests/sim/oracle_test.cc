@@ -109,7 +109,7 @@ TEST(Oracle, NoticesWrongFacts) {
             0u);
   EXPECT_GT(mistakes_with([](ApplyOutcome& o) {
               for (Fact& f : o.facts) {
-                auto* r = std::get_if<fact::JobReserved>(&f.body);
+                auto* r = std::get_if<fact::AttemptStarted>(&f.body);
                 if (r && !r->slots.empty()) return r->slots[0].milligpu += 1000, true;
               }
               return false;

@@ -88,7 +88,7 @@ TEST(Allocations, ANodeThatChangesItsProductTakesItsPodsAlong) {
 TEST(Allocations, WhatBelongsToNobodyTakesCapacityAndNoShare) {
   Small s;
   Job& job = s.submit(1, Small::gpus(1, 1));
-  s.jobs.set_state(job, JobState::kHeld);  // out of the queue, whose tree has no such leaf
+  s.jobs.set_state(job, JobState::kPaused);  // out of the queue, whose tree has no such leaf
   job.leaf = kUnassigned;
   job.pods.resize(1);
   s.jobs.complete_gang(job, job.shape);

@@ -45,9 +45,9 @@ TEST(Jobs, AQueuedJobIsInTheQueueAndCounted) {
   EXPECT_TRUE(small.jobs.ready().contains(job.id));
   EXPECT_EQ(small.jobs.count(JobState::kQueued), 1u);
   EXPECT_EQ(small.jobs.least_milligpu(job), 2000);
-  small.jobs.set_state(job, JobState::kHeld);
+  small.jobs.set_state(job, JobState::kPaused);
   EXPECT_FALSE(small.jobs.ready().contains(job.id));
-  EXPECT_EQ(small.jobs.count(JobState::kHeld), 1u);
+  EXPECT_EQ(small.jobs.count(JobState::kPaused), 1u);
   small.check();
 }
 
@@ -116,7 +116,7 @@ TEST(Jobs, TheOldestEndedAreForgotten) {
   small.check();
 }
 
-TEST(Jobs, DeadlinesAreOfReservedJobsOnly) {
+TEST(Jobs, DeadlinesAreOfActiveJobsOnly) {
   Small small;
   Job& job = small.submit(1, Small::gpus(1, 1));
   small.reserve(job, small.n1, 5, 60);
