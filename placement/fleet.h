@@ -3,6 +3,9 @@
 // of it (placement/picture.h, placement/search.h). One fleet holds all clusters; a request names
 // its cluster.
 //
+// Units: milli-GPU (1000 = one GPU), milliseconds since the epoch, milli-GPU x ms for integrals.
+// Errors: none are returned. Who calls it has judged the input; what it was told wrongly (a slot
+// given back that was not taken, time that goes backwards) is a mistake in this program and asserted.
 // Threads: none. The engine owns it on the loop thread; the follower's engine owns another. What is
 // const changes nothing, also not behind the back: threads may read a fleet that nobody changes.
 #pragma once
@@ -97,19 +100,22 @@ class Fleet {
   // --- nodes -------------------------------------------------------------------------------------
   // Adds the node or replaces its description; slots held on it stay held (the world may shrink
   // below what is held: then free is 0, never negative, and over_allocated() says so). `now` closes
-  // the node's integrals first. `drained` is our own cordon (cluster drain).
+  // the node's integrals first, and is not before their last time. `drained` is our own cordon
+  // (cluster drain). More GPUs than limits::kMaxGpusPerNode are cut. O(nodes of its clique).
   void set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool drained, TimeMs now);
-  // The node is gone: it is no longer installed. Slots on it are still to be given back.
+  // The node is gone: it is no longer installed. Slots on it are still to be given back. Nothing if
+  // it was never seen or is gone already.
   void remove_node(NodeId id, TimeMs now);
-  const NodeSpec* node(NodeId id) const;  // nullptr if never seen or removed
-  ClusterId cluster_of(NodeId id) const;
-  bool drained(NodeId id) const;
-  std::vector<NodeId> nodes(ClusterId cluster) const;  // by id
+  // nullptr if never seen or removed. Valid until the node is set or removed.
+  const NodeSpec* node(NodeId id) const;
+  ClusterId cluster_of(NodeId id) const;               // none if never seen
+  bool drained(NodeId id) const;                       // false if never seen
+  std::vector<NodeId> nodes(ClusterId cluster) const;  // those that are there, by id; O(all nodes)
   ProductId product_of(NodeId id) const;               // kept after removal, for the ledger
 
   // Interned GPU products, for callers that key by them. Id 0 is kAnyProduct.
   ProductId intern_product(std::string_view product);
-  std::string_view product_name(ProductId id) const;
+  std::string_view product_name(ProductId id) const;       // of an id that was given
   ProductId find_product(std::string_view product) const;  // none if never interned
   std::size_t products() const;                            // how many were interned
 
@@ -129,7 +135,8 @@ class Fleet {
   // The least that the gang can cost in milli-GPU over the products it allows and the fleet has
   // heard of (exact for whole GPUs); what the order and limits use before a place is known.
   MilliGpu least_milligpu(ShapeId shape) const;
-  // What slot `rank` of the request costs on `node`.
+  // What slot `rank` of the request costs on `node`; 0 if the node was never seen. The rank is one
+  // of the request's.
   MilliGpu slot_milligpu(ShapeId shape, std::uint32_t rank, NodeId node) const;
 
   // --- hold and give back ------------------------------------------------------------------------
@@ -160,16 +167,19 @@ class Fleet {
   std::uint64_t version() const;
 
   // --- books and views ---------------------------------------------------------------------------
+  // Up to `now`, which is not before the node's last change. Zeros if it was never seen.
   NodeBooks books(NodeId id, TimeMs now) const;
   // Continues integrals from a checkpoint; the node must be set right after, at the same `as_of`.
   void restore_books(NodeId id, const NodeBooks& books, TimeMs as_of);
-  NodeLevels levels(NodeId id) const;
+  NodeLevels levels(NodeId id) const;         // as of its last change; zeros if never seen
   std::vector<ProductTotals> totals() const;  // by cluster, then product
   // Differs after every change of totals(), and of largest_node_gpus().
   std::uint64_t totals_version() const;
+  // Cliques by first use, then lone nodes (halves where they are split) by id. O(nodes).
   std::vector<DomainRow> domains(ClusterId cluster) const;
-  std::vector<MigRow> mig(ClusterId cluster) const;
-  // The largest amount of one GPU kind a single node could hold when empty, for static checks.
+  std::vector<MigRow> mig(ClusterId cluster) const;  // by node; O(nodes)
+  // The largest amount of one GPU kind a single node could hold when empty, for static checks: in
+  // GPUs; an empty product or kAnyProduct: of any. O(nodes).
   std::int64_t largest_node_gpus(ClusterId cluster, std::string_view product) const;
 
   // Asserts every identity above; tests and simulation call it after each input.

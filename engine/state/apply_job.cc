@@ -162,18 +162,19 @@ void State::on(const fact::PodGone& f) {
 
 void State::on(const fact::JobKept& f) {
   if (!jobs_.gather(f)) return;
-  const bool lives = f.job.request.pods() > 0 && f.job.state != JobState::kDone;
-  Job& job = jobs_.restore(f, lives ? fleet_.use(f.job.id.cluster(), f.job.request) : ShapeUse());
+  const bool lives = f.job.state != JobState::kDone;
+  const bool whole = lives && f.job.request.pods() > 0;
+  Job& job = jobs_.restore(f, whole ? fleet_.use(f.job.id.cluster(), f.job.request) : ShapeUse());
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
-    restore_pod(job, rank, jobs_.gathered()[rank]);
+    restore_pod(job, rank, jobs_.gathered()[rank], lives);
   }
   jobs_.restored(job, f);
 }
 
-void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept) {
+void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept, bool lives) {
   ShapeUse shape = job.shape.share();
-  const bool seen = !kept.uid.empty() && job.state != JobState::kDone;
-  if (!shape && seen) shape = use_alone(job.id.cluster(), kept.shape);
+  if (!shape && lives && !kept.uid.empty())  // it was seen
+    shape = use_alone(job.id.cluster(), kept.shape);
   jobs_.restore_pod(job, rank, std::move(shape));
   if (!job.pods[rank].holds_slot()) return;
   allocations_.take(job, rank, kept.slot, now_);

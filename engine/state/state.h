@@ -133,7 +133,7 @@ class State {
   void set_state(state::Job& job, JobState to);
   void run_if_bound(state::Job& job);
   void give_place_back(state::Job& job, std::uint32_t rank);
-  void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept);
+  void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept, bool lives);
   ShapeUse use_alone(ClusterId cluster, const PodShape& shape);
   std::vector<std::pair<ProductId, MilliGpu>> intern(const ProductAmounts& amounts);
   void remember(const EditStamp& edit, RememberedRequest request);  // content: the stamp's
