@@ -6,6 +6,7 @@
 #include "core/limits.h"
 #include "core/names.h"
 #include "placement/mig.h"
+#include "placement/product.h"
 
 namespace subak::cli {
 namespace {

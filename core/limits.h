@@ -63,6 +63,15 @@ inline constexpr std::size_t kMaxGpusPerNode = 64;
 // for the allocations of the largest job, one on each node, and the domains that they keep.
 inline constexpr std::size_t kMaxPictureNodes = 16'384;
 
+// A node that turned a pod away is not tried for such pods for so long: longer with each time in a
+// row, until one of them runs there.
+inline constexpr DurationMs kFirstBarMs = 10'000;  // doubled each time
+inline constexpr DurationMs kLongestBarMs = 2 * kHourMs;
+// After the bar's end without another: the times are counted anew
+inline constexpr DurationMs kBarMemoryMs = 2 * kHourMs;
+// Nodes and kinds of pods; more: the one that would be forgotten first is forgotten now
+inline constexpr std::size_t kMaxBars = 10'000;
+
 // Shell. A full mailbox refuses: watches stop reading, mutations get RESOURCE_EXHAUSTED.
 inline constexpr std::size_t kLoopMailbox = 65'536;
 inline constexpr std::size_t kMaxBatchInputs = 4096;      // inputs of one turn

@@ -1,10 +1,10 @@
 // Why a job does not start. One closed vocabulary for `why`, events, metrics and conditions;
 // Kueue's reason tokens where they fit (KEP-10852 of kubernetes-sigs/kueue), ours where it has
-// none. Structural reasons come before capacity, capacity before order. docs/reasons.md tells
-// people what to do about each. Threads: plain values.
+// none. docs/reasons.md tells people what to do about each. Threads: plain values.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,7 +14,8 @@
 
 namespace subak {
 
-// Values are durable (facts carry them): append only.
+// Values are durable (facts carry them): append only. The order in which they are shown is
+// kReasonOrder's.
 enum class ReasonToken : std::uint8_t {
   kNone,                          // nothing binds: it starts in the next pass
   kOnHold,                        // held by a user or an operator, or its account is
@@ -58,11 +59,43 @@ struct EnumText<ReasonToken> {
                                                           "PendingEvaluation"};
 };
 
+// The order in which reasons stand, first what is wrong with the job or forbids it, then how the
+// fleet is built, then room, then whose turn it is: who reads only the first reads the one that all
+// others depend on. Each token once.
+inline constexpr std::array kReasonOrder{
+    ReasonToken::kNone,
+    ReasonToken::kOnHold,
+    ReasonToken::kMisconfigured,
+    ReasonToken::kGangIncomplete,
+    ReasonToken::kWaitingForNodes,
+    ReasonToken::kNoMatchingFlavor,
+    ReasonToken::kExceedsFleet,
+    ReasonToken::kExceedsMaxQuota,
+    ReasonToken::kWaitingForQuota,
+    ReasonToken::kMigGeometry,
+    ReasonToken::kWaitingForCapacity,
+    ReasonToken::kTopologyPlacementFailed,
+    ReasonToken::kNodeResources,
+    ReasonToken::kNodeConditions,
+    ReasonToken::kReservedForOther,
+    ReasonToken::kOutranked,
+    ReasonToken::kWaitingForPreemptedWorkloads,
+    ReasonToken::kPendingEvaluation,
+};
+static_assert(kReasonOrder.size() == EnumText<ReasonToken>::names.size());
+
+// Its place in kReasonOrder: less stands before more. A token that is not there stands last.
+constexpr std::size_t rank_of(ReasonToken token) {
+  std::size_t rank = 0;
+  while (rank < kReasonOrder.size() && kReasonOrder[rank] != token) ++rank;
+  return rank;
+}
+
 // One binding constraint: what it is, how much is needed and there, and who or what is in the way.
 struct Reason {
   ReasonToken token = ReasonToken::kNone;
   std::string subject;    // account path, product, label or resource that it is about
-  std::int64_t need = 0;  // in the subject's own unit (milli-GPU, pods, bytes)
+  std::int64_t need = 0;  // in the subject's own unit (milli-GPU, slices, pods, bytes)
   std::int64_t have = 0;
   std::string detail;                 // one sentence for a person
   std::vector<std::string> blockers;  // jobs or nodes by name, at most 8

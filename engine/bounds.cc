@@ -46,6 +46,7 @@ constexpr std::array kTable{
     Row{"ended_at_ms", "", 0, limits::kMaxTimeMs},
     Row{"extended", "", 0, kNodeList},
     Row{"extended", "shape", 0, kPodList},
+    Row{"former_clique", "", 0, kName},
     Row{"gang", "", 0, kName},
     Row{"gang_size", "", 0, kPods},
     Row{"gpus", "", 0, kNodeGpus},

@@ -50,6 +50,7 @@ std::optional<TimeMs> Engine::next_deadline() const {
   const State& s = impl_->state;
   std::optional<TimeMs> next;
   if (const auto hold = decide::next_hold_end(s)) next = hold->first;
+  if (const auto end = s.bars().next_end(); end && (!next || *end < *next)) next = end;
   if (s.nodes().size() > 0) {
     const TimeMs midnight = s.nodes().billed_until() + kDayMs;
     if (!next || midnight < *next) next = midnight;
@@ -117,6 +118,7 @@ std::vector<Effect> Engine::outstanding(ClusterId cluster) const {
 std::shared_ptr<const View> Engine::view() const {
   return derive::view(impl_->state, impl_->views);
 }
+std::size_t Engine::filters() const { return impl_->search.filters(); }
 Survey Engine::survey() const { return derive::survey(impl_->state, impl_->places()); }
 std::vector<AccountRow> Engine::account_rows(TimeMs t) const {
   return derive::account_rows(impl_->state, t);

@@ -221,6 +221,8 @@ class Engine {
   // Nodes of a cluster with their ids, by id.
   std::vector<NodeId> nodes(ClusterId cluster) const;
   std::size_t count(JobState state) const;
+  // How many kinds of pods the searches of this engine remember nodes for.
+  std::size_t filters() const;
   Survey survey() const;  // O(queued jobs + pods that hold GPUs + nodes): now and then
 
  private:

@@ -235,19 +235,39 @@ struct ClusterRemoved {
   }
 };
 
+// What is remembered of a node that turned such pods away `times` in a row. While `barred` it is not
+// tried for them, until `until_ms`; then only the times are known, again until then. No times:
+// nothing is remembered any more.
+struct NodeBarred {
+  static constexpr std::string_view kName = "node_barred";
+  NodeId node;
+  PodShape shape;
+  std::uint32_t times = 0;
+  TimeMs until_ms = 0;
+  bool barred = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "node", node);
+    v(2, "shape", shape);
+    v(3, "times", times);
+    v(4, "until_ms", until_ms);
+    v(5, "barred", barred);
+  }
+};
+
 using Body =
     std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
                  AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted,
                  AttemptStarted, DeadlinePassed, StopAsked, AttemptEnded, PlaceLost, PodBound,
                  PodRunning, PodGone, Charged, Awaited, NodeBilled, MetersKept, LedgerKept, JobKept,
-                 RequestKept, CountersKept, Finalized, ClockAccepted, ClusterRemoved>;
+                 RequestKept, CountersKept, NodeBarred, Finalized, ClockAccepted, ClusterRemoved>;
 
 }  // namespace fact
 
 // How many kinds each version has, from version 1 on. A store starts at version 1 and holds kinds,
 // fields and values of its version only; a Finalized fact raises it. What each version has is also
 // in tests/golden/format, where a test finds what was added without its version.
-inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{31};
+inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{32};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Body>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

@@ -77,6 +77,7 @@ struct PodAdded {
   bool bound = false;
   PodSlot slot;
   TimeMs bound_at_ms = 0;
+  std::string dispute;  // what it says otherwise than its gang, both values; empty: nothing
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -88,6 +89,7 @@ struct PodAdded {
     v(7, "bound", bound);
     v(8, "slot", slot);
     v(9, "bound_at_ms", bound_at_ms);
+    v(10, "dispute", dispute);
   }
 };
 
@@ -260,6 +262,7 @@ struct JobKept {
     PodSlot slot;
     TimeMs since_ms = 0;
     PodShape shape;  // pods of Kubernetes only; an API job's shapes are in its request
+    std::string dispute;
     template <class V>
     void fields(V& v) {
       v(1, "uid", uid);
@@ -269,6 +272,7 @@ struct JobKept {
       v(5, "slot", slot);
       v(6, "since_ms", since_ms);
       v(7, "shape", shape);
+      v(8, "dispute", dispute);
     }
     friend bool operator==(const Pod&, const Pod&) = default;
   };

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "placement/mig.h"
+#include "placement/product.h"
 
 namespace subak::eligibility {
 namespace {

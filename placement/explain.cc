@@ -1,6 +1,7 @@
 // explain(), and the reasons that lie in how the fleet is built or kept.
 #include <algorithm>
 #include <cassert>
+#include <set>
 #include <string>
 
 #include "core/text.h"
@@ -18,12 +19,37 @@ std::string gpus_text(MilliGpu milli) {
   return out;
 }
 
+std::string slices_text(const PodShape& pod, std::int64_t slices) {
+  return std::to_string(slices) + (slices == 1 ? " slice of " : " slices of ") + pod.profile;
+}
+
 std::string kind_text(const PodShape& pod) {
   if (pod.kind == GpuKind::kMig) return "mig-" + pod.profile;
   return pod.products.empty() ? kAnyProduct : pod.products.front();
 }
 
 namespace {
+
+// Those for whom nodes are kept on which a pod of the gang would fit.
+std::vector<std::string> keepers(const Scene& scene, const Shape& shape, const Sought& sought,
+                                 JobId owner) {
+  std::set<JobId> jobs;
+  for (NodeIndex i = 0; scene.kept != nullptr && i < scene.fleet.nodes.size(); ++i) {
+    const JobId keeper = scene.owner_of(i);
+    if (!keeper || keeper == owner || !scene.fleet.nodes[i]) continue;
+    for (std::size_t k = 0; k < shape.pods.size(); ++k) {
+      const bool open = i < sought.filters[k]->free.size() && sought.filters[k]->free[i] >= 0;
+      if (open && fits(scene.node(i).spec, scene.room(i), *shape.pods[k].shape, kAllGpus)) {
+        jobs.insert(keeper);
+      }
+    }
+  }
+  std::vector<std::string> names;
+  for (const JobId job : jobs) {
+    if (names.size() < kMaxBlockers) names.push_back(text::job_id_text(job));
+  }
+  return names;
+}
 
 std::vector<std::string> holders(const Scene& scene, const std::vector<NodeId>& nodes) {
   std::map<JobId, MilliGpu> held;
@@ -54,26 +80,35 @@ Explainer::Explainer(Search::Impl& memory, const Shape& shape, const Sought& sou
       scene_(scene),
       owner_(owner),
       fits_empty_(fits_empty_fleet),
+      keepers_(keepers(scene, shape, sought, owner)),
       holders_(holders(scene, drain)) {
   for (std::size_t k = 0; k < shape.pods.size(); ++k) {
-    measure(demands_.emplace_back(Demand{&shape.pods[k], sought.filters[k], 0, 0}));
+    Demand& d = demands_.emplace_back();
+    d.pods = &shape.pods[k];
+    d.filter = sought.filters[k];
+    d.barred = scene.fleet.barred(*d.pods->shape, d.pods->hash);
+    measure(d);
   }
 }
 
 std::vector<Reason> Explainer::run() {
   for (const Demand& d : demands_) no_matching(d);
   if (reasons_.empty()) {
-    if (!fits_empty_) exceeds_fleet();
-    for (const Demand& d : demands_) wrong_slices(d);
-    if (enough_gpus() && !works(kOnlyGpus)) together();
-    node_resources();
-    for (const Demand& d : demands_) conditions(d);
-    for (const Demand& d : demands_) capacity(d);
-    reserved();
+    if (!keepers_.empty() && works_in(scene_.unkept(), {})) {
+      reserved();
+    } else {
+      if (!fits_empty_) exceeds_fleet();
+      for (const Demand& d : demands_) wrong_slices(d);
+      if (enough_gpus() && !works(kOnlyGpus)) together();
+      node_resources();
+      for (const Demand& d : demands_) conditions(d);
+      for (const Demand& d : demands_) capacity(d);
+    }
   }
   if (reasons_.empty()) together();
-  std::stable_sort(reasons_.begin(), reasons_.end(),
-                   [](const Reason& a, const Reason& b) { return a.token < b.token; });
+  std::stable_sort(reasons_.begin(), reasons_.end(), [](const Reason& a, const Reason& b) {
+    return rank_of(a.token) < rank_of(b.token);
+  });
   return std::move(reasons_);
 }
 
@@ -90,7 +125,7 @@ Reason& Explainer::add(ReasonToken token, std::string subject, std::int64_t need
 void Explainer::no_matching(const Demand& d) {
   const Pods& p = *d.pods;
   bool any = false;
-  std::int64_t nodes = 0, product = 0, kind = 0, labels = 0;
+  std::int64_t nodes = 0, product = 0, kind = 0, linked = 0, labels = 0;
   each([&](NodeIndex i, const NodeState& n) {
     any = any || matches(d, i);
     if (any) return;
@@ -99,6 +134,8 @@ void Explainer::no_matching(const Demand& d) {
     ++product;
     if (!eligibility::matches_kind(*p.shape, n.spec)) return;
     ++kind;
+    if (!linked_enough(d, i)) return;
+    ++linked;
     labels += eligibility::matches_selector(p.shape->node_selector, n.spec) &&
               eligibility::matches_affinity(p.shape->affinity, n.spec);
   });
@@ -110,7 +147,8 @@ void Explainer::no_matching(const Demand& d) {
   if (product == 0) return none(kind_text(*p.shape), 0, "no node has this GPU product");
   if (kind == 0 && p.shape->kind == GpuKind::kMig) return no_slices(p);
   if (kind == 0) return none(kind_text(*p.shape), 0, "no node offers GPUs in this form");
-  if (labels == 0) return none("labels", kind, "no node matches the node selector and affinity");
+  if (linked == 0) return none("nvlink", 0, "no node has GPUs that NVLink joins");
+  if (labels == 0) return none("labels", linked, "no node matches the node selector and affinity");
   none("taints", labels, "every matching node has a taint that is not tolerated");
 }
 
@@ -125,64 +163,57 @@ void Explainer::no_slices(const Pods& p) {
 }
 
 void Explainer::exceeds_fleet() {
-  MilliGpu need = 0, all = 0;
-  for (const Demand& d : demands_) need += d.need;
+  const GangRequest& r = shape_.request();
+  const PodShape& first = *shape_.pods.front().shape;
+  const bool slices = demands_.size() == 1 && first.kind == GpuKind::kMig;
+  std::int64_t need = 0, all = 0;
+  for (const Demand& d : demands_) need += slices ? d.pods->count * first.gpus : d.need;
   const auto installed = [&](NodeIndex i, const NodeState& n) {
     const bool any = std::any_of(demands_.begin(), demands_.end(),
                                  [&](const Demand& d) { return matches(d, i); });
-    const MilliGpu here = any ? n.spec.gpus * kMilliPerGpu - n.stranded : 0;
-    all += here;
-    return here;
+    const int profile = slices ? mig_index(n.spec, first.profile) : -1;
+    std::int64_t here = slices ? 0 : n.spec.gpus * kMilliPerGpu - n.stranded;
+    if (profile >= 0) here = n.spec.mig[static_cast<std::size_t>(profile)].count;
+    all += any ? here : 0;
+    return any ? here : 0;
   };
-  const MilliGpu most = most_together(installed);
-  const GangRequest& r = shape_.request;
+  const std::int64_t most = most_together(installed);
   const bool anywhere = r.topology == Topology::kAny || r.prefer || r.segment > 0;
-  const MilliGpu have = anywhere ? all : most;
-  add(ReasonToken::kExceedsFleet, kind_text(*shape_.pods.front().shape), need, have,
-      "even the empty fleet could not hold " + std::to_string(shape_.request.pods()) +
-          " pods with " + gpus_text(need) + " GPUs as asked (topology " +
-          std::string(enum_name(shape_.request.topology)) + ")");
+  add(ReasonToken::kExceedsFleet, kind_text(first), need, anywhere ? all : most,
+      "even the empty fleet could not hold " + std::to_string(r.pods()) + " pods with " +
+          (slices ? slices_text(first, need) : gpus_text(need) + " GPUs") + " as asked (topology " +
+          std::string(enum_name(r.topology)) + ")");
 }
 
 void Explainer::conditions(const Demand& d) {
   const PodShape& pod = *d.pods->shape;
-  std::int64_t closed = 0, all = 0;
+  if (!works_in(scene_.opened(), {})) return;
+  std::int64_t closed = 0, turned_away = 0, all = 0;
   std::vector<std::string> names;
   each([&](NodeIndex i, const NodeState& n) {
     if (!matches(d, i)) return;
     ++all;
     if (open(d, i) || !fits(n.spec, scene_.room(i), pod, kAllGpus)) return;
-    ++closed;
+    ++(barred(d, i) ? turned_away : closed);
     if (names.size() < kMaxBlockers) names.push_back(n.spec.name);
   });
-  if (closed == 0) return;
-  Reason& r =
-      add(ReasonToken::kNodeConditions, kind_text(pod), all, all - closed,
-          std::to_string(closed) + " matching nodes with room are not ready, cordoned or drained");
+  if (closed + turned_away == 0) return;
+  std::string detail = "of the matching nodes with room ";
+  if (closed > 0) detail += std::to_string(closed) + " are not ready, cordoned or drained";
+  if (closed > 0 && turned_away > 0) detail += ", ";
+  if (turned_away > 0) detail += std::to_string(turned_away) + " turned such a pod away lately";
+  Reason& r = add(ReasonToken::kNodeConditions, kind_text(pod), all, all - closed - turned_away,
+                  std::move(detail));
   r.blockers = std::move(names);
 }
 
 void Explainer::reserved() {
-  MilliGpu kept = 0;
-  std::vector<JobId> owners;
-  for (const Demand& d : demands_) {
-    const PodShape& pod = *d.pods->shape;
-    each([&](NodeIndex i, const NodeState& n) {
-      if (!kept_for_other(i) || !open(d, i)) return;
-      if (!fits(n.spec, scene_.room(i), pod, kAllGpus)) return;
-      kept += free_for(pod, i);
-      owners.push_back(scene_.owner_of(i));
-    });
-  }
-  if (owners.empty()) return;
-  std::sort(owners.begin(), owners.end());
-  owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
-  if (owners.size() > kMaxBlockers) owners.resize(kMaxBlockers);
-  MilliGpu need = 0;
-  for (const Demand& d : demands_) need += d.need;
+  MilliGpu need = 0, kept = 0;
+  for (const Demand& d : demands_) need += d.need, kept += d.kept;
   Reason& r = add(ReasonToken::kReservedForOther, kind_text(*shape_.pods.front().shape), need, kept,
-                  gpus_text(kept) + " free GPUs are kept for jobs that waited longer");
-  for (const JobId owner : owners) r.blockers.push_back(text::job_id_text(owner));
+                  gpus_text(kept) + " free GPUs are kept for " + keepers_.front() +
+                      (keepers_.size() > 1 ? " and others" : "") + ", which has waited longer");
+  r.blockers = keepers_;
 }
 
 std::vector<Reason> Search::explain(const Picture& picture, ShapeId shape, JobId owner) {

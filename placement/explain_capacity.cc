@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/text.h"
+#include "placement/eligibility.h"
 #include "placement/explainer.h"
 #include "placement/mig.h"
 
@@ -24,43 +25,120 @@ MilliGpu Explainer::free_for(const PodShape& pod, NodeIndex node) const {
   return free;
 }
 
+MilliGpu Explainer::free_together(const PodShape& pod, NodeIndex i) const {
+  const NodeState& n = scene_.node(i);
+  const bool half = wants_nvlink(shape_.request()) && n.split && pod.kind != GpuKind::kMig;
+  if (!half) return free_for(pod, i);
+  const Room& room = scene_.room(i);
+  MilliGpu most = 0;
+  for (std::int64_t d = 0; d < inner_domains(n.spec); ++d) {
+    const GpuMask mask = inner_domain_mask(n.spec, d);
+    MilliGpu free = 0;
+    for (std::size_t gpu = 0; gpu < room.gpu_free.size(); ++gpu) {
+      const bool counts = pod.kind != GpuKind::kWhole || (room.whole >> gpu & 1) != 0;
+      if (counts && (mask >> gpu & 1) != 0) free += room.gpu_free[gpu];
+    }
+    most = std::max(most, free);
+  }
+  return most;
+}
+
 void Explainer::measure(Demand& d) const {
+  struct Free {
+    MilliGpu milli = 0;
+    std::int64_t slices = 0;
+  };
+  std::map<ProductId, Free> by_product;
+  const PodShape& pod = *d.pods->shape;
+  const bool one_product = shape_.one_product && shape_.request().pods() > 1;
   MilliGpu each_pod = 0;
   each([&](NodeIndex i, const NodeState& n) {
-    if (!matches(d, i)) return;
-    const MilliGpu here = pod_milligpu(n.spec, *d.pods->shape);
+    if (!matches(d, i)) {
+      if (only_tainted(d, i)) d.tainted += free_for(pod, i);
+      return;
+    }
+    const MilliGpu here = pod_milligpu(n.spec, pod);
     each_pod = each_pod == 0 ? here : std::min(each_pod, here);
-    if (open(d, i) && !kept_for_other(i)) d.free += free_for(*d.pods->shape, i);
+    if (!open(d, i)) {
+      d.closed += free_for(pod, i);
+    } else if (kept_for_other(i)) {
+      d.kept += free_for(pod, i);
+    } else {
+      Free& free = by_product[one_product ? n.product : ProductId()];
+      free.milli += free_for(pod, i);
+      free.slices += free_slices(pod, i);
+    }
   });
   d.need = each_pod * d.pods->count;
+  for (const auto& [product, free] : by_product) {
+    d.free = std::max(d.free, free.milli);
+    d.slices_free = std::max(d.slices_free, free.slices);
+  }
+}
+
+// Nothing but its taints keeps such pods from the node.
+bool Explainer::only_tainted(const Demand& d, NodeIndex i) const {
+  const PodShape& pod = *d.pods->shape;
+  const NodeSpec& spec = scene_.node(i).spec;
+  return linked_enough(d, i) && !eligibility::tolerates_all(pod.tolerations, spec.taints) &&
+         eligibility::matches_kind(pod, spec) && eligibility::matches_product(pod.products, spec) &&
+         eligibility::matches_selector(pod.node_selector, spec) &&
+         eligibility::matches_affinity(pod.affinity, spec);
+}
+
+std::int64_t Explainer::free_slices(const PodShape& pod, NodeIndex i) const {
+  const int profile = pod.kind == GpuKind::kMig ? mig_index(scene_.node(i).spec, pod.profile) : -1;
+  return profile < 0 ? 0 : scene_.room(i).mig_free[static_cast<std::size_t>(profile)];
+}
+
+// "; free and not for it: ..."; empty if there is nothing of the kind.
+std::string Explainer::not_for_it(const Demand& d) const {
+  std::string out;
+  const auto add = [&](MilliGpu milli, const std::string& where) {
+    if (milli == 0) return;
+    out += (out.empty() ? "; free, but not for it: " : ", ") + gpus_text(milli) + ' ' + where;
+  };
+  add(d.tainted, "on nodes with taints that it does not tolerate");
+  add(d.closed, "on nodes that are not ready, cordoned or drained, or turned such a pod away");
+  add(d.kept, "kept for " + (keepers_.empty() ? "another job" : keepers_.front()));
+  return out;
 }
 
 // Milli-GPU are free in other slices, but not in slices of this profile.
 void Explainer::wrong_slices(const Demand& d) {
   const PodShape& pod = *d.pods->shape;
   if (pod.kind != GpuKind::kMig || d.free >= d.need) return;
-  std::int64_t slices = 0;
   MilliGpu other = 0;
   each([&](NodeIndex i, const NodeState& n) {
-    const bool usable = n.open_for(d.filter->tolerates_cordon);
+    const bool usable = n.open_for(d.filter->tolerates_cordon) && !kept_for_other(i) &&
+                        eligibility::tolerates_all(pod.tolerations, n.spec.taints);
     const std::vector<std::int64_t>& free = scene_.room(i).mig_free;
     for (std::size_t m = 0; usable && m < n.spec.mig.size(); ++m) {
       const std::string& profile = n.spec.mig[m].profile;
-      if (profile == pod.profile && open(d, i)) slices += free[m];
       if (profile == pod.profile) continue;
       other += free[m] * mig_slice_milligpu(n.spec.product, profile).value_or(0);
     }
   });
   if (other + d.free < d.need) return;
-  Reason& r = add(ReasonToken::kMigGeometry, kind_text(pod), d.pods->count * pod.gpus, slices,
-                  "enough memory units are free, but not as slices of this profile");
+  Reason& r =
+      add(ReasonToken::kMigGeometry, kind_text(pod), d.pods->count * pod.gpus, d.slices_free,
+          slices_text(pod, d.pods->count * pod.gpus) +
+              " are needed; enough memory units are free, but in slices of other profiles");
   r.blockers = holders_;
 }
 
 void Explainer::capacity(const Demand& d) {
-  if (d.pods->shape->kind == GpuKind::kNone || d.free >= d.need) return;
-  Reason& r = add(ReasonToken::kWaitingForCapacity, kind_text(*d.pods->shape), d.need, d.free,
-                  gpus_text(d.need) + " GPUs are needed, " + gpus_text(d.free) + " are free");
+  const PodShape& pod = *d.pods->shape;
+  if (pod.kind == GpuKind::kNone || d.free >= d.need) return;
+  const bool slices = pod.kind == GpuKind::kMig;
+  const std::int64_t need = slices ? d.pods->count * pod.gpus : d.need;
+  const std::int64_t have = slices ? d.slices_free : d.free;
+  const bool of_one = shape_.one_product && shape_.request().pods() > 1;
+  const std::string what = slices ? slices_text(pod, need) : gpus_text(need) + " GPUs";
+  Reason& r = add(ReasonToken::kWaitingForCapacity, kind_text(pod), need, have,
+                  what + (of_one ? " of one product" : "") + " are needed, " +
+                      (slices ? std::to_string(have) : gpus_text(have)) + " are free for it" +
+                      not_for_it(d));
   r.blockers = holders_;
 }
 
@@ -70,10 +148,11 @@ bool Explainer::enough_gpus() const {
   });
 }
 
-bool Explainer::works(Ignore ignore) const {
-  const GangRequest& r = shape_.request;
+bool Explainer::works(Ignore ignore) const { return works_in(scene_.unkept(), ignore); }
+
+bool Explainer::works_in(const Scene& scene, Ignore ignore) const {
+  const GangRequest& r = shape_.request();
   const auto attempt = [&](Topology topology, std::uint32_t segment) {
-    const Scene scene = scene_.unkept();
     Finder finder(memory_, shape_, sought_, scene, owner_, ignore);
     return finder.attempt(topology, segment);
   };
@@ -87,7 +166,7 @@ bool Explainer::works_anywhere() const {
 }
 
 std::uint32_t Explainer::place_of(NodeIndex i, const NodeState& n) const {
-  switch (shape_.request.topology) {
+  switch (shape_.request().topology) {
     case Topology::kNvlink:
     case Topology::kNvlinkExclusive:
       return n.domain;
@@ -101,12 +180,14 @@ std::uint32_t Explainer::place_of(NodeIndex i, const NodeState& n) const {
 }
 
 void Explainer::together() {
-  const Topology t = shape_.request.topology;
+  const Topology t = shape_.request().topology;
   const Demand& d =
       *std::max_element(demands_.begin(), demands_.end(),
                         [](const Demand& a, const Demand& b) { return a.need < b.need; });
-  const MilliGpu most = most_together(
-      [&](NodeIndex i, const NodeState&) { return open(d, i) ? free_for(*d.pods->shape, i) : 0; });
+  const MilliGpu most = most_together([&](NodeIndex i, const NodeState&) {
+    const bool counts = matches(d, i) && open(d, i) && !kept_for_other(i);
+    return counts ? free_together(*d.pods->shape, i) : 0;
+  });
   const MilliGpu need = t == Topology::kAny ? d.need / d.pods->count : d.need;
   const bool apart = t != Topology::kAny && works_anywhere();
   Reason& r = add(ReasonToken::kTopologyPlacementFailed, std::string(enum_name(t)), need, most,

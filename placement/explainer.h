@@ -25,8 +25,13 @@ class Explainer {
   struct Demand {
     const Pods* pods = nullptr;
     const Filter* filter = nullptr;
-    MilliGpu need = 0;  // of all these pods, at the cheapest matching node
-    MilliGpu free = 0;  // on open nodes that are not kept for others
+    MilliGpu need = 0;             // of all these pods, at the cheapest matching node
+    MilliGpu free = 0;             // for this job; where one product must do, of the one with most
+    std::int64_t slices_free = 0;  // the same of slices
+    // Free, and not for this job: taints it does not tolerate; not ready, cordoned or drained; kept
+    // for other jobs.
+    MilliGpu tainted = 0, closed = 0, kept = 0;
+    const std::vector<NodeIndex>* barred = nullptr;  // nodes that turned such pods away
   };
 
   // explain.cc: structural reasons.
@@ -41,12 +46,16 @@ class Explainer {
   // explain_capacity.cc: what is free, and what is in the way.
   void measure(Demand& d) const;
   void wrong_slices(const Demand& d);
+  bool only_tainted(const Demand& d, NodeIndex i) const;
+  std::int64_t free_slices(const PodShape& pod, NodeIndex i) const;
+  std::string not_for_it(const Demand& d) const;
   void capacity(const Demand& d);
   bool enough_gpus() const;
   void together();
   void node_resources();
   void lacking(const std::string& resource);
   bool works(Ignore ignore) const;
+  bool works_in(const Scene& scene, Ignore ignore) const;
   bool works_anywhere() const;
   // The most milli-GPU in one place as the topology wants it; f(node) is what counts of a node.
   template <class F>
@@ -70,14 +79,24 @@ class Explainer {
     }
   }
   // Neither depends on what is held, so the filter's word holds in every picture.
-  static bool matches(const Demand& d, NodeIndex i) { return d.filter->matches[i]; }
-  static bool open(const Demand& d, NodeIndex i) { return d.filter->free[i] >= 0; }
+  bool matches(const Demand& d, NodeIndex i) const {
+    return d.filter->matches[i] && linked_enough(d, i);
+  }
+  bool linked_enough(const Demand& d, NodeIndex i) const {
+    return !shape_.linked || d.pods->shape->kind == GpuKind::kNone || scene_.node(i).linked;
+  }
+  bool open(const Demand& d, NodeIndex i) const { return d.filter->free[i] >= 0 && !barred(d, i); }
+  bool barred(const Demand& d, NodeIndex i) const {
+    return d.barred != nullptr && std::binary_search(d.barred->begin(), d.barred->end(), i);
+  }
   bool kept_for_other(NodeIndex i) const {
     const JobId keeper = scene_.owner_of(i);
     return keeper && keeper != owner_;
   }
   // What the node has free for such pods, whatever else it lacks.
   MilliGpu free_for(const PodShape& pod, NodeIndex i) const;
+  // The same in one domain inside it, where the topology needs one.
+  MilliGpu free_together(const PodShape& pod, NodeIndex i) const;
 
   Search::Impl& memory_;
   const Shape& shape_;
@@ -85,6 +104,7 @@ class Explainer {
   const Scene& scene_;
   JobId owner_;
   bool fits_empty_;
+  std::vector<std::string> keepers_;  // jobs that nodes are kept for
   std::vector<std::string> holders_;  // jobs that are in the way, those with most GPUs first
   std::vector<Demand> demands_;
   std::vector<Reason> reasons_;
@@ -95,6 +115,8 @@ inline constexpr Ignore kOnlyGpus{true, true, true, true, true};
 
 // "2", "0.125": milli-GPU for a person.
 std::string gpus_text(MilliGpu milli);
+// "2 slices of 1g.10gb".
+std::string slices_text(const PodShape& pod, std::int64_t slices);
 // The product, or the profile, that the pod asks for.
 std::string kind_text(const PodShape& pod);
 

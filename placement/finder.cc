@@ -1,12 +1,13 @@
 #include "placement/finder.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace subak {
 
 Finder::Finder(Search::Impl& memory, const Shape& shape, const Sought& sought, const Scene& scene,
-               JobId owner, Ignore ignore)
+               JobId owner, Ignore ignore, std::span<const ProductId> without)
     : fleet_(scene.fleet),
       shape_(shape),
       sought_(sought),
@@ -14,6 +15,7 @@ Finder::Finder(Search::Impl& memory, const Shape& shape, const Sought& sought, c
       trial_(memory.trial),
       owner_(owner),
       ignore_(ignore) {
+  bounds_.without = without;
   trial_.begin(fleet_.nodes.size());
   if (scene_.overlay == nullptr || scene_.nothing_held) return;
   for (const Filter* filter : sought.filters) {
@@ -34,17 +36,37 @@ const Room& Finder::room(NodeIndex i) const {
 
 Room& Finder::filled(NodeIndex i) { return trial_.fill(i, scene_.room(i)); }
 
-Index Finder::index(const Filter& filter) const {
+Index Finder::index(std::size_t k) const {
+  const Filter& filter = *sought_.filters[k];
+  const Pods& pods = shape_.pods[k];
+  const auto* barred = fleet_.bars.empty() ? nullptr : fleet_.barred(*pods.shape, pods.hash);
   for (const auto& [of, patch] : patches_) {
-    if (of == &filter) return Index(filter, &patch);
+    if (of == &filter) return Index(filter, &patch, barred);
   }
-  return Index(filter, nullptr);
+  return Index(filter, nullptr, barred);
+}
+
+bool Finder::fragment(const Index& x, NodeIndex i) const {
+  return x.counts() ? x.fragment(i) : scene_.load(i).allocated > 0;
+}
+
+// Topology and products are about GPUs: pods without any go anywhere.
+bool Finder::within_bounds(const Index& x, NodeIndex i) const {
+  const NodeState& n = node(i);
+  if (!x.of_gpus()) return true;
+  if (bounds_.linked && !n.linked) return false;
+  if (bounds_.unsplit && n.split) return false;
+  if (bounds_.product && n.product != bounds_.product) return false;
+  if (std::find(bounds_.without.begin(), bounds_.without.end(), n.product) !=
+      bounds_.without.end()) {
+    return false;
+  }
+  return !bounds_.fragments || fragment(x, i);
 }
 
 bool Finder::eligible(const Index& x, NodeIndex i) {
-  if (!x.knows(i)) return false;
-  if (scene_.all_open) return x.matches(i);
-  if (!x.open(i)) return false;
+  if (!x.knows(i) || !within_bounds(x, i)) return false;
+  if (!(scene_.all_open ? x.matches(i) : x.open(i) && !x.barred(i))) return false;
   const JobId keeper = scene_.owner_of(i);
   if (keeper && keeper != owner_) {
     saw_kept_ = true;
@@ -56,9 +78,20 @@ bool Finder::eligible(const Index& x, NodeIndex i) {
 // What best fit minimises: free amounts now, or what there is to wait for.
 std::int64_t Finder::weight(const Index& x, NodeIndex i) const {
   if (scene_.nothing_held) return scene_.load(i).allocated;
-  if (x.counts()) return x.free(i);
+  if (x.counts()) return std::max<std::int64_t>(0, x.free(i));  // -1: closed, yet asked for
   const Room& r = scene_.room(i);
   return std::accumulate(r.gpu_free.begin(), r.gpu_free.end(), std::int64_t{0});
+}
+
+// The same of some GPUs of the node.
+std::int64_t Finder::weight_inside(const Index& x, NodeIndex i, GpuMask gpus) const {
+  const Room& r = room(i);
+  if (x.counts()) return std::popcount(r.whole & gpus);
+  std::int64_t free = 0;
+  for (std::size_t gpu = 0; gpu < r.gpu_free.size(); ++gpu) {
+    if ((gpus >> gpu & 1) != 0) free += r.gpu_free[gpu];
+  }
+  return free;
 }
 
 std::int64_t Finder::domain_weight(const Index& x, DomainIndex d) const {
@@ -95,7 +128,7 @@ FitKey Finder::node_key(const Run& run, NodeIndex i) const {
 }
 
 bool Finder::indexed(const Run& run, Area area) const {
-  return area == nullptr && !scene_.nothing_held && run.index.counts();
+  return area == nullptr && !scene_.nothing_held && !scene_.all_open && run.index.counts();
 }
 
 std::int64_t Finder::cap(const Run& run, NodeIndex i, GpuMask allowed, std::int64_t limit) {
@@ -149,7 +182,7 @@ void Finder::undo_to(std::size_t mark) {
 
 // A bound from the index alone, so that most failing searches cost next to nothing.
 bool Finder::enough(const Runs& runs) const {
-  if (scene_.nothing_held) return true;
+  if (scene_.nothing_held || scene_.all_open) return true;
   for (const Run& run : runs) {
     if (run.index.open_nodes() == 0) return false;
     const std::int64_t each = run.pods->shape->gpus;

@@ -8,9 +8,11 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "core/ids.h"
 #include "placement/scene.h"
 #include "placement/search_impl.h"
 
@@ -33,7 +35,7 @@ using Area = const std::vector<NodeIndex>*;
 class Finder {
  public:
   Finder(Search::Impl& memory, const Shape& shape, const Sought& sought, const Scene& scene,
-         JobId owner, Ignore ignore = {});
+         JobId owner, Ignore ignore = {}, std::span<const ProductId> without = {});
   ~Finder();
   Finder(const Finder&) = delete;
   Finder& operator=(const Finder&) = delete;
@@ -75,7 +77,10 @@ class Finder {
   const Room& room(NodeIndex i) const;
   Room& filled(NodeIndex i);
   bool eligible(const Index& x, NodeIndex i);
+  bool within_bounds(const Index& x, NodeIndex i) const;
+  bool fragment(const Index& x, NodeIndex i) const;
   std::int64_t weight(const Index& x, NodeIndex i) const;
+  std::int64_t weight_inside(const Index& x, NodeIndex i, GpuMask gpus) const;
   std::int64_t domain_weight(const Index& x, DomainIndex d) const;
   FitKey domain_key(const Index& x, DomainIndex d) const;
   FitKey node_key(const Run& run, NodeIndex i) const;
@@ -101,10 +106,16 @@ class Finder {
   }
 
   // finder_areas.cc: one topology each.
+  bool gang(Topology topology, std::uint32_t segment);
+  bool gang_of_one_product(Topology topology, std::uint32_t segment);
+  bool of_one_product() const;
+  std::vector<ProductId> products(const Runs& runs);
   bool segment(Topology topology, const Runs& runs);
   bool together(Topology topology, const Runs& runs);
   bool anywhere(const Runs& runs);
+  bool on_fragments(const Runs& runs);
   bool on_one_node(const Runs& runs, Area area);
+  bool on_one_joined_node(const Runs& runs);
   bool on_one_node_indexed(const Runs& runs, std::int64_t units);
   bool in_inner_domain(const Runs& runs);
   bool in_clique(const Runs& runs);
@@ -116,18 +127,29 @@ class Finder {
 
   // finder_spread.cc: one run over as few domains and nodes as possible.
   bool spread(const Run& run, Area area);
+  static std::uint32_t pods_on_wholes(std::uint32_t pods, const std::vector<Cap>& fragments,
+                                      const std::vector<Cap>& wholes);
   bool spread_caps(const Run& run, std::vector<Cap>& caps);
   bool fill_domain(Run& left, std::vector<Cap>& caps, const CapDomain& domain);
-  void sort_ranks(const Run& run);
+  bool sort_ranks(const Run& run);  // true
 
   Runs runs(std::uint32_t first, std::uint32_t last) const;
-  Index index(const Filter& filter) const;
+  Index index(std::size_t pods) const;
 
   const Fleet::Impl& fleet_;
   const Shape& shape_;
   const Sought& sought_;
   const Scene scene_;
   Trial& trial_;
+  // What of the matching nodes the step at hand may use for GPUs.
+  struct Bounds {
+    bool linked = false;                 // products that NVLink joins
+    bool unsplit = false;                // nodes that are one domain
+    bool fragments = false;              // nodes that are broken into
+    ProductId product;                   // this one; none: any
+    std::span<const ProductId> without;  // none of these
+  };
+  Bounds bounds_;
   // One for each counting filter, in a picture with an overlay; built once, never moved.
   std::vector<std::pair<const Filter*, Patch>> patches_;
   JobId owner_;

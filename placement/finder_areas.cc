@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <map>
 #include <numeric>
+#include <string_view>
+#include <tuple>
 
 #include "placement/finder.h"
 
@@ -10,6 +13,7 @@ namespace subak {
 namespace {
 
 bool without_gpu(const Run& run) { return run.pods->shape->kind == GpuKind::kNone; }
+bool of_slices(const Run& run) { return run.pods->shape->kind == GpuKind::kMig; }
 
 // Units of the first run's index that runs of the same filter need in all: a lower bound.
 std::int64_t units_of(const Runs& runs) {
@@ -36,21 +40,81 @@ Runs runs_of(const Shape& shape, std::uint32_t first, std::uint32_t last, F&& in
 }  // namespace
 
 Runs Finder::runs(std::uint32_t first, std::uint32_t last) const {
-  return runs_of(shape_, first, last, [&](std::size_t k) { return index(*sought_.filters[k]); });
+  return runs_of(shape_, first, last, [&](std::size_t k) { return index(k); });
 }
 
 bool Finder::attempt(Topology topology, std::uint32_t segment_size) {
-  const std::uint32_t pods = shape_.request.pods();
+  const std::uint32_t pods = shape_.request().pods();
   slots_.assign(pods, PodSlot{});
-  const Runs all = runs(0, pods);
-  if (!enough(all)) return false;
+  if (!enough(runs(0, pods))) return false;
   // A segment is a set of pods that share an NVLink domain unless the topology says otherwise.
   if (segment_size > 0 && topology == Topology::kAny) topology = Topology::kNvlink;
+  bounds_.linked = topology == Topology::kNvlink || topology == Topology::kNvlinkExclusive;
+  if (!gang(topology, segment_size)) return false;
+  if (!shape_.one_product || of_one_product()) return true;
+  undo_to(0);
+  return gang_of_one_product(topology, segment_size);
+}
+
+bool Finder::of_one_product() const {
+  ProductId product;
+  for (const PodSlot& slot : slots_) {
+    const ProductId here = node(slot.node.value).product;
+    if (slot.milligpu == 0 || here == product) continue;
+    if (product) return false;
+    product = here;
+  }
+  return true;
+}
+
+// Those with room for the first pods, the one with the least free first.
+std::vector<ProductId> Finder::products(const Runs& runs) {
+  const auto first = std::find_if_not(runs.begin(), runs.end(), without_gpu);
+  std::map<ProductId, std::int64_t> weights;
+  if (first == runs.end()) return {};
+  each_node(nullptr, [&](NodeIndex i) {
+    if (eligible(first->index, i)) weights[node(i).product] += weight(first->index, i);
+    return false;
+  });
+  std::vector<std::tuple<std::int64_t, std::string_view, ProductId>> order;
+  for (const auto& [product, free] : weights) {
+    order.emplace_back(free, fleet_.products[product.value], product);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<ProductId> out;
+  for (const auto& [free, name, product] : order) out.push_back(product);
+  return out;
+}
+
+// It fits on several products together. On one alone, again fragments first.
+bool Finder::gang_of_one_product(Topology topology, std::uint32_t segment_size) {
+  const Runs all = runs(0, shape_.request().pods());
+  const std::vector<ProductId> order = products(all);
+  const auto on = [&](ProductId product, auto&& place_it) {
+    bounds_.product = product;
+    const bool ok = place_it();
+    bounds_.product = ProductId();
+    return ok;
+  };
+  const bool broken =
+      topology == Topology::kAny && std::any_of(order.begin(), order.end(), [&](ProductId product) {
+        return on(product, [&] { return on_fragments(all); });
+      });
+  return broken || std::any_of(order.begin(), order.end(), [&](ProductId product) {
+           return on(product, [&] { return gang(topology, segment_size); });
+         });
+}
+
+// All segments; none of it stays on trial if it fails.
+bool Finder::gang(Topology topology, std::uint32_t segment_size) {
+  const std::uint32_t pods = shape_.request().pods();
   const std::uint32_t step = segment_size > 0 ? segment_size : std::max(pods, 1u);
-  if (pods > 0 && step >= pods) return segment(topology, all);
+  if (pods > 0 && step >= pods) return segment(topology, runs(0, pods));
   for (std::uint32_t first = 0; first < pods; first += std::min(step, pods - first)) {
     const std::uint32_t last = first + std::min(step, pods - first);
-    if (!segment(topology, runs(first, last))) return false;
+    if (segment(topology, runs(first, last))) continue;
+    undo_to(0);
+    return false;
   }
   return true;
 }
@@ -60,9 +124,12 @@ bool Finder::segment(Topology topology, const Runs& runs) {
   if (topology == Topology::kAny || topology == Topology::kNode) return together(topology, runs);
   Runs with, without;
   for (const Run& r : runs) (without_gpu(r) ? without : with).push_back(r);
+  const std::size_t mark = placed_.size();
   if (!with.empty() && !together(topology, with)) return false;
-  return std::all_of(without.begin(), without.end(),
-                     [&](const Run& r) { return anywhere(Runs{r}); });
+  const bool all =
+      std::all_of(without.begin(), without.end(), [&](const Run& r) { return anywhere(Runs{r}); });
+  if (!all) undo_to(mark);
+  return all;
 }
 
 bool Finder::together(Topology topology, const Runs& runs) {
@@ -72,7 +139,7 @@ bool Finder::together(Topology topology, const Runs& runs) {
     case Topology::kNode:
       return on_one_node(runs, nullptr);
     case Topology::kNvlink:
-      return in_inner_domain(runs) || on_one_node(runs, nullptr) || in_clique(runs);
+      return in_inner_domain(runs) || on_one_joined_node(runs) || in_clique(runs);
     case Topology::kNvlinkExclusive:
       return exclusively(runs);
     case Topology::kRack:
@@ -81,7 +148,39 @@ bool Finder::together(Topology topology, const Runs& runs) {
   return false;
 }
 
+// Only if all of it can be on nodes that are broken into: there it breaks no other.
+bool Finder::on_fragments(const Runs& runs) {
+  if (scene_.nothing_held) return false;
+  std::int64_t pods = 0;
+  for (const Run& r : runs) {
+    if (without_gpu(r)) continue;
+    const std::int64_t each = r.pods->shape->gpus;
+    pods += r.count;
+    const bool bounded = r.index.counts() && each > 0;
+    if (bounded && r.index.times_on_fragments(each) < r.count) return false;
+  }
+  if (pods <= 1) return false;
+  const std::size_t mark = placed_.size();
+  bounds_.fragments = true;
+  const bool ok =
+      on_one_node(runs, nullptr) || std::all_of(runs.begin(), runs.end(), [&](const Run& r) {
+        return on_one_node(Runs{r}, nullptr) || spread(r, nullptr);
+      });
+  bounds_.fragments = false;
+  if (!ok) undo_to(mark);
+  return ok;
+}
+
+bool Finder::on_one_joined_node(const Runs& runs) {
+  // Of slices no link is asked.
+  bounds_.unsplit = !std::all_of(runs.begin(), runs.end(), of_slices);
+  const bool ok = on_one_node(runs, nullptr);
+  bounds_.unsplit = false;
+  return ok;
+}
+
 bool Finder::anywhere(const Runs& runs) {
+  if (on_fragments(runs)) return true;
   if (on_one_node(runs, nullptr)) return true;
   if (runs.size() == 1) return runs[0].count > 1 && spread(runs[0], nullptr);
   if (in_clique(runs)) return true;
@@ -96,6 +195,7 @@ bool Finder::anywhere(const Runs& runs) {
 
 bool Finder::on_one_node_indexed(const Runs& runs, std::int64_t units) {
   const Index& x = runs[0].index;
+  if (bounds_.fragments && units > 0 && x.times_on_fragments(units) == 0) return false;
   std::vector<std::pair<std::int64_t, NodeIndex>> order;
   return x.visit(units, units, [&](const DomainKey& d) {
     order.clear();
@@ -125,10 +225,7 @@ bool Finder::on_one_node(const Runs& runs, Area area) {
 }
 
 bool Finder::in_inner_domain(const Runs& runs) {
-  const bool whole = std::all_of(runs.begin(), runs.end(), [](const Run& r) {
-    return r.pods->shape->kind == GpuKind::kWhole;
-  });
-  if (fleet_.split_nodes == 0 || !whole) return false;
+  if (fleet_.split_nodes == 0 || std::any_of(runs.begin(), runs.end(), of_slices)) return false;
   NodeIndex best = 0;
   GpuMask best_mask = 0;
   FitKey best_key{};
@@ -137,8 +234,7 @@ bool Finder::in_inner_domain(const Runs& runs) {
     if (inner_domains(spec) <= 1 || !eligible(runs[0].index, i)) return false;
     for (std::int64_t d = 0; d < inner_domains(spec); ++d) {
       const GpuMask mask = inner_domain_mask(spec, d);
-      const std::int64_t free = std::popcount(room(i).whole & mask);
-      const FitKey key{free, weight(runs[0].index, i), i, d, 0};
+      const FitKey key{weight_inside(runs[0].index, i, mask), weight(runs[0].index, i), i, d, 0};
       if (best != 0 && best_key <= key) continue;
       if (fits_all(runs, i, mask)) best = i, best_mask = mask, best_key = key;
     }
@@ -209,11 +305,12 @@ bool Finder::unused(NodeIndex i, GpuMask gpus) const {
   for (const Hold& h : load.holds) {
     if ((h.kept & gpus) != 0 || (gpus == kAllGpus && h.slot.milligpu > 0)) return false;
   }
-  return scene_.kept_holds(node(i).domain) == 0;
+  return scene_.kept_holds(node(i).home()) == 0;
 }
 
 void Finder::exclusive_candidates(const Run& run, NodeIndex i, std::vector<Exclusive>& out) const {
   const NodeState& n = node(i);
+  if (n.former != kNoArea) return;  // by its wires it is in a domain with others
   switch (fleet_.exclusive_level(shape_, run.rank, n)) {
     case Fleet::Impl::Level::kInner:
       for (std::int64_t d = 0; d < inner_domains(n.spec); ++d) {
@@ -222,14 +319,17 @@ void Finder::exclusive_candidates(const Run& run, NodeIndex i, std::vector<Exclu
       }
       break;
     case Fleet::Impl::Level::kNode:
+      if (n.split && !of_slices(run)) break;
       if (unused(i, kAllGpus)) out.push_back({{n.spec.gpus, i, 0, 0, 0}, i, kAllGpus});
       break;
     case Fleet::Impl::Level::kClique: {
       std::int64_t gpus = 0;
-      for (const NodeIndex m : members(n.domain)) {
-        if (!unused(m, kAllGpus)) return;
+      bool all_unused = true;
+      fleet_.domains[n.domain]->each_wired([&](NodeIndex m) {
+        all_unused = all_unused && unused(m, kAllGpus);
         gpus += node(m).spec.gpus;
-      }
+      });
+      if (!all_unused) return;
       out.push_back({{gpus, members(n.domain).front(), n.domain, 0, 0}, i, 0});
     }
   }
@@ -253,7 +353,7 @@ bool Finder::exclusively(const Runs& runs) {
 }
 
 bool Finder::could_start_at(NodeIndex i, Topology topology) {
-  const std::uint32_t pods = shape_.request.pods();
+  const std::uint32_t pods = shape_.request().pods();
   slots_.assign(pods, PodSlot{});
   Runs all = runs(0, pods);
   if (topology == Topology::kNode || pods == 1) {
@@ -270,9 +370,9 @@ bool Finder::could_start_at(NodeIndex i, Topology topology) {
 // The GPU pods of rank's segment, against the node as if empty.
 Fleet::Impl::Level Fleet::Impl::exclusive_level(const Shape& s, std::uint32_t rank,
                                                 const NodeState& n) const {
-  const std::uint32_t size = s.request.segment > 0 ? s.request.segment : s.request.pods();
+  const std::uint32_t size = s.request().segment > 0 ? s.request().segment : s.request().pods();
   const std::uint32_t first = rank / size * size;
-  Runs runs = runs_of(s, first, std::min(first + size, s.request.pods()),
+  Runs runs = runs_of(s, first, std::min(first + size, s.request().pods()),
                       [](std::size_t) { return Index(); });
   std::erase_if(runs, without_gpu);
   const auto holds_all = [&](GpuMask allowed) {
@@ -291,7 +391,9 @@ Fleet::Impl::Level Fleet::Impl::exclusive_level(const Shape& s, std::uint32_t ra
     return true;
   };
   if (inner_domains(n.spec) > 1 && holds_all(inner_domain_mask(n.spec, 0))) return Level::kInner;
-  const bool alone = n.domain == kNoArea || domains[n.domain]->members.size() <= 1;
+  const DomainIndex home = n.home();
+  const bool alone =
+      home == kNoArea || domains[home]->members.size() + domains[home]->strays.size() <= 1;
   return alone || holds_all(kAllGpus) ? Level::kNode : Level::kClique;
 }
 

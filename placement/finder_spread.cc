@@ -27,7 +27,35 @@ bool Finder::spread(const Run& run, Area area) {
   } else {
     each_node(area, consider);
   }
-  return sum >= run.count && spread_caps(run, caps);
+  if (sum < run.count) return false;
+  if (scene_.nothing_held) return spread_caps(run, caps) && sort_ranks(run);
+  // As few nodes as possible are broken into, and those are filled; the rest goes where something
+  // is held already.
+  const auto whole = std::stable_partition(
+      caps.begin(), caps.end(), [&](const Cap& c) { return fragment(run.index, c.node); });
+  std::vector<Cap> wholes(whole, caps.end());
+  caps.erase(whole, caps.end());
+  Run first = run, rest = run;
+  first.count = pods_on_wholes(run.count, caps, wholes);
+  rest.rank += first.count;
+  rest.count -= first.count;
+  const std::size_t mark = placed_.size();
+  if (spread_caps(first, wholes) && spread_caps(rest, caps)) return sort_ranks(run);
+  undo_to(mark);
+  return false;
+}
+
+// How many of the pods fill the fewest whole nodes that it cannot do without.
+std::uint32_t Finder::pods_on_wholes(std::uint32_t pods, const std::vector<Cap>& fragments,
+                                     const std::vector<Cap>& wholes) {
+  std::int64_t missing = pods;
+  for (const Cap& c : fragments) missing -= c.pods;
+  std::vector<std::int64_t> most;
+  for (const Cap& c : wholes) most.push_back(c.pods);
+  std::sort(most.rbegin(), most.rend());
+  std::int64_t filled = 0;
+  for (const std::int64_t c : most) filled += filled < missing ? c : 0;
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(filled, pods));
 }
 
 bool Finder::spread_caps(const Run& run, std::vector<Cap>& caps) {
@@ -66,7 +94,6 @@ bool Finder::spread_caps(const Run& run, std::vector<Cap>& caps) {
       return false;
     }
   }
-  sort_ranks(run);
   return true;
 }
 
@@ -89,7 +116,7 @@ bool Finder::fill_domain(Run& left, std::vector<Cap>& caps, const CapDomain& dom
 }
 
 // Neighbouring ranks on neighbouring nodes: by domain, then node.
-void Finder::sort_ranks(const Run& run) {
+bool Finder::sort_ranks(const Run& run) {
   const auto first = slots_.begin() + static_cast<std::ptrdiff_t>(run.rank);
   const auto low = [&](const PodSlot& s) { return members(node(s.node.value).domain).front(); };
   std::stable_sort(first, first + static_cast<std::ptrdiff_t>(run.count),
@@ -97,6 +124,7 @@ void Finder::sort_ranks(const Run& run) {
                      if (low(a) != low(b)) return low(a) < low(b);
                      return a.node < b.node;
                    });
+  return true;
 }
 
 }  // namespace subak

@@ -72,6 +72,8 @@ std::size_t Fleet::products() const { return impl_->products_by_name.size(); }
 
 std::uint64_t Fleet::freed_version() const { return impl_->freed; }
 
+std::uint64_t Fleet::totals_version() const { return impl_->totals_version; }
+
 std::uint64_t Fleet::version() const { return impl_->log_end(); }
 
 }  // namespace subak

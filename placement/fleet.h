@@ -3,6 +3,9 @@
 // of it (placement/picture.h, placement/search.h). One fleet holds all clusters; a request names
 // its cluster.
 //
+// Units: milli-GPU (1000 = one GPU), milliseconds since the epoch, milli-GPU x ms for integrals.
+// Errors: none are returned. Who calls it has judged the input; what it was told wrongly (a slot
+// given back that was not taken, time that goes backwards) is a mistake in this program and asserted.
 // Threads: none. The engine owns it on the loop thread; the follower's engine owns another. What is
 // const changes nothing, also not behind the back: threads may read a fleet that nobody changes.
 #pragma once
@@ -63,6 +66,30 @@ struct MigRow {
   std::int64_t configured = 0, used = 0;
 };
 
+class Fleet;
+
+// One use of a shape. As long as any is left the shape has its number; with the last it is
+// forgotten, and another may get the number. Move-only. The fleet must outlive it.
+class ShapeUse {
+ public:
+  ShapeUse() = default;
+  ShapeUse(ShapeUse&& from) noexcept;
+  ShapeUse& operator=(ShapeUse&& from) noexcept;
+  ~ShapeUse();
+
+  ShapeUse share() const;                   // one more of the same
+  ShapeId id() const { return id_; }        // none: of no shape
+  operator ShapeId() const { return id_; }  // NOLINT: it stands for its number
+  explicit operator bool() const { return static_cast<bool>(id_); }
+
+ private:
+  friend class Fleet;
+  ShapeUse(Fleet* fleet, ShapeId id) : fleet_(fleet), id_(id) {}
+
+  Fleet* fleet_ = nullptr;
+  ShapeId id_;
+};
+
 class Fleet {
  public:
   Fleet();
@@ -73,34 +100,43 @@ class Fleet {
   // --- nodes -------------------------------------------------------------------------------------
   // Adds the node or replaces its description; slots held on it stay held (the world may shrink
   // below what is held: then free is 0, never negative, and over_allocated() says so). `now` closes
-  // the node's integrals first. `drained` is our own cordon (cluster drain).
+  // the node's integrals first, and is not before their last time. `drained` is our own cordon
+  // (cluster drain). More GPUs than limits::kMaxGpusPerNode are cut. O(nodes of its clique).
   void set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool drained, TimeMs now);
-  // The node is gone: it is no longer installed. Slots on it are still to be given back.
+  // The node is gone: it is no longer installed. Slots on it are still to be given back. Nothing if
+  // it was never seen or is gone already.
   void remove_node(NodeId id, TimeMs now);
-  const NodeSpec* node(NodeId id) const;  // nullptr if never seen or removed
-  ClusterId cluster_of(NodeId id) const;
-  bool drained(NodeId id) const;
-  std::vector<NodeId> nodes(ClusterId cluster) const;  // by id
+  // nullptr if never seen or removed. Valid until the node is set or removed.
+  const NodeSpec* node(NodeId id) const;
+  ClusterId cluster_of(NodeId id) const;               // none if never seen
+  bool drained(NodeId id) const;                       // false if never seen
+  std::vector<NodeId> nodes(ClusterId cluster) const;  // those that are there, by id; O(all nodes)
   ProductId product_of(NodeId id) const;               // kept after removal, for the ledger
 
   // Interned GPU products, for callers that key by them. Id 0 is kAnyProduct.
   ProductId intern_product(std::string_view product);
-  std::string_view product_name(ProductId id) const;
+  std::string_view product_name(ProductId id) const;       // of an id that was given
   ProductId find_product(std::string_view product) const;  // none if never interned
   std::size_t products() const;                            // how many were interned
 
   // --- shapes ------------------------------------------------------------------------------------
-  // Requests that are equal for placement share one ShapeId; ids are handed out in order of first
-  // use and never reused.
-  ShapeId intern(ClusterId cluster, const GangRequest& request);
-  ShapeId find_shape(ClusterId cluster, const GangRequest& request) const;  // none if not interned
+  // Requests that are equal for placement share one ShapeId while anybody uses it. Numbers are used
+  // again, serials never: who remembers something of a shape remembers its serial. No fact and no
+  // order depends on either.
+  ShapeUse use(ClusterId cluster, const GangRequest& request);
+  ShapeId find_shape(ClusterId cluster, const GangRequest& request) const;  // none: not in use
   const GangRequest& request(ShapeId shape) const;
+  // The same, for who keeps it beyond the shape's life.
+  std::shared_ptr<const GangRequest> shared_request(ShapeId shape) const;
   ClusterId cluster_of(ShapeId shape) const;
-  std::size_t shapes() const;  // ids 1..shapes() are in use
+  std::uint64_t serial(ShapeId shape) const;  // different for any two that there ever were
+  std::size_t shapes() const;                 // how many are in use
+  std::size_t shape_numbers() const;          // their numbers are 1 to this
   // The least that the gang can cost in milli-GPU over the products it allows and the fleet has
   // heard of (exact for whole GPUs); what the order and limits use before a place is known.
   MilliGpu least_milligpu(ShapeId shape) const;
-  // What slot `rank` of the request costs on `node`.
+  // What slot `rank` of the request costs on `node`; 0 if the node was never seen. The rank is one
+  // of the request's.
   MilliGpu slot_milligpu(ShapeId shape, std::uint32_t rank, NodeId node) const;
 
   // --- hold and give back ------------------------------------------------------------------------
@@ -116,6 +152,13 @@ class Fleet {
   // are then what they would have been.
   void give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
   bool over_allocated(NodeId id) const;
+
+  // --- nodes that turned a pod away --------------------------------------------------------------
+  // No search puts pods of this shape on the node until the bar is lifted. The pods are compared in
+  // every field. Both may be said twice.
+  void bar(NodeId id, const PodShape& pod);
+  void lift_bar(NodeId id, const PodShape& pod);
+  bool barred(NodeId id, const PodShape& pod) const;
   // Bumped whenever something became free or a node changed so that a shape that did not fit may
   // fit.
   std::uint64_t freed_version() const;
@@ -124,14 +167,19 @@ class Fleet {
   std::uint64_t version() const;
 
   // --- books and views ---------------------------------------------------------------------------
+  // Up to `now`, which is not before the node's last change. Zeros if it was never seen.
   NodeBooks books(NodeId id, TimeMs now) const;
   // Continues integrals from a checkpoint; the node must be set right after, at the same `as_of`.
   void restore_books(NodeId id, const NodeBooks& books, TimeMs as_of);
-  NodeLevels levels(NodeId id) const;
+  NodeLevels levels(NodeId id) const;         // as of its last change; zeros if never seen
   std::vector<ProductTotals> totals() const;  // by cluster, then product
+  // Differs after every change of totals(), and of largest_node_gpus().
+  std::uint64_t totals_version() const;
+  // Cliques by first use, then lone nodes (halves where they are split) by id. O(nodes).
   std::vector<DomainRow> domains(ClusterId cluster) const;
-  std::vector<MigRow> mig(ClusterId cluster) const;
-  // The largest amount of one GPU kind a single node could hold when empty, for static checks.
+  std::vector<MigRow> mig(ClusterId cluster) const;  // by node; O(nodes)
+  // The largest amount of one GPU kind a single node could hold when empty, for static checks: in
+  // GPUs; an empty product or kAnyProduct: of any. O(nodes).
   std::int64_t largest_node_gpus(ClusterId cluster, std::string_view product) const;
 
   // Asserts every identity above; tests and simulation call it after each input.
@@ -141,6 +189,10 @@ class Fleet {
   const Impl& impl() const { return *impl_; }
 
  private:
+  friend class ShapeUse;
+  void add_use(ShapeId shape);
+  void drop_use(ShapeId shape);
+
   Owned<Impl> impl_;
 };
 

@@ -22,6 +22,7 @@ struct NodeState {
   NodeSpec spec;
   ProductId product;
   DomainIndex domain = kNoArea;  // its clique, or a domain of its own
+  DomainIndex former = kNoArea;  // the clique whose label it has lost
   std::uint32_t rack = kNoArea;
   DomainIndex own_domain = kNoArea;  // kept for when it is in no clique or rack
   std::uint32_t own_rack = kNoArea;
@@ -31,6 +32,7 @@ struct NodeState {
   MilliGpu stranded = 0;  // of the configuration
 
   Room room;   // left now
+  Room works;  // if nothing were held: what works now
   Room empty;  // if nothing were held and everything healthy
   NodeLevels levels;
   NodeBooks books;
@@ -38,6 +40,11 @@ struct NodeState {
   bool dated = false;                 // as_of is set
   std::uint64_t static_position = 0;  // in the change log, of the last change of its description
 
+  bool linked = true;  // NVLink may join its GPUs to others
+  bool split = false;  // it has several domains inside, and no clique joins them
+
+  // Where it belongs by its wires, whatever its label says now.
+  DomainIndex home() const { return former == kNoArea ? domain : former; }
   bool open() const { return present && spec.ready && !spec.unschedulable && !drained; }
   // Cordoned nodes take pods that tolerate the cordon.
   bool open_for(bool tolerates_cordon) const {
@@ -50,21 +57,44 @@ struct Group {
   ClusterId cluster;
   std::string name;                // clique or rack; empty: a domain of one node
   std::vector<NodeIndex> members;  // ascending
+  std::vector<NodeIndex> strays;   // of a clique: nodes that have lost its label; ascending
   std::uint32_t kept = 0;          // exclusive holds on the whole group
+
+  // Calls fn(NodeIndex) for each node that is wired to it.
+  template <class F>
+  void each_wired(F&& fn) const {
+    for (const NodeIndex m : members) fn(m);
+    for (const NodeIndex s : strays) fn(s);
+  }
 };
 
-// One PodGroup of a shape.
+// One PodGroup of a shape, as the nodes offer what it asks for.
 struct Pods {
   const PodShape* shape = nullptr;
   std::uint32_t first = 0, count = 0;  // ranks
+  std::uint64_t hash = 0;              // of the shape
 };
 
 struct Shape {
   ClusterId cluster;
-  GangRequest request;
+  std::shared_ptr<const GangRequest> asked;
+  std::uint64_t hash = 0;  // of both
+  std::uint64_t serial = 0;
+  std::uint64_t uses = 0;
   std::vector<Pods> pods;
+  std::vector<std::unique_ptr<PodShape>> offered;  // where that is not what the request says
   MilliGpu least = 0;          // of the pods whose cost does not depend on the node
   bool cost_by_place = false;  // there are others: replicas and slices
+  bool linked = false;         // asks for NVLink, not as a wish
+  bool one_product = false;    // some product would do for all its GPUs
+
+  const GangRequest& request() const { return *asked; }
+};
+
+// Nodes that turned such pods away.
+struct Bars {
+  PodShape pod;
+  std::vector<NodeIndex> nodes;  // ascending
 };
 
 struct Fleet::Impl {
@@ -88,6 +118,14 @@ struct Fleet::Impl {
 
   std::vector<Owned<Shape>> shapes;                                // by ShapeId::value; [0] unused
   std::unordered_multimap<std::uint64_t, ShapeId> shapes_by_hash;  // looked up, never walked
+  std::vector<ShapeId> unused_numbers;
+  std::uint64_t last_serial = 0;
+  // Numbers of shapes that were forgotten, oldest first; entry i is position gone_base + i. Every
+  // search forgets them too.
+  std::vector<ShapeId> gone;
+  std::uint64_t gone_base = 1;
+
+  std::unordered_map<std::uint64_t, std::vector<Bars>> bars;  // by hash; looked up, never walked
 
   // Nodes whose room or description changed, oldest first; entry i is position log_base + i. Every
   // search catches up from where it was.
@@ -95,6 +133,7 @@ struct Fleet::Impl {
   std::uint64_t log_base = 1;
   std::uint64_t static_version = 1;
   std::uint64_t freed = 0;
+  std::uint64_t totals_version = 1;
   // nodes.cc
   NodeState& at(NodeId id) { return *nodes[id.value]; }
   const NodeState& at(NodeId id) const { return *nodes[id.value]; }
@@ -113,14 +152,21 @@ struct Fleet::Impl {
   // shapes.cc
   const Shape& shape(ShapeId id) const { return *shapes[id.value]; }
   const Pods& pods_of(const Shape& shape, std::uint32_t rank) const;
+  ShapeId new_number();
   ShapeId find_shape(std::uint64_t hash, ClusterId cluster, const GangRequest& request) const;
   void note_slices(std::string_view product);
+  std::uint64_t gone_end() const { return gone_base + gone.size(); }
+
+  // bars.cc: the nodes that turned such pods away; nullptr: none.
+  const std::vector<NodeIndex>* barred(const PodShape& pod, std::uint64_t hash) const;
 
   // finder_areas.cc: where an nvlink-exclusive gang's domain ends, seen from one of its nodes.
   enum class Level : std::uint8_t { kInner, kNode, kClique };
   Level exclusive_level(const Shape& shape, std::uint32_t rank, const NodeState& node) const;
 };
 
+// Over every field; shapes.cc.
+std::uint64_t hash_of(const PodShape& pod);
 // The milli-GPU levels of a node; books.cc.
 NodeLevels levels_of(const NodeState& node, MilliGpu unhealthy_free);
 // Replaces `span` of one level by another, in integrals that already hold it.

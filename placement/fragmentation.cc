@@ -81,7 +81,7 @@ double Search::fragmentation(std::span<const std::pair<ShapeId, double>> mix) {
         const Filter& filter = *sought.filters[k];
         mean += static_cast<double>(fragment(*n, filter, i, *p.shape, gpus, slices)) * p.count;
       }
-      fragments += weight / weights * mean / std::max(1u, s.request.pods());
+      fragments += weight / weights * mean / std::max(1u, s.request().pods());
     }
   }
   return free > 0 && weights > 0 ? fragments / free : 0;

@@ -10,7 +10,7 @@ namespace {
 
 // A wish for exclusivity (prefer) keeps nobody out, as the gang may have been placed elsewhere.
 bool keeps_domain(const Shape& s) {
-  return s.request.topology == Topology::kNvlinkExclusive && !s.request.prefer;
+  return s.request().topology == Topology::kNvlinkExclusive && !s.request().prefer;
 }
 
 GpuMask inner_domains_of(const NodeSpec& spec, GpuMask mask) {
@@ -23,7 +23,7 @@ GpuMask inner_domains_of(const NodeSpec& spec, GpuMask mask) {
 }
 
 void refresh_domain(Fleet::Impl& impl, DomainIndex domain) {
-  for (const NodeIndex m : impl.domains[domain]->members) impl.refresh(NodeId(m));
+  impl.domains[domain]->each_wired([&](NodeIndex m) { impl.refresh(NodeId(m)); });
 }
 
 void keep_domain(Fleet::Impl& impl, const Shape& s, Hold& hold, const NodeState& n) {
@@ -37,8 +37,8 @@ void keep_domain(Fleet::Impl& impl, const Shape& s, Hold& hold, const NodeState&
       hold.kept = kAllGpus;
       break;
     case Fleet::Impl::Level::kClique:
-      hold.kept_domain = n.domain;
-      ++impl.domains[n.domain]->kept;
+      hold.kept_domain = n.home();
+      ++impl.domains[hold.kept_domain]->kept;
       break;
   }
 }

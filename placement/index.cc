@@ -10,12 +10,26 @@
 namespace subak {
 namespace {
 
-void set_histogram(Filter& f, std::int64_t value, std::int64_t by) {
-  if (value < 0) return;
+void count(std::vector<std::int64_t>& histogram, std::int64_t value, std::int64_t by) {
   const auto i = static_cast<std::size_t>(value);
-  if (i >= f.histogram.size()) f.histogram.resize(i + 1);
-  f.histogram[i] += by;
+  if (i >= histogram.size()) histogram.resize(i + 1);
+  histogram[i] += by;
+}
+
+void set_histogram(Filter& f, NodeIndex node, std::int64_t by) {
+  const std::int64_t value = f.free[node];
+  if (value < 0) return;
+  count(f.histogram, value, by);
+  if (value < f.all[node]) count(f.fragments, value, by);
   f.open_nodes += static_cast<std::size_t>(by);
+}
+
+std::int64_t times(const std::vector<std::int64_t>& histogram, std::int64_t each) {
+  std::int64_t sum = 0;
+  for (auto b = static_cast<std::size_t>(each); b < histogram.size(); ++b) {
+    sum += histogram[b] * (static_cast<std::int64_t>(b) / each);
+  }
+  return sum;
 }
 
 void update_domain(Filter& f, const Fleet::Impl& impl, DomainIndex index) {
@@ -45,14 +59,17 @@ void update_domain(Filter& f, const Fleet::Impl& impl, DomainIndex index) {
 void update_node(Filter& f, const Fleet::Impl& impl, NodeIndex i) {
   const NodeState& n = *impl.nodes[i];
   if (n.static_position >= f.position) {
+    set_histogram(f, i, -1);
     f.matches[i] = n.present && n.cluster == f.cluster && eligibility::matches(f.pod, n.spec);
+    f.all[i] = f.matches[i] ? free_count(f, n.spec, n.empty) : 0;
+    set_histogram(f, i, 1);
   }
   const bool open = f.matches[i] && n.open_for(f.tolerates_cordon);
   const std::int64_t value = open ? free_count(f, n.spec, n.room) : -1;
   if (value != f.free[i]) {
-    set_histogram(f, f.free[i], -1);
-    set_histogram(f, value, 1);
+    set_histogram(f, i, -1);
     f.free[i] = value;
+    set_histogram(f, i, 1);
   }
   if (f.domain_of[i] != n.domain) {
     const DomainIndex left = f.domain_of[i];
@@ -73,6 +90,7 @@ std::int64_t free_count(const Filter& f, const NodeSpec& spec, const Room& room)
 void catch_up(Filter& f, const Fleet::Impl& impl) {
   if (f.position == impl.log_end()) return;
   f.free.resize(impl.nodes.size(), -1);
+  f.all.resize(impl.nodes.size());
   f.matches.resize(impl.nodes.size());
   f.domain_of.resize(impl.nodes.size(), kNoArea);
   if (f.position < impl.log_base) {
@@ -136,14 +154,23 @@ const Filter::Domain* Patch::find_domain(DomainIndex domain) const {
 }
 
 std::int64_t Index::times_free(std::int64_t each) const {
-  std::int64_t times = 0;
-  for (std::size_t b = static_cast<std::size_t>(each); b < filter_->histogram.size(); ++b) {
-    times += filter_->histogram[b] * (static_cast<std::int64_t>(b) / each);
-  }
-  if (patch_ == nullptr) return times;
+  std::int64_t sum = times(filter_->histogram, each);
+  if (patch_ == nullptr) return sum;
   const auto of = [each](std::int64_t free) { return free < 0 ? 0 : free / each; };
-  for (const Patch::Node& n : patch_->nodes) times += of(n.free) - of(filter_->free[n.node]);
-  return times;
+  for (const Patch::Node& n : patch_->nodes) sum += of(n.free) - of(filter_->free[n.node]);
+  return sum;
+}
+
+std::int64_t Index::times_on_fragments(std::int64_t each) const {
+  std::int64_t sum = times(filter_->fragments, each);
+  if (patch_ == nullptr) return sum;
+  for (const Patch::Node& n : patch_->nodes) {
+    const auto of = [&](std::int64_t free) {
+      return free < 0 || free >= filter_->all[n.node] ? 0 : free / each;
+    };
+    sum += of(n.free) - of(filter_->free[n.node]);
+  }
+  return sum;
 }
 
 }  // namespace subak

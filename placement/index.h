@@ -5,6 +5,7 @@
 // Search. Private to placement.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -30,6 +31,8 @@ struct DomainKey {
 struct Overlay;
 
 struct Filter {
+  std::string key;        // in the memory that it is of
+  std::size_t users = 0;  // pods of shapes that are remembered there
   ClusterId cluster;
   PodShape pod;  // only the fields that eligibility reads
   bool tolerates_cordon = false;
@@ -37,7 +40,8 @@ struct Filter {
 
   // Per node: -1 = not eligible or not open; else free whole GPUs or slices (0 for other kinds).
   std::vector<std::int64_t> free;
-  std::vector<bool> matches;  // statically, whatever the node's condition
+  std::vector<std::int64_t> all;  // what it would be if nothing were held and everything worked
+  std::vector<bool> matches;      // statically, whatever the node's condition
   std::vector<DomainIndex> domain_of;
 
   struct Domain {
@@ -48,6 +52,7 @@ struct Filter {
   // Domains by the largest free amount on one node, each bucket in best-fit order.
   std::vector<std::set<DomainKey>> buckets;
   std::vector<std::int64_t> histogram;  // nodes by free amount
+  std::vector<std::int64_t> fragments;  // the same, only nodes that have not all free
   std::size_t open_nodes = 0;
   std::uint64_t position = 0;  // of the change log that this filter has seen
 };
@@ -105,12 +110,17 @@ struct Patch {
 class Index {
  public:
   Index() = default;
-  // `patch` may be nullptr; both must outlive the index.
-  Index(const Filter& filter, const Patch* patch) : filter_(&filter), patch_(patch) {}
+  // `patch` and `barred` (ascending) may be nullptr; all must outlive the index.
+  Index(const Filter& filter, const Patch* patch, const std::vector<NodeIndex>* barred)
+      : filter_(&filter), patch_(patch), barred_(barred) {}
 
   bool counts() const { return filter_->counts; }
   bool knows(NodeIndex i) const { return i < filter_->free.size(); }
   bool matches(NodeIndex i) const { return filter_->matches[i]; }
+  // The node turned such pods away.
+  bool barred(NodeIndex i) const {
+    return barred_ != nullptr && std::binary_search(barred_->begin(), barred_->end(), i);
+  }
   bool open(NodeIndex i) const { return filter_->free[i] >= 0; }
   std::size_t open_nodes() const { return filter_->open_nodes; }
   // As Filter::free.
@@ -123,8 +133,13 @@ class Index {
     const Filter::Domain* other = patch_ == nullptr ? nullptr : patch_->find_domain(d);
     return (other == nullptr ? filter_->domains[d] : *other).key.free;
   }
-  // How many times `each` (> 0) is free on single nodes.
+  // Its pods take GPUs or slices.
+  bool of_gpus() const { return filter_->pod.kind != GpuKind::kNone; }
+  // Something of the node is free and something is not. Only where free amounts count.
+  bool fragment(NodeIndex i) const { return free(i) < filter_->all[i]; }
+  // How many times `each` (> 0) is free on single nodes; on fragments alone.
   std::int64_t times_free(std::int64_t each) const;
+  std::int64_t times_on_fragments(std::int64_t each) const;
   bool same_filter(const Index& other) const { return filter_ == other.filter_; }
 
   // As visit_domains() above.
@@ -150,6 +165,7 @@ class Index {
  private:
   const Filter* filter_ = nullptr;
   const Patch* patch_ = nullptr;
+  const std::vector<NodeIndex>* barred_ = nullptr;
 };
 
 }  // namespace subak

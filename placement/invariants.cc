@@ -6,6 +6,7 @@
 
 #include "placement/eligibility.h"
 #include "placement/mig.h"
+#include "placement/product.h"
 #include "placement/search_impl.h"
 
 namespace subak {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "placement/product.h"
+
 namespace subak {
 namespace {
 
@@ -135,12 +137,6 @@ bool same_profile(std::string_view listed, std::string_view asked) {
 }
 
 }  // namespace
-
-std::string_view base_product(std::string_view product) {
-  constexpr std::string_view kShared = "-SHARED";
-  if (product.ends_with(kShared)) product.remove_suffix(kShared.size());
-  return product.substr(0, product.find("-MIG-"));
-}
 
 const MigGeometry* mig_geometry(std::string_view product) {
   const std::string_view id = family_of(base_product(product));

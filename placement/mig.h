@@ -28,10 +28,6 @@ struct MigGeometry {
   std::vector<MigProfile> profiles;
 };
 
-// The product without the suffixes that GFD appends for sharing and for the single MIG strategy:
-// "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb-SHARED" -> "NVIDIA-H100-80GB-HBM3".
-std::string_view base_product(std::string_view product);
-
 // The geometry of a product as GFD names it ("NVIDIA-H100-80GB-HBM3"); nullptr if it has no MIG or
 // is unknown. The pointer is valid for the life of the program.
 const MigGeometry* mig_geometry(std::string_view product);

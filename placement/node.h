@@ -46,6 +46,10 @@ struct NodeSpec {
   bool ready = true;
   bool unschedulable = false;     // cordoned
   TimeMs not_ready_since_ms = 0;  // last good heartbeat, when !ready
+  // The clique whose label the node has lost: it is in no domain with others, and its NVLink is
+  // still joined to that clique's. Nobody gets it, or that clique without it, for himself. Never
+  // reported: the engine remembers it until the node has a label again or is removed.
+  std::string former_clique;
 
   template <class V>
   void fields(V& v) {
@@ -71,6 +75,7 @@ struct NodeSpec {
     ready = !not_ready;
     v(18, "unschedulable", unschedulable);
     v(19, "not_ready_since_ms", not_ready_since_ms);
+    v(20, "former_clique", former_clique);
   }
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };

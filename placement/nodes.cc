@@ -6,6 +6,7 @@
 #include "core/limits.h"
 #include "placement/fleet_impl.h"
 #include "placement/mig.h"
+#include "placement/product.h"
 
 namespace subak {
 namespace {
@@ -19,6 +20,10 @@ MilliGpu stranded_of(const NodeSpec& spec) {
   return outside + uncut_gpus(spec) * (kMilliPerGpu - gpu_capacity(spec));
 }
 
+void insert(std::vector<NodeIndex>& nodes, NodeIndex node) {
+  nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), node), node);
+}
+
 std::uint32_t join(std::vector<Owned<Group>>& groups, ClusterId cluster, const std::string& name,
                    NodeIndex node, std::uint32_t index) {
   if (index == kNoArea) {
@@ -27,19 +32,19 @@ std::uint32_t join(std::vector<Owned<Group>>& groups, ClusterId cluster, const s
   }
   groups[index]->cluster = cluster;
   groups[index]->name = name;
-  auto& members = groups[index]->members;
-  members.insert(std::lower_bound(members.begin(), members.end(), node), node);
+  insert(groups[index]->members, node);
   return index;
 }
 
-void leave(Group& group, NodeIndex node) {
-  const auto it = std::lower_bound(group.members.begin(), group.members.end(), node);
-  assert(it != group.members.end() && *it == node);
-  group.members.erase(it);
+void leave(std::vector<NodeIndex>& nodes, NodeIndex node) {
+  const auto it = std::lower_bound(nodes.begin(), nodes.end(), node);
+  assert(it != nodes.end() && *it == node);
+  nodes.erase(it);
 }
 
 GpuMask kept_gpus(const Fleet::Impl& impl, const NodeState& node) {
-  if (node.domain != kNoArea && impl.domains[node.domain]->kept > 0) return kAllGpus;
+  const DomainIndex home = node.home();
+  if (home != kNoArea && impl.domains[home]->kept > 0) return kAllGpus;
   return node.load.kept();
 }
 
@@ -77,15 +82,18 @@ void Fleet::Impl::changed_statically(NodeIndex node) {
 
 void Fleet::Impl::move_to_groups(NodeId id, bool present) {
   NodeState& n = at(id);
-  const auto touch = [&](const Group& g) {
-    for (const NodeIndex m : g.members) changed(m);
-  };
+  const auto touch = [&](const Group& g) { g.each_wired([&](NodeIndex m) { changed(m); }); };
   if (n.domain != kNoArea) {
-    leave(*domains[n.domain], id.value);
+    leave(domains[n.domain]->members, id.value);
     touch(*domains[n.domain]);
     n.domain = kNoArea;
   }
-  if (n.rack != kNoArea) leave(*racks[n.rack], id.value);
+  if (n.former != kNoArea) {
+    leave(domains[n.former]->strays, id.value);
+    touch(*domains[n.former]);
+    n.former = kNoArea;
+  }
+  if (n.rack != kNoArea) leave(racks[n.rack]->members, id.value);
   n.rack = kNoArea;
   if (!present) return;
   const std::string& clique = n.spec.clique;
@@ -95,6 +103,15 @@ void Fleet::Impl::move_to_groups(NodeId id, bool present) {
   n.domain = domain = join(domains, n.cluster, clique, id.value, domain);
   n.rack = place = join(racks, n.cluster, rack, id.value, place);
   touch(*domains[n.domain]);
+  if (n.spec.former_clique.empty()) return;
+  auto& former = cliques_by_name[{n.cluster, n.spec.former_clique}];
+  if (former == kNoArea) {
+    former = static_cast<DomainIndex>(domains.size());
+    domains.push_back(std::make_unique<Group>(Group{n.cluster, n.spec.former_clique, {}, {}, 0}));
+  }
+  n.former = former;
+  insert(domains[former]->strays, id.value);
+  touch(*domains[former]);
 }
 
 void Fleet::Impl::note_shared(const NodeState& n, std::int64_t sign) {
@@ -121,6 +138,7 @@ void Fleet::Impl::refresh(NodeId id) {
   add(n.levels, -1);
   n.levels = levels_of(n, unhealthy_free);
   add(n.levels, 1);
+  ++totals_version;
   changed(id.value);
 }
 
@@ -154,7 +172,7 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   impl_->accrue(n, now);
   if (n.present && n.cluster == cluster && n.drained == drained && n.spec == spec) return;
   const bool moved = !n.present || n.cluster != cluster || n.spec.clique != spec.clique ||
-                     n.spec.rack != spec.rack;
+                     n.spec.former_clique != spec.former_clique || n.spec.rack != spec.rack;
   impl_->split_nodes -= n.present && inner_domains(n.spec) > 1 ? 1 : 0;
   impl_->note_shared(n, -1);
   leave_totals(*impl_, n);
@@ -166,6 +184,9 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   n.product = intern_product(spec.product);
   n.present = true;
   n.empty = empty_room(n.spec);
+  n.works = left_on(n.spec, n.empty, Load(), 0, nullptr);
+  n.linked = has_nvlink(n.spec.product);
+  n.split = inner_domains(n.spec) > 1 && n.spec.clique.empty();
   n.stranded = stranded_of(n.spec);
   join_totals(*impl_, n);
   impl_->note_shared(n, 1);

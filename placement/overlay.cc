@@ -31,7 +31,7 @@ class Making {
     const auto [it, added] = kept_holds_.try_emplace(kept, fleet_.domains[kept]->kept);
     if (--it->second > 0) return true;
     // The clique is anybody's now: all of it has more room.
-    for (const NodeIndex m : fleet_.domains[kept]->members) load_of(m);
+    fleet_.domains[kept]->each_wired([&](NodeIndex m) { load_of(m); });
     return true;
   }
 
@@ -56,9 +56,9 @@ class Making {
 
   Room room_of(const NodeState& n, const Load& load) const {
     if (!n.present) return Room{};
-    const auto kept = kept_holds_.find(n.domain);
+    const auto kept = kept_holds_.find(n.home());
     const std::uint32_t holds =
-        kept == kept_holds_.end() ? fleet_.domains[n.domain]->kept : kept->second;
+        kept == kept_holds_.end() ? fleet_.domains[n.home()]->kept : kept->second;
     return left_on(n.spec, n.empty, load, holds > 0 ? kAllGpus : load.kept(), nullptr);
   }
 

@@ -50,8 +50,8 @@ class Picture {
   // kExhausted when more than limits::kMaxPictureNodes nodes would differ from the fleet as it is.
   Result<Picture> without(std::span<const Allocation> gone) const;
 
-  // This one with nothing held and all GPUs healthy; what is closed or kept stays so. The best fit
-  // is where the least is held in this picture, for that is what one would wait for.
+  // This one with nothing held; what is closed, broken or kept stays so. The best fit is where the
+  // least is held in this picture, for that is what one would wait for.
   Picture drained() const;
 
   // Neither the fleet nor the kept nodes have changed since.

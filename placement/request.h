@@ -197,4 +197,11 @@ struct GangRequest {
   friend bool operator==(const GangRequest&, const GangRequest&) = default;
 };
 
+// Pods of the request are to be joined by NVLink, be it as a wish: its topology says so, or it has
+// segments and says nothing else.
+inline bool wants_nvlink(const GangRequest& r) {
+  return r.topology == Topology::kNvlink || r.topology == Topology::kNvlinkExclusive ||
+         (r.topology == Topology::kAny && r.segment > 0);
+}
+
 }  // namespace subak

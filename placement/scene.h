@@ -25,7 +25,7 @@ struct Scene {
   const NodeState& node(NodeIndex i) const { return *fleet.nodes[i]; }
   // What is left on the node.
   const Room& room(NodeIndex i) const {
-    if (nothing_held) return node(i).empty;
+    if (nothing_held) return all_open ? node(i).empty : node(i).works;
     const Overlay::Node* other = overlay == nullptr ? nullptr : overlay->find(i);
     return other == nullptr ? node(i).room : other->room;
   }
@@ -48,6 +48,12 @@ struct Scene {
   Scene unkept() const {
     Scene s = *this;
     s.kept = nullptr;
+    return s;
+  }
+  // The same with every node that matches open.
+  Scene opened() const {
+    Scene s = *this;
+    s.all_open = true;
     return s;
   }
 };

@@ -33,7 +33,7 @@ bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Sce
   const std::uint64_t end = scene.fleet.log_end();
   if (!sought.failed) return false;
   if (sought.failed_at == end) return true;
-  const GangRequest& r = s.request;
+  const GangRequest& r = s.request();
   const bool whole_gang = r.segment == 0 || r.segment >= r.pods();
   if (!whole_gang || sought.failed_at < scene.fleet.log_base) return false;
   if (end - sought.failed_at > kMaxRecheck || (r.prefer && r.pods() > 1)) return false;
@@ -49,10 +49,11 @@ bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Sce
 }
 
 std::optional<Placement> search(Search::Impl& memory, const Shape& s, const Sought& sought,
-                                const Scene& scene, JobId owner, bool* saw_kept) {
-  const GangRequest& r = s.request;
+                                const Scene& scene, JobId owner, std::span<const ProductId> without,
+                                bool* saw_kept) {
+  const GangRequest& r = s.request();
   const auto attempt = [&](Topology topology, std::uint32_t segment) -> std::optional<Placement> {
-    Finder finder(memory, s, sought, scene, owner);
+    Finder finder(memory, s, sought, scene, owner, {}, without);
     const bool ok = finder.attempt(topology, segment);
     *saw_kept = *saw_kept || finder.saw_kept();
     if (!ok) return std::nullopt;
@@ -71,20 +72,54 @@ Search::~Search() = default;
 
 Filter* Search::Impl::filter_of(const Shape& s, const PodShape& pod) {
   const PodShape part = eligibility_part(pod);
-  auto& filter = filters[std::to_string(s.cluster.value) + ' ' + to_text(part)];
+  std::string key = std::to_string(s.cluster.value) + ' ' + to_text(part);
+  auto& filter = filters[key];
   if (!filter) {
     filter = std::make_unique<Filter>();
+    filter->key = std::move(key);
     filter->cluster = s.cluster;
     filter->pod = part;
     filter->tolerates_cordon = eligibility::tolerates_cordon(part.tolerations);
     filter->counts = part.kind == GpuKind::kWhole || part.kind == GpuKind::kMig;
   }
+  ++filter->users;
   return filter.get();
 }
 
+void Search::Impl::forget(Sought& known) {
+  for (Filter* filter : known.filters) {
+    if (--filter->users == 0) filters.erase(std::string(filter->key));
+  }
+  known = Sought();
+}
+
+void Search::Impl::forget() {
+  if (gone_seen == state.gone_end()) return;
+  if (gone_seen < state.gone_base) {
+    for (std::size_t id = 1; id < sought.size(); ++id) {
+      const bool known = state.shapes[id] && state.shapes[id]->serial == sought[id].serial;
+      if (!known) forget(sought[id]);
+    }
+  } else {
+    for (std::uint64_t p = gone_seen; p < state.gone_end(); ++p) {
+      const std::uint32_t id = state.gone[p - state.gone_base].value;
+      if (id < sought.size()) forget(sought[id]);
+    }
+  }
+  gone_seen = state.gone_end();
+}
+
 Sought& Search::Impl::at(ShapeId id) {
+  forget();
   if (sought.size() < state.shapes.size()) sought.resize(state.shapes.size());
-  return sought[id.value];
+  Sought& known = sought[id.value];
+  known.serial = state.shape(id).serial;
+  return known;
+}
+
+std::size_t Search::filters() {
+  impl_->forget();
+  return impl_->filters.size();
 }
 
 Sought& Search::Impl::ask(ShapeId id) {
@@ -97,26 +132,29 @@ Sought& Search::Impl::ask(ShapeId id) {
   return asked;
 }
 
-std::optional<Placement> Search::find(const Picture& picture, ShapeId shape, JobId owner) {
+std::optional<Placement> Search::find(const Picture& picture, ShapeId shape, JobId owner,
+                                      std::span<const ProductId> without) {
   assert(&picture.fleet() == &impl_->fleet && picture.current());
   const Shape& s = impl_->state.shape(shape);
   Sought& sought = impl_->ask(shape);
   const Scene scene(picture);
   bool saw_kept = false;
-  if (!scene.as_it_is()) return search(*impl_, s, sought, scene, owner, &saw_kept);
+  if (!scene.as_it_is()) return search(*impl_, s, sought, scene, owner, without, &saw_kept);
   if (still_fails(*impl_, s, sought, scene, owner)) return std::nullopt;
-  auto placement = search(*impl_, s, sought, scene, owner, &saw_kept);
+  auto placement = search(*impl_, s, sought, scene, owner, without, &saw_kept);
+  if (!without.empty()) return placement;
   sought.failed = !placement && !saw_kept;
   sought.failed_at = scene.fleet.log_end();
   return placement;
 }
 
 bool Search::fits_empty_fleet(ShapeId shape) {
-  Sought& sought = impl_->at(shape);
-  if (sought.fits_version == impl_->state.static_version) return sought.fits_empty;
-  sought.fits_empty = find(Picture::empty(impl_->fleet), shape).has_value();
-  sought.fits_version = impl_->state.static_version;
-  return sought.fits_empty;
+  if (impl_->at(shape).fits_version != impl_->state.static_version) {
+    const bool fits = find(Picture::empty(impl_->fleet), shape).has_value();
+    impl_->at(shape).fits_empty = fits;
+    impl_->at(shape).fits_version = impl_->state.static_version;
+  }
+  return impl_->at(shape).fits_empty;
 }
 
 std::vector<NodeId> Search::drain_set(const Picture& picture, ShapeId shape) {

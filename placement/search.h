@@ -10,6 +10,14 @@
 // threads may read one fleet as long as nobody changes it.
 // Errors: find() returns nothing when a gang does not fit; explain() then says every reason why.
 // Order: wherever two places are equally good the lower NodeId wins, so decisions are reproducible.
+//
+// What a gang may be put together on (docs/design/0027), in every picture:
+//   NVLink     hard kNvlink and kNvlinkExclusive, and segments of kAny: inside one half of a split
+//              node, one node, or one clique, and only of products that have it
+//   fragments  a gang of several pods goes where something is held already, if all of it can; else
+//              as few other nodes as possible are broken into, and those are filled
+//   products   one for all GPUs of the gang, unless its pods name ones that exclude each other
+//   bars       never a node that turned such a pod away (Fleet::bar)
 #pragma once
 
 #include <memory>
@@ -53,22 +61,29 @@ class Search {
   // that changed since are looked at.
   // kNvlinkExclusive takes the smallest domain that could hold the pods when empty, unused by
   // anybody, and keeps it until all its slots are given back; with `prefer` it keeps nobody out.
-  std::optional<Placement> find(const Picture& picture, ShapeId shape, JobId owner = JobId());
+  // `without`: GPU products that it may not have, whatever its request says.
+  std::optional<Placement> find(const Picture& picture, ShapeId shape, JobId owner = JobId(),
+                                std::span<const ProductId> without = {});
   // Every reason why find() fails, structural ones first. Empty if it would succeed. Asserts that
   // the picture is neither empty() nor drained().
   std::vector<Reason> explain(const Picture& picture, ShapeId shape, JobId owner = JobId());
-  // Could the fleet hold it if nothing were held and every node were healthy? Remembered until a
-  // node's description changes.
+  // Could the fleet hold it if nothing were held and every node were open and healthy? What turned
+  // its pods away does not count. Remembered until a node's description changes.
   bool fits_empty_fleet(ShapeId shape);
   // The nodes, ascending, on which the gang would sit if all that is held were given back, choosing
-  // those with the least to wait for: a place in picture.drained(). Nodes kept for anybody are
-  // skipped. Empty if it could never fit.
+  // those with the least to wait for: a place in picture.drained(). Only nodes that could serve it
+  // now: open, with working GPUs, and none that turned its pods away. Nodes kept for anybody are
+  // skipped. Empty if there is no such place.
   std::vector<NodeId> drain_set(const Picture& picture, ShapeId shape);
 
   // FGD's fragmentation of a cluster's free GPUs over the given shapes (all of that cluster) and
   // their popularity: sum over nodes of F_n / sum of free (Weng et al., ATC'23). Of the fleet as it
   // is. 0 when nothing is free.
   double fragmentation(std::span<const std::pair<ShapeId, double>> mix);
+
+  // How many kinds of pods it remembers nodes for: those of shapes that it was asked for and that
+  // are still in use.
+  std::size_t filters();
 
   // Asserts that what is remembered agrees with the fleet; for tests and simulation.
   void check_invariants();

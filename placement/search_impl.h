@@ -16,6 +16,7 @@ namespace subak {
 
 // What is known of one shape.
 struct Sought {
+  std::uint64_t serial = 0;      // of the shape; of another one that had its number: not known
   std::vector<Filter*> filters;  // one for each of the shape's Pods, made at the first question
   // The last search of the fleet as it is failed at this position of the change log, and not for
   // kept nodes: only nodes that changed since can help.
@@ -66,12 +67,16 @@ struct Search::Impl {
 
   const Fleet& fleet;
   const Fleet::Impl& state;
-  std::map<std::string, std::unique_ptr<Filter>> filters;  // by what they read
+  std::map<std::string, std::unique_ptr<Filter>> filters;  // by what they read; none without users
   std::vector<Sought> sought;                              // by ShapeId::value
   Trial trial;
+  std::uint64_t gone_seen = 0;  // of the fleet's forgotten shapes
 
-  // What is known of the shape; valid until a shape is interned. ask() also brings its filters up
-  // to date.
+  // Forgets what the fleet has forgotten.
+  void forget();
+  void forget(Sought& sought);
+  // What is known of the shape; valid until the next one is asked for. ask() also brings its
+  // filters up to date.
   Sought& at(ShapeId shape);
   Sought& ask(ShapeId shape);
   Filter* filter_of(const Shape& shape, const PodShape& pod);

@@ -2,13 +2,18 @@
 #include <algorithm>
 #include <cassert>
 #include <functional>
+#include <optional>
+#include <set>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "core/flat_index.h"
+#include "core/must.h"
 #include "core/text.h"
 #include "placement/fleet_impl.h"
 #include "placement/mig.h"
+#include "placement/product.h"
 
 namespace subak {
 namespace {
@@ -96,14 +101,40 @@ MilliGpu fixed_cost(const PodShape& pod) {
   return 0;
 }
 
+// The pods as the nodes offer what they ask for.
+const PodShape& offered(Shape& shape, const PodShape& asked) {
+  PodShape pod = as_offered(asked);
+  if (pod.kind == asked.kind) return asked;
+  return *shape.offered.emplace_back(std::make_unique<PodShape>(std::move(pod)));
+}
+
+// False where pods name products that exclude each other: then each takes what it names.
+bool some_product_for_all(const Shape& shape) {
+  std::optional<std::set<std::string_view>> all;
+  for (const Pods& p : shape.pods) {
+    if (p.shape->kind == GpuKind::kNone || p.shape->products.empty()) continue;
+    std::set<std::string_view> mine;
+    for (const std::string& product : p.shape->products) mine.insert(base_product(product));
+    if (all) std::erase_if(mine, [&](std::string_view product) { return !all->contains(product); });
+    all = std::move(mine);
+  }
+  return !all || !all->empty();
+}
+
 }  // namespace
+
+std::uint64_t hash_of(const PodShape& pod) {
+  Hasher hasher;
+  hasher.value(pod);
+  return hasher.state;
+}
 
 ShapeId Fleet::Impl::find_shape(std::uint64_t hash, ClusterId cluster,
                                 const GangRequest& request) const {
   const auto [begin, end] = shapes_by_hash.equal_range(hash);
   for (auto it = begin; it != end; ++it) {
     const Shape& s = shape(it->second);
-    if (s.cluster == cluster && s.request == request) return it->second;
+    if (s.cluster == cluster && s.request() == request) return it->second;
   }
   return ShapeId();
 }
@@ -112,29 +143,91 @@ ShapeId Fleet::find_shape(ClusterId cluster, const GangRequest& request) const {
   return impl_->find_shape(hash_of(cluster, request), cluster, request);
 }
 
-ShapeId Fleet::intern(ClusterId cluster, const GangRequest& request) {
-  const std::uint64_t hash = hash_of(cluster, request);
-  if (const ShapeId known = impl_->find_shape(hash, cluster, request)) return known;
-  const ShapeId id(static_cast<ShapeId::rep>(impl_->shapes.size()));
-  auto shape = std::make_unique<Shape>();
-  shape->cluster = cluster;
-  shape->request = request;
-  std::uint32_t first = 0;
-  for (const PodGroup& g : shape->request.groups) {
-    if (g.count > 0) shape->pods.push_back({&g.shape, first, g.count});
-    first += g.count;
-    const GpuKind kind = g.shape.kind;
-    shape->least += fixed_cost(g.shape) * g.count;
-    shape->cost_by_place |= g.count > 0 && (kind == GpuKind::kShared || kind == GpuKind::kMig);
+ShapeId Fleet::Impl::new_number() {
+  if (unused_numbers.empty()) {
+    shapes.emplace_back();
+    return ShapeId(static_cast<ShapeId::rep>(shapes.size() - 1));
   }
-  impl_->shapes.push_back(std::move(shape));
-  impl_->shapes_by_hash.emplace(hash, id);
+  const ShapeId id = unused_numbers.back();
+  unused_numbers.pop_back();
   return id;
 }
 
-const GangRequest& Fleet::request(ShapeId shape) const { return impl_->shape(shape).request; }
+ShapeUse Fleet::use(ClusterId cluster, const GangRequest& request) {
+  const std::uint64_t hash = hash_of(cluster, request);
+  if (const ShapeId known = impl_->find_shape(hash, cluster, request)) {
+    add_use(known);
+    return ShapeUse(this, known);
+  }
+  auto shape = std::make_unique<Shape>();
+  shape->cluster = cluster;
+  shape->asked = std::make_shared<const GangRequest>(request);
+  shape->hash = hash;
+  shape->serial = ++impl_->last_serial;
+  shape->uses = 1;
+  std::uint32_t first = 0;
+  for (const PodGroup& g : shape->request().groups) {
+    const PodShape& pod = offered(*shape, g.shape);
+    if (g.count > 0) shape->pods.push_back({&pod, first, g.count, hash_of(pod)});
+    first += g.count;
+    shape->least += fixed_cost(pod) * g.count;
+    shape->cost_by_place |=
+        g.count > 0 && (pod.kind == GpuKind::kShared || pod.kind == GpuKind::kMig);
+  }
+  shape->linked = wants_nvlink(request) && !request.prefer;
+  shape->one_product = some_product_for_all(*shape);
+  const ShapeId id = impl_->new_number();
+  impl_->shapes[id.value] = std::move(shape);
+  impl_->shapes_by_hash.emplace(hash, id);
+  return ShapeUse(this, id);
+}
+
+void Fleet::add_use(ShapeId id) { ++impl_->shapes[id.value]->uses; }
+
+void Fleet::drop_use(ShapeId id) {
+  Shape& s = *impl_->shapes[id.value];
+  must(s.uses > 0, "a shape that is used is known");
+  if (--s.uses > 0) return;
+  const auto [begin, end] = impl_->shapes_by_hash.equal_range(s.hash);
+  const auto it = std::find_if(begin, end, [id](const auto& known) { return known.second == id; });
+  must(it != end, "a known shape is found by its content");
+  impl_->shapes_by_hash.erase(it);
+  impl_->shapes[id.value] = {};
+  impl_->unused_numbers.push_back(id);
+  impl_->gone.push_back(id);
+  const std::size_t keep = std::max<std::size_t>(1024, impl_->shapes.size());
+  if (impl_->gone.size() <= 2 * keep) return;
+  impl_->gone.erase(impl_->gone.begin(), impl_->gone.begin() + static_cast<std::ptrdiff_t>(keep));
+  impl_->gone_base += keep;
+}
+
+ShapeUse::ShapeUse(ShapeUse&& from) noexcept
+    : fleet_(std::exchange(from.fleet_, nullptr)), id_(std::exchange(from.id_, ShapeId())) {}
+
+ShapeUse& ShapeUse::operator=(ShapeUse&& from) noexcept {
+  ShapeUse now(std::move(from));  // also of itself
+  std::swap(fleet_, now.fleet_);
+  std::swap(id_, now.id_);
+  return *this;
+}
+
+ShapeUse::~ShapeUse() {
+  if (fleet_ != nullptr) fleet_->drop_use(id_);
+}
+
+ShapeUse ShapeUse::share() const {
+  if (fleet_ != nullptr) fleet_->add_use(id_);
+  return ShapeUse(fleet_, id_);
+}
+
+const GangRequest& Fleet::request(ShapeId shape) const { return impl_->shape(shape).request(); }
+std::shared_ptr<const GangRequest> Fleet::shared_request(ShapeId shape) const {
+  return impl_->shape(shape).asked;
+}
 ClusterId Fleet::cluster_of(ShapeId shape) const { return impl_->shape(shape).cluster; }
-std::size_t Fleet::shapes() const { return impl_->shapes.size() - 1; }
+std::uint64_t Fleet::serial(ShapeId shape) const { return impl_->shape(shape).serial; }
+std::size_t Fleet::shapes() const { return shape_numbers() - impl_->unused_numbers.size(); }
+std::size_t Fleet::shape_numbers() const { return impl_->shapes.size() - 1; }
 
 const Pods& Fleet::Impl::pods_of(const Shape& s, std::uint32_t rank) const {
   for (const Pods& p : s.pods) {

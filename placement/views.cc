@@ -3,6 +3,7 @@
 
 #include "placement/fleet_impl.h"
 #include "placement/mig.h"
+#include "placement/product.h"
 
 namespace subak {
 namespace {

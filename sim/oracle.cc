@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 
 namespace subak::sim {
 namespace {
@@ -104,6 +105,7 @@ void Oracle::on(const fact::NodeSet& f) {
 void Oracle::on(const fact::NodeRemoved& f) {
   Node* const n = node(f.id);
   n->there = false;
+  std::erase_if(bars_, [&f](const Bar& b) { return b.node == f.id; });
   for (const Slot& s : slots_) {
     if (s.at.node == f.id) wrong("a node went with " + name(s.job, s.rank) + " on it");
   }
@@ -177,6 +179,12 @@ void Oracle::on(const fact::AttemptStarted& f) {
   if (f.attempt != j->attempt + 1) wrong(name(f.id, 0) + " skips an attempt");
   if (options_.judge_order) judge_order(*j);
   judge_place(*j, f);
+  judge_together(*j, f);
+  for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
+    if (barred(f.slots[rank].node, shape_of(*j, rank))) {
+      wrong(name(f.id, rank) + " was sent where it was turned away too lately");
+    }
+  }
   j->state = JobState::kStarting;
   j->attempt = f.attempt;
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
@@ -246,6 +254,27 @@ void Oracle::judge_place(const Job& j, const fact::AttemptStarted& f) {
   }
 }
 
+// Jobs of one shape; the others may name a product for each.
+void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
+  if (j.request.groups.size() != 1 || j.request.groups[0].shape.kind == GpuKind::kNone) return;
+  const bool nvlink = !j.request.prefer && (j.request.topology == Topology::kNvlink ||
+                                            j.request.topology == Topology::kNvlinkExclusive);
+  std::set<std::string> products, domains;
+  for (const PodSlot& s : f.slots) {
+    const NodeSpec& n = node(s.node)->spec;
+    products.insert(n.product);
+    const bool whole = n.gpus_per_domain == 0 || s.gpu_mask == 0 || !n.clique.empty();
+    const std::string at = n.clique.empty() ? "#" + std::to_string(s.node.value) : n.clique;
+    for (std::int64_t gpu = 0; gpu < 64; ++gpu) {
+      const bool mine = whole ? gpu == 0 : (s.gpu_mask >> gpu & 1) != 0;
+      if (mine) domains.insert(at + (whole ? "" : "/" + std::to_string(gpu / n.gpus_per_domain)));
+    }
+    if (nvlink && n.product == "NVIDIA-L40S") wrong(name(f.id, 0) + " has no NVLink");
+  }
+  if (products.size() > 1) wrong(name(f.id, 0) + " got several products");
+  if (nvlink && domains.size() > 1) wrong(name(f.id, 0) + " is in several NVLink domains");
+}
+
 void Oracle::open(const Job& j, std::uint32_t rank, const PodSlot& at, bool bound, bool ours) {
   if (slot(j.id, rank)) wrong(name(j.id, rank) + " holds twice");
   Slot s;
@@ -305,7 +334,46 @@ void Oracle::on(const fact::PodBound& f) {
   changed(leaf, now_);
 }
 
-void Oracle::on(const fact::PodGone& f) { close(f.job, f.rank, f.at_ms); }
+void Oracle::on(const fact::PodRunning& f) {
+  const Slot* const s = slot(f.job, f.rank);
+  const Job* const j = job(f.job);
+  if (s == nullptr || j == nullptr) return;
+  std::erase_if(
+      bars_, [&](const Bar& b) { return b.node == s->at.node && b.shape == shape_of(*j, f.rank); });
+}
+
+const PodShape& Oracle::shape_of(const Job& j, std::uint32_t rank) const {
+  if (rank < j.shapes.size()) return j.shapes[rank];
+  std::size_t group = 0;
+  while (rank >= j.request.groups[group].count) rank -= j.request.groups[group++].count;
+  return j.request.groups[group].shape;
+}
+
+bool Oracle::barred(NodeId node, const PodShape& shape) const {
+  return std::any_of(bars_.begin(), bars_.end(), [&](const Bar& b) {
+    return b.node == node && b.until > now_ && b.shape == shape;
+  });
+}
+
+// 10 s, doubled with each time in a row, at most 2 h; what is 2 h past its end is forgotten.
+void Oracle::turned_away(const Slot& s, const PodShape& shape) {
+  std::erase_if(bars_, [&](const Bar& b) { return b.until + 2 * kHourMs <= now_; });
+  auto bar = std::find_if(bars_.begin(), bars_.end(),
+                          [&](const Bar& b) { return b.node == s.at.node && b.shape == shape; });
+  if (bar == bars_.end()) bar = bars_.insert(bar, Bar{s.at.node, shape, 0, 0});
+  DurationMs length = 10'000;
+  for (int i = 0; i < bar->times; ++i) length = std::min<DurationMs>(2 * length, 2 * kHourMs);
+  ++bar->times;
+  bar->until = now_ + length;
+}
+
+void Oracle::on(const fact::PodGone& f) {
+  const Slot* const s = slot(f.job, f.rank);
+  if (s != nullptr && f.cause == Cause::kRejected) {
+    turned_away(*s, shape_of(*job(f.job), f.rank));
+  }
+  close(f.job, f.rank, f.at_ms);
+}
 
 void Oracle::on(const fact::PlaceLost& f) {
   Slot* const s = slot(f.job, f.rank);

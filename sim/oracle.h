@@ -1,6 +1,8 @@
 // The naive oracle: follows the facts with lists and loops, in data structures of its own, and says
 // where an engine and the facts disagree. It judges
-//   each reservation    whole gangs only, on GPUs that are there and free, on nodes that take work
+//   each reservation    whole gangs only, of one product, on GPUs that are there and free, on nodes
+//                       that take work; what NVLink must join is in one domain of a product that
+//                       has it; no node is tried again too early that turned such a pod away
 //   each ledger row     the rows of one allocation follow each other without gap or overlap, at its
 //                       rate, from reservation to end
 //   the order           whoever is started is next by the order rule, wherever all that wait could
@@ -65,6 +67,12 @@ class Oracle {
     TimeMs from = 0, charged_to = 0;
     bool bound = false, ours = false;  // ours: placed by a reservation
   };
+  struct Bar {  // such pods were turned away by the node
+    NodeId node;
+    PodShape shape;
+    int times = 0;
+    TimeMs until = 0;
+  };
   struct Interval {  // of usage; to < 0: still open
     AccountId leaf;
     MilliGpu rate = 0;
@@ -118,6 +126,7 @@ class Oracle {
   void on(const fact::AttemptEnded& f);
   void on(const fact::PlaceLost& f);
   void on(const fact::PodBound& f);
+  void on(const fact::PodRunning& f);
   void on(const fact::PodGone& f);
   void on(const fact::Charged& f);
   void on(const fact::Awaited& f);
@@ -137,6 +146,10 @@ class Oracle {
   void changed(AccountId leaf, TimeMs at);  // surplus follows the allocation
   void judge_place(const Job& job, const fact::AttemptStarted& f);
   void move(Job& job, JobState to);
+  const PodShape& shape_of(const Job& job, std::uint32_t rank) const;
+  bool barred(NodeId node, const PodShape& shape) const;
+  void turned_away(const Slot& slot, const PodShape& shape);
+  void judge_together(const Job& job, const fact::AttemptStarted& f);
 
   // oracle_sums.cc
   bool below(AccountId leaf, AccountId node) const;
@@ -157,6 +170,7 @@ class Oracle {
   bool is_waiting(const Job& job) const;
   bool may_start(const Job& job) const;
   bool fits(const Job& job) const;
+  bool fits_on(const Job& job, const std::string& product) const;
   bool within_limits(const Job& job) const;
   bool covers(AccountId id, const Job& job) const;
   Choice choose(AccountId id) const;
@@ -175,6 +189,7 @@ class Oracle {
   std::vector<Cluster> clusters_;
   std::vector<Job> jobs_;        // live ones
   std::vector<Slot> slots_;      // open ones
+  std::vector<Bar> bars_;        // also those whose time is over
   std::vector<Interval> uses_;   // all
   std::vector<LedgerRow> rows_;  // all
   bool awaiting_ = false;

@@ -25,12 +25,18 @@ MilliGpu cost(const GangRequest& request) {
 
 }  // namespace
 
-// Whole GPUs anywhere: each pod size by itself, the largest pods first, each on the fullest node.
+// On one product.
 bool Oracle::fits(const Job& j) const {
+  return std::any_of(nodes_.begin(), nodes_.end(),
+                     [&](const Node& n) { return n.there && fits_on(j, n.spec.product); });
+}
+
+// Whole GPUs anywhere: each pod size by itself, the largest pods first, each on the fullest node.
+bool Oracle::fits_on(const Job& j, const std::string& product) const {
   std::vector<std::pair<std::int64_t, const Node*>> room;
   for (const Node& n : nodes_) {
-    if (!n.there || n.cluster != j.id.cluster() || !n.spec.ready || n.spec.unschedulable ||
-        n.drained) {
+    if (!n.there || n.spec.product != product || n.cluster != j.id.cluster() || !n.spec.ready ||
+        n.spec.unschedulable || n.drained) {
       continue;
     }
     std::uint64_t busy = 0;
@@ -49,7 +55,9 @@ bool Oracle::fits(const Job& j) const {
       const auto& allowed = shape->products;
       const bool right = allowed.empty() || std::find(allowed.begin(), allowed.end(),
                                                       place.second->spec.product) != allowed.end();
-      if (right && place.first >= gpus && (!best || place.first < best->first)) best = &place;
+      if (right && !barred(place.second->id, *shape) && place.first >= gpus &&
+          (!best || place.first < best->first))
+        best = &place;
     }
     if (!best) return false;
     best->first -= gpus;

@@ -65,6 +65,8 @@ NodeSpec RandomWorld::node_spec(std::size_t i) {
   n.name = node_name(i);
   n.product = i % 3 == 0 ? "NVIDIA-A100-SXM4-80GB" : "NVIDIA-H100-80GB-HBM3";
   n.gpus = i % 5 == 4 ? 2 : i % 5 == 3 ? 8 : 4;
+  if (!options_.plain && i % 7 == 4) n.gpus_per_domain = n.gpus / 2;
+  if (!options_.plain && i % 7 == 1) n.product = "NVIDIA-L40S";
   if (!options_.plain && i % 7 == 6) n.replicas = 3;
   if (!options_.plain && i % 7 == 5) {
     n.mig_gpus = 1;

@@ -21,8 +21,12 @@ namespace subak::decide {
 // What a pass remembers for the next one, so that it looks only at what changed. Derived: an empty
 // one decides the same, later.
 struct PassMemory {
-  // By shape: freed_version() + 1 of the fleet at which it had no place; 0: not known.
-  std::vector<std::uint64_t> blocked_at;
+  // By number of the shape: at what freed_version() of the fleet it had no place.
+  struct Blocked {
+    std::uint64_t serial = 0;  // of the shape; of another that had its number: not known
+    std::uint64_t at = 0;      // freed_version() + 1; 0: not known
+  };
+  std::vector<Blocked> blocked;
   derive::Kept kept;  // nodes for awaited jobs
 };
 
@@ -80,6 +84,13 @@ void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by);
 // The last pod gone ends the job; ranks of a gang that never came do not count. `cause`: unless it
 // has one already.
 void finish_if_over(Decision& d, JobId id, Cause cause);
+
+// bars.cc: the node turned such a pod away: it is not tried for them for a while, longer each time.
+void bar_node(Decision& d, NodeId node, const PodShape& shape);
+// Such a pod runs there: what was remembered against the node is forgotten.
+void forgive_node(Decision& d, NodeId node, const PodShape& shape);
+// Bars whose time is over are lifted, old memories forgotten.
+void end_bars(Decision& d);
 
 // pod.cc: the pod is gone at `at`; what it held is charged and given back.
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause);

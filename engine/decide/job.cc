@@ -156,8 +156,10 @@ void decide(Decision& d, const in::HoldJob& i) {
   moved.from = job->state;
   moved.to = wanted;
   moved.edit = d.stamp(i.reason);
-  if (!i.held && std::any_of(job->pods.begin(), job->pods.end(),
-                             [](const state::Pod& p) { return p.state == PodState::kGone; })) {
+  const bool a_pod_went = std::any_of(job->pods.begin(), job->pods.end(), [](const state::Pod& p) {
+    return p.state == PodState::kGone;
+  });
+  if (!i.held && (a_pod_went || job->disputing() != nullptr)) {
     moved.to = JobState::kIncomplete;
   }
   d.emit(std::move(moved));
@@ -231,6 +233,7 @@ void decide(Decision& d, const in::Tick& /*i*/) {
     if (hold->first > d.s.now()) return;
     expire(d, d.s.jobs().at(hold->second));
   }
+  end_bars(d);
 }
 
 // A pod that is not bound yet is never deleted unless something would make it anew.

@@ -52,14 +52,20 @@ std::optional<Error> check_room(Decision& d, const state::Cluster& cluster,
   return d.s.check_products(products);
 }
 
-void set_node(Decision& d, const state::Cluster& cluster, const NodeSpec& spec,
-              const EditStamp& edit) {
+// A label that is gone says nothing of the wires: DRA drivers take it away while they restart.
+std::string former_clique(const NodeSpec& spec, const NodeSpec* old) {
+  if (!spec.clique.empty() || old == nullptr) return "";
+  return old->clique.empty() ? old->former_clique : old->clique;
+}
+
+void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const EditStamp& edit) {
   NodeId id = d.s.nodes().find(cluster.id, spec.name);
   const NodeSpec* old = id ? d.s.fleet().node(id) : nullptr;
+  spec.former_clique = former_clique(spec, old);
   if (old != nullptr && *old == spec) return;
   const bool drained = id && d.s.fleet().drained(id);
   if (!id) id = NodeId(d.s.nodes().last().value + 1);
-  d.emit(fact::NodeSet{id, cluster.id, spec, drained, edit});
+  d.emit(fact::NodeSet{id, cluster.id, std::move(spec), drained, edit});
 }
 
 // Pods on their way to a node that is gone give back what they held there and stay known: they

@@ -2,8 +2,6 @@
 // fits.
 #include <map>
 #include <optional>
-#include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,25 +31,6 @@ Amounts amounts_of(const Decision& d, const Placement& placement) {
   return {sums.begin(), sums.end()};
 }
 
-// The same request without these products; none if some of its pods could use no other. Which
-// products a cluster has is a matter of its nodes.
-std::optional<GangRequest> without(const Decision& d, const state::Job& job,
-                                   const std::set<std::string>& barred) {
-  GangRequest request = d.s.fleet().request(job.shape);
-  for (PodGroup& group : request.groups) {
-    if (group.shape.kind == GpuKind::kNone) continue;
-    std::vector<std::string>& products = group.shape.products;
-    if (products.empty()) {
-      for (const ProductTotals& totals : d.s.fleet().totals()) {
-        if (totals.cluster == job.id.cluster()) products.push_back(totals.product);
-      }
-    }
-    std::erase_if(products, [&](const std::string& product) { return barred.contains(product); });
-    if (products.empty()) return std::nullopt;
-  }
-  return request;
-}
-
 // The place and what is paid for it are judged together: where the best place is on a product that
 // a rule bars, the next best product is tried.
 struct Found {
@@ -63,7 +42,7 @@ Found find_entitled(Decision& d, const state::Job& job, const PassMemory& memory
   const Picture picture(d.s.fleet(), memory.kept.nodes);
   Found found;
   found.placement = d.search.find(picture, job.shape, job.id);
-  std::set<std::string> barred;
+  std::vector<ProductId> barred;
   while (found.placement) {
     const Amounts amounts = amounts_of(d, *found.placement);
     const auto binding = first_binding(d.s.tree(), {job.leaf, amounts}, Asking::kAmounts);
@@ -71,13 +50,9 @@ Found find_entitled(Decision& d, const state::Job& job, const PassMemory& memory
     found = {std::nullopt, true};
     if (binding->any_product) return found;
     for (const auto& [product, amount] : amounts) {
-      if (!binding->product || binding->product == product) {
-        barred.emplace(d.s.fleet().product_name(product));
-      }
+      if (!binding->product || binding->product == product) barred.push_back(product);
     }
-    const std::optional<GangRequest> request = without(d, job, barred);
-    if (!request) return found;
-    found.placement = d.search.find(picture, d.shape_of(job.id.cluster(), *request), job.id);
+    found.placement = d.search.find(picture, job.shape, job.id, barred);
   }
   return found;
 }
@@ -105,7 +80,7 @@ void forget_stopped(Decision& d) {
 
 // Where other nodes are kept, what had no place may have one.
 void forget_blocked(PassMemory& memory, bool other_nodes) {
-  if (other_nodes) memory.blocked_at.assign(memory.blocked_at.size(), 0);
+  if (other_nodes) memory.blocked.assign(memory.blocked.size(), {});
 }
 
 // `job` was the neediest and did not fit. Once it has waited long enough, smaller ones behind it no
@@ -138,7 +113,7 @@ bool try_start(Decision& d, JobId id, ReadyQueue::Pass& pass, PassMemory& memory
     pass.block_line(id);
     return false;
   }
-  memory.blocked_at[job.shape.value] = freed_point(d);
+  memory.blocked[job.shape.id().value] = {d.s.fleet().serial(job.shape), freed_point(d)};
   pass.block_shape(job.shape);
   await(d, job, memory);
   return false;
@@ -161,7 +136,8 @@ bool start_all(Decision& d, PassMemory& memory) {
   ReadyQueue::Pass pass(d.s.jobs().ready(), d.s.tree(), d.s.policy().order, rule,
                         d.s.allocations().tick(), d.s.now());
   for (ShapeId shape : d.s.jobs().ready().waiting_shapes()) {
-    const bool blocked = memory.blocked_at[shape.value] == freed_point(d);
+    const PassMemory::Blocked& known = memory.blocked[shape.value];
+    const bool blocked = known.at == freed_point(d) && known.serial == d.s.fleet().serial(shape);
     if (blocked || !d.s.clusters().at(d.s.fleet().cluster_of(shape)).synced) {
       pass.block_shape(shape);
     }
@@ -179,7 +155,7 @@ bool start_all(Decision& d, PassMemory& memory) {
 }  // namespace
 
 void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
-  memory.blocked_at.resize(d.s.fleet().shapes() + 1);
+  memory.blocked.resize(d.s.fleet().shape_numbers() + 1);
   forget_stopped(d);
   forget_blocked(memory, derive::refresh(d.s, d.search, memory.kept));
   start_awaited(d, memory);

@@ -67,6 +67,31 @@ std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::u
                    " bytes as they are stored; neighbours that ask for the same count once"};
 }
 
+// What the pod says otherwise than the gang that it joins, both values; empty: nothing.
+std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord& pod,
+                       AccountId account) {
+  const auto says = [&](const char* what, const std::string& mine, const std::string& gangs) {
+    return "pod " + pod.ns + "/" + pod.name + " says " + what + " " + mine + ", its gang has " +
+           gangs;
+  };
+  if (pod.gang_size != job.gang_size) {
+    return says("size", std::to_string(pod.gang_size), std::to_string(job.gang_size));
+  }
+  const GangRequest gang = d.s.jobs().request_of(job);
+  const auto topology = [](Topology t, bool prefer, std::uint32_t segment) {
+    std::string text = (prefer ? "prefer:" : "") + std::string(enum_name(t));
+    if (segment > 0) text += " in segments of " + std::to_string(segment);
+    return text;
+  };
+  const std::string mine = topology(pod.topology, pod.prefer, pod.segment);
+  const std::string gangs = topology(gang.topology, gang.prefer, gang.segment);
+  if (mine != gangs) return says("topology", mine, gangs);
+  AccountId payer = job.leaf;
+  if (d.s.tree().node(payer).spec.user) payer = d.s.tree().node(payer).parent;
+  if (payer == account) return "";
+  return says("account", d.s.tree().node(account).spec.path, d.s.tree().node(payer).spec.path);
+}
+
 void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                AccountId account) {
   const std::string name = gang_name(pod);
@@ -117,11 +142,13 @@ void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
   added.name = pod.ns + "/" + pod.name;
   added.shape = pod.shape;
   added.controlled = pod.controlled;
+  added.dispute = dispute_of(d, *job, pod, account);
   d.emit(std::move(added));
   d.tell(note::PodListed{cluster.id, {id, rank}});
   std::uint32_t there = 0;
   while (there < job->gang_size && !is_free(there)) ++there;
-  if (there == job->gang_size && job->state == JobState::kIncomplete) {
+  const bool whole = there == job->gang_size && job->disputing() == nullptr;
+  if (whole && job->state == JobState::kIncomplete) {
     fact::JobMoved moved;
     moved.id = id;
     moved.to = JobState::kQueued;
@@ -175,7 +202,9 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
   const JobId id = job->id;
   d.emit(std::move(added));
   d.tell(note::PodListed{cluster.id, {id, rank}});
-  if (pod.running) d.emit(fact::PodRunning{id, rank, d.s.now()});
+  if (!pod.running) return;
+  forgive_node(d, node, pod.shape);
+  d.emit(fact::PodRunning{id, rank, d.s.now()});
 }
 
 // We took it to be elsewhere: it ran before we heard where. Its former place is charged until now.
@@ -186,7 +215,9 @@ void rebind(Decision& d, const state::Job& job, std::uint32_t rank, NodeId node)
   const PodSlot slot = d.s.fleet().adopt_slot(pod.shape, pod.shape_rank, node);
   charge_end(d, job, rank, d.s.now());
   d.emit(fact::PodBound{job.id, rank, d.s.now(), slot});
-  if (running) d.emit(fact::PodRunning{job.id, rank, d.s.now()});
+  if (!running) return;
+  forgive_node(d, node, d.s.jobs().shape_of(job.pods[rank]));
+  d.emit(fact::PodRunning{job.id, rank, d.s.now()});
 }
 
 void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::string& node_name,
@@ -286,6 +317,7 @@ void decide(Decision& d, const in::PodRunning& i) {
   }
   if (job.pods[rank].state != PodState::kBound) return;
   const TimeMs at = i.at_ms == 0 ? d.s.now() : std::min(i.at_ms, d.s.now());
+  forgive_node(d, job.pods[rank].slot.node, d.s.jobs().shape_of(job.pods[rank]));
   d.emit(fact::PodRunning{id, rank, at});
 }
 
@@ -310,6 +342,9 @@ void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause) 
   if (pod.is_bound()) {
     cause == Cause::kRejected ? charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform)
                               : charge_end(d, job, rank, at);
+  }
+  if (cause == Cause::kRejected && pod.holds_slot()) {
+    bar_node(d, pod.slot.node, d.s.jobs().shape_of(pod));
   }
   d.emit(fact::PodGone{id, rank, at, cause});
   finish_if_over(d, id, Cause::kFinished);

@@ -171,6 +171,7 @@ ApplyOutcome apply(State& state, Search& search, PassMemory& memory, const Input
     decide_body(d, memory);
   }
   keep_request(d);
+  d.tell(note::Decided{});
   return std::move(d.out);
 }
 

@@ -6,6 +6,7 @@
 
 #include "accounting/entitlement.h"
 #include "core/decimal.h"
+#include "core/duration.h"
 #include "core/limits.h"
 #include "engine/derive/rows.h"
 
@@ -73,6 +74,27 @@ void explain_cost(const State& s, const Places& places, const state::Job& job,
   }
 }
 
+// The nodes that turned such a pod away, and when they are tried again.
+std::string turned_away(const State& s, const state::Job& job) {
+  constexpr std::size_t kMostNodes = 8;
+  const GangRequest& request = s.fleet().request(job.shape);
+  std::string text;
+  std::size_t shown = 0;
+  for (const auto& [node, bars] : s.bars().all()) {
+    for (const fact::NodeBarred& bar : bars) {
+      const bool mine = bar.barred && s.fleet().cluster_of(node) == job.id.cluster() &&
+                        std::any_of(request.groups.begin(), request.groups.end(),
+                                    [&](const PodGroup& g) { return g.shape == bar.shape; });
+      if (!mine || shown == kMostNodes) continue;
+      ++shown;
+      text += "; " + s.fleet().node(node)->name + " turned such a pod away " +
+              (bar.times == 1 ? "once" : std::to_string(bar.times) + " times in a row") +
+              " and is tried again at " + format_time(bar.until_ms);
+    }
+  }
+  return text;
+}
+
 void explain_place(const State& s, const Places& places, const state::Job& job,
                    std::size_t position, std::vector<Reason>& out) {
   const state::Cluster& cluster = s.clusters().at(job.id.cluster());
@@ -82,8 +104,10 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
     return;
   }
   const Picture picture(s.fleet(), places.kept);
-  const std::vector<Reason> why = places.search.explain(picture, job.shape, job.id);
-  out.insert(out.end(), why.begin(), why.end());
+  for (Reason& why : places.search.explain(picture, job.shape, job.id)) {
+    if (why.token == ReasonToken::kNodeConditions) why.detail += turned_away(s, job);
+    out.push_back(std::move(why));
+  }
   if (out.empty()) explain_cost(s, places, job, out);
   if (!out.empty()) return;
   const bool place_unknown = position == 0 && job.state == JobState::kQueued;
@@ -152,21 +176,26 @@ std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
 std::vector<Reason> reasons_of(const State& s, const Places& places, const state::Job& job,
                                std::size_t position) {
   std::vector<Reason> out;
+  if (const state::Pod* const pod = job.disputing(); pod != nullptr) {
+    out.push_back(reason(ReasonToken::kMisconfigured, job.name, pod->dispute));
+  }
   if (job.state == JobState::kIncomplete) {
     Reason r = reason(ReasonToken::kGangIncomplete, job.name, "not all pods of the gang exist yet");
     r.need = job.gang_size;
     r.have = std::count_if(job.pods.begin(), job.pods.end(), [](const state::Pod& p) {
       return p.state == PodState::kWaiting && !p.uid.empty();
     });
-    return {std::move(r)};
+    if (r.have < r.need || out.empty()) out.push_back(std::move(r));
+    return out;
   }
   if (job.state == JobState::kPaused) {
     out.push_back(reason(ReasonToken::kOnHold, text::job_id_text(job.id), "the job is paused"));
   }
   explain_entitlement(s, job, out);
   if (job.shape) explain_place(s, places, job, position, out);
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Reason& a, const Reason& b) { return a.token < b.token; });
+  std::stable_sort(out.begin(), out.end(), [](const Reason& a, const Reason& b) {
+    return rank_of(a.token) < rank_of(b.token);
+  });
   return out;
 }
 

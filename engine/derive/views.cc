@@ -27,19 +27,30 @@ Accounts accounts_of(const State& s, ViewMemo& memo) {
   return out;
 }
 
-void refresh_slices(const State& s, ViewMemo& memo) {
-  if (memo.slices_version == s.nodes().version()) return;
+// What only nodes that come, change or go can change, which is looked up node by node.
+void refresh_nodes(const State& s, ViewMemo& memo) {
+  if (memo.nodes_version == s.nodes().version()) return;
   memo.slices.clear();
+  memo.node_gpus.clear();
   for (const auto& [id, c] : s.clusters().all()) {
     for (const MigRow& row : s.fleet().mig(id)) memo.slices[id][row.profile] += row.configured;
   }
-  memo.slices_version = s.nodes().version();
+  for (const ProductTotals& p : s.fleet().totals()) {
+    memo.node_gpus[p.cluster][p.product] = s.fleet().largest_node_gpus(p.cluster, p.product);
+  }
+  memo.nodes_version = s.nodes().version();
+}
+
+void refresh_totals(const State& s, ViewMemo& memo) {
+  if (memo.totals_version == s.fleet().totals_version()) return;
+  memo.totals = s.fleet().totals();
+  memo.totals_version = s.fleet().totals_version();
 }
 
 Clusters clusters_of(const State& s, ViewMemo& memo) {
-  refresh_slices(s, memo);
+  refresh_nodes(s, memo);
+  refresh_totals(s, memo);
   auto out = std::make_shared<std::vector<ClusterView>>();
-  const std::vector<ProductTotals> totals = s.fleet().totals();
   for (const auto& [id, c] : s.clusters().all()) {
     ClusterView& view = out->emplace_back();
     view.id = id;
@@ -49,10 +60,10 @@ Clusters clusters_of(const State& s, ViewMemo& memo) {
     view.synced = c.synced;
     view.owned = c.owned;
     view.session = c.session;
-    for (const ProductTotals& p : totals) {
+    for (const ProductTotals& p : memo.totals) {
       if (p.cluster != id) continue;
       view.products.push_back(p);
-      const std::int64_t gpus = s.fleet().largest_node_gpus(id, p.product);
+      const std::int64_t gpus = memo.node_gpus[id][p.product];
       view.product_node_gpus.push_back(gpus);
       view.largest_node_gpus = std::max(view.largest_node_gpus, gpus);
     }

@@ -18,7 +18,11 @@ struct ViewMemo {
   std::shared_ptr<const AccountsView> accounts;
   std::uint64_t accounts_version = ~std::uint64_t{0};               // of the tree's structure
   std::map<ClusterId, std::map<std::string, std::int64_t>> slices;  // by MIG profile
-  std::uint64_t slices_version = 0;                                 // of the nodes
+  std::map<ClusterId, std::map<std::string, std::int64_t>>
+      node_gpus;                    // the most on one, by product
+  std::uint64_t nodes_version = 0;  // of these two
+  std::vector<ProductTotals> totals;
+  std::uint64_t totals_version = 0;
 };
 
 std::shared_ptr<const View> view(const State& s, ViewMemo& memo);

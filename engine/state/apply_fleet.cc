@@ -56,6 +56,10 @@ void State::on(const fact::NodeRemoved& f) {
   must(spec != nullptr, "the node that goes is there");
   must(allocations_.on(f.id) == nullptr, "nobody holds anything on a node that goes");
   nodes_.remove(fleet_.cluster_of(f.id), spec->name);
+  if (const auto bars = bars_.all().find(f.id); bars != bars_.all().end()) {
+    for (const fact::NodeBarred& bar : bars->second) fleet_.lift_bar(f.id, bar.shape);
+  }
+  bars_.drop_node(f.id);
   fleet_.remove_node(f.id, now_);
   jobs_.fleet_changed();
   ledger_.drop_node(f.id);
@@ -118,6 +122,13 @@ void State::on(const fact::NodeBilled& f) {
         f.as_of_ms);
   }
   nodes_.billed(f.as_of_ms);
+}
+
+void State::on(const fact::NodeBarred& f) {
+  must(fleet_.node(f.node) != nullptr, "a node that is barred is there");
+  bars_.apply(f);
+  f.barred ? fleet_.bar(f.node, f.shape) : fleet_.lift_bar(f.node, f.shape);
+  pass_due_ = true;
 }
 
 void State::on(const fact::ClockAccepted& f) {

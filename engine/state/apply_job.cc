@@ -1,6 +1,7 @@
 // What facts about jobs and their pods change.
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "core/must.h"
 #include "engine/state/state.h"
@@ -18,16 +19,15 @@ void State::set_state(Job& job, JobState to) {
 }
 
 void State::on(const fact::JobCreated& f) {
-  const ShapeId shape =
-      f.origin == JobOrigin::kApi ? fleet_.intern(f.id.cluster(), f.request) : ShapeId();
-  Job& job = jobs_.create(f, shape, now_);
+  ShapeUse shape = f.origin == JobOrigin::kApi ? fleet_.use(f.id.cluster(), f.request) : ShapeUse();
+  Job& job = jobs_.create(f, std::move(shape), now_);
   clusters_.number_used(f.id);
   if (f.state != JobState::kIncomplete) set_state(job, f.state);
   remember(f.edit, {now_, f.id, AccountId(), 0});
 }
 
 void State::on(const fact::PodAdded& f) {
-  jobs_.add_pod(f, intern_alone(f.job.cluster(), f.shape));
+  jobs_.add_pod(f, use_alone(f.job.cluster(), f.shape));
   if (!f.bound) return;
   Job& job = jobs_.writable(f.job);
   allocations_.take(job, f.rank, f.slot, now_);
@@ -41,7 +41,7 @@ void State::on(const fact::JobMoved& f) {
   must((f.cause == Cause::kNone) == (f.to != JobState::kDone), "an end has its cause");
   if (f.cause != Cause::kNone) job.cause = f.cause;
   if (job.state == JobState::kIncomplete && f.to == JobState::kQueued) {
-    jobs_.complete_gang(job, fleet_.intern(f.id.cluster(), jobs_.request_of(job)));
+    jobs_.complete_gang(job, fleet_.use(f.id.cluster(), jobs_.request_of(job)));
   }
   set_state(job, f.to);
   remember(f.edit, {now_, f.id, AccountId(), 0});
@@ -66,7 +66,7 @@ void State::on(const fact::AttemptStarted& f) {
   job.started_ms = now_;
   if (job.pods.empty()) {
     job.pods.resize(f.slots.size());
-    jobs_.complete_gang(job, job.shape);
+    jobs_.complete_gang(job, job.shape.share());
   }
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
     allocations_.take(job, rank, f.slots[rank], now_);
@@ -162,19 +162,20 @@ void State::on(const fact::PodGone& f) {
 
 void State::on(const fact::JobKept& f) {
   if (!jobs_.gather(f)) return;
-  const bool complete = f.job.request.pods() > 0;
-  const ShapeId shape = complete ? fleet_.intern(f.job.id.cluster(), f.job.request) : ShapeId();
-  Job& job = jobs_.restore(f, shape);
+  const bool lives = f.job.state != JobState::kDone;
+  const bool whole = lives && f.job.request.pods() > 0;
+  Job& job = jobs_.restore(f, whole ? fleet_.use(f.job.id.cluster(), f.job.request) : ShapeUse());
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
-    restore_pod(job, rank, jobs_.gathered()[rank]);
+    restore_pod(job, rank, jobs_.gathered()[rank], lives);
   }
   jobs_.restored(job, f);
 }
 
-void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept) {
-  ShapeId shape = job.shape;
-  if (!shape && !kept.uid.empty()) shape = intern_alone(job.id.cluster(), kept.shape);  // was seen
-  jobs_.restore_pod(job, rank, shape);
+void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept, bool lives) {
+  ShapeUse shape = job.shape.share();
+  if (!shape && lives && !kept.uid.empty())  // it was seen
+    shape = use_alone(job.id.cluster(), kept.shape);
+  jobs_.restore_pod(job, rank, std::move(shape));
   if (!job.pods[rank].holds_slot()) return;
   allocations_.take(job, rank, kept.slot, now_);
   if (kept.state != PodState::kHeld) allocations_.bind(job, rank, now_);

@@ -14,6 +14,13 @@ bool Job::all_pods(PodState wanted) const {
   return std::all_of(pods.begin(), pods.end(), [&](const Pod& p) { return p.state == wanted; });
 }
 
+const Pod* Job::disputing() const {
+  const auto it = std::find_if(pods.begin(), pods.end(), [](const Pod& p) {
+    return p.state == PodState::kWaiting && !p.dispute.empty();
+  });
+  return it == pods.end() ? nullptr : &*it;
+}
+
 std::size_t Job::pods_holding() const {
   return static_cast<std::size_t>(
       std::count_if(pods.begin(), pods.end(), [](const Pod& p) { return p.holds_slot(); }));
@@ -70,7 +77,12 @@ const PodShape& Jobs::shape_of(const Pod& pod) const {
 
 GangRequest Jobs::request_of(const Job& job) const {
   if (job.shape) return fleet_.request(job.shape);
-  GangRequest request = job.wishes ? *job.wishes : GangRequest();
+  return job.state == JobState::kDone && job.asked ? *job.asked : gathered_request(job);
+}
+
+// What the pods say that are there.
+GangRequest Jobs::gathered_request(const Job& job) const {
+  GangRequest request = job.asked ? *job.asked : GangRequest();
   request.groups.clear();
   for (const Pod& pod : job.pods) {
     if (!pod.shape) continue;
@@ -109,14 +121,14 @@ ReadyJob Jobs::ready_job(const Job& job) {
   return {job.id, job.leaf, job.shape, job.priority, job.submit_ms};
 }
 
-Job& Jobs::create(const fact::JobCreated& f, ShapeId shape, TimeMs now) {
+Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   const auto [it, added] = by_id_.try_emplace(f.id);
   must(added && static_cast<bool>(f.id), "a new job has a new number");
   ids_.add(f.id);
   Job& job = it->second;
   job.id = f.id;
   job.leaf = f.leaf;
-  job.shape = shape;
+  job.shape = std::move(shape);
   job.origin = f.origin;
   job.name = f.name;
   job.priority = f.priority;
@@ -126,13 +138,13 @@ Job& Jobs::create(const fact::JobCreated& f, ShapeId shape, TimeMs now) {
   ++count_of(job.state);
   if (job.from_pods()) {
     gangs_[{f.id.cluster(), f.name}] = f.id;
-    job.wishes = std::make_unique<GangRequest>(f.request);
+    job.asked = std::make_shared<const GangRequest>(f.request);
   }
   if (job.origin == JobOrigin::kForeign || job.origin == JobOrigin::kAdopted) job.started_ms = now;
   return job;
 }
 
-void Jobs::add_pod(const fact::PodAdded& f, ShapeId shape) {
+void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
   Job& job = writable(f.job);
   if (job.pods.size() <= f.rank) job.pods.resize(f.rank + 1);
   Pod& pod = job.pods[f.rank];
@@ -141,14 +153,15 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeId shape) {
   pod.uid = f.uid;
   pod.name = f.name;
   pod.controlled = f.controlled;
-  pod.shape = shape;
+  pod.dispute = f.dispute;
+  pod.shape = std::move(shape);
   uids_[f.uid] = {f.job, f.rank};
 }
 
-void Jobs::complete_gang(Job& job, ShapeId shape) {
-  job.shape = shape;
+void Jobs::complete_gang(Job& job, ShapeUse shape) {
+  job.shape = std::move(shape);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
-    job.pods[rank].shape = shape;
+    job.pods[rank].shape = job.shape.share();
     job.pods[rank].shape_rank = rank;
   }
 }
@@ -191,7 +204,11 @@ void Jobs::end(Job& job, TimeMs now) {
     const auto known = uids_.find(pod.uid);  // a pod that got past its gate goes on in another job
     if (known != uids_.end() && known->second.job == job.id) uids_.erase(known);
   }
-  job.wishes.reset();
+  // It is shown for as long as it is remembered; nothing searches for it any more.
+  job.asked = job.shape ? fleet_.shared_request(job.shape)
+                        : std::make_shared<const GangRequest>(gathered_request(job));
+  job.shape = ShapeUse();
+  for (Pod& pod : job.pods) pod.shape = ShapeUse();
   done_.push_back(job.id);
   forget_done();
 }

@@ -74,11 +74,11 @@ class Jobs {
   // For Allocations: what a pod holds, and since when. Asserts that it is there.
   Job& writable(JobId id) { return const_cast<Job&>(at(id)); }
   // `shape`: of an API job. It is incomplete until set_state().
-  Job& create(const fact::JobCreated& f, ShapeId shape, TimeMs now);
+  Job& create(const fact::JobCreated& f, ShapeUse shape, TimeMs now);
   // The rank is free, the pod waits. `shape`: its own.
-  void add_pod(const fact::PodAdded& f, ShapeId shape);
+  void add_pod(const fact::PodAdded& f, ShapeUse shape);
   // All pods are there: the gang becomes one request, and each pod a rank of it.
-  void complete_gang(Job& job, ShapeId shape);
+  void complete_gang(Job& job, ShapeUse shape);
   // The one place where a job's state changes, with everything that is indexed by it. Asserts that
   // the table of queue/job.h has the step.
   void set_state(Job& job, JobState to);
@@ -94,10 +94,10 @@ class Jobs {
   // A job of a checkpoint, in parts. False: more parts of it follow.
   bool gather(const fact::JobKept& f);
   // All but its slots, from the last part and what was gathered. `shape`: of a complete request.
-  Job& restore(const fact::JobKept& f, ShapeId shape);
+  Job& restore(const fact::JobKept& f, ShapeUse shape);
   // The gathered pods of the job that is being restored, by rank.
   std::span<const fact::JobKept::Pod> gathered() const { return gathered_; }
-  void restore_pod(Job& job, std::uint32_t rank, ShapeId shape);
+  void restore_pod(Job& job, std::uint32_t rank, ShapeUse shape);
   // Its slots are taken: it enters the queue and the indexes.
   void restored(Job& job, const fact::JobKept& f);
 
@@ -113,6 +113,7 @@ class Jobs {
   void keep(const Job& job, const Sink& sink) const;
   static ReadyJob ready_job(const Job& job);
   std::size_t& count_of(JobState state) { return counts_[static_cast<std::size_t>(state)]; }
+  GangRequest gathered_request(const Job& job) const;
   void forget_done();
   void check_job(const Job& job) const;
 

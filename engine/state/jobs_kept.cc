@@ -21,8 +21,8 @@ fact::JobKept Jobs::kept(const Job& job) const {
   k.job.time_limit_ms = job.time_limit_ms;
   if (job.shape) {
     k.job.request = fleet_.request(job.shape);
-  } else if (job.wishes) {
-    k.job.request = *job.wishes;
+  } else if (job.asked) {
+    k.job.request = *job.asked;
   }
   k.submit_ms = job.submit_ms;
   k.attempt = job.attempt;
@@ -39,6 +39,7 @@ fact::JobKept::Pod Jobs::kept(const Job& job, const Pod& pod) const {
   p.name = pod.name;
   p.state = pod.state;
   p.controlled = pod.controlled;
+  p.dispute = pod.dispute;
   p.slot = pod.slot;
   p.since_ms = pod.since_ms;
   if (!job.shape && pod.shape) p.shape = shape_of(pod);
@@ -78,14 +79,14 @@ bool Jobs::gather(const fact::JobKept& f) {
   return !f.more;
 }
 
-Job& Jobs::restore(const fact::JobKept& f, ShapeId shape) {
+Job& Jobs::restore(const fact::JobKept& f, ShapeUse shape) {
   const auto [it, added] = by_id_.try_emplace(f.job.id);
   must(added, "a checkpoint has each job once");
   ids_.add(f.job.id);
   Job& job = it->second;
   job.id = f.job.id;
   job.leaf = f.job.leaf;
-  job.shape = shape;
+  job.shape = std::move(shape);
   job.origin = f.job.origin;
   job.name = f.job.name;
   job.gang_size = f.job.gang_size;
@@ -96,21 +97,20 @@ Job& Jobs::restore(const fact::JobKept& f, ShapeId shape) {
   job.cause = f.cause;
   job.started_ms = f.started_ms;
   job.ended_ms = f.ended_ms;
-  if (!shape && job.from_pods() && f.job.state != JobState::kDone) {
-    job.wishes = std::make_unique<GangRequest>(f.job.request);
-  }
+  if (!job.shape) job.asked = std::make_shared<const GangRequest>(f.job.request);
   job.pods.resize(gathered_.size());
   return job;
 }
 
-void Jobs::restore_pod(Job& job, std::uint32_t rank, ShapeId shape) {
+void Jobs::restore_pod(Job& job, std::uint32_t rank, ShapeUse shape) {
   const fact::JobKept::Pod& kept_pod = gathered_[rank];
   Pod& pod = job.pods[rank];
   pod.uid = kept_pod.uid;
   pod.name = kept_pod.name;
   pod.controlled = kept_pod.controlled;
+  pod.dispute = kept_pod.dispute;
   pod.state = kept_pod.state;
-  pod.shape = shape;
+  pod.shape = std::move(shape);
   pod.shape_rank = job.shape ? rank : 0;
   if (!pod.uid.empty() && pod.state != PodState::kGone) uids_[pod.uid] = {job.id, rank};
 }

@@ -26,11 +26,13 @@ struct PodListed {
   ClusterId cluster;
   state::PodPlace pod;
 };
-// A request that is to be judged gets a ShapeId.
+// A request that is to be judged gets a ShapeId, until the input is decided.
 struct ShapeSeen {
   ClusterId cluster;
   GangRequest request;
 };
+// The input at hand is decided: what it only looked at is forgotten.
+struct Decided {};
 // Whether there is something that a pass should look at.
 struct PassDue {
   bool due = true;
@@ -41,6 +43,6 @@ struct PassDue {
 namespace subak {
 
 using Note = std::variant<note::ListBegun, note::ListEnded, note::NodeListed, note::PodListed,
-                          note::ShapeSeen, note::PassDue>;
+                          note::ShapeSeen, note::Decided, note::PassDue>;
 
 }  // namespace subak

@@ -107,12 +107,15 @@ GangRequest State::alone(const PodShape& shape) {
   return request;
 }
 
-ShapeId State::intern_alone(ClusterId cluster, const PodShape& shape) {
-  const ShapeId id = fleet_.intern(cluster, alone(shape));
+ShapeUse State::use_alone(ClusterId cluster, const PodShape& shape) {
+  ShapeUse use = fleet_.use(cluster, alone(shape));
+  const ShapeId id = use.id();
   if (bytes_of_shape_.size() <= id.value) bytes_of_shape_.resize(id.value + 1);
-  std::uint32_t& bytes = bytes_of_shape_[id.value];
-  if (bytes == 0) bytes = static_cast<std::uint32_t>(stored_bytes(shape));
-  return id;
+  AloneBytes& known = bytes_of_shape_[id.value];
+  if (known.serial != fleet_.serial(id)) {
+    known = {fleet_.serial(id), static_cast<std::uint32_t>(stored_bytes(shape))};
+  }
+  return use;
 }
 
 ShapeId State::shape_of(ClusterId cluster, const GangRequest& request) const {
@@ -149,6 +152,7 @@ void State::keep(const Sink& sink) const {
     sink(billed(id, fact_ms_));
     sink(fact::NodeSet{id, key.first, *fleet_.node(id), fleet_.drained(id), {}});
   }
+  bars_.keep(sink);
   keep_accounts(tree_, sink);
   jobs_.keep(sink);
   keep_meters(tree_, sink);  // after the jobs, whose holds would otherwise count twice
@@ -164,6 +168,7 @@ void State::check() const {
   nodes_.check();
   jobs_.check();
   allocations_.check(jobs_);
+  bars_.check();
   for (const auto& [name, id] : nodes_.all()) {
     must(fleet_.node(id) != nullptr && fleet_.node(id)->name == name.second,
          "a node has the name under which it is found");

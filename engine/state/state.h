@@ -23,6 +23,7 @@
 #include "engine/fact.h"
 #include "engine/input.h"
 #include "engine/state/allocations.h"
+#include "engine/state/bars.h"
 #include "engine/state/clusters.h"
 #include "engine/state/jobs.h"
 #include "engine/state/nodes.h"
@@ -51,6 +52,7 @@ class State {
   const state::Clusters& clusters() const { return clusters_; }
   const state::Nodes& nodes() const { return nodes_; }
   const state::Allocations& allocations() const { return allocations_; }
+  const state::Bars& bars() const { return bars_; }
   const RequestLog& requests() const { return requests_; }
   // Something changed since the last pass that could let a job start.
   bool pass_due() const { return pass_due_; }
@@ -64,7 +66,7 @@ class State {
   // Of one pod by itself, and back; how many bytes it takes as stored.
   static GangRequest alone(const PodShape& shape);
   const PodShape& alone(ShapeId shape) const { return fleet_.request(shape).groups.front().shape; }
-  std::size_t alone_bytes(ShapeId shape) const { return bytes_of_shape_.at(shape.value); }
+  std::size_t alone_bytes(ShapeId shape) const { return bytes_of_shape_.at(shape.value).bytes; }
   // Is there room for these GPU products, of which some may be known?
   std::optional<Error> check_products(const std::set<std::string_view>& names) const;
 
@@ -104,6 +106,7 @@ class State {
   void on(const fact::RequestKept& f);
   void on(const fact::CountersKept& f);
   void on(const fact::ClockAccepted& f);
+  void on(const fact::NodeBarred& f);
   // apply_job.cc: jobs and pods
   void on(const fact::JobCreated& f);
   void on(const fact::PodAdded& f);
@@ -123,14 +126,15 @@ class State {
   void on(const note::ListEnded& n) { clusters_.end_list(n.cluster); }
   void on(const note::NodeListed& n) { clusters_.mark(n.cluster, n.node); }
   void on(const note::PodListed& n) { clusters_.mark(n.cluster, n.pod); }
-  void on(const note::ShapeSeen& n) { fleet_.intern(n.cluster, n.request); }
+  void on(const note::ShapeSeen& n) { seen_.push_back(fleet_.use(n.cluster, n.request)); }
+  void on(const note::Decided& /*n*/) { seen_.clear(); }
   void on(const note::PassDue& n) { pass_due_ = n.due; }
 
   void set_state(state::Job& job, JobState to);
   void run_if_bound(state::Job& job);
   void give_place_back(state::Job& job, std::uint32_t rank);
-  void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept);
-  ShapeId intern_alone(ClusterId cluster, const PodShape& shape);
+  void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept, bool lives);
+  ShapeUse use_alone(ClusterId cluster, const PodShape& shape);
   std::vector<std::pair<ProductId, MilliGpu>> intern(const ProductAmounts& amounts);
   void remember(const EditStamp& edit, RememberedRequest request);  // content: the stamp's
 
@@ -144,12 +148,18 @@ class State {
   Ledger ledger_;
   state::Clusters clusters_;
   state::Nodes nodes_;
+  state::Bars bars_;
   state::Jobs jobs_{fleet_, tree_};
   state::Allocations allocations_{fleet_, tree_};
   RequestLog requests_;
-  std::vector<std::uint32_t> bytes_of_shape_;  // of those of one pod, as stored; else 0
-  bool restoring_ = false;                     // the fact at hand is of a checkpoint
-  bool pass_due_ = true;                       // follows from the facts since the last pass
+  struct AloneBytes {
+    std::uint64_t serial = 0;  // of the shape
+    std::uint32_t bytes = 0;
+  };
+  std::vector<AloneBytes> bytes_of_shape_;  // by number; of those of one pod, as stored
+  std::vector<ShapeUse> seen_;              // by the input at hand
+  bool restoring_ = false;                  // the fact at hand is of a checkpoint
+  bool pass_due_ = true;                    // follows from the facts since the last pass
 };
 
 }  // namespace subak

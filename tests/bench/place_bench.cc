@@ -22,14 +22,14 @@ void add_node(Fleet& fleet, std::uint32_t id, std::int64_t gpus, const std::stri
   fleet.set_node(NodeId(id), kCluster, node, false, 0);
 }
 
-ShapeId gang(Fleet& fleet, std::uint32_t pods, std::int64_t gpus, Topology topology) {
+ShapeUse gang(Fleet& fleet, std::uint32_t pods, std::int64_t gpus, Topology topology) {
   GangRequest request;
   request.groups.emplace_back();
   request.groups[0].count = pods;
   request.groups[0].shape.kind = GpuKind::kWhole;
   request.groups[0].shape.gpus = gpus;
   request.topology = topology;
-  return fleet.intern(kCluster, request);
+  return fleet.use(kCluster, request);
 }
 
 struct Held {
@@ -50,7 +50,7 @@ void single_nodes() {
   Fleet fleet;
   for (std::uint32_t id = 1; id <= kNodes; ++id) add_node(fleet, id, 8, "");
   Search search(fleet);
-  std::vector<ShapeId> shapes;
+  std::vector<ShapeUse> shapes;
   for (const std::int64_t gpus : {1, 1, 1, 2, 2, 4, 8}) {
     shapes.push_back(gang(fleet, 1, gpus, Topology::kAny));
   }
@@ -118,8 +118,8 @@ void whole_domain() {
     add_node(fleet, id, 4, "rack-" + std::to_string((id - 1) / kRackNodes));
   }
   Search search(fleet);
-  const ShapeId one = gang(fleet, 1, 1, Topology::kAny);
-  const ShapeId domain = gang(fleet, kRackNodes, 4, Topology::kNvlink);
+  const ShapeUse one = gang(fleet, 1, 1, Topology::kAny);
+  const ShapeUse domain = gang(fleet, kRackNodes, 4, Topology::kNvlink);
   std::mt19937_64 random(11);
   std::uint64_t jobs = 0;
   for (std::uint32_t rack = 0; rack < kNodes / kRackNodes; rack += 2) {

@@ -22,9 +22,17 @@ TEST(Reason, EveryTokenIsExplainedInTheDocs) {
     listed.push_back(line.substr(kRow.size(), end - kRow.size()));
     EXPECT_GE(std::count(line.begin(), line.end(), '|'), 4) << line;
   }
-  const std::vector<std::string> tokens(EnumText<ReasonToken>::names.begin(),
-                                        EnumText<ReasonToken>::names.end());
+  std::vector<std::string> tokens;
+  for (const ReasonToken token : kReasonOrder) tokens.emplace_back(enum_name(token));
   EXPECT_EQ(listed, tokens);
+}
+
+TEST(Reason, EveryTokenHasARankOfItsOwn) {
+  for (std::size_t i = 0; i < EnumText<ReasonToken>::names.size(); ++i) {
+    const std::size_t rank = rank_of(static_cast<ReasonToken>(i));
+    ASSERT_LT(rank, kReasonOrder.size()) << EnumText<ReasonToken>::names[i];
+    EXPECT_EQ(kReasonOrder[rank], static_cast<ReasonToken>(i));
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "keeping_fleet.h"
 #include "placement/search.h"
 
 namespace subak::build {
@@ -12,7 +13,7 @@ namespace subak::build {
 inline const ClusterId kCluster(1);
 
 // A fleet, what is kept of it, and one search that lives as long: it has seen all that came before.
-struct Site : Fleet {
+struct Site : KeepingFleet {
   KeptNodes kept;
   Search search{*this};
 
@@ -67,7 +68,7 @@ inline std::vector<PodSlot> start(Site& fleet, std::uint64_t id, const GangReque
 
 inline void stop(Fleet& fleet, std::uint64_t id, const GangRequest& request,
                  const std::vector<PodSlot>& slots, TimeMs now = 0) {
-  const ShapeId shape = fleet.intern(kCluster, request);
+  const ShapeId shape = fleet.find_shape(kCluster, request);
   for (std::uint32_t r = 0; r < slots.size(); ++r) fleet.give(shape, r, slots[r], job(id), now);
 }
 

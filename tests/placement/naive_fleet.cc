@@ -26,6 +26,29 @@ const PodShape& pod_of(const GangRequest& r, std::uint32_t rank) {
   return r.groups[g].shape;
 }
 
+GangRequest offered(GangRequest r) {
+  for (PodGroup& g : r.groups) {
+    PodShape& p = g.shape;
+    if (p.kind != GpuKind::kWhole || p.products.size() != 1) continue;
+    const std::string& name = p.products[0];
+    const std::size_t mig = name.find("-MIG-");
+    if (mig != std::string::npos) {
+      p.kind = GpuKind::kMig;
+      p.profile = name.substr(mig + 5);
+    } else if (name.ends_with("-SHARED")) {
+      p.kind = GpuKind::kShared;
+    }
+  }
+  return r;
+}
+
+bool asks_nvlink(const GangRequest& r) {
+  if (r.topology == Topology::kNvlink || r.topology == Topology::kNvlinkExclusive) return true;
+  return r.segment > 0 && r.topology == Topology::kAny;
+}
+
+bool joined(const NodeSpec& s) { return s.product != "NVIDIA-L40S" && s.product != "NVIDIA-A10"; }
+
 MilliGpu cost(const NodeSpec& s, const PodShape& p) {
   if (p.kind == GpuKind::kWhole) return 1000 * p.gpus;
   if (p.kind == GpuKind::kFraction) return p.milligpu;
@@ -53,6 +76,18 @@ std::string Fleet::clique(std::uint32_t id) const {
   return std::to_string(n.cluster.value) + "/" + n.spec.clique;
 }
 
+std::string Fleet::home(std::uint32_t id) const {
+  const Node& n = nodes.at(id);
+  if (n.spec.former_clique.empty()) return clique(id);
+  return std::to_string(n.cluster.value) + "/" + n.spec.former_clique;
+}
+
+std::vector<std::uint64_t> Fleet::halves(std::uint32_t id, const PodShape& pod) const {
+  const NodeSpec& s = nodes.at(id).spec;
+  if (pod.kind == GpuKind::kMig || !s.clique.empty()) return {};
+  return inner(s);
+}
+
 std::string Fleet::rack(std::uint32_t id) const {
   const Node& n = nodes.at(id);
   const std::string& name = n.spec.rack.empty() ? n.spec.clique : n.spec.rack;
@@ -67,6 +102,14 @@ std::vector<std::uint32_t> Fleet::members(const std::string& name) const {
   return out;
 }
 
+std::vector<std::uint32_t> Fleet::wired(const std::string& name) const {
+  std::vector<std::uint32_t> out;
+  for (const auto& [id, n] : nodes) {
+    if (n.present && home(id) == name) out.push_back(id);
+  }
+  return out;
+}
+
 std::uint64_t Fleet::kept(std::uint32_t id) const {
   std::uint64_t mask = 0;
   for (const auto& [other, n] : nodes) {
@@ -74,7 +117,7 @@ std::uint64_t Fleet::kept(std::uint32_t id) const {
       if (other == id) {
         for (const std::uint64_t m : h.kept) mask |= m;
       }
-      if (!h.kept_clique.empty() && h.kept_clique == clique(id)) mask = kAll;
+      if (!h.kept_clique.empty() && h.kept_clique == home(id)) mask = kAll;
     }
   }
   return mask;
@@ -209,6 +252,7 @@ bool Fleet::open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId
   if (!n.present || n.cluster != cluster || n.drained || !n.spec.ready) return false;
   if (n.spec.unschedulable && !eligibility::tolerates_cordon(pod.tolerations)) return false;
   if (n.kept_for && n.kept_for != owner) return false;
+  if (std::find(n.barred.begin(), n.barred.end(), pod) != n.barred.end()) return false;
   return eligibility::matches(pod, n.spec);
 }
 
@@ -259,7 +303,7 @@ int Fleet::exclusive_level(const GangRequest& r, std::uint32_t id) const {
   const std::int64_t pods = r.segment > 0 ? std::min(r.segment, r.pods()) : r.pods();
   const auto halves = inner(nodes.at(id).spec);
   if (!halves.empty() && cap(id, pod, halves[0], true) >= pods) return 0;
-  if (cap(id, pod, kAll, true) >= pods || members(clique(id)).size() <= 1) return 1;
+  if (cap(id, pod, kAll, true) >= pods || wired(home(id)).size() <= 1) return 1;
   return 2;
 }
 
@@ -274,19 +318,21 @@ bool Fleet::exists_exclusive(const GangRequest& r, ClusterId cluster, JobId owne
   const PodShape& pod = r.groups[0].shape;
   const std::int64_t need = r.pods();
   for (const auto& [id, n] : nodes) {
-    if (!open(id, pod, cluster, owner)) continue;
+    if (!open(id, pod, cluster, owner) || !joined(n.spec)) continue;
+    if (!n.spec.former_clique.empty()) continue;  // wired to others
     const int level = exclusive_level(r, id);
     if (level == 0) {
       for (const std::uint64_t half : inner(n.spec)) {
         if (unused(id, half) && cap(id, pod, half) >= need) return true;
       }
     } else if (level == 1) {
+      if (!halves(id, pod).empty()) continue;
       if (unused(id, kAll) && cap(id, pod, kAll) >= need) return true;
     } else {
       std::int64_t sum = 0;
       bool clean = true;
+      for (const std::uint32_t m : wired(clique(id))) clean = clean && unused(m, kAll);
       for (const std::uint32_t m : members(clique(id))) {
-        clean = clean && unused(m, kAll);
         if (open(m, pod, cluster, owner)) sum += cap(m, pod, kAll);
       }
       if (clean && sum >= need) return true;
@@ -297,24 +343,70 @@ bool Fleet::exists_exclusive(const GangRequest& r, ClusterId cluster, JobId owne
 
 bool Fleet::exists_as(const GangRequest& r, Topology topology, std::uint32_t segment,
                       ClusterId cluster, JobId owner) const {
-  const bool gpus = r.groups[0].shape.kind != GpuKind::kNone;
+  const PodShape& pod = r.groups[0].shape;
+  const bool gpus = pod.kind != GpuKind::kNone;
   if (!gpus && (topology != Topology::kNode)) topology = Topology::kAny, segment = 0;
   if (topology == Topology::kNvlinkExclusive) return exists_exclusive(r, cluster, owner);
   const std::int64_t size = segment > 0 ? segment : r.pods();
   if (segment > 0 && topology == Topology::kAny) topology = Topology::kNvlink;
-  // Each segment uses up `size` places of one outermost domain; inner ones lie inside those.
-  std::map<std::string, std::int64_t> areas;
-  for (const auto& [id, n] : nodes) {
-    if (!open(id, r.groups[0].shape, cluster, owner)) continue;
-    std::string area = "everywhere";
-    if (topology == Topology::kNode) area = std::to_string(id);
-    if (topology == Topology::kNvlink) area = clique(id);
-    if (topology == Topology::kRack) area = rack(id);
-    areas[area] += cap(id, r.groups[0].shape, kAll);
+  const bool nvlink = topology == Topology::kNvlink;
+  std::set<std::string> products;
+  for (const auto& [id, n] : nodes) products.insert(gpus ? n.spec.product : "");
+  for (const std::string& product : products) {
+    // Each segment uses up `size` places of one outermost domain; inner ones lie inside those.
+    std::map<std::string, std::int64_t> areas;
+    std::int64_t segments = 0;
+    for (const auto& [id, n] : nodes) {
+      if (!open(id, pod, cluster, owner) || (gpus && n.spec.product != product)) continue;
+      if (nvlink && !joined(n.spec)) continue;
+      if (const auto parts = halves(id, pod); nvlink && !parts.empty()) {
+        segments += segments_in(n.spec, left(id), pod, parts, size);
+        continue;
+      }
+      std::string area = "everywhere";
+      if (topology == Topology::kNode) area = std::to_string(id);
+      if (nvlink) area = clique(id);
+      if (topology == Topology::kRack) area = rack(id);
+      areas[area] += cap(id, pod, kAll);
+    }
+    for (const auto& [area, places] : areas) segments += places / size;
+    if (segments * size >= r.pods()) return true;
   }
+  return false;
+}
+
+// How many times `size` pods find room in one of the parts, one part after the other.
+std::int64_t Fleet::segments_in(const NodeSpec& spec, Left room, const PodShape& pod,
+                                const std::vector<std::uint64_t>& parts, std::int64_t size) const {
   std::int64_t segments = 0;
-  for (const auto& [area, places] : areas) segments += places / size;
-  return segments * size >= r.pods();
+  for (const std::uint64_t part : parts) {
+    for (Left next = room;; room = next, ++segments) {
+      std::int64_t pods = 0;
+      while (pods < size && put(spec, next, pod, part)) ++pods;
+      if (pods < size || segments > 1000) break;
+    }
+  }
+  return segments;
+}
+
+bool Fleet::fragment(std::uint32_t id, const PodShape& pod) const {
+  const Left now = left(id), whole = left(id, true);
+  if (pod.kind == GpuKind::kMig) return now.slices.at(pod.profile) < whole.slices.at(pod.profile);
+  if (pod.kind != GpuKind::kWhole) {
+    return std::any_of(nodes.at(id).held.begin(), nodes.at(id).held.end(),
+                       [](const Held& h) { return h.slot.milligpu > 0; });
+  }
+  return std::any_of(now.gpu.begin(), now.gpu.end(), [](MilliGpu free) { return free < 1000; });
+}
+
+bool Fleet::fragments_hold(const GangRequest& r, ClusterId cluster, JobId owner) const {
+  const PodShape& pod = r.groups[0].shape;
+  std::map<std::string, std::int64_t> places;
+  for (const auto& [id, n] : nodes) {
+    if (!open(id, pod, cluster, owner) || !fragment(id, pod)) continue;
+    if ((places[n.spec.product] += cap(id, pod, kAll)) >= r.pods()) return true;
+  }
+  return false;
 }
 
 bool Fleet::exists(const GangRequest& r, ClusterId cluster, JobId owner) const {
@@ -340,11 +432,13 @@ std::uint32_t Fleet::best(const GangRequest& r, ClusterId cluster, JobId owner) 
   const auto offer = [&](const Key& key, std::uint32_t id) {
     if (!least || key < *least) least = key, chosen = id;
   };
-  const auto usable = [&](std::uint32_t id) { return open(id, pod, cluster, owner); };
-  const bool nvlink =
-      r.topology == Topology::kNvlink || (r.topology == Topology::kAny && r.segment > 0);
+  const bool granted = !r.prefer || exists_as(r, r.topology, r.segment, cluster, owner);
+  const bool nvlink = pod.kind != GpuKind::kNone && asks_nvlink(r) && granted;
+  const auto usable = [&](std::uint32_t id) {
+    return open(id, pod, cluster, owner) && (!nvlink || joined(nodes.at(id).spec));
+  };
   for (const auto& [id, n] : nodes) {
-    if (!nvlink || !usable(id) || pod.kind != GpuKind::kWhole) continue;
+    if (!nvlink || !usable(id) || pod.kind == GpuKind::kMig) continue;
     for (const std::uint64_t half : inner(n.spec)) {
       if (cap(id, pod, half) > 0) offer({units(id, half), units(id, kAll), id, 0, 0}, id);
     }
@@ -352,6 +446,7 @@ std::uint32_t Fleet::best(const GangRequest& r, ClusterId cluster, JobId owner) 
   if (chosen != 0) return chosen;
   for (const auto& [id, n] : nodes) {
     if (!usable(id) || cap(id, pod, kAll) == 0) continue;
+    if (nvlink && !halves(id, pod).empty()) continue;
     if (pod.kind == GpuKind::kNone) {
       offer({n.spec.gpus > 0, units(id, kAll), id, 0, 0}, id);
     } else if (!counts) {
@@ -420,13 +515,28 @@ std::string Fleet::broken_topology(const GangRequest& r, Topology topology, std:
       if (pod.kind == GpuKind::kNone && topology != Topology::kNode) continue;
       if (topology == Topology::kNode) areas.insert(std::to_string(id));
       if (topology == Topology::kNvlink || topology == Topology::kNvlinkExclusive) {
-        areas.insert(clique(id));
+        if (!joined(nodes.at(id).spec)) return "no NVLink";
+        const auto parts = halves(id, pod);
+        if (parts.empty()) areas.insert(clique(id));
+        for (const std::uint64_t part : parts) {
+          if ((p.slots[k].gpu_mask & part) != 0) areas.insert(clique(id) + std::to_string(part));
+        }
       }
       if (topology == Topology::kRack) areas.insert(rack(id));
     }
     if (areas.size() > 1) return "a segment is in several domains";
   }
   return "";
+}
+
+// Of one shape: what its pods may take, all of them may.
+bool Fleet::several_products(const GangRequest& r, const Placement& p) const {
+  std::set<std::string> products;
+  for (std::uint32_t k = 0; k < r.pods(); ++k) {
+    if (pod_of(r, k).kind == GpuKind::kNone) continue;
+    products.insert(nodes.at(p.slots[k].node.value).spec.product);
+  }
+  return r.groups.size() == 1 && products.size() > 1;
 }
 
 std::string Fleet::broken(const GangRequest& r, ClusterId cluster, JobId owner,
@@ -437,6 +547,7 @@ std::string Fleet::broken(const GangRequest& r, ClusterId cluster, JobId owner,
     const std::string what = broken_slot(pod_of(r, k), cluster, owner, p.slots[k], rooms);
     if (!what.empty()) return "rank " + std::to_string(k) + ": " + what;
   }
+  if (several_products(r, p)) return "several products";
   if (r.prefer && r.groups.size() > 1) return "";
   if (r.prefer && !exists_as(r, r.topology, r.segment, cluster, owner)) return "";
   return broken_topology(r, r.topology, r.segment, p);

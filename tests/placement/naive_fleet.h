@@ -29,6 +29,7 @@ struct Node {
   bool present = false, drained = false;
   std::vector<Held> held;
   JobId kept_for;
+  std::vector<PodShape> barred;  // pods that it turned away
   NodeBooks books;
   TimeMs as_of = 0;
 };
@@ -65,15 +66,25 @@ class Fleet {
                      const Placement& placement) const;
 
   std::string clique(std::uint32_t id) const;  // or a name of its own
+  std::string home(std::uint32_t id) const;    // the clique to which it is wired, label or not
   std::string rack(std::uint32_t id) const;
   static std::vector<std::uint64_t> inner(const NodeSpec& spec);
   // 0 = inner domain, 1 = node, 2 = clique
   int exclusive_level(const GangRequest& request, std::uint32_t id) const;
   std::vector<std::uint32_t> members(const std::string& clique) const;
+  std::vector<std::uint32_t> wired(const std::string& home) const;
+  // A gang of one shape, anywhere: could nodes that are broken into hold it, all of one product?
+  bool fragments_hold(const GangRequest& request, ClusterId cluster, JobId owner) const;
+  bool fragment(std::uint32_t id, const PodShape& pod) const;
 
  private:
+  // The domains of a node that NVLink does not join as a whole; empty: it does.
+  std::vector<std::uint64_t> halves(std::uint32_t id, const PodShape& pod) const;
   bool exists_as(const GangRequest& request, Topology topology, std::uint32_t segment,
                  ClusterId cluster, JobId owner) const;
+  std::int64_t segments_in(const NodeSpec& spec, Left room, const PodShape& pod,
+                           const std::vector<std::uint64_t>& parts, std::int64_t size) const;
+  bool several_products(const GangRequest& request, const Placement& placement) const;
   bool exists_exclusive(const GangRequest& request, ClusterId cluster, JobId owner) const;
   bool unused(std::uint32_t id, std::uint64_t mask) const;
   std::uint64_t kept(std::uint32_t id) const;
@@ -84,6 +95,11 @@ class Fleet {
 };
 
 const PodShape& pod_of(const GangRequest& request, std::uint32_t rank);
+// The request as nodes offer what it asks for, where it names one product of slices or replicas.
+GangRequest offered(GangRequest request);
+bool asks_nvlink(const GangRequest& request);
+// Cards of the random world that have it.
+bool joined(const NodeSpec& spec);
 MilliGpu cost(const NodeSpec& spec, const PodShape& pod);
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
 

@@ -1,8 +1,10 @@
 // Random operations on the fleet and on the naive one: the same answers, the same books.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
+#include "keeping_fleet.h"
 #include "naive_fleet.h"
 #include "placement/search.h"
 #include "random_world.h"
@@ -37,6 +39,8 @@ class Twin {
       if (!running_.empty()) end_job();
     } else if (what < 96) {
       set_node(static_cast<std::uint32_t>(1 + dice_.below(kNodes)));
+    } else if (what < 97) {
+      bar_some_node();
     } else if (what < 98) {
       remove_node(static_cast<std::uint32_t>(1 + dice_.below(kNodes)));
     } else {
@@ -59,7 +63,7 @@ class Twin {
     }
   }
 
-  int found = 0, failed = 0;
+  int found = 0, failed = 0, on_fragments = 0;
 
  private:
   static ClusterId cluster_of(std::uint32_t id) { return ClusterId(id % 5 == 0 ? 2 : 1); }
@@ -74,6 +78,21 @@ class Twin {
     n.cluster = cluster_of(id);
     n.drained = drained;
     n.present = true;
+  }
+
+  // Pods of a job that runs there are turned away there from now on; or what was is forgiven.
+  void bar_some_node() {
+    const auto id = static_cast<std::uint32_t>(1 + dice_.below(kNodes));
+    naive::Node& n = naive_.nodes[id];
+    if (!n.barred.empty() && dice_.chance(60)) {
+      fleet_.lift_bar(NodeId(id), n.barred.back());
+      n.barred.pop_back();
+      return;
+    }
+    if (!n.present || n.held.empty()) return;
+    const PodShape pod = n.held.front().pod;
+    if (std::find(n.barred.begin(), n.barred.end(), pod) == n.barred.end()) n.barred.push_back(pod);
+    fleet_.bar(NodeId(id), pod);
   }
 
   void remove_node(std::uint32_t id) {
@@ -99,7 +118,7 @@ class Twin {
     (placement ? found : failed) += 1;
     const auto reasons = search_.explain(Picture(fleet_, kept_), shape, owner);
     EXPECT_EQ(reasons.empty(), placement.has_value()) << to_text(request);
-    judge(request, cluster, owner, placement);
+    judge(naive::offered(request), cluster, owner, placement);
     return placement;
   }
 
@@ -111,6 +130,15 @@ class Twin {
     if (request.groups.size() > 1) return;
     ASSERT_EQ(placement.has_value(), naive_.exists(request, cluster, owner)) << to_text(request);
     const GpuKind kind = request.groups[0].shape.kind;
+    const bool small = placement && request.topology == Topology::kAny && request.segment == 0 &&
+                       request.pods() > 1 && kind != GpuKind::kNone;
+    if (small && naive_.fragments_hold(request, cluster, owner)) {
+      for (const PodSlot& slot : placement->slots) {
+        ASSERT_TRUE(naive_.fragment(slot.node.value, request.groups[0].shape))
+            << to_text(request) << " breaks into node " << slot.node.value;
+      }
+      ++on_fragments;
+    }
     const bool counts = kind == GpuKind::kWhole || kind == GpuKind::kMig;
     const bool ranked = request.topology != Topology::kNvlinkExclusive &&
                         (counts || request.topology != Topology::kRack);
@@ -125,8 +153,9 @@ class Twin {
     const JobId id(cluster, ++jobs_);
     for (std::uint32_t rank = 0; rank < request.pods(); ++rank) {
       const PodSlot& slot = placement.slots[rank];
-      naive::Held held{shape, rank, slot, id, naive::pod_of(request, rank), {}, ""};
-      keep(request, held);
+      const GangRequest as_offered = naive::offered(request);
+      naive::Held held{shape, rank, slot, id, naive::pod_of(as_offered, rank), {}, ""};
+      keep(as_offered, held);
       naive_.nodes[slot.node.value].held.push_back(held);
       fleet_.take(shape, rank, slot, id, now_);
     }
@@ -138,7 +167,7 @@ class Twin {
     if (held.pod.kind == GpuKind::kNone) return;
     const std::uint32_t id = held.slot.node.value;
     const int level = naive_.exclusive_level(request, id);
-    if (level == 2) held.kept_clique = naive_.clique(id);
+    if (level == 2) held.kept_clique = naive_.home(id);
     if (level == 1) held.kept = {naive::kAll};
     if (level != 0) return;
     for (const std::uint64_t half : naive::Fleet::inner(naive_.nodes[id].spec)) {
@@ -176,7 +205,7 @@ class Twin {
   }
 
   Dice dice_;
-  Fleet fleet_;
+  KeepingFleet fleet_;
   KeptNodes kept_;
   Search search_{fleet_};
   naive::Fleet naive_;
@@ -198,6 +227,7 @@ TEST_P(Oracle, AgreesOverRandomOperations) {
   }
   EXPECT_GT(twin.found, kStepsPerSeed / 10);
   EXPECT_GT(twin.failed, kStepsPerSeed / 10);
+  EXPECT_GT(twin.on_fragments, kStepsPerSeed / 200);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Oracle, ::testing::Values(1, 2, 3, 4, 5, 6));

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "keeping_fleet.h"
 #include "naive_fleet.h"
 #include "placement/search.h"
 #include "random_world.h"
@@ -25,10 +26,10 @@ const ClusterId kCluster(1);
 const JobId kOwner(kCluster, 999'999), kOther(kCluster, 999'998);
 
 // A fleet made by doing to it what was done to another.
-using Deed = std::function<void(Fleet&)>;
+using Deed = std::function<void(KeepingFleet&)>;
 
 struct Second {
-  Fleet fleet;
+  KeepingFleet fleet;
   KeptNodes kept;
   std::unique_ptr<Search> search = std::make_unique<Search>(fleet);
   Picture now() const { return Picture(fleet, kept); }
@@ -76,8 +77,8 @@ class Pair {
 
   ShapeId intern(const GangRequest& request) {
     ShapeId id;
-    do_it([&id, request](Fleet& f) { id = f.intern(kCluster, request); });
-    deeds_.back() = [request](Fleet& f) { f.intern(kCluster, request); };
+    do_it([&id, request](KeepingFleet& f) { id = f.intern(kCluster, request); });
+    deeds_.back() = [request](KeepingFleet& f) { f.intern(kCluster, request); };
     return id;
   }
 
@@ -262,7 +263,7 @@ class Pair {
   }
 
   Dice dice_;
-  Fleet fleet_;
+  KeepingFleet fleet_;
   Search search_{fleet_};
   TimeMs now_ = 0;
   std::uint64_t jobs_ = 0;

@@ -12,7 +12,7 @@ namespace {
 using namespace build;
 using Ids = std::vector<std::uint32_t>;
 
-std::vector<Allocation> allocations(Fleet& f, std::uint64_t id, const GangRequest& r,
+std::vector<Allocation> allocations(KeepingFleet& f, std::uint64_t id, const GangRequest& r,
                                     const std::vector<PodSlot>& slots) {
   std::vector<Allocation> out;
   const ShapeId shape = f.intern(kCluster, r);

@@ -40,6 +40,11 @@ void constrain(Dice& dice, PodShape& p) {
   if (dice.chance(8)) p.host_ports = {{static_cast<std::int32_t>(8080 + dice.below(2)), "", ""}};
   if (dice.chance(4)) p.host_ports = {{8080, "TCP", "10.0.0.1"}};
   if (p.kind == GpuKind::kWhole && dice.chance(20)) p.products = {"NVIDIA-H100-80GB-HBM3"};
+  if (p.kind == GpuKind::kWhole && dice.chance(8)) {
+    const bool slices = dice.chance(50);
+    p.gpus = 1;
+    p.products = {slices ? "NVIDIA-A100-SXM4-80GB-MIG-1g.10gb" : "NVIDIA-A10-SHARED"};
+  }
 }
 
 PodShape random_pod(Dice& dice, GpuKind kind) {
@@ -67,10 +72,10 @@ NodeSpec random_node(Dice& dice, std::uint32_t id) {
       s.product = "NVIDIA-H100-80GB-HBM3";
       s.gpus = dice.chance(90) ? 8 : 6;
       break;
-    case 2:
-      s.product = "NVIDIA-L40S";
+    case 2:  // halves that NVLink joins, or no NVLink at all
+      s.product = id % 16 == 2 ? "NVIDIA-A40" : "NVIDIA-L40S";
       s.gpus = 8;
-      s.gpus_per_domain = 4;
+      if (id % 16 == 2) s.gpus_per_domain = 4;
       break;
     case 3:
     case 4:
@@ -79,6 +84,7 @@ NodeSpec random_node(Dice& dice, std::uint32_t id) {
       s.gpus = 4;
       s.clique = "clique" + std::to_string(id / 12);
       if (id >= 8) s.rack = "rack" + std::to_string(id / 16);
+      if (dice.chance(12)) std::swap(s.clique, s.former_clique);  // its label is lost
       break;
     case 6:
       s.product = id % 16 == 6 ? "NVIDIA-A100-SXM4-80GB" : "NVIDIA-A30";

@@ -19,6 +19,50 @@ TEST(Shapes, EqualRequestsShareAnId) {
   EXPECT_EQ(f.cluster_of(ShapeId(3)), ClusterId(2));
 }
 
+TEST(Shapes, AreForgottenWithTheirLastUse) {
+  Fleet f;
+  add(f, 1, node(1, 8));
+  Search search(f);
+  ShapeUse first = f.use(kCluster, gang(1, 8));
+  const std::uint64_t serial = f.serial(first);
+  const ShapeUse second = f.use(kCluster, gang(1, 2));
+  EXPECT_TRUE(search.find(Picture(f), first));
+  EXPECT_TRUE(search.find(Picture(f), second));
+  EXPECT_EQ(search.filters(), 1u);  // both may use the same nodes
+  {
+    const ShapeUse more = first.share();
+    first = ShapeUse();
+    EXPECT_EQ(f.shapes(), 2u);
+  }
+  EXPECT_EQ(f.shapes(), 1u);
+  EXPECT_FALSE(f.find_shape(kCluster, gang(1, 8)));
+  EXPECT_EQ(search.filters(), 1u);
+  // Its number is another's now, of whom nothing is known yet.
+  GangRequest big = gang(1, 16);
+  big.groups[0].shape.node_selector = {{"a", "b"}};
+  const ShapeUse third = f.use(kCluster, big);
+  EXPECT_EQ(third.id(), ShapeId(1));
+  EXPECT_NE(f.serial(third), serial);
+  EXPECT_FALSE(search.find(Picture(f), third));
+  EXPECT_EQ(search.filters(), 2u);
+  search.check_invariants();
+}
+
+TEST(Shapes, WhatFailedSaysNothingOfTheNextWithItsNumber) {
+  Fleet f;
+  add(f, 1, node(1, 8));
+  Search search(f);
+  {
+    const ShapeUse large = f.use(kCluster, gang(1, 16));
+    EXPECT_FALSE(search.find(Picture(f), large));
+    EXPECT_FALSE(search.fits_empty_fleet(large));
+  }
+  const ShapeUse small = f.use(kCluster, gang(1, 4));
+  EXPECT_EQ(small.id(), ShapeId(1));
+  EXPECT_TRUE(search.find(Picture(f), small));
+  EXPECT_TRUE(search.fits_empty_fleet(small));
+}
+
 TEST(Shapes, EveryFieldCounts) {
   Site f;
   GangRequest r = gang(1, 8);

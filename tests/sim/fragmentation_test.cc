@@ -49,9 +49,11 @@ TEST(Fragmentation, AgreesWithTheFleetsOwnFigure) {
   Search search(fleet);
   const std::vector<GangRequest> shapes{pod(1), pod(2), pod(4), pod(0, 300)};
   const std::vector<std::uint64_t> counts{4, 3, 2, 1};
+  std::vector<ShapeUse> uses;
   std::vector<std::pair<ShapeId, double>> mix;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    mix.emplace_back(fleet.intern(ClusterId(1), shapes[i]), double(counts[i]) / 10);
+    uses.push_back(fleet.use(ClusterId(1), shapes[i]));
+    mix.emplace_back(uses.back().id(), double(counts[i]) / 10);
   }
   Fragmentation f(nodes, shapes, counts, 1, 1'000'000);
   struct Held {

@@ -56,7 +56,7 @@ struct Small {
     f.leaf = ml;
     f.request = request;
     f.gang_size = request.pods();
-    Job& job = jobs.create(f, fleet.intern(cluster, request), now);
+    Job& job = jobs.create(f, fleet.use(cluster, request), now);
     jobs.set_state(job, JobState::kQueued);
     return job;
   }

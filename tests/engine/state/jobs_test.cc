@@ -19,7 +19,7 @@ Job& gang(Small& small, std::uint64_t number, const std::string& name) {
   f.origin = JobOrigin::kPods;
   f.name = name;
   f.gang_size = 2;
-  return small.jobs.create(f, ShapeId(), 0);
+  return small.jobs.create(f, ShapeUse(), 0);
 }
 
 fact::PodAdded pod(const Job& job, std::uint32_t rank, const std::string& uid) {
@@ -36,7 +36,7 @@ void come(Small& small, Job& job, std::uint32_t rank, const std::string& uid) {
   const fact::PodAdded f = pod(job, rank, uid);
   GangRequest alone;
   alone.groups.push_back({1, f.shape});
-  small.jobs.add_pod(f, small.fleet.intern(small.cluster, alone));
+  small.jobs.add_pod(f, small.fleet.use(small.cluster, alone));
 }
 
 TEST(Jobs, AQueuedJobIsInTheQueueAndCounted) {
@@ -82,7 +82,7 @@ TEST(Jobs, ACompleteGangIsOneRequestOfItsRanks) {
   const GangRequest request = small.jobs.request_of(job);
   ASSERT_EQ(request.groups.size(), 1u);  // equal neighbours count once
   EXPECT_EQ(request.groups[0].count, 2u);
-  small.jobs.complete_gang(job, small.fleet.intern(small.cluster, request));
+  small.jobs.complete_gang(job, small.fleet.use(small.cluster, request));
   small.jobs.set_state(job, JobState::kQueued);
   EXPECT_EQ(job.pods[1].shape_rank, 1u);
   EXPECT_EQ(small.jobs.least_milligpu(job), 2000);
@@ -142,9 +142,9 @@ TEST(Jobs, AnyPartsOfACheckpointMakeTheSameJob) {
   Small again;
   EXPECT_FALSE(again.jobs.gather(first));
   EXPECT_TRUE(again.jobs.gather(kept[0]));
-  Job& back = again.jobs.restore(kept[0], ShapeId());
+  Job& back = again.jobs.restore(kept[0], ShapeUse());
   ASSERT_EQ(back.pods.size(), 1u);
-  again.jobs.restore_pod(back, 0, again.fleet.intern(again.cluster, Small::gpus(1, 1)));
+  again.jobs.restore_pod(back, 0, again.fleet.use(again.cluster, Small::gpus(1, 1)));
   again.jobs.restored(back, kept[0]);
   EXPECT_EQ(again.jobs.of_gang(again.cluster, "ns/train"), job.id);
   EXPECT_EQ(again.jobs.of_uid("u0"), (PodPlace{job.id, 0}));

@@ -1,0 +1,81 @@
+#include "placement/product.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "core/names.h"
+
+namespace subak {
+namespace {
+
+constexpr std::string_view kMigMark = "-MIG-";
+constexpr std::string_view kSharedMark = "-SHARED";
+
+constexpr std::array<std::string_view, 20> kWithoutNvlink = {
+    "A2",   "A10", "A10G", "A10M", "A16", "L2",  "L4", "L20", "L40", "L40G",
+    "L40S", "T4",  "T4G",  "P4",   "P6",  "P40", "M4", "M6",  "M10", "M60"};
+
+std::string_view without_maker(std::string_view product) {
+  for (const std::string_view maker : {"NVIDIA-", "Tesla-"}) {
+    if (product.starts_with(maker)) product.remove_prefix(maker.size());
+  }
+  return product;
+}
+
+// The products that the pod names, as written; none: it leaves them open.
+std::vector<std::string> named_products(const PodShape& pod) {
+  for (const Label& l : pod.node_selector) {
+    if (l.key == names::kLabelProduct) return {l.value};
+  }
+  std::vector<std::string> named;
+  for (const AffinityTerm& term : pod.affinity) {
+    const auto r = std::find_if(
+        term.requirements.begin(), term.requirements.end(),
+        [](const Requirement& q) { return q.key == names::kLabelProduct && q.op == "In"; });
+    if (r == term.requirements.end()) return pod.products;
+    named.insert(named.end(), r->values.begin(), r->values.end());
+  }
+  return named.empty() ? pod.products : named;
+}
+
+// The profile in "<card>-MIG-<profile>[-SHARED]"; empty if there is none.
+std::string_view profile_of(std::string_view product) {
+  if (product.ends_with(kSharedMark)) product.remove_suffix(kSharedMark.size());
+  const std::size_t mark = product.rfind(kMigMark);
+  return mark == std::string_view::npos ? std::string_view()
+                                        : product.substr(mark + kMigMark.size());
+}
+
+}  // namespace
+
+std::string_view base_product(std::string_view product) {
+  if (product.ends_with(kSharedMark)) product.remove_suffix(kSharedMark.size());
+  return product.substr(0, product.find(kMigMark));
+}
+
+bool has_nvlink(std::string_view product) {
+  const std::string_view card = without_maker(base_product(product));
+  const std::string_view chip = card.substr(0, card.find('-'));
+  if (std::find(kWithoutNvlink.begin(), kWithoutNvlink.end(), chip) != kWithoutNvlink.end()) {
+    return false;
+  }
+  return !card.starts_with("RTX-PRO-") && card.find("-Ada-Generation") == std::string_view::npos;
+}
+
+PodShape as_offered(PodShape pod) {
+  if (pod.kind != GpuKind::kWhole) return pod;
+  const std::vector<std::string> named = named_products(pod);
+  if (named.empty()) return pod;
+  const std::string profile(profile_of(named.front()));
+  const bool one_form = std::all_of(named.begin(), named.end(), [&](const std::string& product) {
+    return profile_of(product) == profile && base_product(product) != product;
+  });
+  if (!one_form) return pod;
+  pod.kind = profile.empty() ? GpuKind::kShared : GpuKind::kMig;
+  pod.profile = profile;
+  return pod;
+}
+
+}  // namespace subak

@@ -1,0 +1,33 @@
+// What a GPU product's name says: the card, whether NVLink joins its GPUs, and in which form its
+// GPUs are offered. Names are those of NVIDIA's feature discovery (label nvidia.com/gpu.product):
+// "NVIDIA-H100-80GB-HBM3", with "-MIG-1g.10gb" behind it where every card is cut into such slices
+// (MIG strategy single), and "-SHARED" where each GPU is given out several times.
+// Threads: pure functions.
+#pragma once
+
+#include <string_view>
+
+#include "placement/request.h"
+
+namespace subak {
+
+// The card alone: "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb-SHARED" -> "NVIDIA-H100-80GB-HBM3". The result
+// is a part of `product`.
+std::string_view base_product(std::string_view product);
+
+// Can NVLink join GPUs of this product? False for cards that have no connector for it; true for all
+// others, also unknown ones, for which the node's own domain size speaks. A clique or a domain size
+// that somebody wrote down for a card without connector does not make a link.
+// Source: NVIDIA's data sheets of A2, A10, A16, L2, L4, L20, L40, L40S, T4, P4, P40, M10, M60, of
+// the RTX Ada generation and of RTX PRO Blackwell.
+bool has_nvlink(std::string_view product);
+
+// What the pod takes when it is there. On products whose name ends in "-MIG-..." or "-SHARED" the
+// plain resource nvidia.com/gpu is a slice or a replica, so a pod of whole GPUs that names such
+// products alone (by selector, required affinity or `products`) asks for these. A pod that names
+// them beside whole ones, or names none, asks for whole GPUs. Slices that are shared again count as
+// slices. Of other pods: the pod as it is.
+// Source: k8s-device-plugin, strategies of MIG and of time-slicing.
+PodShape as_offered(PodShape pod);
+
+}  // namespace subak

@@ -1,0 +1,17 @@
+// A fleet that never forgets a shape, for tests that name shapes by number.
+#pragma once
+
+#include <vector>
+
+#include "placement/fleet.h"
+
+namespace subak {
+
+struct KeepingFleet : Fleet {
+  ShapeId intern(ClusterId cluster, const GangRequest& request) {
+    return uses.emplace_back(use(cluster, request)).id();
+  }
+  std::vector<ShapeUse> uses;
+};
+
+}  // namespace subak
