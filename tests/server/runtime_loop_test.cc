@@ -264,11 +264,11 @@ TEST_F(RuntimeTest, NothingIsShownWithoutFactsOnceTheStoreIsAnothers) {
 
 // The store was away for longer than a hold; the word that the pod was bound waited all the while.
 TEST_F(RuntimeTest, AWordThatWaitsComesBeforeTheTick) {
-  std::size_t released = 0;
+  std::size_t ended = 0;
   options_.stepped = true;
   options_.on_durable = [&](const Released& batch) {
     for (const Fact& fact : *batch.facts) {
-      released += std::holds_alternative<fact::HoldReleased>(fact.body) ? 1 : 0;
+      ended += std::holds_alternative<fact::AttemptEnded>(fact.body) ? 1 : 0;
     }
   };
   Runtime& runtime = start();
@@ -289,13 +289,13 @@ TEST_F(RuntimeTest, AWordThatWaitsComesBeforeTheTick) {
   post(in::ImportNodes{"c", {node}, "test", false});
   post(account);
   post(job(8));
-  ASSERT_EQ(runtime.view()->jobs_reserved, 1u);
+  ASSERT_EQ(runtime.view()->count(JobState::kStarting), 1u);
   PodRef pod;
   pod.job = JobId(ClusterId(1), 1);
   clock_.set_wall(clock_.wall_ms() + Policy{}.hold_ms + 1);
   post(in::PodBound{"c", pod, "n0", 0});
-  EXPECT_EQ(released, 0u);
-  EXPECT_EQ(runtime.view()->jobs_running, 1u);
+  EXPECT_EQ(ended, 0u);
+  EXPECT_EQ(runtime.view()->count(JobState::kRunning), 1u);
 }
 
 TEST_F(RuntimeTest, DeadlineOfAHoldIsMetByATick) {
