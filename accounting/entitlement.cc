@@ -1,6 +1,7 @@
 #include "accounting/entitlement.h"
 
 #include <algorithm>
+#include <map>
 
 namespace subak {
 namespace {
@@ -13,111 +14,162 @@ MilliGpu amount_of(std::span<const ProductDemand> amounts, ProductId product) {
   return it == amounts.end() ? 0 : it->second;
 }
 
-MilliGpu held_of(const AccountNode& node, ProductId product) {
-  if (product == kAny) return node.alloc();
-  const auto it = std::find_if(node.levels.begin(), node.levels.end(),
-                               [&](const ProductLevel& l) { return l.product == product; });
-  return it == node.levels.end() ? 0 : it->total();
+MilliGpu sum_of(std::span<const ProductDemand> amounts) {
+  MilliGpu sum = 0;
+  for (const auto& [product, amount] : amounts) sum += amount;
+  return sum;
 }
 
-// Of what the node holds (if `with_held`) and the demand, how much no quota covers.
-MilliGpu uncovered(const AccountNode& node, std::span<const ProductDemand> demand, bool with_held) {
+MilliGpu held_of(const Rules& rules, ProductId product) {
+  if (product == kAny) return rules.alloc;
+  const auto it = std::find_if(rules.levels.begin(), rules.levels.end(),
+                               [&](const ProductLevel& l) { return l.product == product; });
+  return it == rules.levels.end() ? 0 : it->total();
+}
+
+// Of what the account holds (if `with_held`) and the demand, how much no quota covers.
+MilliGpu uncovered(const Rules& rules, std::span<const ProductDemand> demand, bool with_held) {
   MilliGpu rest = 0;
   const auto count = [&](ProductId product, MilliGpu amount) {
-    const MilliGpu own = product == kAny ? 0 : amount_of(node.quota, product);
+    const MilliGpu own = product == kAny ? 0 : amount_of(rules.quota, product);
     rest += std::max<MilliGpu>(0, amount - own);
   };
   if (with_held) {
-    for (const ProductLevel& level : node.levels) {
+    for (const ProductLevel& level : rules.levels) {
       count(level.product, level.total() + amount_of(demand, level.product));
     }
   }
   for (const auto& [product, amount] : demand) {
-    const bool counted = with_held && std::any_of(node.levels.begin(), node.levels.end(),
+    const bool counted = with_held && std::any_of(rules.levels.begin(), rules.levels.end(),
                                                   [&, p = product](const ProductLevel& l) {
                                                     return l.product == p;
                                                   });
     if (!counted) count(product, amount);
   }
-  return std::max<MilliGpu>(0, rest - amount_of(node.quota, kAny));
+  return std::max<MilliGpu>(0, rest - amount_of(rules.quota, kAny));
 }
 
-// Calls fn(Binding) for all that bind at one node until it returns true; true if it did.
+// Calls fn(Binding) for all that bind at one account until it returns true; true if it did.
 template <class F>
 class Judge {
  public:
-  Judge(const Demand& demand, Asking asking, F& fn) : demand_(demand), asking_(asking), fn_(fn) {}
+  Judge(std::span<const ProductDemand> amounts, Asking asking, F& fn)
+      : amounts_(amounts), total_(sum_of(amounts)), asking_(asking), fn_(fn) {}
 
-  bool operator()(const AccountNode& node) {
-    if (asking_ == Asking::kStart && node.spec.held && stop(BindingKind::kHold, node)) return true;
-    if (asking_ == Asking::kSubmit && node.spec.draining && stop(BindingKind::kDrain, node)) {
+  bool operator()(const Rules& rules) {
+    if (asking_ == Asking::kStart && rules.held && stop(BindingKind::kHold, rules)) return true;
+    if (asking_ == Asking::kSubmit && rules.draining && stop(BindingKind::kDrain, rules)) {
       return true;
     }
-    for (const auto& [product, most] : node.limit) {
-      if (limit(node, product, most)) return true;
+    for (const auto& [product, most] : rules.limit) {
+      if (limit(rules, product, most)) return true;
     }
-    return node.borrow && borrow(node, *node.borrow);
+    return rules.borrow && borrow(rules, *rules.borrow);
   }
 
  private:
   bool tell(const Binding& binding) { return fn_(binding); }
-  bool stop(BindingKind kind, const AccountNode& node) {
-    return tell({kind, node.id, kAny, demand_.total(), 0, 0, 0, false, true});
+  bool stop(BindingKind kind, const Rules& rules) {
+    return tell({kind, rules.subject, kAny, total_, 0, 0, 0, false, true});
   }
 
-  bool limit(const AccountNode& node, ProductId product, MilliGpu most) {
-    const MilliGpu need = product == kAny ? demand_.total() : amount_of(demand_.amounts, product);
+  bool limit(const Rules& rules, ProductId product, MilliGpu most) {
+    const MilliGpu need = product == kAny ? total_ : amount_of(amounts_, product);
     if (need == 0) return false;
-    const MilliGpu used = held_of(node, product);
+    const MilliGpu used = held_of(rules, product);
     const bool never = need > most;
     if (asking_ == Asking::kSubmit ? !never : used + need <= most) return false;
-    return tell({BindingKind::kLimit, node.id, product, need, std::max<MilliGpu>(0, most - used),
-                 used, most, never, product == kAny});
+    return tell({BindingKind::kLimit, rules.subject, product, need,
+                 std::max<MilliGpu>(0, most - used), used, most, never, product == kAny});
+  }
+
+  // Is there a product of which quota covers the whole demand, whatever is borrowed of others?
+  bool may_be_covered(const Rules& rules) const {
+    MilliGpu rest = 0;  // of what is held: what no quota of its product covers
+    for (const ProductLevel& level : rules.levels) {
+      rest += std::max<MilliGpu>(0, level.total() - amount_of(rules.quota, level.product));
+    }
+    MilliGpu most = 0;
+    for (const auto& [product, amount] : rules.quota) {
+      if (product != kAny) most = std::max(most, amount - held_of(rules, product));
+    }
+    return total_ <= most + std::max<MilliGpu>(0, amount_of(rules.quota, kAny) - rest);
   }
 
   // Of a demand without a product only what all quotas together leave is sure to bind.
-  bool borrow(const AccountNode& node, MilliGpu most) {
-    const MilliGpu need = demand_.total();
-    if (need == 0) return false;
-    if (amount_of(demand_.amounts, kAny) > 0) {
-      const MilliGpu all = node.quota_total + most;
-      const bool never = need > all;
-      if (asking_ == Asking::kSubmit ? !never : node.alloc() + need <= all) return false;
-      return tell({BindingKind::kBorrow, node.id, kAny, need,
-                   std::max<MilliGpu>(0, all - node.alloc()),
-                   std::max<MilliGpu>(0, node.alloc() - node.quota_total), most, never, true});
+  bool borrow(const Rules& rules, MilliGpu most) {
+    if (total_ == 0) return false;
+    const MilliGpu quota = sum_of(rules.quota);
+    if (amount_of(amounts_, kAny) > 0) {
+      const MilliGpu all = quota + most;
+      const bool never = total_ > all;
+      if (asking_ == Asking::kSubmit ? !never : rules.alloc + total_ <= all) return false;
+      if (!never && may_be_covered(rules)) return false;
+      return tell({BindingKind::kBorrow, rules.subject, kAny, total_,
+                   std::max<MilliGpu>(0, all - rules.alloc),
+                   std::max<MilliGpu>(0, rules.alloc - quota), most, never, true});
     }
-    const MilliGpu now = uncovered(node, {}, true);
-    const MilliGpu then = uncovered(node, demand_.amounts, true);
-    const MilliGpu alone = uncovered(node, demand_.amounts, false);
+    const MilliGpu now = uncovered(rules, {}, true);
+    const MilliGpu then = uncovered(rules, amounts_, true);
+    const MilliGpu alone = uncovered(rules, amounts_, false);
     const MilliGpu beyond = (asking_ == Asking::kSubmit ? alone : then) - most;
     // What was borrowed before the rule came does not stop what quota covers.
     if (beyond <= 0 || then == now) return false;
-    const ProductId product = demand_.amounts.size() == 1 ? demand_.amounts.front().first : kAny;
-    return tell({BindingKind::kBorrow, node.id, product, need, std::max<MilliGpu>(0, need - beyond),
-                 now, most, alone > most, false});
+    const ProductId product = amounts_.size() == 1 ? amounts_.front().first : kAny;
+    return tell({BindingKind::kBorrow, rules.subject, product, total_,
+                 std::max<MilliGpu>(0, total_ - beyond), now, most, alone > most, false});
   }
 
-  const Demand& demand_;
+  const std::span<const ProductDemand> amounts_;
+  const MilliGpu total_;
   const Asking asking_;
   F& fn_;
 };
 
 template <class F>
 void each_binding(const AccountTree& tree, const Demand& demand, Asking asking, F fn) {
-  Judge<F> judge(demand, asking, fn);
+  Judge<F> judge(demand.amounts, asking, fn);
   for (AccountId id = demand.leaf; id; id = tree.node(id).parent) {
-    if (judge(tree.node(id))) return;
+    if (judge(rules_of(tree.node(id)))) return;
   }
+}
+
+// Keeps the first.
+auto keep_in(std::optional<Binding>& first) {
+  return [&first](const Binding& binding) {
+    first = binding;
+    return true;
+  };
+}
+
+bool is_covered(const AccountNode& node, std::span<const ProductDemand> amounts) {
+  const Rules rules = rules_of(node);
+  if (amount_of(amounts, kAny) == 0) return uncovered(rules, amounts, true) == 0;
+  return rules.alloc + sum_of(amounts) <= node.quota_total && uncovered(rules, {}, true) == 0;
+}
+
+// --- promises ------------------------------------------------------------------------------------
+
+using Amounts = std::map<ProductId, MilliGpu>;
+
+void add(Amounts& sum, std::span<const ProductDemand> amounts) {
+  for (const auto& [product, amount] : amounts) sum[product] += amount;
+}
+
+std::optional<Overpromise> judge_promises(AccountId parent, std::span<const ProductDemand> own,
+                                          const Amounts& promised) {
+  Overpromise over{parent, 0, amount_of(own, kAny)};
+  for (const auto& [product, amount] : promised) {
+    const MilliGpu held = product == kAny ? 0 : amount_of(own, product);
+    over.beyond += std::max<MilliGpu>(0, amount - held);
+  }
+  if (over.beyond <= over.any) return std::nullopt;
+  return over;
 }
 
 }  // namespace
 
-MilliGpu Demand::total() const {
-  MilliGpu sum = 0;
-  for (const auto& [product, amount] : amounts) sum += amount;
-  return sum;
-}
+MilliGpu Demand::total() const { return sum_of(amounts); }
 
 std::vector<Binding> bindings(const AccountTree& tree, const Demand& demand, Asking asking) {
   std::vector<Binding> out;
@@ -130,11 +182,69 @@ std::vector<Binding> bindings(const AccountTree& tree, const Demand& demand, Ask
 
 std::optional<Binding> first_binding(const AccountTree& tree, const Demand& demand, Asking asking) {
   std::optional<Binding> first;
-  each_binding(tree, demand, asking, [&](const Binding& binding) {
-    first = binding;
-    return true;
-  });
+  each_binding(tree, demand, asking, keep_in(first));
   return first;
+}
+
+std::optional<Binding> first_binding(const Rules& rules, std::span<const ProductDemand> amounts,
+                                     Asking asking) {
+  std::optional<Binding> first;
+  auto keep = keep_in(first);
+  Judge<decltype(keep)>(amounts, asking, keep)(rules);
+  return first;
+}
+
+Rules rules_of(const AccountNode& node) {
+  return {node.id,        node.quota,         node.limit,  node.borrow,
+          node.spec.held, node.spec.draining, node.levels, node.alloc()};
+}
+
+bool within_quota(const AccountTree& tree, const Demand& demand) {
+  bool above_speaks = false;  // what has no quota below needs none
+  bool spoken_for = false;
+  std::vector<AccountId> path;
+  for (AccountId id = demand.leaf; id && id != kRootAccount; id = tree.node(id).parent) {
+    path.push_back(id);
+  }
+  for (std::size_t i = path.size(); i-- > 0 && !spoken_for;) {
+    const AccountNode& node = tree.node(path[i]);
+    if (node.quota_total == 0) {
+      if (!above_speaks) return false;
+      spoken_for = true;
+    } else if (!is_covered(node, demand.amounts)) {
+      return false;
+    }
+    above_speaks = !node.spec.quota.empty();
+  }
+  return spoken_for || above_speaks;
+}
+
+std::optional<Overpromise> overpromised(const AccountTree& tree, std::string_view path,
+                                        std::span<const ProductDemand> quota) {
+  const AccountId id = tree.find(path);
+  Amounts children;
+  if (id) {
+    for (const AccountId child : tree.node(id).children) add(children, tree.node(child).quota);
+  }
+  if (!quota.empty()) {
+    if (auto over = judge_promises(id, quota, children)) return over;
+  }
+  // What the account will be worth to those above it.
+  Amounts worth = std::move(children);
+  if (!quota.empty()) {
+    worth.clear();
+    add(worth, quota);
+  }
+  AccountId below = id;
+  for (AccountId a = tree.parent_of(path); a; a = tree.node(a).parent) {
+    for (const AccountId child : tree.node(a).children) {
+      if (child != below) add(worth, tree.node(child).quota);
+    }
+    const AccountNode& node = tree.node(a);
+    if (!node.spec.quota.empty()) return judge_promises(a, node.quota, worth);
+    below = a;
+  }
+  return std::nullopt;
 }
 
 }  // namespace subak

@@ -1,6 +1,9 @@
 // The books: exact, append-only integer intervals, one row each with holder and payer. Nothing here
 // decays. Rows are made by the engine as facts (`charged`), each once. Ledger keeps their sums; the
-// rows are in the store, unique by allocation and from_ms. Threads: none; owned by the engine.
+// rows are in the store, unique by allocation and from_ms. Each lies in one UTC day.
+//
+// Units: amounts are milli-GPU x ms, exact (core/quantity.h), times ms since 1970-01-01 UTC.
+// Errors: none; what cannot be is asserted against. Threads: none; owned by the engine.
 #pragma once
 
 #include <array>
@@ -71,6 +74,7 @@ struct LedgerRow {
     v(9, "milligpu", milligpu);
     v(10, "corrects", corrects);
   }
+  // milligpu x (to_ms - from_ms).
   GpuTime amount() const { return GpuTime::of(milligpu, to_ms - from_ms); }
   friend bool operator==(const LedgerRow&, const LedgerRow&) = default;
 };
@@ -87,11 +91,12 @@ class Ledger {
   // Asserts from_ms < to_ms, an amount that is not 0, and a payer. What was charged wrongly is put
   // right by further rows, such as one with a negative amount.
   void add(const LedgerRow& row);
-  std::uint64_t rows() const { return rows_; }
-  GpuTime total() const { return total_; }
-  GpuTime of_node(NodeId node) const;  // 0 if it has no rows, or was dropped
+  std::uint64_t rows() const { return rows_; }  // ever added
+  GpuTime total() const { return total_; }      // of all of them: the sum of sums()
+  GpuTime of_node(NodeId node) const;           // 0 if it has no rows, or was dropped
   // The node is gone and its bill closed: its sum is no longer kept (the totals are).
   void drop_node(NodeId node) { by_node_.erase(node); }
+  // By key, those that were ever added to; and by node, those that were not dropped.
   const std::map<Key, GpuTime>& sums() const { return sums_; }
   const std::map<NodeId, GpuTime>& node_sums() const { return by_node_; }
   // Continue from a checkpoint: every sum, every node and the number of rows, into an empty Ledger.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/must.h"
+
 namespace subak {
 namespace {
 
@@ -82,26 +84,47 @@ AccountNode& AccountTree::slot(AccountId id) {
   return nodes_[id.value];
 }
 
+AccountId AccountTree::parent_of(std::string_view path) const {
+  return path.empty() ? AccountId() : find(parent_path(path));
+}
+
+AccountId AccountTree::id_for(std::string_view path) const {
+  if (const AccountId live = find(path)) return live;
+  const auto it = removed_by_path_.find(path);
+  return it == removed_by_path_.end() ? next_id() : it->second;
+}
+
+void AccountTree::add_to_parent(AccountNode& node) {
+  must(by_path_.emplace(node.spec.path, node.id).second, "a path has one live node");
+  ++live_;
+  if (node.id == kRootAccount) return;
+  node.parent = find(parent_path(node.spec.path));
+  AccountNode& parent = at(node.parent);
+  node.depth = parent.depth + 1;
+  const auto place = std::lower_bound(parent.children.begin(), parent.children.end(), node.id);
+  parent.children.insert(place, node.id);
+}
+
 AccountNode& AccountTree::create(AccountId id, const AccountSpec& spec) {
   AccountNode& node = slot(id);
-  if (id != kRootAccount) {
-    node.parent = find(parent_path(spec.path));
-    AccountNode& parent = at(node.parent);
-    node.depth = parent.depth + 1;
-    const auto place = std::lower_bound(parent.children.begin(), parent.children.end(), id);
-    parent.children.insert(place, id);
-  }
+  must(!removed_by_path_.contains(spec.path), "a path keeps its number");
   node.spec.path = spec.path;
   node.spec.shares = spec.shares;
-  by_path_.emplace(spec.path, id);
-  ++live_;
+  add_to_parent(node);
   return node;
+}
+
+void AccountTree::revive(AccountNode& node) {
+  node.removed = false;
+  removed_by_path_.erase(node.spec.path);
+  add_to_parent(node);
 }
 
 void AccountTree::set(AccountId id, const AccountSpec& spec, std::int64_t revision, TimeMs now,
                       const Amounts& quota, const Amounts& limit) {
   AccountNode& node = exists(id) ? at(id) : create(id, spec);
-  assert(!node.removed && node.spec.path == spec.path);
+  must(node.spec.path == spec.path, "a number keeps its path");
+  if (node.removed) revive(node);
   adjust_for_shares(node, spec.shares, now);
   replace_namespaces(node, spec.namespaces);
   node.spec = spec;
@@ -109,7 +132,31 @@ void AccountTree::set(AccountId id, const AccountSpec& spec, std::int64_t revisi
   node.limit = sorted(limit);
   node.borrow = parse_borrow(spec.borrow, "borrow").value();
   refresh_quota(&node, spec.quota.empty() ? quota_of_children(node) : sorted(quota), now);
-  ++structure_version_;
+  edited_.push_back(id);
+}
+
+void AccountTree::begin_at_mean(AccountId id, TimeMs now) {
+  AccountNode& node = at(id);
+  must(node.alloc() == 0 && node.adjustment.idle(), "a new node begins with nothing");
+  if (id == kRootAccount) return;
+  const DecayInstant instant = clock_.at(now);
+  const AccountNode& parent = this->node(node.parent);
+  double shares = 0, surplus = 0, own = usage(parent.id, instant);
+  GpuTime own_exact = usage_undecayed(parent.id, now);
+  for (const AccountId sibling : parent.children) {
+    if (sibling == id) continue;
+    own -= usage(sibling, instant);
+    own_exact -= usage_undecayed(sibling, now);
+    if (this->node(sibling).spec.shares == 0) continue;
+    shares += static_cast<double>(this->node(sibling).spec.shares);
+    surplus += sort_surplus(sibling, instant);
+  }
+  if (node.spec.user && own_exact > GpuTime()) {
+    shares += 1;
+    surplus += std::max(0.0, own);
+  }
+  if (surplus <= 0) return;
+  node.adjustment.add(clock_, surplus / shares * static_cast<double>(node.spec.shares), now);
 }
 
 void AccountTree::adjust_for_shares(AccountNode& node, std::int64_t new_shares, TimeMs now) {
@@ -133,6 +180,7 @@ void AccountTree::refresh_quota(AccountNode* node, Amounts next, TimeMs now) {
     node->quota_total = 0;
     for (const auto& [product, amount] : node->quota) node->quota_total += amount;
     refresh_surplus(*node, instant);
+    edited_.push_back(node->id);
     if (!node->parent) return;
     node = &at(node->parent);
     if (!node->spec.quota.empty()) return;
@@ -151,12 +199,13 @@ void AccountTree::remove(AccountId id, TimeMs now) {
   assert(id != kRootAccount && !node.removed && node.children.empty() && node.alloc() == 0);
   replace_namespaces(node, {});
   by_path_.erase(node.spec.path);
+  removed_by_path_.emplace(node.spec.path, id);
   node.removed = true;
   --live_;
   AccountNode& parent = at(node.parent);
   parent.children.erase(std::lower_bound(parent.children.begin(), parent.children.end(), id));
   if (parent.spec.quota.empty()) refresh_quota(&parent, quota_of_children(parent), now);
-  ++structure_version_;
+  edited_.push_back(id);
 }
 
 void AccountTree::restore_removed(AccountId id, AccountId parent, const AccountSpec& spec,
@@ -167,7 +216,8 @@ void AccountTree::restore_removed(AccountId id, AccountId parent, const AccountS
   node.spec = spec;
   node.revision = revision;
   node.removed = true;
-  ++structure_version_;
+  removed_by_path_.emplace(spec.path, id);
+  edited_.push_back(id);
 }
 
 }  // namespace subak

@@ -7,6 +7,10 @@
 // surplus     allocation that the node's quota does not cover, metered at each node by itself.
 // adjustment  what edits of shares add to the surplus when siblings are ordered; see set().
 //
+// A name keeps its number: an account that is deleted and made anew goes on with its usage, surplus
+// and adjustment, so nobody sheds what he has had. A name that is new begins with what its siblings
+// have had on average (begin_at_mean), so a new name earns nothing either.
+//
 // The root ("", id 1) exists from the start, with shares 1, no quota of its own and revision 0;
 // set() may then give it a spec like any other node (the engine's genesis fact).
 //
@@ -21,6 +25,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -122,14 +127,21 @@ class AccountTree {
   // is not sorted. kNotFound: no parent. kExists: another account's namespace. kExhausted: too many
   // accounts.
   std::optional<Error> check(const AccountSpec& spec) const;
-  // Creates the node `id` or replaces its spec; check() has passed. `quota` and `limit` are those
-  // of the spec by product id. A node that exists is live and keeps its path.
+  // Creates the node `id`, revives it if it was removed, or replaces its spec; check() has passed.
+  // `quota` and `limit` are those of the spec by product id. A node keeps its path for ever, and a
+  // path its node: `id` is id_for(spec.path) (asserted), but where a checkpoint names them all.
   // A change of shares adds the adjustment that keeps (surplus + adjustment) / shares continuous at
   // `now`; none if the old or the new shares are 0. A change of quota changes the surplus from
   // `now` on, also that of ancestors without a quota of their own.
   void set(AccountId id, const AccountSpec& spec, std::int64_t revision, TimeMs now,
            const std::vector<std::pair<ProductId, MilliGpu>>& quota,
            const std::vector<std::pair<ProductId, MilliGpu>>& limit);
+  // The node was just made by set(), under a name that never was: it gets the adjustment that puts
+  // it at its siblings' mean, shares x (sum of sort_surplus / sum of shares) over those with shares.
+  // A user's siblings are also the jobs of its account without a user, which wait beside it with
+  // shares 1 and what they used. So its target (accounting/order.h) is its share, no more and no
+  // less. Asserts that nothing is allocated. O(siblings).
+  void begin_at_mean(AccountId id, TimeMs now);
   // The node is not the root, has no live children and nothing allocated (asserted). From `now` on
   // its quota is missing from ancestors that have none of their own.
   void remove(AccountId id, TimeMs now);
@@ -137,6 +149,8 @@ class AccountTree {
   void restore_removed(AccountId id, AccountId parent, const AccountSpec& spec,
                        std::int64_t revision);
   AccountId find(std::string_view path) const;  // none if unknown or removed
+  // Of any path, whether there is such a node or not; none for the root, or if there is none.
+  AccountId parent_of(std::string_view path) const;
   // The account that names "cluster/ns", else the one that names "ns"; none if no account does.
   AccountId find_namespace(std::string_view cluster, std::string_view ns) const;
   // Asserts that it exists. The reference holds until a node is added.
@@ -148,7 +162,11 @@ class AccountTree {
   bool exists(AccountId id) const {
     return id.value != 0 && id.value < nodes_.size() && nodes_[id.value].id == id;
   }
-  AccountId next_id() const;                // the id that the next new node gets
+  AccountId next_id() const;  // the id that the next new name gets
+  // The number of this path: the live node's, the removed one's, else next_id().
+  AccountId id_for(std::string_view path) const;
+  // That its next edit gets: they count on when a removed node is made anew. 1 if it never was.
+  std::int64_t next_revision(AccountId id) const { return exists(id) ? node(id).revision + 1 : 1; }
   std::vector<AccountId> preorder() const;  // live nodes, parents first, by id
 
   // --- what is held and runs ---------------------------------------------------------------------
@@ -188,8 +206,14 @@ class AccountTree {
   // present rate (restore_meters() may then give it what a reader computed). Undecayed usage stays.
   void restart_meters(DurationMs half_life_ms, TimeMs now);
 
-  // Rises with every edit of the structure: specs, children, half-life.
-  std::uint64_t structure_version() const { return structure_version_; }
+  // Rises with every edit of the structure: specs, children, effective quotas, half-life.
+  std::uint64_t structure_version() const { return edited_.size(); }
+  // The nodes that were edited or removed, or got another effective quota, since structure_version()
+  // was `version`: in order, some of them twice.
+  std::span<const AccountId> edited_since(std::uint64_t version) const {
+    assert(version <= edited_.size());
+    return std::span(edited_).subspan(version);
+  }
   // Asserts what must hold of every node. O(nodes); for tests.
   void check_invariants() const;
 
@@ -204,6 +228,8 @@ class AccountTree {
   AccountNode& at(AccountId id);
   AccountNode& slot(AccountId id);  // makes room up to id
   AccountNode& create(AccountId id, const AccountSpec& spec);
+  void revive(AccountNode& node);
+  void add_to_parent(AccountNode& node);
   void adjust_for_shares(AccountNode& node, std::int64_t new_shares, TimeMs now);
   void replace_namespaces(AccountNode& node, const std::vector<std::string>& namespaces);
   // Gives the node its next effective quota, then the ancestors whose quota follows from it.
@@ -218,8 +244,9 @@ class AccountTree {
   std::vector<AccountNode> nodes_;  // index = id
   std::size_t live_ = 0;            // nodes that are not removed
   IdByText by_path_;                // look-up only, never iterated
+  IdByText removed_by_path_;
   IdByText by_namespace_;
-  std::uint64_t structure_version_ = 0;
+  std::vector<AccountId> edited_;  // as edited_since() tells
 };
 
 }  // namespace subak

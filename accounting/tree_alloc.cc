@@ -138,7 +138,7 @@ void AccountTree::restart_meters(DurationMs half_life_ms, TimeMs now) {
     node.usage.change_rate(clock_, node.alloc(), instant);
     refresh_surplus(node, instant);
   }
-  ++structure_version_;
+  edited_.push_back(kRootAccount);
 }
 
 void AccountTree::check_invariants() const {

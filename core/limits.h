@@ -52,6 +52,12 @@ inline constexpr std::size_t kDoneJobsKept = 10'000;
 inline constexpr std::size_t kMaxStartsPerPass = 4096;
 inline constexpr std::size_t kMaxFitChecksPerPass = 65'536;
 
+// The books. What runs on is charged day by day: a UTC day is closed this long after its midnight,
+// so that an end that is reported late still counts in its own day. At most so many rows of it in
+// one turn; the rest comes in the next turns, which are due at once.
+inline constexpr DurationMs kDayOpenMs = 10 * kMinuteMs;
+inline constexpr std::size_t kMaxCutRowsPerTurn = 4096;
+
 // Fleet.
 inline constexpr std::size_t kMaxNodes = 200'000;  // at once, in all clusters: a new one is refused
 // Ever: an id is not given twice. A new node more is refused.

@@ -126,6 +126,120 @@ TEST_F(EntitlementTest, WhatWasBorrowedBeforeStopsNoQuota) {
   EXPECT_EQ(over(ana, a100, 1), a);
 }
 
+// An answer before the product is known is never too strict.
+TEST_F(EntitlementTest, WhatWasBorrowedBeforeStopsNoDemandThatQuotaMayCover) {
+  set_borrow(a, "", {{h100, 2000}, {any, 1000}});
+  tree.hold(ana, a100, 5000, now);
+  set_borrow(a, "none", {{h100, 2000}, {any, 1000}});
+  EXPECT_EQ(over(ana, any, 2000), AccountId());
+  EXPECT_EQ(over(ana, any, 2001), a);
+}
+
+// Who has no tree gives the rules alone.
+TEST_F(EntitlementTest, RulesCanBeJudgedWithoutATree) {
+  const Amounts limit{{any, 4000}, {h100, 2000}};
+  const Amounts demand{{h100, 3000}};
+  Rules rules;
+  rules.subject = a;
+  rules.limit = limit;
+  const auto binding = first_binding(rules, demand, Asking::kSubmit);
+  ASSERT_TRUE(binding);
+  EXPECT_EQ(binding->subject, a);
+  EXPECT_EQ(binding->product, h100);
+  EXPECT_EQ(binding->most, 2000);
+  rules.limit = {};
+  EXPECT_FALSE(first_binding(rules, demand, Asking::kSubmit));
+  rules.draining = true;
+  EXPECT_EQ(first_binding(rules, demand, Asking::kSubmit)->kind, BindingKind::kDrain);
+}
+
+class WithinQuotaTest : public EntitlementTest {
+ protected:
+  bool within(AccountId leaf, ProductId product, MilliGpu amount) {
+    const Amounts amounts{{product, amount}};
+    return within_quota(tree, {leaf, amounts});
+  }
+};
+
+TEST_F(WithinQuotaTest, NobodyIsWhoHasNone) { EXPECT_FALSE(within(ana, h100, 1000)); }
+
+TEST_F(WithinQuotaTest, TheNearestQuotaAboveSpeaksForWhoHasNone) {
+  set_quota(ml, {{any, 4000}});
+  EXPECT_TRUE(within(ana, h100, 4000));
+  EXPECT_FALSE(within(ana, h100, 4001));
+  tree.hold(b, h100, 1000, now);
+  EXPECT_FALSE(within(ana, h100, 4000));
+}
+
+TEST_F(WithinQuotaTest, ASumOfTheChildrensBelongsToThoseThatHaveIt) {
+  set_quota(b, {{any, 4000}});
+  EXPECT_FALSE(within(ana, h100, 1000));
+  EXPECT_FALSE(within(ml, h100, 1000));  // its own jobs, beside b's
+  EXPECT_TRUE(within(b, h100, 4000));
+}
+
+TEST_F(WithinQuotaTest, EachLevelMustHoldIt) {
+  set_quota(ml, {{any, 4000}});
+  set_quota(a, {{any, 2000}});
+  EXPECT_TRUE(within(ana, h100, 2000));
+  EXPECT_FALSE(within(ana, h100, 3000));
+}
+
+TEST_F(WithinQuotaTest, ByProductWhereItIsKnown) {
+  set_quota(ml, {{h100, 2000}, {a100, 2000}});
+  EXPECT_FALSE(within(ana, h100, 3000));
+  EXPECT_TRUE(within(ana, any, 3000));  // only the sum is known
+  EXPECT_FALSE(within(ana, any, 5000));
+}
+
+class OverpromisedTest : public EntitlementTest {
+ protected:
+  std::optional<Overpromise> edit(const std::string& path, Amounts quota) {
+    return overpromised(tree, path, quota);
+  }
+};
+
+TEST_F(OverpromisedTest, WhoHasNoQuotaPromisesWhatItsChildrenDo) {
+  EXPECT_FALSE(edit("ml.a", {{any, 1'000'000}}));
+  set_quota(a, {{any, 3000}});
+  set_quota(b, {{h100, 3000}});
+  EXPECT_FALSE(edit("ml", {}));
+}
+
+TEST_F(OverpromisedTest, NamedQuotaHoldsNamedAndAnyHoldsTheRest) {
+  set_quota(ml, {{h100, 2000}, {any, 2000}});
+  EXPECT_FALSE(edit("ml.a", {{h100, 4000}}));
+  const auto over = edit("ml.a", {{h100, 4001}});
+  ASSERT_TRUE(over);
+  EXPECT_EQ(over->parent, ml);
+  EXPECT_EQ(over->beyond, 2001);
+  EXPECT_EQ(over->any, 2000);
+  EXPECT_TRUE(edit("ml.a", {{a100, 3000}}));  // what is named for h100 holds no a100
+  set_quota(a, {{h100, 3000}});
+  EXPECT_FALSE(edit("ml.b", {{any, 1000}}));
+  EXPECT_TRUE(edit("ml.b", {{any, 1001}}));
+  EXPECT_FALSE(edit("ml.new", {{a100, 1000}}));
+  EXPECT_TRUE(edit("ml.new", {{a100, 1001}}));
+}
+
+TEST_F(OverpromisedTest, AParentCannotTakeBackWhatItsChildrenWerePromised) {
+  set_quota(a, {{any, 3000}});
+  EXPECT_FALSE(edit("ml", {{any, 3000}}));
+  const auto over = edit("ml", {{any, 2999}});
+  ASSERT_TRUE(over);
+  EXPECT_EQ(over->parent, ml);
+  EXPECT_FALSE(edit("ml", {}));  // then it promises what they have
+}
+
+TEST_F(OverpromisedTest, TheNearestQuotaAboveIsTheOneThatMustHold) {
+  set_quota(ml, {{any, 2000}});
+  set_quota(b, {{any, 1000}});
+  EXPECT_FALSE(edit("ml.a.deep", {{any, 1000}}));  // a has none: it passes the promise on
+  const auto over = edit("ml.a.deep", {{any, 1001}});
+  ASSERT_TRUE(over);
+  EXPECT_EQ(over->parent, ml);
+}
+
 TEST_F(EntitlementTest, HoldStopsStartsAndDrainStopsSubmissions) {
   AccountSpec spec = tree.node(ml).spec;
   spec.held = spec.draining = true;

@@ -25,8 +25,7 @@ class TreeFixture : public ::testing::Test {
   AccountId set(const AccountSpec& spec, const Amounts& quota = {}, const Amounts& limit = {}) {
     const auto error = tree.check(spec);
     EXPECT_FALSE(error) << error->message();
-    const AccountId known = tree.find(spec.path);
-    const AccountId id = known ? known : tree.next_id();
+    const AccountId id = tree.id_for(spec.path);
     tree.set(id, spec, 1, now, quota, limit);
     return id;
   }

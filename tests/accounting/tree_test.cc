@@ -101,10 +101,66 @@ TEST_F(AccountTreeTest, ARemovedNodeIsGoneButForItsHistory) {
   EXPECT_TRUE(tree.node(a).removed);
   EXPECT_EQ(tree.node(a).spec.path, "ml.a");
   EXPECT_EQ(tree.preorder().size(), 2u);
-  const AccountId again = set(spec);  // the name is free again, the id is not
-  EXPECT_NE(again, a);
-  EXPECT_EQ(tree.find("ml.a"), again);
+  const AccountId again = set(spec);  // a name keeps its number
+  EXPECT_EQ(again, a);
+  EXPECT_EQ(tree.find("ml.a"), a);
+  EXPECT_FALSE(tree.node(a).removed);
   tree.check_invariants();
+}
+
+TEST_F(AccountTreeTest, ANameKeepsWhatItHasHad) {
+  const AccountId ml = add("ml");
+  const AccountId ana = add("ml/ana");
+  tree.hold(ana, h100, 8000, now);
+  now += kDayMs;
+  tree.release(ana, h100, 8000, false, now);
+  const double usage = tree.usage(ana, now), surplus = tree.sort_surplus(ana, now);
+  const GpuTime exact = tree.usage_undecayed(ana, now);
+  tree.remove(ana, now);
+  tree.remove(ml, now);
+  tree.check_invariants();
+  EXPECT_EQ(tree.id_for("ml/ana"), ana);
+  EXPECT_EQ(tree.next_revision(ana), 2);
+  add("ml");
+  EXPECT_EQ(set(spec_of("ml/ana")), ana);
+  EXPECT_EQ(tree.usage(ana, now), usage);
+  EXPECT_EQ(tree.sort_surplus(ana, now), surplus);
+  EXPECT_EQ(tree.usage_undecayed(ana, now), exact);
+  EXPECT_EQ(tree.node(ml).children, std::vector<AccountId>{ana});
+  tree.check_invariants();
+}
+
+TEST_F(AccountTreeTest, ANewNameBeginsAtItsSiblingsMean) {
+  AccountSpec spec = spec_of("heavy");
+  spec.shares = 3;
+  const AccountId heavy = set(spec), light = add("light");
+  spec = spec_of("idle");
+  spec.shares = 0;  // counts for nothing
+  set(spec);
+  tree.hold(heavy, h100, 9000, now);
+  tree.hold(light, h100, 1000, now);
+  now += kDayMs;
+  spec = spec_of("fresh");
+  spec.shares = 2;
+  const AccountId fresh = set(spec);
+  tree.begin_at_mean(fresh, now);
+  const double all = tree.sort_surplus(heavy, now) + tree.sort_surplus(light, now);
+  EXPECT_NEAR(tree.sort_surplus(fresh, now), all / 4 * 2, 1e-9 * all);
+  EXPECT_EQ(tree.usage(fresh, now), 0);
+  now += 7 * kDayMs;  // decays with the rest
+  EXPECT_NEAR(tree.sort_surplus(fresh, now), all / 4, 1e-9 * all);
+}
+
+TEST_F(AccountTreeTest, ANewUserIsMeasuredWithTheJobsThatHaveNone) {
+  const AccountId ml = add("ml");
+  tree.hold(ml, h100, 4000, now);
+  now += kDayMs;
+  const AccountId ana = add("ml/ana");
+  tree.begin_at_mean(ana, now);
+  EXPECT_NEAR(tree.sort_surplus(ana, now), tree.usage(ml, now), 1e-9 * tree.usage(ml, now));
+  const AccountId child = add("ml.child");  // an account has only accounts beside it, and ana
+  tree.begin_at_mean(child, now);
+  EXPECT_EQ(tree.sort_surplus(child, now), tree.sort_surplus(ana, now));
 }
 
 TEST_F(AccountTreeTest, ACheckpointRestoresRemovedNodes) {
@@ -127,6 +183,23 @@ TEST_F(AccountTreeTest, EveryEditBumpsTheStructureVersion) {
   tree.release(ml, h100, 1000, false, now);
   tree.remove(ml, now);
   EXPECT_EQ(tree.structure_version(), before + 2);
+}
+
+TEST_F(AccountTreeTest, TellsWhatAnEditChanged) {
+  const AccountId ml = add("ml"), a = add("ml.a"), b = add("ml.b");
+  const auto edited_by = [this](auto edit) {
+    const auto before = tree.structure_version();
+    edit();
+    const auto span = tree.edited_since(before);
+    return std::vector<AccountId>(span.begin(), span.end());
+  };
+  EXPECT_EQ(edited_by([&] { add("ml.b"); }), std::vector<AccountId>{b});
+  // The quota of all above that have none of their own is another.
+  EXPECT_EQ(edited_by([&] {
+              set_quota(a, {{any, 1000}});
+            }),
+            (std::vector<AccountId>{a, ml, kRootAccount, a}));
+  EXPECT_EQ(edited_by([&] { tree.remove(a, now); }), (std::vector<AccountId>{ml, kRootAccount, a}));
 }
 
 TEST_F(AccountTreeTest, AShareEditKeepsTheOrderContinuous) {

@@ -1,0 +1,101 @@
+// An immutable map from text to values that successive versions share: a version with some entries
+// changed copies the buckets of these and nothing else. So a large map that others keep, in older
+// versions too, costs an edit what was edited.
+//
+// Look-up O(log of a bucket); changed() O(buckets touched x entries in each + kBuckets).
+// Threads: any, read-only; a value is never changed, only its versions are.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/content_hash.h"
+
+namespace subak {
+
+template <class T>
+class SharedMap {
+ public:
+  using Value = std::shared_ptr<const T>;
+  using Entry = std::pair<std::string, Value>;
+
+  // nullptr if there is none. It lives as long as a version that has it.
+  const T* find(std::string_view key) const {
+    const Bucket* const bucket = buckets_[index_of(key)].get();
+    if (bucket == nullptr) return nullptr;
+    const auto it = place(*bucket, key);
+    return it == bucket->end() || it->first != key ? nullptr : it->second.get();
+  }
+  std::size_t size() const { return size_; }
+
+  // The same with these entries set, or taken out where the value is null. Of one key the last
+  // counts.
+  SharedMap changed(std::vector<Entry> changes) const {
+    SharedMap next = *this;
+    std::stable_sort(changes.begin(), changes.end(), [](const Entry& a, const Entry& b) {
+      return index_of(a.first) < index_of(b.first);
+    });
+    for (auto from = changes.begin(); from != changes.end();) {
+      const std::size_t index = index_of(from->first);
+      auto bucket =
+          buckets_[index] ? std::make_shared<Bucket>(*buckets_[index]) : std::make_shared<Bucket>();
+      next.size_ -= bucket->size();
+      for (; from != changes.end() && index_of(from->first) == index; ++from) {
+        change(*bucket, std::move(*from));
+      }
+      next.size_ += bucket->size();
+      next.buckets_[index] = std::move(bucket);
+    }
+    return next;
+  }
+
+  // All values, by key.
+  std::vector<const T*> values() const {
+    std::vector<const Entry*> entries;
+    entries.reserve(size_);
+    for (const auto& bucket : buckets_) {
+      if (!bucket) continue;
+      for (const Entry& entry : *bucket) entries.push_back(&entry);
+    }
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry* a, const Entry* b) { return a->first < b->first; });
+    std::vector<const T*> out;
+    out.reserve(size_);
+    for (const Entry* entry : entries) out.push_back(entry->second.get());
+    return out;
+  }
+
+ private:
+  static constexpr std::size_t kBuckets = 256;
+  using Bucket = std::vector<Entry>;  // by key
+
+  static std::size_t index_of(std::string_view key) { return content_hash(key) % kBuckets; }
+  template <class B>
+  static auto place(B& bucket, std::string_view key) {
+    return std::lower_bound(bucket.begin(), bucket.end(), key,
+                            [](const Entry& e, std::string_view k) { return e.first < k; });
+  }
+  static void change(Bucket& bucket, Entry entry) {
+    const auto it = place(bucket, entry.first);
+    const bool there = it != bucket.end() && it->first == entry.first;
+    if (!entry.second) {
+      if (there) bucket.erase(it);
+    } else if (there) {
+      it->second = std::move(entry.second);
+    } else {
+      bucket.insert(it, std::move(entry));
+    }
+  }
+
+  std::array<std::shared_ptr<const Bucket>, kBuckets> buckets_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace subak
