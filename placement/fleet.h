@@ -147,9 +147,9 @@ class Fleet {
   // Takes or returns exactly what slot `rank` of `shape` occupies. A slot whose mask names fewer
   // GPUs than it costs withholds as many of the node's free ones. Foreign pods are taken the same
   // way and may overcommit. `owner` is named as a blocker in reasons.
+  // Reported late: take() and give() may name a time before the node's last change (but not before
+  // it was first set); its books are then what they would have been.
   void take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
-  // An end that is reported late: give() may name a time before the node's last change; its books
-  // are then what they would have been.
   void give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
   bool over_allocated(NodeId id) const;
 

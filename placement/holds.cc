@@ -47,7 +47,9 @@ void keep_domain(Fleet::Impl& impl, const Shape& s, Hold& hold, const NodeState&
 
 void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now) {
   NodeState& n = impl_->ensure(slot.node);
-  impl_->accrue(n, now);
+  const DurationMs late_ms = n.dated && now < n.as_of ? n.as_of - now : 0;
+  impl_->accrue(n, now + late_ms);
+  const NodeLevels before = n.levels;
   const Shape& s = impl_->shape(shape);
   Hold hold{owner, shape, rank, slot, 0, kNoArea};
   keep_domain(*impl_, s, hold, n);
@@ -57,6 +59,7 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   } else {
     impl_->refresh(slot.node);
   }
+  correct(n.books, before, n.levels, late_ms);
 }
 
 void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now) {
