@@ -8,6 +8,7 @@
 #include "core/must.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/requested.h"
+#include "engine/derive/deadlines.h"
 #include "engine/derive/effects.h"
 #include "engine/derive/kept.h"
 #include "engine/derive/reasons.h"
@@ -22,7 +23,7 @@ struct Engine::Impl {
   // For reads, which choose by themselves which nodes are kept: they may be asked where no pass is.
   derive::Places places() const {
     derive::refresh(state, search, kept);
-    return {search, kept.nodes};
+    return {search, kept.nodes, kept.ids};
   }
 
   State state;
@@ -46,17 +47,7 @@ std::uint64_t Engine::seq() const { return impl_->state.seq(); }
 TimeMs Engine::now() const { return impl_->state.now(); }
 bool Engine::pass_due() const { return impl_->state.pass_due(); }
 
-std::optional<TimeMs> Engine::next_deadline() const {
-  const State& s = impl_->state;
-  std::optional<TimeMs> next;
-  if (const auto hold = decide::next_hold_end(s)) next = hold->first;
-  if (const auto end = s.bars().next_end(); end && (!next || *end < *next)) next = end;
-  if (s.nodes().size() > 0) {
-    const TimeMs midnight = s.nodes().billed_until() + kDayMs;
-    if (!next || midnight < *next) next = midnight;
-  }
-  return next;
-}
+std::optional<TimeMs> Engine::next_deadline() const { return derive::next_deadline(impl_->state); }
 
 // --- the state as facts --------------------------------------------------------------------------
 

@@ -1,17 +1,50 @@
 #include "engine/view.h"
 
+#include <algorithm>
+
 namespace subak {
+
+Rules AccountsView::Row::rules() const {
+  return {id, quota, limit, borrow, spec.held, spec.draining, {}, 0};
+}
 
 const AccountsView::Row* AccountsView::of_namespace(std::string_view cluster,
                                                     std::string_view ns) const {
-  auto it = by_namespace.find(std::string(cluster) + "/" + std::string(ns));
-  if (it == by_namespace.end()) it = by_namespace.find(std::string(ns));
-  return it == by_namespace.end() ? nullptr : &rows[it->second];
+  const std::string* path = by_namespace.find(std::string(cluster) + "/" + std::string(ns));
+  if (path == nullptr) path = by_namespace.find(ns);
+  return path == nullptr ? nullptr : of_path(*path);
 }
 
-const AccountsView::Row* AccountsView::of_path(std::string_view path) const {
-  const auto it = by_path.find(std::string(path));
-  return it == by_path.end() ? nullptr : &rows[it->second];
+ProductId AccountsView::product(std::string_view name) const {
+  if (!products) return {};
+  const auto it = products->find(name);
+  return it == products->end() ? ProductId() : it->second;
+}
+
+std::string_view AccountsView::product_name(ProductId id) const {
+  if (!products) return {};
+  const auto it = std::find_if(products->begin(), products->end(),
+                               [id](const auto& product) { return product.second == id; });
+  return it == products->end() ? std::string_view() : it->first;
+}
+
+std::vector<const AccountsView::Row*> AccountsView::accounts() const {
+  std::vector<const Row*> out = by_path.values();
+  std::erase_if(out, [](const Row* row) { return row->spec.user; });
+  return out;
+}
+
+std::optional<AccountsView::Refusal> AccountsView::refusal(
+    std::string_view path, std::span<const ProductDemand> amounts) const {
+  for (;;) {
+    if (const Row* const row = of_path(path)) {
+      const auto binding = first_binding(row->rules(), amounts, Asking::kSubmit);
+      if (binding) return Refusal{row, *binding};
+    }
+    if (path.empty()) return std::nullopt;
+    const auto end = path.find_last_of("./");
+    path = end == std::string_view::npos ? std::string_view() : path.substr(0, end);
+  }
 }
 
 bool AccountsView::is_within(std::string_view path, std::string_view ancestor) {

@@ -5,35 +5,61 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "accounting/entitlement.h"
 #include "accounting/tree.h"
 #include "core/ids.h"
 #include "core/quantity.h"
+#include "core/shared_map.h"
 #include "engine/input.h"
 #include "placement/fleet.h"
 #include "queue/job.h"
 
 namespace subak {
 
-// The account tree as the webhook needs it. Look-ups only.
+// The account tree as the webhook needs it. Look-ups only. An edit of one account makes a version
+// that shares the rest.
 struct AccountsView {
   struct Row {
     AccountId id;
     AccountSpec spec;
     std::int64_t revision = 0;
+    // As the judge reads them: by product; `quota` is the effective one.
+    std::vector<ProductDemand> quota, limit;
+    std::optional<MilliGpu> borrow;
+    // For accounting/entitlement.h, with nothing held. Borrowed from this row.
+    Rules rules() const;
   };
-  std::vector<Row> rows;  // live accounts (not users), parents first
-  std::unordered_map<std::string, std::size_t> by_path;
-  std::unordered_map<std::string, std::size_t> by_namespace;  // "ns" or "cluster/ns"
+  SharedMap<Row> by_path;               // live accounts, and users with rules of their own
+  SharedMap<std::string> by_namespace;  // "ns" or "cluster/ns": the account's path
+  // Numbers of GPU products; one that nobody has named has none.
+  std::shared_ptr<const std::map<std::string, ProductId, std::less<>>> products;
 
   // The account that names this namespace; nullptr if none does.
   const Row* of_namespace(std::string_view cluster, std::string_view ns) const;
-  const Row* of_path(std::string_view path) const;
+  const Row* of_path(std::string_view path) const { return by_path.find(path); }
+  ProductId product(std::string_view name) const;
+  std::string_view product_name(ProductId id) const;  // "" if there is none
+  // Live accounts, no users, parents first.
+  std::vector<const Row*> accounts() const;
+  // The rule of the account or user of this path, or of an account above it, that could never allow
+  // `amounts`, or that takes nothing new: the nearest, with whose it is. None if there is none. What
+  // a user has no rules for is asked of its account.
+  struct Refusal {
+    const Row* row;
+    Binding binding;
+  };
+  std::optional<Refusal> refusal(std::string_view path,
+                                 std::span<const ProductDemand> amounts) const;
   // True if `path` is `ancestor` or below it.
   static bool is_within(std::string_view path, std::string_view ancestor);
 };

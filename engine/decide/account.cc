@@ -1,8 +1,9 @@
 // Decisions about accounts.
 #include <algorithm>
+#include <set>
 
+#include "accounting/entitlement.h"
 #include "core/decimal.h"
-#include "core/limits.h"
 #include "engine/decide/decide.h"
 
 namespace subak::decide {
@@ -22,6 +23,40 @@ void sort_amounts(ProductAmounts& amounts) {
             [](const auto& a, const auto& b) { return a.product < b.product; });
 }
 
+// By product id. Products that nobody has named yet get the ids that they would get.
+std::vector<ProductDemand> by_id(const Fleet& fleet, const ProductAmounts& amounts) {
+  std::vector<ProductDemand> out;
+  auto next = static_cast<std::uint16_t>(fleet.products() + 1);
+  for (const ProductAmount& a : amounts) {
+    ProductId id = a.product == kAnyProduct ? ProductId() : fleet.find_product(a.product);
+    if (!id && a.product != kAnyProduct) id = ProductId(next++);
+    out.emplace_back(id, a.milligpu);
+  }
+  return out;
+}
+
+// What is promised below an account must be in what it has been promised itself.
+std::optional<Error> check_promises(const Decision& d, const AccountSpec& spec) {
+  const auto over = overpromised(d.s.tree(), spec.path, by_id(d.s.fleet(), spec.quota));
+  if (!over) return std::nullopt;
+  const bool itself = !over->parent || over->parent == d.s.tree().find(spec.path);
+  const std::string parent = itself ? spec.path : d.s.tree().node(over->parent).spec.path;
+  return Error{
+      ErrorCode::kPrecondition, "quota", format_amounts(spec.quota),
+      "the accounts below " + (parent.empty() ? "the root" : parent) + " would be promised " +
+          format_milligpu(over->beyond) +
+          " GPUs that its own quotas of the same products do not hold, and of its quota of "
+          "any product there are " +
+          format_milligpu(over->any)};
+}
+
+std::optional<Error> check_products(const Decision& d, const AccountSpec& spec) {
+  std::set<std::string_view> products;
+  for (const ProductAmount& a : spec.quota) products.insert(a.product);
+  for (const ProductAmount& a : spec.limit) products.insert(a.product);
+  return d.s.check_products(products);
+}
+
 }  // namespace
 
 void decide(Decision& d, const in::SetAccount& i) {
@@ -30,10 +65,7 @@ void decide(Decision& d, const in::SetAccount& i) {
   sort_amounts(spec.limit);
   std::sort(spec.namespaces.begin(), spec.namespaces.end());
   if (auto error = d.s.tree().check(spec)) return d.refuse(*error, spec.path);
-  std::set<std::string_view> products;
-  for (const ProductAmount& a : spec.quota) products.insert(a.product);
-  for (const ProductAmount& a : spec.limit) products.insert(a.product);
-  if (auto error = d.s.check_products(products)) return d.refuse(*error, spec.path);
+  if (auto error = check_products(d, spec)) return d.refuse(*error, spec.path);
   const AccountId old = d.s.tree().find(spec.path);
   if (old && i.must_create) {
     return d.refuse({ErrorCode::kExists, "path", spec.path, "this account exists"}, spec.path);
@@ -46,20 +78,17 @@ void decide(Decision& d, const in::SetAccount& i) {
   if (i.revision != 0 && i.revision != revision) {
     return d.refuse(conflict(i.revision, revision), spec.path);
   }
-  if (!old && d.s.tree().preorder().size() >= limits::kMaxAccounts) {
-    return d.refuse({ErrorCode::kExhausted, "path", spec.path,
-                     "at most " + std::to_string(limits::kMaxAccounts) + " accounts and users"},
-                    spec.path);
-  }
-  d.out.reply.account = old ? old : d.s.tree().next_id();
+  const AccountId id = d.s.tree().id_for(spec.path);
+  d.out.reply.account = id;
   if (old) d.out.reply.before = d.s.tree().node(old).spec;
   d.out.reply.after = spec;
   d.out.reply.revision = revision;
   if (old && d.s.tree().node(old).spec == spec) return;  // nothing to change, nothing to record
-  d.out.reply.revision = revision + 1;
+  if (auto error = check_promises(d, spec)) return d.refuse(*error, spec.path);
+  d.out.reply.revision = d.s.tree().next_revision(id);
   if (!old || amounts_differ(d.s.tree().node(old).spec, spec)) warn_of(d, spec);
   if (i.validate_only) return;
-  d.emit(fact::AccountSet{d.out.reply.account, spec, revision + 1, d.stamp(i.reason)});
+  d.emit(fact::AccountSet{id, spec, d.out.reply.revision, d.stamp(i.reason)});
 }
 
 void decide(Decision& d, const in::DeleteAccount& i) {

@@ -1,20 +1,24 @@
 // What is written into the books, and when.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "core/limits.h"
 #include "engine/decide/decide.h"
+#include "engine/derive/deadlines.h"
 
 namespace subak::decide {
 
-// One ledger row for what the pod held since its last one. Pods without GPUs cost nothing.
-void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
-            AccountId payer) {
+namespace {
+
+// Each row lies in one UTC day.
+void charge_day(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
+                AccountId payer) {
   const state::Pod& pod = job.pods[rank];
-  if (pod.slot.milligpu == 0 || to <= pod.since_ms) return;
   LedgerRow row;
   row.allocation = {job.id, rank, job.attempt};
   row.from_ms = pod.since_ms;
-  row.to_ms = to;
+  row.to_ms = std::min(to, derive::midnight_after(pod.since_ms));
   row.holder = job.leaf;
   row.payer = payer;
   row.state = state;
@@ -24,11 +28,17 @@ void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, U
   d.emit(fact::Charged{std::move(row)});
 }
 
-// The last row of a bound pod; on a node that went silent the platform pays from its last heartbeat
-// on.
+}  // namespace
+
+void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
+            AccountId payer) {
+  if (job.pods[rank].slot.milligpu == 0) return;
+  while (job.pods[rank].since_ms < to) charge_day(d, job, rank, to, state, payer);
+}
+
 void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to) {
   const state::Pod& pod = job.pods[rank];
-  const NodeSpec* node = d.s.fleet().node(pod.slot.node);
+  const NodeSpec* const node = d.s.fleet().node(pod.slot.node);
   TimeMs good_until = to;
   if (node != nullptr && !node->ready && node->not_ready_since_ms > 0) {
     good_until = std::clamp(node->not_ready_since_ms, pod.since_ms, to);
@@ -45,6 +55,19 @@ void close_days(Decision& d) {
     const TimeMs midnight = nodes.billed_until() + kDayMs;
     for (const auto& [name, id] : state::Nodes::ByName(nodes.all())) {
       d.emit(d.s.billed(id, midnight));
+    }
+  }
+}
+
+void close_rows(Decision& d) {
+  const std::size_t before = d.out.facts.size();
+  std::vector<ClusterId> clusters;
+  for (const auto& [id, cluster] : d.s.clusters().all()) clusters.push_back(id);
+  for (const ClusterId id : clusters) {
+    while (const auto due = derive::next_row(d.s, id)) {
+      if (due->due_ms > d.s.now()) break;
+      if (d.out.facts.size() - before >= limits::kMaxCutRowsPerTurn) return;
+      charge_end(d, d.s.jobs().at(due->place.job), due->place.rank, due->midnight);
     }
   }
 }

@@ -18,15 +18,31 @@
 
 namespace subak::decide {
 
-// What a pass remembers for the next one, so that it looks only at what changed. Derived: an empty
-// one decides the same, later.
+// What a pass remembers for the next one, so that it looks only at what changed, and goes on where
+// it stopped. Derived: an empty one decides the same, later.
 struct PassMemory {
   // By number of the shape: at what freed_version() of the fleet it had no place.
   struct Blocked {
     std::uint64_t serial = 0;  // of the shape; of another that had its number: not known
     std::uint64_t at = 0;      // freed_version() + 1; 0: not known
   };
-  std::vector<Blocked> blocked;
+  using BlockedShapes = std::vector<Blocked>;
+  // A rule of accounts stops a line (named by one of its jobs), or whatever asks for as much at or
+  // below an account.
+  struct Barred {
+    JobId line;
+    AccountId account;
+    MilliGpu least = 0;
+  };
+  // What what is barred depends on: another one, and it is looked at anew. Starts only take.
+  struct Point {
+    std::uint64_t freed = 0, structure = 0, kept = 0;
+    friend bool operator==(const Point&, const Point&) = default;
+  };
+  BlockedShapes blocked;
+  BlockedShapes blocked_for_all;  // nor on nodes that are kept for jobs beyond their quota
+  std::vector<Barred> barred;
+  Point barred_at;
   derive::Kept kept;  // nodes for awaited jobs
 };
 
@@ -66,8 +82,6 @@ void decide(Decision& d, const in::Pass& i, PassMemory& memory);
 Error no_cluster(const std::string& name);
 // node.cc: why the input's session may not speak for its cluster; nothing: it may.
 std::optional<Error> check_session(const Decision& d);
-// The first hold that ends, but those of clusters of which it is not known what happens there.
-std::optional<std::pair<TimeMs, JobId>> next_hold_end(const State& s);
 
 // node.cc: what holds something on the node lost it; then the node itself goes, with its closing
 // bill.
@@ -95,15 +109,19 @@ void end_bars(Decision& d);
 // pod.cc: the pod is gone at `at`; what it held is charged and given back.
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause);
 
-// charge.cc: one ledger row for what the pod held since its last one. Pods without GPUs cost
-// nothing.
+// charge.cc: the ledger rows for what the pod held since its last one, one for each UTC day. Pods
+// without GPUs cost nothing.
 void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
             AccountId payer);
-// The last row of a bound pod; on a node that went silent the platform pays from its last heartbeat
-// on.
+// The rows of a bound pod up to its end, or to a midnight; on a node that went silent the platform
+// pays from its last heartbeat on.
 void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to);
 // Writes the capacity side of the bill for each UTC midnight that has passed.
 void close_days(Decision& d);
+// Charges what is bound up to each midnight whose day is closed: at most
+// limits::kMaxCutRowsPerTurn rows (and one), oldest first in each cluster. What is only held waits:
+// who pays for it is not known yet.
+void close_rows(Decision& d);
 
 // account_warnings.cc: what of the account is legal and can hardly be meant.
 void warn_of(Decision& d, const AccountSpec& spec);

@@ -6,6 +6,7 @@
 #include "core/decimal.h"
 #include "core/limits.h"
 #include "engine/decide/decide.h"
+#include "engine/derive/deadlines.h"
 
 namespace subak::decide {
 namespace {
@@ -77,8 +78,9 @@ AccountId leaf_of(Decision& d, AccountId account, const std::string& user) {
   if (const AccountId known = d.s.tree().find(spec.path)) return known;
   if (d.s.tree().check(spec))
     return account;  // a name that cannot be a user counts for its account
-  const AccountId id = d.s.tree().next_id();
-  d.emit(fact::AccountSet{id, spec, 1, {d.input.actor, "first use", ""}});
+  const AccountId id = d.s.tree().id_for(spec.path);
+  d.emit(
+      fact::AccountSet{id, spec, d.s.tree().next_revision(id), {d.input.actor, "first use", ""}});
   return id;
 }
 
@@ -219,21 +221,13 @@ void expire(Decision& d, const state::Job& job) {
 
 }  // namespace
 
-std::optional<std::pair<TimeMs, JobId>> next_hold_end(const State& s) {
-  const auto& holds = s.jobs().deadlines();
-  const auto runs = [&s](const auto& hold) {
-    return s.clusters().at(hold.second.cluster()).synced;
-  };
-  const auto first = std::find_if(holds.begin(), holds.end(), runs);
-  return first == holds.end() ? std::nullopt : std::optional(*first);
-}
-
 void decide(Decision& d, const in::Tick& /*i*/) {
-  while (const auto hold = next_hold_end(d.s)) {
-    if (hold->first > d.s.now()) return;
+  const auto ended = [&d](const auto& hold) { return hold && hold->first <= d.s.now(); };
+  for (auto hold = derive::next_hold_end(d.s); ended(hold); hold = derive::next_hold_end(d.s)) {
     expire(d, d.s.jobs().at(hold->second));
   }
   end_bars(d);
+  close_rows(d);
 }
 
 // A pod that is not bound yet is never deleted unless something would make it anew.

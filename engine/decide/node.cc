@@ -191,6 +191,9 @@ void decide(Decision& d, const in::ListComplete& i) {
                     i.cluster);
   }
   const state::ListMarks marks = *list;
+  // What the list does not name ended unseen: at the latest when the cluster was last heard, as far
+  // as we can say.
+  const TimeMs ended = marks.heard_before_ms == 0 ? d.s.now() : marks.heard_before_ms;
   d.tell(note::ListEnded{cluster->id});
   for (JobId id : d.s.jobs().ids()) {
     if (id.cluster() != cluster->id) continue;
@@ -202,7 +205,7 @@ void decide(Decision& d, const in::ListComplete& i) {
       const bool known_outside = !pod.uid.empty() || pod.is_bound();
       if (pod.state == PodState::kGone || !known_outside || marks.pods.count({id, rank}) > 0)
         continue;
-      end_pod(d, id, rank, d.s.now(), Cause::kVanished);
+      end_pod(d, id, rank, ended, Cause::kVanished);
     }
   }
   for (NodeId id : d.s.fleet().nodes(cluster->id)) {

@@ -19,7 +19,8 @@ using Amounts = std::vector<ProductDemand>;  // by product
 
 // What stops the job whatever place it may find.
 std::optional<Binding> stopped(const Decision& d, const state::Job& job, Asking asking) {
-  const ProductDemand least{ProductId(), d.s.jobs().least_milligpu(job)};
+  const ProductDemand least{d.s.jobs().only_product(d.s.fleet().request(job.shape)),
+                            d.s.jobs().least_milligpu(job)};
   return first_binding(d.s.tree(), {job.leaf, {&least, 1}}, asking);
 }
 
@@ -38,8 +39,8 @@ struct Found {
   bool barred = false;  // there was a place, and a rule against it
 };
 
-Found find_entitled(Decision& d, const state::Job& job, const PassMemory& memory) {
-  const Picture picture(d.s.fleet(), memory.kept.nodes);
+Found find_entitled(Decision& d, const state::Job& job, const KeptNodes& kept) {
+  const Picture picture(d.s.fleet(), kept);
   Found found;
   found.placement = d.search.find(picture, job.shape, job.id);
   std::vector<ProductId> barred;
@@ -69,98 +70,215 @@ void start(Decision& d, JobId id, Placement placement) {
 
 // --- patience: nodes kept free for the neediest job that does not fit ----------------------------
 
-// A job that its account's rules stop waits for no nodes: it is no longer awaited.
-void forget_stopped(Decision& d) {
+bool has_waited(const Decision& d, const state::Job& job) {
+  const DurationMs patience_ms = d.s.policy().patience_ms;
+  return patience_ms > 0 && d.s.now() - job.submit_ms >= patience_ms;
+}
+
+// A job that its account's rules stop waits for no nodes, nor one that is to have no patience any
+// more: it is no longer awaited. True if there was one.
+bool forget_stopped(Decision& d) {
+  bool any = false;
   for (const JobId id : derive::awaited(d.s)) {
-    if (stopped(d, d.s.jobs().at(id), Asking::kStart)) {
-      d.emit(fact::Awaited{id.cluster(), JobId()});
-    }
+    const state::Job& job = d.s.jobs().at(id);
+    if (has_waited(d, job) && !stopped(d, job, Asking::kStart)) continue;
+    d.emit(fact::Awaited{id.cluster(), JobId()});
+    any = true;
   }
+  return any;
 }
 
 // Where other nodes are kept, what had no place may have one.
 void forget_blocked(PassMemory& memory, bool other_nodes) {
-  if (other_nodes) memory.blocked.assign(memory.blocked.size(), {});
+  if (!other_nodes) return;
+  memory.blocked.assign(memory.blocked.size(), {});
+  memory.blocked_for_all.assign(memory.blocked_for_all.size(), {});
 }
 
 // `job` was the neediest and did not fit. Once it has waited long enough, smaller ones behind it no
 // longer take the nodes that it waits for. One such job per cluster.
 void await(Decision& d, const state::Job& job, PassMemory& memory) {
   const state::Cluster& cluster = d.s.clusters().at(job.id.cluster());
-  const DurationMs patience_ms = d.s.policy().patience_ms;
-  const bool waited = patience_ms > 0 && d.s.now() - job.submit_ms >= patience_ms;
-  if (cluster.awaited || !waited || !d.search.fits_empty_fleet(job.shape)) return;
+  if (cluster.awaited || !has_waited(d, job) || !d.search.fits_empty_fleet(job.shape)) return;
   if (d.search.drain_set(Picture(d.s.fleet(), memory.kept.nodes), job.shape).empty()) return;
   d.emit(fact::Awaited{cluster.id, job.id});
   forget_blocked(memory, derive::choose(d.s, d.search, memory.kept));
 }
 
-// The next in the order. False: it cannot start, and the pass was told what else cannot.
-bool try_start(Decision& d, JobId id, ReadyQueue::Pass& pass, PassMemory& memory) {
+// Out of their turn, since nodes are kept for them. True if one started.
+bool start_awaited(Decision& d, PassMemory& memory) {
+  bool any = false;
+  for (const JobId id : derive::awaited(d.s)) {
+    if (!d.s.clusters().at(id.cluster()).synced) continue;
+    Found found = find_entitled(d, d.s.jobs().at(id), memory.kept.nodes);
+    if (!found.placement) continue;
+    start(d, id, *std::move(found.placement));
+    forget_blocked(memory, derive::choose(d.s, d.search, memory.kept));
+    any = true;
+  }
+  return any;
+}
+
+// --- the walk ------------------------------------------------------------------------------------
+
+bool is_blocked(const Decision& d, const PassMemory::BlockedShapes& blocked, ShapeId shape) {
+  const PassMemory::Blocked& known = blocked[shape.value];
+  return known.at == freed_point(d) && known.serial == d.s.fleet().serial(shape);
+}
+
+void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId shape) {
+  blocked[shape.value] = {d.s.fleet().serial(shape), freed_point(d)};
+}
+
+// What one pass has done: bounded by counts, never by the clock.
+struct Work {
+  std::size_t starts = 0, checks = 0;
+  bool enough() const {
+    return starts >= limits::kMaxStartsPerPass || checks >= limits::kMaxFitChecksPerPass;
+  }
+};
+
+// One walk down the account tree, with what is known to be blocked.
+class Walk {
+ public:
+  Walk(Decision& d, PassMemory& memory, PassMemory::BlockedShapes& blocked)
+      : d_(d),
+        memory_(memory),
+        blocked_(blocked),
+        pass_(d.s.jobs().ready(), d.s.tree(), d.s.policy().order, rule_, d.s.allocations().tick(),
+              d.s.now()) {
+    for (const ShapeId shape : d.s.jobs().ready().waiting_shapes()) {
+      if (is_blocked(d, blocked, shape) || !d.s.clusters().at(d.s.fleet().cluster_of(shape)).synced) {
+        pass_.block_shape(shape);
+      }
+    }
+    const PassMemory::Point point{freed_point(d), d.s.tree().structure_version(),
+                                  memory.kept.nodes.version()};
+    if (memory.barred_at != point) memory.barred.clear();
+    memory.barred_at = point;
+    for (const PassMemory::Barred& barred : memory.barred) apply(barred);
+  }
+
+  std::optional<JobId> next() { return pass_.next(); }
+  void started(JobId id, AccountId leaf) { pass_.started(id, leaf); }
+  void no_place(ShapeId shape) {
+    note_blocked(d_, blocked_, shape);
+    pass_.block_shape(shape);
+  }
+  void pass_over(JobId id) { pass_.block_line(id); }  // in this walk
+  // What stops one job of a leaf with a shape stops them all.
+  void bar_line(JobId id) { bar({id, AccountId(), 0}); }
+  // True, and noted: a rule stops the job whatever place it may find.
+  bool bar_if_stopped(const state::Job& job) {
+    const auto binding = stopped(d_, job, Asking::kAmounts);
+    if (!binding) return false;
+    if (binding->any_product) {
+      bar({JobId(), binding->subject, binding->need});
+    } else {
+      bar_line(job.id);
+    }
+    return true;
+  }
+
+ private:
+  void bar(const PassMemory::Barred& barred) {
+    memory_.barred.push_back(barred);
+    apply(barred);
+  }
+  void apply(const PassMemory::Barred& barred) {
+    if (barred.account) return pass_.block_account(barred.account, barred.least);
+    if (d_.s.jobs().ready().contains(barred.line)) pass_.block_line(barred.line);
+  }
+
+  Decision& d_;
+  PassMemory& memory_;
+  PassMemory::BlockedShapes& blocked_;
+  const TargetShareRule rule_;
+  ReadyQueue::Pass pass_;
+};
+
+// The next in the order. False: it cannot start, and the walk was told what else cannot.
+bool try_start(Decision& d, JobId id, Walk& walk, PassMemory& memory) {
   const state::Job& job = d.s.jobs().at(id);
   const AccountId leaf = job.leaf;
-  if (const auto binding = stopped(d, job, Asking::kAmounts)) {
-    pass.block_account(binding->subject, binding->need);
-    return false;
-  }
-  Found found = find_entitled(d, job, memory);
+  if (walk.bar_if_stopped(job)) return false;
+  Found found = find_entitled(d, job, memory.kept.nodes);
   if (found.placement) {
     start(d, id, *std::move(found.placement));
-    pass.started(id, leaf);
+    walk.started(id, leaf);
     return true;
   }
   if (found.barred) {
-    pass.block_line(id);
+    walk.bar_line(id);
     return false;
   }
-  memory.blocked[job.shape.id().value] = {d.s.fleet().serial(job.shape), freed_point(d)};
-  pass.block_shape(job.shape);
+  walk.no_place(job.shape);
   await(d, job, memory);
   return false;
 }
 
-// Out of their turn, since nodes are kept for them.
-void start_awaited(Decision& d, PassMemory& memory) {
-  for (const JobId id : derive::awaited(d.s)) {
-    if (!d.s.clusters().at(id.cluster()).synced) continue;
-    Found found = find_entitled(d, d.s.jobs().at(id), memory);
-    if (!found.placement) continue;
-    start(d, id, *std::move(found.placement));
-    forget_blocked(memory, derive::choose(d.s, d.search, memory.kept));
-  }
-}
-
-// Starts what can start. False: it stopped at a limit, and there may be more.
-bool start_all(Decision& d, PassMemory& memory) {
-  const TargetShareRule rule;
-  ReadyQueue::Pass pass(d.s.jobs().ready(), d.s.tree(), d.s.policy().order, rule,
-                        d.s.allocations().tick(), d.s.now());
-  for (ShapeId shape : d.s.jobs().ready().waiting_shapes()) {
-    const PassMemory::Blocked& known = memory.blocked[shape.value];
-    const bool blocked = known.at == freed_point(d) && known.serial == d.s.fleet().serial(shape);
-    if (blocked || !d.s.clusters().at(d.s.fleet().cluster_of(shape)).synced) {
-      pass.block_shape(shape);
+// Nodes that are kept for a job beyond its quota are not kept from jobs within theirs, which come
+// first in the order: they start here.
+void start_entitled(Decision& d, PassMemory& memory, Work& work) {
+  if (memory.kept.ids.empty() || d.s.policy().order != OrderPolicy::kTargetShare) return;
+  const KeptNodes firm = derive::firm_part(d.s, memory.kept.nodes, memory.kept.ids);
+  Walk walk(d, memory, memory.blocked_for_all);
+  bool any = false;
+  for (; !work.enough(); ++work.checks) {
+    const auto next = walk.next();
+    if (!next || !derive::is_within_quota(d.s, d.s.jobs().at(*next))) break;
+    const state::Job& job = d.s.jobs().at(*next);
+    const AccountId leaf = job.leaf;
+    if (walk.bar_if_stopped(job)) continue;
+    Found found = find_entitled(d, job, firm);
+    if (!found.placement && !found.barred) {
+      note_blocked(d, memory.blocked, job.shape);
+      walk.no_place(job.shape);
+    } else if (!found.placement ||
+               !within_quota(d.s.tree(), {leaf, amounts_of(d, *found.placement)})) {
+      walk.pass_over(*next);
+    } else {
+      start(d, *next, *std::move(found.placement));
+      walk.started(*next, leaf);
+      ++work.starts;
+      any = true;
     }
   }
-  std::size_t starts = 0;
-  for (std::size_t checks = 0; checks < limits::kMaxFitChecksPerPass; ++checks) {
-    if (starts == limits::kMaxStartsPerPass) return false;
-    const auto next = pass.next();
-    if (!next) return true;
-    if (try_start(d, *next, pass, memory)) ++starts;
+  if (any) forget_blocked(memory, derive::choose(d.s, d.search, memory.kept));
+}
+
+enum class Walked { kAll, kEnough, kAgain };
+
+// Starts what can start. kAgain: a start stopped a job that was awaited, and others may have its
+// nodes.
+Walked start_all(Decision& d, PassMemory& memory, Work& work) {
+  Walk walk(d, memory, memory.blocked);
+  for (; !work.enough(); ++work.checks) {
+    const auto next = walk.next();
+    if (!next) return Walked::kAll;
+    if (!try_start(d, *next, walk, memory)) continue;
+    ++work.starts;
+    if (!memory.kept.awaited.empty() && forget_stopped(d)) return Walked::kAgain;
   }
-  return false;
+  return Walked::kEnough;
 }
 
 }  // namespace
 
 void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
   memory.blocked.resize(d.s.fleet().shape_numbers() + 1);
-  forget_stopped(d);
-  forget_blocked(memory, derive::refresh(d.s, d.search, memory.kept));
-  start_awaited(d, memory);
-  const bool all = start_all(d, memory);
-  d.tell(note::PassDue{!all});  // starts themselves free nothing
+  memory.blocked_for_all.resize(d.s.fleet().shape_numbers() + 1);
+  Work work;
+  Walked walked = Walked::kAgain;
+  while (walked == Walked::kAgain) {
+    do {
+      forget_stopped(d);
+      forget_blocked(memory, derive::refresh(d.s, d.search, memory.kept));
+    } while (start_awaited(d, memory));
+    start_entitled(d, memory, work);
+    walked = start_all(d, memory, work);
+  }
+  d.tell(note::PassDue{walked != Walked::kAll});  // starts themselves free nothing
 }
 
 }  // namespace subak::decide

@@ -27,11 +27,11 @@ const state::Job* find_gang(const Decision& d, ClusterId cluster, const std::str
 }
 
 // The account that pays: the pod's label if it is within its namespace's account, else that
-// account.
+// account. Where no account has the namespace, a label gives it none.
 AccountId account_of_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod) {
   const AccountId of_ns = d.s.tree().find_namespace(cluster.name, pod.ns);
+  if (!of_ns) return kUnassigned;
   const AccountId named = pod.account.empty() ? AccountId() : d.s.tree().find(pod.account);
-  if (!of_ns) return named && !d.s.tree().node(named).spec.user ? named : kUnassigned;
   for (AccountId a = named; a; a = d.s.tree().node(a).parent) {
     if (a == of_ns && !d.s.tree().node(named).spec.user) return named;
   }
@@ -156,7 +156,7 @@ void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
   }
 }
 
-// Bound without us: it takes capacity and is charged, from when we first saw it.
+// Bound without us: it takes capacity and is charged, from its bind on, as far as we knew the node.
 void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                  AccountId account) {
   const NodeId node = d.s.nodes().find(cluster.id, pod.node);
@@ -199,6 +199,9 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
   const ShapeId shape = d.shape_of(cluster.id, State::alone(pod.shape));
   added.slot = d.s.fleet().adopt_slot(shape, 0, node);
   added.bound_at_ms = d.s.now();
+  if (pod.bound_at_ms != 0) {
+    added.bound_at_ms = std::clamp(pod.bound_at_ms, d.s.nodes().seen_since(node), d.s.now());
+  }
   const JobId id = job->id;
   d.emit(std::move(added));
   d.tell(note::PodListed{cluster.id, {id, rank}});

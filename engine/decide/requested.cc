@@ -106,6 +106,24 @@ void keep_request(Decision& d) {
                            d.input.actor, d.method, d.content});
 }
 
+// What tells of a cluster, as against asking for something in it.
+template <class T>
+constexpr bool kIsNews = std::is_same_v<T, in::ListBegin> || std::is_same_v<T, in::ListComplete> ||
+                         std::is_same_v<T, in::NodeSeen> || std::is_same_v<T, in::NodeGone> ||
+                         std::is_same_v<T, in::PodSeen> || std::is_same_v<T, in::PodBound> ||
+                         std::is_same_v<T, in::PodRunning> || std::is_same_v<T, in::PodGone>;
+
+void note_news(Decision& d) {
+  std::visit(
+      [&d](const auto& body) {
+        if constexpr (kIsNews<std::decay_t<decltype(body)>>) {
+          const state::Cluster* const cluster = d.s.clusters().find(body.cluster);
+          if (cluster != nullptr) d.tell(note::Heard{cluster->id});
+        }
+      },
+      d.input.body);
+}
+
 void decide_body(Decision& d, PassMemory& memory) {
   std::visit(
       [&](const auto& body) {
@@ -169,6 +187,7 @@ ApplyOutcome apply(State& state, Search& search, PassMemory& memory, const Input
     d.refuse(*std::move(error), subject_of(input.body));
   } else {
     decide_body(d, memory);
+    note_news(d);
   }
   keep_request(d);
   d.tell(note::Decided{});

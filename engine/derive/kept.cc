@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "accounting/entitlement.h"
+
 namespace subak::derive {
 
 std::vector<JobId> awaited(const State& s) {
@@ -24,6 +26,22 @@ bool choose(const State& s, Search& search, Kept& kept) {
   }
   kept.freed_at = s.fleet().freed_version() + 1;
   return std::exchange(kept.ids, ids) != ids;
+}
+
+bool is_within_quota(const State& s, const state::Job& job) {
+  const ProductDemand least{s.jobs().only_product(s.fleet().request(job.shape)),
+                            s.jobs().least_milligpu(job)};
+  return within_quota(s.tree(), {job.leaf, {&least, 1}});
+}
+
+KeptNodes firm_part(const State& s, const KeptNodes& kept, std::span<const NodeId> ids) {
+  KeptNodes firm;
+  for (const NodeId id : ids) {
+    const JobId owner = kept.owner_of(id);
+    const state::Job* const job = s.jobs().find(owner);
+    if (job != nullptr && job->shape && is_within_quota(s, *job)) firm.keep({&id, 1}, owner);
+  }
+  return firm;
 }
 
 bool refresh(const State& s, Search& search, Kept& kept) {

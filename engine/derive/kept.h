@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/ids.h"
@@ -30,10 +31,17 @@ bool refresh(const State& s, Search& search, Kept& kept);
 // Chooses anew in any case.
 bool choose(const State& s, Search& search, Kept& kept);
 
+// What of `kept` is kept for jobs within their quota: patience is for equals, so a job within its
+// quota may have any node but these. `ids`: Kept::ids of `kept`.
+KeptNodes firm_part(const State& s, const KeptNodes& kept, std::span<const NodeId> ids);
+// Would the job, which is queued, be within quota if it started now?
+bool is_within_quota(const State& s, const state::Job& job);
+
 // Where reads look for places: whoever asks has the memory of its searches.
 struct Places {
   Search& search;
   const KeptNodes& kept;
+  std::span<const NodeId> kept_ids;  // the nodes of `kept`
 };
 
 }  // namespace subak::derive

@@ -103,7 +103,9 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
                          "the list of cluster " + cluster.name + " is not complete yet"));
     return;
   }
-  const Picture picture(s.fleet(), places.kept);
+  const bool within = job.shape && is_within_quota(s, job);
+  const KeptNodes firm = within ? firm_part(s, places.kept, places.kept_ids) : KeptNodes();
+  const Picture picture(s.fleet(), within ? firm : places.kept);
   for (Reason& why : places.search.explain(picture, job.shape, job.id)) {
     if (why.token == ReasonToken::kNodeConditions) why.detail += turned_away(s, job);
     out.push_back(std::move(why));

@@ -1,6 +1,7 @@
 #include "engine/derive/views.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace subak::derive {
@@ -9,19 +10,67 @@ namespace {
 using Accounts = std::shared_ptr<const AccountsView>;
 using Clusters = std::shared_ptr<const std::vector<ClusterView>>;
 
-// Made anew only after an edit of the tree; shared by all views until the next.
+// A user without rules of its own is bound by its account's alone.
+bool is_shown(const AccountNode& node) {
+  const AccountSpec& spec = node.spec;
+  const bool rules = !spec.limit.empty() || !spec.borrow.empty() || spec.held || spec.draining;
+  return !node.removed && (!spec.user || rules);
+}
+
+AccountsView::Row row_of(const AccountNode& node) {
+  return {node.id, node.spec, node.revision, node.quota, node.limit, node.borrow};
+}
+
+// What an edit changed of one node, beside what the last View shows of it.
+struct Changes {
+  std::vector<SharedMap<AccountsView::Row>::Entry> rows;
+  std::vector<SharedMap<std::string>::Entry> namespaces;
+
+  void add(const AccountNode& node, const AccountsView& last) {
+    const std::string& path = node.spec.path;
+    const AccountsView::Row* const old = last.of_path(path);
+    if (old != nullptr) {
+      for (const std::string& ns : old->spec.namespaces) taken_.emplace_back(ns, nullptr);
+    }
+    rows.emplace_back(
+        path, is_shown(node) ? std::make_shared<const AccountsView::Row>(row_of(node)) : nullptr);
+    if (node.removed || node.spec.namespaces.empty()) return;
+    const auto owner = std::make_shared<const std::string>(path);
+    for (const std::string& ns : node.spec.namespaces) namespaces.emplace_back(ns, owner);
+  }
+  // A namespace that went from one account to another is named by both: who has it now counts.
+  void finish() { namespaces.insert(namespaces.begin(), taken_.begin(), taken_.end()); }
+
+ private:
+  std::vector<SharedMap<std::string>::Entry> taken_;
+};
+
+void refresh_products(const Fleet& fleet, AccountsView& view) {
+  if (view.products && view.products->size() == fleet.products()) return;
+  auto products = std::make_shared<std::map<std::string, ProductId, std::less<>>>();
+  for (std::size_t i = 1; i <= fleet.products(); ++i) {
+    const ProductId id(static_cast<std::uint16_t>(i));
+    products->emplace(fleet.product_name(id), id);
+  }
+  view.products = std::move(products);
+}
+
+// Of the version before, with what was edited since.
 Accounts accounts_of(const State& s, ViewMemo& memo) {
   const AccountTree& tree = s.tree();
-  if (memo.accounts && memo.accounts_version == tree.structure_version()) return memo.accounts;
-  auto out = std::make_shared<AccountsView>();
-  for (AccountId id : tree.preorder()) {
-    const AccountNode& node = tree.node(id);
-    if (node.spec.user) continue;
-    const std::size_t index = out->rows.size();
-    out->rows.push_back({id, node.spec, node.revision});
-    out->by_path[node.spec.path] = index;
-    for (const std::string& ns : node.spec.namespaces) out->by_namespace[ns] = index;
+  const bool products = memo.accounts && memo.accounts->products->size() == s.fleet().products();
+  if (products && memo.accounts_version == tree.structure_version()) return memo.accounts;
+  auto out = memo.accounts ? std::make_shared<AccountsView>(*memo.accounts)
+                           : std::make_shared<AccountsView>();
+  Changes changes;
+  for (const AccountId id : std::set<AccountId>(tree.edited_since(memo.accounts_version).begin(),
+                                                tree.edited_since(memo.accounts_version).end())) {
+    changes.add(tree.node(id), *out);
   }
+  changes.finish();
+  out->by_path = out->by_path.changed(std::move(changes.rows));
+  out->by_namespace = out->by_namespace.changed(std::move(changes.namespaces));
+  refresh_products(s.fleet(), *out);
   memo.accounts = out;
   memo.accounts_version = tree.structure_version();
   return out;

@@ -16,7 +16,7 @@ namespace subak::derive {
 // Parts of the last View of one state that may stand in the next one. Only view() looks inside.
 struct ViewMemo {
   std::shared_ptr<const AccountsView> accounts;
-  std::uint64_t accounts_version = ~std::uint64_t{0};               // of the tree's structure
+  std::uint64_t accounts_version = 0;                               // of the tree's structure
   std::map<ClusterId, std::map<std::string, std::int64_t>> slices;  // by MIG profile
   std::map<ClusterId, std::map<std::string, std::int64_t>>
       node_gpus;                    // the most on one, by product

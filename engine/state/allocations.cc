@@ -20,6 +20,24 @@ const std::set<PodPlace>* Allocations::on(NodeId node) const {
   return it == on_node_.end() ? nullptr : &it->second;
 }
 
+const Allocations::BySince& Allocations::open(ClusterId cluster) const {
+  static const BySince none;
+  const auto it = open_.find(cluster);
+  return it == open_.end() ? none : it->second;
+}
+
+void Allocations::charged(Job& job, std::uint32_t rank, TimeMs to) {
+  Pod& pod = job.pods.at(rank);
+  must(pod.holds_slot() && pod.since_ms < to, "rows of a pod follow one another");
+  const PodPlace place{job.id, rank};
+  if (pod.is_bound()) {
+    BySince& open = open_[job.id.cluster()];
+    must(open.erase({pod.since_ms, place}) == 1, "what is bound is found by its next row");
+    open.insert({to, place});
+  }
+  pod.since_ms = to;
+}
+
 void Allocations::advance_tick(TimeMs now) {
   if (tick_) tick_->advance(tree_, now);
 }
@@ -40,6 +58,9 @@ void Allocations::take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs
 void Allocations::bind(const Job& job, std::uint32_t rank, TimeMs now) {
   const PodSlot& slot = job.pods.at(rank).slot;
   must(on(slot.node) != nullptr, "what is bound was taken");
+  if (slot.milligpu > 0) {
+    open_[job.id.cluster()].insert({job.pods[rank].since_ms, {job.id, rank}});
+  }
   if (counts(job, slot)) tree_.bind(job.leaf, fleet_.product_of(slot.node), slot.milligpu, now);
 }
 
@@ -51,6 +72,7 @@ void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
   const auto pods = on_node_.find(node);
   must(pods != on_node_.end() && pods->second.erase({job.id, rank}) == 1, "a slot is on its node");
   if (pods->second.empty()) on_node_.erase(pods);
+  if (pod.is_bound()) open_[job.id.cluster()].erase({pod.since_ms, {job.id, rank}});
   if (counts(job, pod.slot)) {
     tree_.release(job.leaf, fleet_.product_of(node), pod.slot.milligpu, pod.is_bound(), at);
     advance_tick(now);
@@ -81,7 +103,7 @@ void Allocations::relabel(NodeId node, ProductId before, const Jobs& jobs, TimeM
 }
 
 void Allocations::check(const Jobs& jobs) const {
-  std::size_t slots = 0;
+  std::size_t slots = 0, bound = 0, open = 0;
   MilliGpu held = 0, running = 0;
   for (const auto& [id, job] : jobs.all()) {  // any order: sums
     for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
@@ -91,6 +113,10 @@ void Allocations::check(const Jobs& jobs) const {
       const std::set<PodPlace>* const here = on(pod.slot.node);
       must(here != nullptr && here->contains({id, rank}), "a slot is on its node");
       if (job.leaf != kUnassigned) (pod.is_bound() ? running : held) += pod.slot.milligpu;
+      if (!pod.is_bound() || pod.slot.milligpu == 0) continue;
+      ++bound;
+      must(this->open(id.cluster()).contains({pod.since_ms, {id, rank}}),
+           "what is bound is found by its next row");
     }
   }
   std::size_t indexed = 0;
@@ -99,6 +125,8 @@ void Allocations::check(const Jobs& jobs) const {
     indexed += pods.size();
   }
   must(indexed == slots, "each slot belongs to one pod");
+  for (const auto& [cluster, rows] : open_) open += rows.size();
+  must(open == bound, "nothing else is");
   must(tree_.node(kRootAccount).held == held, "the tree holds what the jobs hold");
   must(tree_.node(kRootAccount).running == running, "the tree runs what the jobs run");
 }

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "accounting/order.h"
 #include "accounting/tree.h"
@@ -26,6 +27,7 @@ class Jobs;
 class Allocations {
  public:
   using ByNode = std::map<NodeId, std::set<PodPlace>>;
+  using BySince = std::set<std::pair<TimeMs, PodPlace>>;
 
   // Both outlive it.
   Allocations(Fleet& fleet, AccountTree& tree) : fleet_(fleet), tree_(tree) {}
@@ -33,6 +35,8 @@ class Allocations {
   // --- reads -------------------------------------------------------------------------------------
   const ByNode& all() const { return on_node_; }    // no node without pods
   const std::set<PodPlace>* on(NodeId node) const;  // nullptr: nobody holds anything there
+  // What is bound to GPUs in this cluster, by the start of its next ledger row.
+  const BySince& open(ClusterId cluster) const;
   // Only under OrderPolicy::kUsageTick, the simulator's baseline; else nullptr.
   const UsageTick* tick() const { return tick_.get(); }
 
@@ -41,6 +45,8 @@ class Allocations {
   void take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs now);
   // It holds a slot; its account's meter begins. The caller sets the pod's state.
   void bind(const Job& job, std::uint32_t rank, TimeMs now);
+  // It has a ledger row up to `to`, which is after its last one.
+  void charged(Job& job, std::uint32_t rank, TimeMs to);
   // Ended at `at` <= now; an end that is reported late is taken back to its time. The caller sets
   // the pod's state; the slot is empty then.
   void give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now);
@@ -52,13 +58,15 @@ class Allocations {
   void set_tick(std::unique_ptr<UsageTick> tick) { tick_ = std::move(tick); }
   void advance_tick(TimeMs now);
 
-  // Asserts that each slot is on its node, and that the tree holds what the pods hold. O(pods).
+  // Asserts that each slot is on its node, that what is bound is found by the start of its next row,
+  // and that the tree holds what the pods hold. O(pods).
   void check(const Jobs& jobs) const;
 
  private:
   Fleet& fleet_;
   AccountTree& tree_;
   ByNode on_node_;
+  std::map<ClusterId, BySince> open_;
   std::unique_ptr<UsageTick> tick_;
 };
 

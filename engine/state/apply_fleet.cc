@@ -44,7 +44,7 @@ void State::on(const fact::ClusterSynced& f) {
 void State::on(const fact::NodeSet& f) {
   if (nodes_.size() == 0 && !restoring_) nodes_.begin_bills(now_);
   const ProductId before = fleet_.node(f.id) != nullptr ? fleet_.product_of(f.id) : ProductId();
-  nodes_.set(f.cluster, f.spec.name, f.id);
+  nodes_.set(f.cluster, f.spec.name, f.id, now_);
   fleet_.set_node(f.id, f.cluster, f.spec, f.drained, now_);
   jobs_.fleet_changed();
   allocations_.relabel(f.id, before, jobs_, now_);
@@ -89,7 +89,9 @@ void State::on(const fact::Finalized& f) {
 }
 
 void State::on(const fact::AccountSet& f) {
+  const bool fresh = !tree_.exists(f.id) && !restoring_;
   tree_.set(f.id, f.spec, f.revision, now_, intern(f.spec.quota), intern(f.spec.limit));
+  if (fresh) tree_.begin_at_mean(f.id, now_);
   remember(f.edit, {now_, JobId(), f.id, f.revision});
   pass_due_ = true;
 }
@@ -102,11 +104,13 @@ void State::on(const fact::AccountDeleted& f) {
 }
 
 void State::on(const fact::Charged& f) {
+  const std::uint32_t rank = f.row.allocation.rank;
   state::Job& job = jobs_.writable(f.row.allocation.job);
-  state::Pod& pod = job.pods.at(f.row.allocation.rank);
-  must(pod.since_ms == f.row.from_ms && f.row.to_ms <= now_, "rows of a pod follow one another");
+  must(job.pods.at(rank).since_ms == f.row.from_ms && f.row.to_ms <= now_,
+       "rows of a pod follow one another");
+  must(f.row.milligpu == job.pods[rank].slot.milligpu, "a row is of what the pod holds");
   ledger_.add(f.row);
-  pod.since_ms = f.row.to_ms;
+  allocations_.charged(job, rank, f.row.to_ms);
 }
 
 void State::on(const fact::Awaited& f) {

@@ -29,9 +29,10 @@ void State::on(const fact::JobCreated& f) {
 void State::on(const fact::PodAdded& f) {
   jobs_.add_pod(f, use_alone(f.job.cluster(), f.shape));
   if (!f.bound) return;
+  must(f.bound_at_ms <= now_, "what is bound was bound before");
   Job& job = jobs_.writable(f.job);
-  allocations_.take(job, f.rank, f.slot, now_);
-  allocations_.bind(job, f.rank, now_);
+  allocations_.take(job, f.rank, f.slot, f.bound_at_ms);
+  allocations_.bind(job, f.rank, f.bound_at_ms);
   job.pods[f.rank].state = PodState::kBound;
 }
 
@@ -178,6 +179,7 @@ void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobKept::Pod& 
   jobs_.restore_pod(job, rank, std::move(shape));
   if (!job.pods[rank].holds_slot()) return;
   allocations_.take(job, rank, kept.slot, now_);
+  job.pods[rank].since_ms = kept.since_ms;
   if (kept.state != PodState::kHeld) allocations_.bind(job, rank, now_);
   job.pods[rank].state = kept.state;
 }

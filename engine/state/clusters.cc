@@ -58,6 +58,7 @@ void Clusters::apply(const fact::ClusterRemoved& f) {
   removed_[f.id] = at(f.id).name;
   all_.erase(f.id);
   lists_.erase(f.id);
+  heard_.erase(f.id);
 }
 
 void Clusters::apply(const fact::ClusterSynced& f) {
@@ -87,7 +88,15 @@ void Clusters::await_no_longer(JobId id) {
   if (cluster.awaited == id) cluster.awaited = JobId();
 }
 
-void Clusters::begin_list(ClusterId id) { lists_[at(id).id] = ListMarks(); }
+void Clusters::begin_list(ClusterId id) {
+  const auto heard = heard_.find(at(id).id);
+  ListMarks marks;
+  if (heard != heard_.end()) marks.heard_before_ms = heard->second;
+  const auto [it, first] = lists_.try_emplace(id, marks);
+  if (first) return;
+  marks.heard_before_ms = it->second.heard_before_ms;
+  it->second = std::move(marks);
+}
 
 void Clusters::end_list(ClusterId id) { lists_.erase(id); }
 

@@ -36,6 +36,7 @@ struct Cluster {
 
 // What a list has named since it began. Not part of the state: an edge that lost us lists again.
 struct ListMarks {
+  TimeMs heard_before_ms = 0;  // when the cluster was last heard before the list; 0: never
   std::set<NodeId> nodes;
   std::set<PodPlace> pods;
 };
@@ -64,6 +65,9 @@ class Clusters {
   void await_no_longer(JobId id);
 
   // --- what is no fact ---------------------------------------------------------------------------
+  // Its edge, or a launcher, said something. Not part of the state: after a restart nobody was heard.
+  void heard(ClusterId id, TimeMs now) { heard_[id] = now; }
+  // Begun anew before it ended, it keeps the time before the first.
   void begin_list(ClusterId id);
   void end_list(ClusterId id);
   // Nothing if no list is being read.
@@ -82,6 +86,7 @@ class Clusters {
   std::map<ClusterId, Cluster> all_;
   std::map<ClusterId, std::string> removed_;  // their names
   std::map<ClusterId, ListMarks> lists_;
+  std::map<ClusterId, TimeMs> heard_;
 };
 
 }  // namespace subak::state

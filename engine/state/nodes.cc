@@ -12,16 +12,26 @@ NodeId Nodes::find(ClusterId cluster, std::string_view name) const {
   return it == by_name_.end() ? NodeId() : it->second;
 }
 
-void Nodes::set(ClusterId cluster, const std::string& name, NodeId id) {
+TimeMs Nodes::seen_since(NodeId id) const {
+  const auto it = seen_since_.find(id);
+  must(it != seen_since_.end(), "the node is there");
+  return it->second;
+}
+
+void Nodes::set(ClusterId cluster, const std::string& name, NodeId id, TimeMs now) {
   must(static_cast<bool>(id), "a node has a number");
   const auto [it, added] = by_name_.try_emplace({cluster, name}, id);
   must(it->second == id, "a node keeps its number");
+  seen_since_.try_emplace(id, now);
   last_ = std::max(last_, id);
   ++version_;
 }
 
 void Nodes::remove(ClusterId cluster, const std::string& name) {
-  must(by_name_.erase({cluster, name}) == 1, "the node that goes was there");
+  const auto it = by_name_.find({cluster, name});
+  must(it != by_name_.end(), "the node that goes was there");
+  seen_since_.erase(it->second);
+  by_name_.erase(it);
   ++version_;
 }
 
@@ -36,7 +46,9 @@ void Nodes::check() const {
   for (const auto& [name, id] : by_name_) {
     must(ids.insert(id).second, "no two nodes have one number");
     must(id <= last_, "no node has a number beyond the last");
+    must(seen_since_.contains(id), "a node has been seen");
   }
+  must(seen_since_.size() == by_name_.size(), "nothing else has");
 }
 
 }  // namespace subak::state

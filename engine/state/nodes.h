@@ -27,10 +27,13 @@ class Nodes {
   NodeId last() const { return last_; }
   // The last UTC midnight up to which node_billed facts exist.
   TimeMs billed_until() const { return billed_until_; }
+  // Since when we know the node: what happened on it before is not in its books. After a restart the
+  // time of what was restored. The node is there (asserted).
+  TimeMs seen_since(NodeId id) const;
   // Grows with each node that is set or removed.
   std::uint64_t version() const { return version_; }
 
-  void set(ClusterId cluster, const std::string& name, NodeId id);
+  void set(ClusterId cluster, const std::string& name, NodeId id, TimeMs now);
   void remove(ClusterId cluster, const std::string& name);
   // Days are billed from the one of `now` on: before, there was no node.
   void begin_bills(TimeMs now);
@@ -42,6 +45,7 @@ class Nodes {
 
  private:
   ByName by_name_;
+  std::map<NodeId, TimeMs> seen_since_;
   NodeId last_;
   TimeMs billed_until_ = 0;
   std::uint64_t version_ = 1;

@@ -11,6 +11,10 @@
 
 namespace subak::note {
 
+// The cluster's edge, or a launcher, has just said something.
+struct Heard {
+  ClusterId cluster;
+};
 struct ListBegun {
   ClusterId cluster;
 };
@@ -42,7 +46,7 @@ struct PassDue {
 
 namespace subak {
 
-using Note = std::variant<note::ListBegun, note::ListEnded, note::NodeListed, note::PodListed,
-                          note::ShapeSeen, note::Decided, note::PassDue>;
+using Note = std::variant<note::Heard, note::ListBegun, note::ListEnded, note::NodeListed,
+                          note::PodListed, note::ShapeSeen, note::Decided, note::PassDue>;
 
 }  // namespace subak

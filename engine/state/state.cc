@@ -27,8 +27,9 @@ void keep_accounts(const AccountTree& tree, const Sink& sink) {
   }
 }
 
+// Removed nodes too: made anew, they go on with theirs.
 void keep_meters(const AccountTree& tree, const Sink& sink) {
-  for (AccountId id : tree.preorder()) {
+  for (AccountId id = kRootAccount; id < tree.next_id(); ++id.value) {
     const AccountNode& node = tree.node(id);
     fact::MetersKept m;
     m.account = id;

@@ -122,6 +122,7 @@ class State {
   void on(const fact::PodGone& f);
   void on(const fact::JobKept& f);
 
+  void on(const note::Heard& n) { clusters_.heard(n.cluster, now_); }
   void on(const note::ListBegun& n) { clusters_.begin_list(n.cluster); }
   void on(const note::ListEnded& n) { clusters_.end_list(n.cluster); }
   void on(const note::NodeListed& n) { clusters_.mark(n.cluster, n.node); }

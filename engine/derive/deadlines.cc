@@ -1,0 +1,40 @@
+#include "engine/derive/deadlines.h"
+
+#include <algorithm>
+
+#include "core/limits.h"
+
+namespace subak::derive {
+
+TimeMs midnight_after(TimeMs t) { return t - t % kDayMs + kDayMs; }
+
+std::optional<DueRow> next_row(const State& s, ClusterId cluster) {
+  const auto& open = s.allocations().open(cluster);
+  if (open.empty() || !s.clusters().at(cluster).synced) return std::nullopt;
+  const auto& [since, place] = *open.begin();
+  const TimeMs midnight = midnight_after(since);
+  return DueRow{place, midnight, midnight + limits::kDayOpenMs};
+}
+
+std::optional<std::pair<TimeMs, JobId>> next_hold_end(const State& s) {
+  const auto& holds = s.jobs().deadlines();
+  const auto runs = [&s](const auto& hold) {
+    return s.clusters().at(hold.second.cluster()).synced;
+  };
+  const auto first = std::find_if(holds.begin(), holds.end(), runs);
+  return first == holds.end() ? std::nullopt : std::optional(*first);
+}
+
+std::optional<TimeMs> next_deadline(const State& s) {
+  std::optional<TimeMs> next;
+  const auto consider = [&next](TimeMs t) { next = std::min(next.value_or(t), t); };
+  if (const auto hold = next_hold_end(s)) consider(hold->first);
+  if (const auto bar = s.bars().next_end()) consider(*bar);
+  if (s.nodes().size() > 0) consider(s.nodes().billed_until() + kDayMs);
+  for (const auto& [id, cluster] : s.clusters().all()) {
+    if (const auto row = next_row(s, id)) consider(row->due_ms);
+  }
+  return next;
+}
+
+}  // namespace subak::derive
