@@ -20,29 +20,6 @@ bool is_user_name(std::string_view name) {
   });
 }
 
-// The first limit of this account that `total` exceeds.
-std::optional<ProductAmount> exceeded(const AccountSpec& spec, const PodShape& shape,
-                                      MilliGpu total) {
-  for (const ProductAmount& limit : spec.limit) {
-    const bool applies = limit.product == kAnyProduct ||
-                         (shape.products.size() == 1 && shape.products[0] == limit.product);
-    if (applies && total > limit.milligpu) return limit;
-  }
-  if (spec.borrow.empty() || spec.quota.empty()) return std::nullopt;
-  const auto borrow = parse_amounts(spec.borrow, "borrow");
-  if (!borrow.ok()) return std::nullopt;
-  MilliGpu most = 0;
-  for (const ProductAmount& a : spec.quota) most += a.milligpu;
-  for (const ProductAmount& a : *borrow) most += a.milligpu;
-  if (total > most) return ProductAmount{kAnyProduct, most};
-  return std::nullopt;
-}
-
-std::string_view parent_of(std::string_view path) {
-  const auto dot = path.rfind('.');
-  return dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
-}
-
 std::string gpu_resource(const PodShape& shape) {
   if (shape.kind == GpuKind::kMig) return std::string(names::kMigPrefix) + shape.profile;
   return std::string(names::kGpu);
@@ -109,24 +86,42 @@ std::optional<Decision> user_refusal(const Context& c, const Pod& pod, std::stri
                     " creates this; write " + in_quotes(creator) + " or leave the key out");
 }
 
-std::optional<Decision> over_limit(const Context& c, const PodShape& shape, MilliGpu total,
-                                   const std::string& what, const AccountsView::Row& account) {
-  std::string_view path = account.spec.path;
-  while (true) {
-    const AccountsView::Row* row = c.view.accounts->of_path(path);
-    const auto limit = row != nullptr ? exceeded(row->spec, shape, total) : std::nullopt;
-    if (limit) {
-      const std::string name = path.empty() ? "the root account" : "account " + std::string(path);
-      return denied(
-          Because::kOverLimit, 403,
-          "spec.containers[].resources.limits[" + gpu_resource(shape) + "]: asks for " +
-              format_milligpu(total) + " GPUs" + what + ", but " + name + " may have at most " +
-              format_milligpu(limit->milligpu) + " (limit " + format_amounts({*limit}) +
-              ") at once; ask for no more than that, or have an operator raise the limit");
-    }
-    if (path.empty()) return std::nullopt;
-    path = parent_of(path);
+ProductDemand demand_of(const Context& c, const PodShape& shape, MilliGpu amount) {
+  const bool one = shape.products.size() == 1;
+  return {one ? c.view.accounts->product(shape.products.front()) : ProductId(), amount};
+}
+
+std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std::string& what,
+                                     std::span<const ProductDemand> amounts) {
+  const AccountsView::Row& account = *payer_of(c, pod, "").row;
+  const std::string user(pod.keys.user.set ? pod.keys.user.value : person(c.review));
+  const auto refusal = c.view.accounts->refusal(
+      user.empty() ? account.spec.path : account.spec.path + "/" + user, amounts);
+  if (!refusal) return std::nullopt;
+  const Binding& rule = refusal->binding;
+  const std::string& path = refusal->row->spec.path;
+  const std::string name = path.empty() ? "the root account" : "account " + path;
+  if (rule.kind == BindingKind::kDrain) {
+    return denied(Because::kDraining, 403,
+                  "metadata.namespace: " + name +
+                      " is draining and takes nothing new; use another account or wait until an "
+                      "operator resumes it");
   }
+  const std::string asks = "spec.containers[].resources.limits[" + gpu_resource(pod.shape) +
+                           "]: asks for " + format_milligpu(rule.need) + " GPUs" + what + ", but " +
+                           name;
+  if (rule.kind == BindingKind::kBorrow) {
+    return denied(Because::kOverLimit, 403,
+                  asks + " may borrow at most " + format_milligpu(rule.most) +
+                      " GPUs beyond its quota; ask for less, or have an operator raise quota or "
+                      "borrow");
+  }
+  const std::string_view product =
+      rule.product ? c.view.accounts->product_name(rule.product) : kAnyProduct;
+  return denied(Because::kOverLimit, 403,
+                asks + " may have at most " + format_milligpu(rule.most) + " (limit " +
+                    format_amounts({{std::string(product), rule.most}}) +
+                    ") at once; ask for no more than that, or have an operator raise the limit");
 }
 
 }  // namespace subak::policy

@@ -159,17 +159,19 @@ std::uint32_t gang_size(const OwnerKind& kind, const Found& found) {
   return sum > 1 && sum <= limits::kMaxPodsPerJob ? static_cast<std::uint32_t>(sum) : 0;
 }
 
-// Pods that start together must fit the limit together.
-std::optional<Decision> gang_over_limit(const Context& c, const Found& found) {
-  MilliGpu total = 0;
+// Pods that start together must be allowed together.
+std::optional<Decision> gang_not_entitled(const Context& c, const Found& found) {
+  std::map<ProductId, MilliGpu> sums;
   std::int64_t pods = 0;
   for (const Template& t : found.templates) {
-    total += least_milligpu(c.cluster, t.pod.shape).value_or(0) * t.copies;
+    const MilliGpu least = least_milligpu(c.cluster, t.pod.shape).value_or(0) * t.copies;
+    const auto [product, amount] = demand_of(c, t.pod.shape, least);
+    sums[product] += amount;
     pods += t.copies;
   }
-  const Pod& first = found.templates.front().pod;
-  const Payer payer = payer_of(c, first, "");
-  return over_limit(c, first.shape, total, " (" + std::to_string(pods) + " pods)", *payer.row);
+  const std::vector<ProductDemand> amounts(sums.begin(), sums.end());
+  return not_entitled(c, found.templates.front().pod, " (" + std::to_string(pods) + " pods)",
+                      amounts);
 }
 
 void stamp_template(const Template& t, const std::string& user, std::uint32_t gang,
@@ -226,7 +228,7 @@ Decision decide_owner(const Context& c, json::Value object) {
     if (auto d = refusal(c, t.pod, path_of(t.pointer))) return std::move(*d);
   }
   if (gang_size(kind, found) > 0) {
-    if (auto d = gang_over_limit(c, found)) return std::move(*d);
+    if (auto d = gang_not_entitled(c, found)) return std::move(*d);
   }
   if (is_suspended(*spec, kind) || c.endpoint == Endpoint::kValidate || !c.config.suspend_owners) {
     return untouched(Because::kUnchanged);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -55,10 +56,13 @@ Payer payer_of(const Context& c, const Pod& pod, std::string_view path);
 std::optional<Decision> user_refusal(const Context& c, const Pod& pod, std::string_view path);
 // The least that one pod costs; none where only its node will tell (time-sliced GPUs).
 std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShape& shape);
-// Does `total` exceed the limit of the account or of one above it? `what` says in the message what
-// asks, of `shape` (limits of a product count where it allows only that one).
-std::optional<Decision> over_limit(const Context& c, const PodShape& shape, MilliGpu total,
-                                   const std::string& what, const AccountsView::Row& account);
+// `amount` for pods of this shape: of its product, where it allows only one.
+ProductDemand demand_of(const Context& c, const PodShape& shape, MilliGpu amount);
+// What the accounts that pay for the pod (payer_of() does not refuse it) could never allow, by the
+// one judge (accounting/entitlement.h): drains, and with `amounts` limits and borrow, the user's own
+// too. `what` says in the message what asks.
+std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std::string& what,
+                                     std::span<const ProductDemand> amounts);
 
 // --- policy_warn.cc ------------------------------------------------------------------------------
 // Warns of what will not be aligned: QoS, CPU, RDMA.

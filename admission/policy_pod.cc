@@ -119,15 +119,14 @@ Decision gate_it(const Context& c, const Pod& pod, const AccountsView::Row& acco
   return d;
 }
 
-std::optional<Decision> pod_over_limit(const Context& c, const Pod& pod,
-                                       const AccountsView::Row& account) {
+std::optional<Decision> pod_not_entitled(const Context& c, const Pod& pod) {
   const auto each = least_milligpu(c.cluster, pod.shape);
-  if (!each) return std::nullopt;
-  if (pod.gang.size == 1 || !pod.gang.uniform) return over_limit(c, pod.shape, *each, "", account);
-  return over_limit(
-      c, pod.shape, *each * pod.gang.size,
-      " (" + std::to_string(pod.gang.size) + " pods of " + std::to_string(pod.shape.gpus) + ")",
-      account);
+  if (!each) return not_entitled(c, pod, "", {});
+  const bool gang = pod.gang.size > 1 && pod.gang.uniform;
+  const ProductDemand demand = demand_of(c, pod.shape, *each * (gang ? pod.gang.size : 1));
+  const std::string pods =
+      " (" + std::to_string(pod.gang.size) + " pods of " + std::to_string(pod.shape.gpus) + ")";
+  return not_entitled(c, pod, gang ? pods : "", {&demand, 1});
 }
 
 }  // namespace
@@ -145,14 +144,8 @@ std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_vi
   if (auto d = mig_topology(pod, path)) return d;
   Payer payer = payer_of(c, pod, path);
   if (payer.refused) return std::move(payer.refused);
-  if (payer.row->spec.draining) {
-    return denied(Because::kDraining, 403,
-                  "metadata.namespace: account " + payer.row->spec.path +
-                      " is draining and takes nothing new; use another account or wait until an "
-                      "operator resumes it");
-  }
   if (auto d = user_refusal(c, pod, path)) return d;
-  if (auto d = pod_over_limit(c, pod, *payer.row)) return d;
+  if (auto d = pod_not_entitled(c, pod)) return d;
   if (c.config.deny_unaligned) {
     Decision unaligned;
     warn_of_alignment(pod, unaligned);

@@ -15,10 +15,26 @@ namespace subak::test {
 // (team-d, draining). Cluster c1 enforces over 4 nodes of 8 H100 and 14 slices 1g.10gb; team-w is
 // in warn, team-o in observe, orphan enforces but belongs to nobody.
 inline void add_account(AccountsView& accounts, AccountSpec spec) {
-  const std::size_t i = accounts.rows.size();
-  accounts.by_path[spec.path] = i;
-  for (const std::string& ns : spec.namespaces) accounts.by_namespace[ns] = i;
-  accounts.rows.push_back({AccountId(static_cast<std::uint32_t>(i + 1)), std::move(spec), 1});
+  AccountsView::Row row;
+  row.id = AccountId(static_cast<std::uint32_t>(accounts.by_path.size() + 1));
+  row.revision = 1;
+  const auto by_id = [&accounts](const ProductAmounts& amounts) {
+    std::vector<ProductDemand> out;
+    for (const ProductAmount& a : amounts) {
+      out.emplace_back(accounts.product(a.product), a.milligpu);
+    }
+    return out;
+  };
+  row.quota = by_id(spec.quota);
+  row.limit = by_id(spec.limit);
+  row.borrow = parse_borrow(spec.borrow, "borrow").value();
+  const auto path = std::make_shared<const std::string>(spec.path);
+  for (const std::string& ns : spec.namespaces) {
+    accounts.by_namespace = accounts.by_namespace.changed({{ns, path}});
+  }
+  row.spec = std::move(spec);
+  accounts.by_path =
+      accounts.by_path.changed({{*path, std::make_shared<const AccountsView::Row>(row)}});
 }
 
 inline AccountSpec account(std::string path, std::vector<std::string> namespaces = {},
@@ -32,6 +48,8 @@ inline AccountSpec account(std::string path, std::vector<std::string> namespaces
 
 inline std::shared_ptr<const View> fixed_view() {
   auto accounts = std::make_shared<AccountsView>();
+  accounts->products = std::make_shared<const std::map<std::string, ProductId, std::less<>>>(
+      std::map<std::string, ProductId, std::less<>>{{"NVIDIA-H100-80GB-HBM3", ProductId(1)}});
   add_account(*accounts, account(""));
   add_account(*accounts, account("ml", {}, 64'000));
   add_account(*accounts, account("ml.vision", {"team-a", "team-w", "team-o"}, 16'000));
@@ -40,6 +58,22 @@ inline std::shared_ptr<const View> fixed_view() {
   AccountSpec old = account("old", {"team-d"});
   old.draining = true;
   add_account(*accounts, old);
+  // stop (draining) > stop.child (team-s); typed (team-t, at most 4 H100) > typed/ana (at most 2
+  // GPUs); tight (team-q, quota 2, borrows nothing).
+  AccountSpec stop = account("stop");
+  stop.draining = true;
+  add_account(*accounts, stop);
+  add_account(*accounts, account("stop.child", {"team-s"}));
+  AccountSpec typed = account("typed", {"team-t"});
+  typed.limit = {{"NVIDIA-H100-80GB-HBM3", 4000}};
+  add_account(*accounts, typed);
+  AccountSpec ana = account("typed/ana", {}, 2000);
+  ana.user = true;
+  add_account(*accounts, ana);
+  AccountSpec tight = account("tight", {"team-q"});
+  tight.quota = {{kAnyProduct, 2000}};
+  tight.borrow = "none";
+  add_account(*accounts, tight);
   ClusterView c;
   c.id = ClusterId(1);
   c.name = "c1";

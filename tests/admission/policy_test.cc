@@ -163,6 +163,27 @@ TEST(PolicyAccount, LimitsOfTheWholePath) {
                 "16.125 GPUs");
 }
 
+// The gate asks the judge that submissions ask.
+TEST(PolicyAccount, EveryRuleOfThePath) {
+  const auto of_product = [](std::string_view gpus, std::string_view product) {
+    return pod(container(kGpu, gpus), R"("name":"p")",
+               R"(,"nodeSelector":{"nvidia.com/gpu.product":")" + std::string(product) + R"("})");
+  };
+  expect_denied(create(pod(container(kGpu, "1")), "team-s"), Because::kDraining, 403,
+                "account stop is draining");
+  constexpr std::string_view kH100 = "NVIDIA-H100-80GB-HBM3";
+  expect_denied(create(of_product("5", kH100), "team-t", "bob"), Because::kOverLimit, 403,
+                "account typed may have at most 4 (limit NVIDIA-H100-80GB-HBM3=4)");
+  EXPECT_EQ(create(of_product("4", kH100), "team-t", "bob").verdict, Verdict::kPatched);
+  EXPECT_EQ(create(of_product("8", "NVIDIA-A30"), "team-t", "bob").verdict, Verdict::kPatched);
+  EXPECT_EQ(create(pod(container(kGpu, "5")), "team-t", "bob").verdict, Verdict::kPatched);
+  expect_denied(create(pod(container(kGpu, "3")), "team-t", "ana"), Because::kOverLimit, 403,
+                "account typed/ana may have at most 2");
+  expect_denied(create(pod(container(kGpu, "3")), "team-q"), Because::kOverLimit, 403,
+                "account tight may borrow at most 0 GPUs beyond its quota");
+  EXPECT_EQ(create(pod(container(kGpu, "2")), "team-q").verdict, Verdict::kPatched);
+}
+
 TEST(PolicyAccount, UserIsTheCreator) {
   EXPECT_EQ(create(labelled(R"("subak.gpu/user":"ana")")).because, Because::kGated);
   expect_denied(create(labelled(R"("subak.gpu/user":"bob")")), Because::kUserMismatch, 403,
