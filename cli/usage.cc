@@ -144,14 +144,16 @@ void print_heading(Session& s, const Window& window, const v1::ReportUsageReques
                    const v1::ReportUsageResponse& answer) {
   s.out() << "GPU-hours in the ledger";
   if (!window.account.empty()) s.out() << " paid by " << printable(window.account) << " and below";
-  s.out() << "\nfrom "
-          << (asked.has_from() ? time_text(asked.from()) : std::string("the beginning")) << " to "
-          << (asked.has_to() ? time_text(asked.to()) : "now (" + time_text(answer.time()) + ")")
-          << "; "
-          << (answer.has_first_day() ? "first use on " + day_text(answer.first_day().seconds())
-                                     : std::string("nothing was used"))
-          << "\nDays are UTC days. Each account includes what is below it. RUNNING NOW comes on "
-             "top:\nGPU-hours of what has not ended yet.\n\n";
+  s.out()
+      << "\nfrom " << (asked.has_from() ? time_text(asked.from()) : std::string("the beginning"))
+      << " to "
+      << (asked.has_to() ? time_text(asked.to()) : "now (" + time_text(answer.time()) + ")") << "; "
+      << (answer.has_first_day() ? "first use on " + day_text(answer.first_day().seconds())
+                                 : std::string("nothing was used"))
+      << "; the ledger up to entry " << answer.last_sequence()
+      << "\nDays are UTC days. Each account includes what is below it. RUNNING NOW comes on "
+         "top:\nGPU-hours that have no entry yet: they get one at their end, or when their day is "
+         "closed.\n\n";
 }
 
 void add_report(Command usage) {

@@ -25,12 +25,12 @@ bool changes_static(const Fact& fact) {
 std::shared_ptr<const StaticCopy> copy_of(const View& view) {
   std::vector<v1::StaticResponse> parts(1);
   std::size_t in_part = 0;
-  for (const AccountsView::Row& row : view.accounts->rows) {
+  for (const AccountsView::Row* row : view.accounts->accounts()) {
     if (in_part++ == kAccountsPerPart) {
       parts.emplace_back();
       in_part = 1;
     }
-    put(row.spec, row.revision, parts.back().add_accounts());
+    put(row->spec, row->revision, parts.back().add_accounts());
   }
   for (const ClusterView& cluster : *view.clusters) put(cluster, parts.back().add_clusters());
   for (auto& part : parts) part.set_sequence(view.seq);

@@ -121,8 +121,18 @@ struct Report {
   v1::ReportUsageResponse* out;
   LedgerQuery query;
   const Shared* shared;
+  TimeMs now = 0;
+  std::vector<OpenUsage> open;  // what had no row at query.last_seq
   std::vector<DailyUsage> rows;
 };
+
+// All figures are of this instant.
+std::optional<Error> begin_report(Report& r, const Engine& engine) {
+  r.now = r.shared->now(engine);
+  r.query.last_seq = engine.seq();
+  r.open = engine.open_usage();
+  return find_payers(engine, r.in->account(), &r.query.payers);
+}
 
 void read_report(const std::shared_ptr<Report>& r, StoreReader& store) {
   auto rows = store.daily_usage(r->query);
@@ -132,12 +142,12 @@ void read_report(const std::shared_ptr<Report>& r, StoreReader& store) {
   }
   r->rows = std::move(*rows);
   r->call.read_dear([r](const Engine& engine) -> std::optional<Error> {
-    const TimeMs now = r->shared->now(engine);
     ReportSums sums(*r->in, r->query, engine);
     for (const DailyUsage& row : r->rows) sums.add_booked(row);
-    for (const OpenUsage& open : engine.open_usage()) sums.add_running(open, now);
+    for (const OpenUsage& open : r->open) sums.add_running(open, r->now);
     sums.put_into(r->out);
-    put(now, r->out->mutable_time());
+    put(r->now, r->out->mutable_time());
+    r->out->set_last_sequence(r->query.last_seq);
     return std::nullopt;
   });
 }
@@ -184,9 +194,9 @@ UsageService::Reactor* UsageService::ReportUsage(Context* context, const v1::Rep
   Range range = get_range(check, *in);
   if (!check.ok()) return call.fail(check.error());
   auto report =
-      std::make_shared<Report>(Report{call, in, out, std::move(range.query), &shared_, {}});
+      std::make_shared<Report>(Report{call, in, out, std::move(range.query), &shared_, 0, {}, {}});
   return call.read_dear_then([report](const Engine& engine) {
-    if (auto error = find_payers(engine, report->in->account(), &report->query.payers)) {
+    if (auto error = begin_report(*report, engine)) {
       report->call.fail(*error);
     } else {
       report->call.store_then([report](StoreReader& store) { read_report(report, store); });

@@ -58,7 +58,8 @@ struct LedgerEntry {
   LedgerRow row;
 };
 
-// Rows that overlap [from_ms, to_ms), in order of seq, after `after_seq`, at most `most`.
+// Rows that overlap [from_ms, to_ms), in order of seq, after `after_seq` and up to `last_seq`, at
+// most `most`.
 struct LedgerQuery {
   TimeMs from_ms = 0;
   TimeMs to_ms = INT64_MAX;
@@ -66,6 +67,7 @@ struct LedgerQuery {
   std::vector<AccountId> payers;   // empty: all
   std::optional<JobId> job;
   std::uint64_t after_seq = 0;
+  std::uint64_t last_seq = INT64_MAX;
   std::size_t most = 1000;
 };
 

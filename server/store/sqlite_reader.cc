@@ -124,7 +124,7 @@ Result<std::vector<LedgerEntry>> SqliteReader::ledger(const LedgerQuery& query) 
   const LedgerFilter filter(query);
   std::vector<LedgerEntry> out;
   LedgerEntry entry;
-  while (out.size() < query.most && rows.next(entry)) {
+  while (out.size() < query.most && rows.next(entry) && entry.seq <= query.last_seq) {
     if (filter.wants(entry.row)) out.push_back(std::move(entry));
   }
   if (rows.error()) return *rows.error();
@@ -135,10 +135,11 @@ Result<std::vector<LedgerEntry>> SqliteReader::ledger_of_job(const LedgerQuery& 
                                                              std::uint64_t after) {
   Statement rows;
   const std::string sql = "SELECT " + std::string(kLedgerColumns) +
-                          " FROM ledger WHERE job = ?2 AND seq > ?1 ORDER BY seq";
+                          " FROM ledger WHERE job = ?2 AND seq > ?1 AND seq <= ?3 ORDER BY seq";
   if (!rows.prepare(db_, sql)) return unreadable_store(db_, db_.path());
   rows.bind(1, after);
   rows.bind(2, query.job->value);
+  rows.bind(3, query.last_seq);
   const LedgerFilter filter(query);
   std::vector<LedgerEntry> out;
   while (out.size() < query.most && rows.step()) {
@@ -160,7 +161,7 @@ Result<std::vector<DailyUsage>> SqliteReader::daily_usage(const LedgerQuery& que
   const LedgerFilter filter(query);
   DailySums sums(query.from_ms, query.to_ms);
   LedgerEntry entry;
-  while (rows.next(entry)) {
+  while (rows.next(entry) && entry.seq <= query.last_seq) {
     if (filter.wants(entry.row)) sums.add(entry.row);
   }
   if (rows.error()) return *rows.error();
