@@ -122,9 +122,15 @@ void Oracle::on(const fact::AccountSet& f) {
     const std::size_t cut = f.spec.path.find_last_of("./");
     const std::string parent = cut == std::string::npos ? "" : f.spec.path.substr(0, cut);
     for (const Account& other : accounts_) {
+      if (other.spec.path == f.spec.path) wrong(f.spec.path + " got another number");
       if (other.live && other.id != f.id && other.spec.path == parent) a->parent = other.id;
     }
+    const long double mean = mean_surplus(*a, f.spec.user);
+    a->adjustments.emplace_back(now_, mean * static_cast<long double>(f.spec.shares));
   }
+  if (a->live && a->revision >= f.revision) wrong(f.spec.path + " has an old revision");
+  a->live = true;
+  a->revision = f.revision;
   const std::int64_t old = a->spec.shares;
   if (f.spec.shares != old && f.spec.shares != 0 && old != 0) {
     const auto change =
@@ -159,7 +165,9 @@ void Oracle::on(const fact::PodAdded& f) {
   Job* const j = job(f.job);
   if (j->shapes.size() <= f.rank) j->shapes.resize(f.rank + 1);
   j->shapes[f.rank] = f.shape;
-  if (f.bound) open(*j, f.rank, f.slot, true, false);
+  if (!f.bound) return;
+  if (f.bound_at_ms > now_) wrong(name(f.job, f.rank) + " was bound later than now");
+  open(*j, f.rank, f.slot, true, f.bound_at_ms);
 }
 
 void Oracle::on(const fact::JobMoved& f) {
@@ -188,7 +196,7 @@ void Oracle::on(const fact::AttemptStarted& f) {
   j->state = JobState::kStarting;
   j->attempt = f.attempt;
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
-    open(*j, rank, f.slots[rank], false, true);
+    open(*j, rank, f.slots[rank], false, now_);
   }
 }
 
@@ -275,7 +283,7 @@ void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
   if (nvlink && domains.size() > 1) wrong(name(f.id, 0) + " is in several NVLink domains");
 }
 
-void Oracle::open(const Job& j, std::uint32_t rank, const PodSlot& at, bool bound, bool ours) {
+void Oracle::open(const Job& j, std::uint32_t rank, const PodSlot& at, bool bound, TimeMs from) {
   if (slot(j.id, rank)) wrong(name(j.id, rank) + " holds twice");
   Slot s;
   s.job = j.id;
@@ -283,16 +291,16 @@ void Oracle::open(const Job& j, std::uint32_t rank, const PodSlot& at, bool boun
   s.attempt = j.attempt;
   s.leaf = j.leaf;
   s.at = at;
-  s.from = s.charged_to = now_;
+  s.from = s.charged_to = from;
   s.bound = bound;
-  s.ours = ours;
+  s.ours = !bound;
   slots_.push_back(s);
-  begin_use(j.leaf, at.milligpu, j.id, rank);
+  begin_use(j.leaf, at.milligpu, from, j.id, rank);
 }
 
-void Oracle::begin_use(AccountId leaf, MilliGpu rate, JobId id, std::uint32_t rank) {
-  uses_.push_back({leaf, rate, now_, -1, id, rank});
-  if (rate != 0) changed(leaf, now_);
+void Oracle::begin_use(AccountId leaf, MilliGpu rate, TimeMs from, JobId id, std::uint32_t rank) {
+  uses_.push_back({leaf, rate, from, -1, id, rank});
+  if (rate != 0) changed(leaf, from);
 }
 
 void Oracle::end_use(JobId id, std::uint32_t rank, TimeMs at) {
@@ -330,7 +338,7 @@ void Oracle::on(const fact::PodBound& f) {
   s->charged_to = now_;
   const AccountId leaf = s->leaf;
   end_use(f.job, f.rank, now_);
-  begin_use(leaf, f.slot.milligpu, f.job, f.rank);
+  begin_use(leaf, f.slot.milligpu, now_, f.job, f.rank);
   changed(leaf, now_);
 }
 
@@ -395,6 +403,7 @@ void Oracle::on(const fact::Charged& f) {
   }
   const bool ours = r.state == UsageState::kHeldUnbound || r.state == UsageState::kLost;
   if (r.payer != (ours ? kPlatform : s->leaf)) wrong(what + " was charged to the wrong payer");
+  if ((r.to_ms - 1) / kDayMs != r.from_ms / kDayMs) wrong(what + " has a row of two days");
   s->charged_to = r.to_ms;
 }
 

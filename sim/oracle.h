@@ -4,11 +4,13 @@
 //                       that take work; what NVLink must join is in one domain of a product that
 //                       has it; no node is tried again too early that turned such a pod away
 //   each ledger row     the rows of one allocation follow each other without gap or overlap, at its
-//                       rate, from reservation to end
+//                       rate, from reservation to end, each in one UTC day; and nothing that is
+//                       bound in a cluster whose list is complete lacks the row of a closed day
 //   the order           whoever is started is next by the order rule, wherever all that wait could
 //                       start; and a pass leaves nobody waiting that could start (where
-//                       `judge_order` is set: the world must then stay with whole GPUs, "gpu"
-//                       amounts, no late reports, no patience)
+//                       `judge_order` is set: the world must then stay with whole GPUs, no late
+//                       reports, no patience). Who could start is whom one product can hold and the
+//                       rules of its accounts allow it: limits, of any and of each product, borrow
 //   the sums            per account what is held, runs, was used, its decayed usage and surplus;
 //                       per node what is allocated; the ledger's sums; jobs by state; the bill's
 //                       residual
@@ -49,6 +51,7 @@ class Oracle {
     AccountId id, parent;
     AccountSpec spec;
     bool live = true;
+    std::int64_t revision = 0;
     TimeMs last_change = 0;
     std::vector<Step> surplus;
     std::vector<std::pair<TimeMs, long double>> adjustments;
@@ -139,10 +142,10 @@ class Oracle {
   Node* node(NodeId id);
   Job* job(JobId id);
   Slot* slot(JobId id, std::uint32_t rank);
-  void open(const Job& job, std::uint32_t rank, const PodSlot& at, bool bound, bool ours);
+  void open(const Job& job, std::uint32_t rank, const PodSlot& at, bool bound, TimeMs from);
   void close(JobId id, std::uint32_t rank, TimeMs at);
   void end_use(JobId id, std::uint32_t rank, TimeMs at);
-  void begin_use(AccountId leaf, MilliGpu rate, JobId id, std::uint32_t rank);
+  void begin_use(AccountId leaf, MilliGpu rate, TimeMs from, JobId id, std::uint32_t rank);
   void changed(AccountId leaf, TimeMs at);  // surplus follows the allocation
   void judge_place(const Job& job, const fact::AttemptStarted& f);
   void move(Job& job, JobState to);
@@ -155,13 +158,18 @@ class Oracle {
   bool below(AccountId leaf, AccountId node) const;
   MilliGpu allocated(AccountId node, bool bound_only) const;
   MilliGpu quota(AccountId id) const;  // effective, all products together
-  MilliGpu covered(AccountId id) const;
+  ProductAmounts held(AccountId id, const ProductAmount& more) const;
+  MilliGpu uncovered(AccountId id, const ProductAmounts& held) const;
   ProductAmounts quota_list(const Account& a) const;
   long double weight(TimeMs t) const;  // 2^-((now - t) / h)
   long double decayed(MilliGpu rate, TimeMs from, TimeMs to) const;
+  GpuTime undecayed(AccountId id) const;
   long double usage(AccountId id) const;  // as of now_
   long double surplus(AccountId id) const;
   long double sort_surplus(AccountId id) const;
+  // Of the siblings of a new node, for each of their shares.
+  long double mean_surplus(const Account& fresh, bool user) const;
+  void judge_days(const Engine& engine);
   void compare_accounts(const Engine& engine);
   void compare_fleet(const Engine& engine);
   void compare_jobs(const Engine& engine);
@@ -169,9 +177,8 @@ class Oracle {
   // oracle_order.cc
   bool is_waiting(const Job& job) const;
   bool may_start(const Job& job) const;
-  bool fits(const Job& job) const;
-  bool fits_on(const Job& job, const std::string& product) const;
-  bool within_limits(const Job& job) const;
+  bool fits(const Job& job, const std::string& product) const;
+  bool allowed(const Job& job, const std::string& product) const;
   bool covers(AccountId id, const Job& job) const;
   Choice choose(AccountId id) const;
   std::vector<Candidate> candidates(AccountId id) const;

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 #include <tuple>
 
+#include "core/decimal.h"
 #include "sim/oracle.h"
 
 namespace subak::sim {
@@ -25,14 +27,9 @@ MilliGpu cost(const GangRequest& request) {
 
 }  // namespace
 
-// On one product.
-bool Oracle::fits(const Job& j) const {
-  return std::any_of(nodes_.begin(), nodes_.end(),
-                     [&](const Node& n) { return n.there && fits_on(j, n.spec.product); });
-}
-
-// Whole GPUs anywhere: each pod size by itself, the largest pods first, each on the fullest node.
-bool Oracle::fits_on(const Job& j, const std::string& product) const {
+// Whole GPUs of one product anywhere: each pod size by itself, the largest pods first, each on the
+// fullest node.
+bool Oracle::fits(const Job& j, const std::string& product) const {
   std::vector<std::pair<std::int64_t, const Node*>> room;
   for (const Node& n : nodes_) {
     if (!n.there || n.spec.product != product || n.cluster != j.id.cluster() || !n.spec.ready ||
@@ -65,12 +62,24 @@ bool Oracle::fits_on(const Job& j, const std::string& product) const {
   return true;
 }
 
-bool Oracle::within_limits(const Job& j) const {
-  const MilliGpu more = cost(j.request);
+// May it have what it costs of this product, beside what its accounts hold?
+bool Oracle::allowed(const Job& j, const std::string& product) const {
+  const ProductAmount more{product, cost(j.request)};
   for (const Account* a = account(j.leaf); a; a = account(a->parent)) {
+    const ProductAmounts with = held(a->id, more);
     for (const ProductAmount& limit : a->spec.limit) {
-      if (allocated(a->id, false) + more > limit.milligpu) return false;
+      MilliGpu counts = 0;
+      for (const ProductAmount& h : with) {
+        if (limit.product == kAnyProduct || h.product == limit.product) counts += h.milligpu;
+      }
+      const bool asks = limit.product == kAnyProduct || limit.product == product;
+      if (asks && counts > limit.milligpu) return false;
     }
+    if (a->spec.borrow.empty()) continue;
+    const MilliGpu most =
+        a->spec.borrow == "none" ? 0 : parse_amounts(a->spec.borrow, "").value()[0].milligpu;
+    const MilliGpu then = uncovered(a->id, with);
+    if (then > most && then != uncovered(a->id, held(a->id, {}))) return false;
   }
   return true;
 }
@@ -88,10 +97,25 @@ bool Oracle::is_waiting(const Job& j) const {
   return true;
 }
 
-bool Oracle::may_start(const Job& j) const { return is_waiting(j) && within_limits(j) && fits(j); }
+bool Oracle::may_start(const Job& j) const {
+  if (!is_waiting(j)) return false;
+  std::set<std::string> products;
+  for (const Node& n : nodes_) products.insert(n.spec.product);
+  return std::any_of(products.begin(), products.end(), [&](const std::string& product) {
+    return fits(j, product) && allowed(j, product);
+  });
+}
 
+// Of a job that could take several products only the sum is known.
 bool Oracle::covers(AccountId id, const Job& j) const {
-  return allocated(id, false) + cost(j.request) <= quota(id);
+  if (allocated(id, false) + cost(j.request) > quota(id)) return false;
+  ProductAmount more;
+  for (const PodGroup& g : j.request.groups) {
+    if (g.shape.products.size() != 1) more.milligpu = -1;
+    if (more.milligpu == 0) more.product = g.shape.products[0];
+  }
+  more.milligpu = more.milligpu < 0 ? 0 : cost(j.request);
+  return uncovered(id, held(id, more)) == 0;
 }
 
 std::vector<Oracle::Candidate> Oracle::candidates(AccountId id) const {

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/limits.h"
 #include "sim/oracle.h"
 
 namespace subak::sim {
@@ -59,22 +60,26 @@ MilliGpu Oracle::quota(AccountId id) const {
   return sum;
 }
 
-MilliGpu Oracle::covered(AccountId id) const {
-  const ProductAmounts quotas = quota_list(*account(id));
-  ProductAmounts used;
+// By product, with `more` on top.
+ProductAmounts Oracle::held(AccountId id, const ProductAmount& more) const {
+  ProductAmounts held;
   for (const Slot& s : slots_) {
     if (!below(s.leaf, id)) continue;
     for (const Node& n : nodes_) {
-      if (n.id == s.at.node) add(used, {n.spec.product, s.at.milligpu});
+      if (n.id == s.at.node) add(held, {n.spec.product, s.at.milligpu});
     }
   }
-  MilliGpu sum = 0, rest = 0;
-  for (const ProductAmount& u : used) {
-    const MilliGpu own = std::min(u.milligpu, amount(quotas, u.product));
-    sum += own;
-    rest += u.milligpu - own;
+  if (more.milligpu != 0) add(held, more);
+  return held;
+}
+
+MilliGpu Oracle::uncovered(AccountId id, const ProductAmounts& held) const {
+  const ProductAmounts quotas = quota_list(*account(id));
+  MilliGpu rest = 0;
+  for (const ProductAmount& u : held) {
+    rest += std::max<MilliGpu>(0, u.milligpu - amount(quotas, u.product));
   }
-  return sum + std::min(rest, amount(quotas, kAnyProduct));
+  return std::max<MilliGpu>(0, rest - amount(quotas, kAnyProduct));
 }
 
 // The surplus of each node on the path from `at` on; a change that is reported late counts from the
@@ -82,7 +87,7 @@ MilliGpu Oracle::covered(AccountId id) const {
 void Oracle::changed(AccountId leaf, TimeMs at) {
   for (Account* a = account(leaf); a; a = account(a->parent)) {
     a->last_change = std::max(a->last_change, at);
-    const MilliGpu level = allocated(a->id, false) - covered(a->id);
+    const MilliGpu level = uncovered(a->id, held(a->id, {}));
     if (a->surplus.empty() || a->surplus.back().level != level) {
       a->surplus.push_back({a->last_change, level});
     }
@@ -110,6 +115,14 @@ long double Oracle::usage(AccountId id) const {
   return sum;
 }
 
+GpuTime Oracle::undecayed(AccountId id) const {
+  GpuTime sum;
+  for (const Interval& u : uses_) {
+    if (below(u.leaf, id)) sum += GpuTime::of(u.rate, (u.to < 0 ? now_ : u.to) - u.from);
+  }
+  return sum;
+}
+
 long double Oracle::surplus(AccountId id) const {
   const std::vector<Step>& steps = account(id)->surplus;
   long double sum = 0;
@@ -126,7 +139,37 @@ long double Oracle::sort_surplus(AccountId id) const {
   return std::max(0.0L, sum);
 }
 
+long double Oracle::mean_surplus(const Account& fresh, bool user) const {
+  long double shares = 0, sum = 0, own = usage(fresh.parent);
+  GpuTime own_exact = undecayed(fresh.parent);
+  for (const Account& a : accounts_) {
+    if (!a.live || a.parent != fresh.parent || a.id == fresh.id) continue;
+    own -= usage(a.id);
+    own_exact -= undecayed(a.id);
+    if (a.spec.shares == 0) continue;
+    shares += static_cast<long double>(a.spec.shares);
+    sum += sort_surplus(a.id);
+  }
+  // Jobs without a user wait beside the users.
+  if (user && own_exact > GpuTime()) shares += 1, sum += std::max(0.0L, own);
+  return sum > 0 ? sum / shares : 0;
+}
+
+void Oracle::judge_days(const Engine& engine) {
+  if (engine.next_deadline().value_or(now_ + 1) <= now_) return;  // a tick is still to come
+  for (const Slot& s : slots_) {
+    const bool synced = std::any_of(clusters_.begin(), clusters_.end(), [&s](const Cluster& c) {
+      return c.id == s.job.cluster() && c.synced;
+    });
+    const TimeMs midnight = (s.charged_to / kDayMs + 1) * kDayMs;
+    if (s.bound && synced && s.at.milligpu > 0 && midnight + limits::kDayOpenMs <= now_) {
+      wrong(text::job_id_text(s.job) + " lacks the row of a closed day");
+    }
+  }
+}
+
 void Oracle::compare(const Engine& engine) {
+  judge_days(engine);
   compare_accounts(engine);
   compare_fleet(engine);
   compare_jobs(engine);
@@ -146,13 +189,7 @@ void Oracle::compare_accounts(const Engine& engine) {
     const MilliGpu all = allocated(a.id, false), running = allocated(a.id, true);
     if (n.running != running || n.held != all - running) wrong(who + "holds another amount");
     if (n.quota_total != quota(a.id)) wrong(who + "has another quota");
-    GpuTime undecayed;
-    for (const Interval& u : uses_) {
-      if (below(u.leaf, a.id)) {
-        undecayed += GpuTime::of(u.rate, (u.to < 0 ? now_ : u.to) - u.from);
-      }
-    }
-    if (tree.usage_undecayed(a.id, now_) != undecayed) wrong(who + "used another amount");
+    if (tree.usage_undecayed(a.id, now_) != undecayed(a.id)) wrong(who + "used another amount");
     if (std::abs(tree.usage(a.id, now_) - usage(a.id)) > scale) wrong(who + "decayed usage is off");
     if (!options_.judge_surplus) continue;
     if (std::abs(tree.surplus(a.id, now_) - surplus(a.id)) > scale) wrong(who + "surplus is off");

@@ -71,6 +71,7 @@ in::Body RandomWorld::foreign_pod() {
   seen.pod.node = node_name(1 + 2 * rng_.below(8));
   seen.pod.running = rng_.percent(70);
   seen.pod.gated = rng_.percent(10);
+  if (rng_.percent(40)) seen.pod.bound_at_ms = now_ - rng_.between(0, kHourMs);
   return seen;
 }
 

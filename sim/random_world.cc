@@ -149,7 +149,11 @@ in::Body RandomWorld::choose() {
 }
 
 in::Body RandomWorld::edit_account() {
-  if (rng_.percent(6)) return in::DeleteAccount{some_account(), 0, "random", false};
+  if (rng_.percent(12)) {
+    std::string path = some_account();
+    if (rng_.percent(70)) path += "/u" + std::to_string(rng_.below(3));
+    return in::DeleteAccount{std::move(path), 0, "random", false};
+  }
   in::SetAccount set;
   set.spec.path = some_account();
   if (rng_.percent(10)) {
@@ -160,13 +164,13 @@ in::Body RandomWorld::edit_account() {
   }
   set.spec.shares = rng_.between(0, 6);
   const auto gpus = [this](std::int64_t most) {
-    const bool one = !options_.plain && rng_.percent(30);
+    const bool one = rng_.percent(30);
     return ProductAmounts{
         {one ? "NVIDIA-H100-80GB-HBM3" : kAnyProduct, rng_.between(0, most) * 1000}};
   };
   if (rng_.percent(40)) set.spec.quota = gpus(8);
   if (rng_.percent(20)) set.spec.limit = gpus(20);
-  if (!options_.plain && rng_.percent(10)) set.spec.borrow = "6";
+  if (rng_.percent(10)) set.spec.borrow = rng_.percent(30) ? "none" : "6";
   set.spec.held = rng_.percent(5);
   set.spec.draining = rng_.percent(4);
   set.validate_only = rng_.percent(5);

@@ -19,8 +19,8 @@ class RandomWorld {
  public:
   struct Options {
     std::uint64_t seed = 1;
-    // Only what Oracle::Options::judge_order can judge: whole GPUs, amounts of any product, no
-    // patience, nodes that do not shrink, ends reported at once.
+    // Only what Oracle::Options::judge_order can judge: whole GPUs, no patience, nodes that do not
+    // shrink, ends reported at once.
     bool plain = false;
   };
   explicit RandomWorld(Options options);

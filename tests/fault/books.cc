@@ -71,10 +71,25 @@ void Books::saw(const Input& input, const ApplyOutcome& outcome) {
 // What a list has named since it began.
 void Books::mark(const Input& input, const Report& report) {
   const bool begins = std::holds_alternative<in::ListBegin>(input.body);
-  if (begins || std::holds_alternative<in::Restarted>(input.body)) {
+  const bool restarts = std::holds_alternative<in::Restarted>(input.body);
+  if (begins || restarts) {
     listed_.clear();
     listed_nodes_.clear();
   }
+  if (restarts) {
+    heard_ = heard_before_list_ = 0;
+    restarted_at_ = now_;
+    listing_ = false;
+  }
+  if (begins && !listing_) heard_before_list_ = heard_;
+  if (begins) listing_ = true;
+  if (std::holds_alternative<in::ListComplete>(input.body)) listing_ = false;
+  const bool seen = report.kind != Report::Kind::kNone ||
+                    std::holds_alternative<in::PodSeen>(input.body) ||
+                    std::holds_alternative<in::NodeSeen>(input.body) ||
+                    std::holds_alternative<in::NodeGone>(input.body) ||
+                    std::holds_alternative<in::ListComplete>(input.body);
+  if (begins || seen) heard_ = now_;
   if (const auto* node = std::get_if<in::NodeSeen>(&input.body)) {
     listed_nodes_.insert(node->node.name);
   }
@@ -100,10 +115,16 @@ void Books::on(const fact::PodAdded& f) {
   uids_[f.uid] = {f.job, f.rank};
   if (!f.bound) return;
   Stay stay;
-  stay.since = stay.charged_to = now_;
-  stay.bound = now_;
+  stay.since = stay.charged_to = stay.bound = f.bound_at_ms;
   stay.attempt = attempts_[f.job];
   stay.node = f.slot.node;
+  // From its bind on, as far as the node was known; a restart may have forgotten since when.
+  const bool told = std::holds_alternative<in::PodSeen>(input_->body) && report_.at_ms != 0;
+  const TimeMs at = told ? std::min(report_.at_ms, now_) : now_;
+  const TimeMs seen = node_since_.at(f.slot.node);
+  if (f.bound_at_ms < std::max(at, seen) || f.bound_at_ms > std::max({at, seen, restarted_at_})) {
+    wrong({f.job, f.rank}, "is charged from another time than its bind");
+  }
   if (!stays_.emplace(Place{f.job, f.rank}, stay).second) wrong({f.job, f.rank}, "stays twice");
   if (report_.kind != Report::Kind::kBound) wrong({f.job, f.rank}, "runs though nobody said so");
 }
@@ -166,7 +187,9 @@ TimeMs Books::end_of(const Place& place, const Stay& stay) {
   const bool unlisted =
       std::holds_alternative<in::ListComplete>(input_->body) && listed_.count(place) == 0;
   if (!unlisted && !node_went(stay.node)) wrong(place, "ended for no reason");
-  return now_;
+  // Nobody saw it end: it had by when the cluster was last heard before the list.
+  const bool known = unlisted && heard_before_list_ != 0;
+  return known ? std::clamp(heard_before_list_, stay.charged_to, now_) : now_;
 }
 
 void Books::close(const Place& place, TimeMs at) {

@@ -42,7 +42,10 @@ class Books {
   void mark(const Input& input, const Report& report);
 
   void on(const fact::ClusterSynced& f);
-  void on(const fact::NodeSet& f) { nodes_[f.id] = f.spec.name; }
+  void on(const fact::NodeSet& f) {
+    nodes_[f.id] = f.spec.name;
+    node_since_.try_emplace(f.id, now_);
+  }
   void on(const fact::PodAdded& f);
   void on(const fact::AttemptStarted& f);
   void on(const fact::AttemptEnded& f);
@@ -68,8 +71,12 @@ class Books {
   std::map<JobId, std::uint32_t> attempts_;
   std::map<NodeId, std::string> nodes_;
   std::map<ClusterId, TimeMs> unknown_since_;  // clusters that are not synced
+  std::map<NodeId, TimeMs> node_since_;
   std::set<std::string> listed_nodes_;
   std::set<Place> listed_;
+  bool listing_ = false;
+  // When the cluster was last heard, and before the present list; 0: not since the last restart.
+  TimeMs heard_ = 0, heard_before_list_ = 0, restarted_at_ = 0;
 };
 
 }  // namespace subak::fault
