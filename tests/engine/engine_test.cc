@@ -276,5 +276,80 @@ TEST(Engine, NextDeadlineIsTheEarliestHoldThenMidnight) {
   EXPECT_TRUE(engine.pass_due());
 }
 
+// A day is closed in turns of limits::kMaxCutRowsPerTurn rows, each due at once.
+TEST(Engine, ADayIsClosedInBoundedTurns) {
+  constexpr std::uint32_t kPods = 6000;
+  static_assert(kPods > limits::kMaxCutRowsPerTurn && kPods < 2 * limits::kMaxCutRowsPerTurn);
+  Engine engine;
+  engine.apply(at(0, in::SetCluster{"main", Mode::kEnforce, {}, "", false}));
+  in::ImportNodes import;
+  import.cluster = "main";
+  for (std::uint32_t i = 0; i < kPods / 8; ++i) {
+    import.nodes.push_back(node("n" + std::to_string(i), 8));
+  }
+  engine.apply(at(0, import));
+  engine.apply(at(0, account("a")));
+  const JobId job = engine.apply(at(0, submit("a", whole(kPods, 1)))).reply.job;
+  engine.apply(at(0, in::Pass{}));
+  for (const PodRow& pod : engine.job(job, true)->pods) {
+    const std::string name = engine.fleet().node(pod.slot.node)->name;
+    engine.apply(at(1000, in::PodBound{"main", {"", job, pod.rank}, name, 0}));
+  }
+  const auto rows = [](const ApplyOutcome& outcome) {
+    return static_cast<std::size_t>(
+        std::count_if(outcome.facts.begin(), outcome.facts.end(),
+                      [](const Fact& f) { return std::holds_alternative<fact::Charged>(f.body); }));
+  };
+  // Two days have passed without us.
+  const TimeMs now = 2 * kDayMs + limits::kDayOpenMs;
+  EXPECT_LE(*engine.next_deadline(), now);
+  std::vector<std::size_t> turns;
+  while (engine.next_deadline().value_or(now + 1) <= now) {
+    turns.push_back(rows(engine.apply(at(now, in::Tick{}))));
+    ASSERT_LE(turns.size(), 10u);
+  }
+  EXPECT_EQ(turns, (std::vector<std::size_t>{4096, 4096, 3808}));
+  EXPECT_EQ(*engine.next_deadline(), 3 * kDayMs);  // what nodes have
+  engine.check_invariants();
+}
+
+// Lines that a limit stops are looked at once, and a pass that had to stop goes on behind them.
+TEST(Engine, APassGoesOnWhereItStopped) {
+  constexpr std::uint64_t kUsers = 270, kShapes = 250;  // of one account: a line for each pair
+  static_assert(kUsers * kShapes > limits::kMaxFitChecksPerPass);
+  Engine engine;
+  engine.apply(at(0, in::SetCluster{"main", Mode::kEnforce, {}, "", false}));
+  in::ImportNodes import;
+  import.cluster = "main";
+  import.nodes = {node("n0", 8), node("n1", 8)};
+  import.nodes[1].product = "T4";
+  engine.apply(at(0, import));
+  in::SetAccount a = account("a");
+  a.spec.limit = {{"H100", 1000}};
+  engine.apply(at(0, a));
+  engine.apply(at(0, account("b")));
+  GangRequest request = whole(1, 1);
+  request.groups[0].shape.products = {"H100"};
+  engine.apply(at(0, submit("a", request)));
+  engine.apply(at(0, submit("b", whole(1, 2))));
+  engine.apply(at(0, in::Pass{}));
+  for (std::uint64_t user = 0; user < kUsers; ++user) {
+    for (std::uint64_t shape = 0; shape < kShapes; ++shape) {
+      in::SubmitJob job = submit("a", request);
+      job.user = "u" + std::to_string(user);
+      job.request.groups[0].shape.cpu_milli = static_cast<std::int64_t>(shape + 1);
+      engine.apply(at(1, job));
+    }
+  }
+  // b holds more than a: all of a's come first.
+  const JobId last = engine.apply(at(1, submit("b", whole(1, 3)))).reply.job;
+  engine.apply(at(1, in::Pass{}));
+  EXPECT_TRUE(engine.pass_due());
+  EXPECT_EQ(engine.job(last, false)->state, JobState::kQueued);
+  engine.apply(at(1, in::Pass{}));
+  EXPECT_FALSE(engine.pass_due());
+  EXPECT_EQ(engine.job(last, false)->state, JobState::kStarting);
+}
+
 }  // namespace
 }  // namespace subak

@@ -24,8 +24,8 @@ inline std::string view_text(const View& view) {
                     " starting=" + std::to_string(view.count(JobState::kStarting)) +
                     " running=" + std::to_string(view.count(JobState::kRunning)) +
                     " rows=" + std::to_string(view.ledger_rows) + " " + to_text(view.policy);
-  for (const AccountsView::Row& row : view.accounts->rows) {
-    out += "\n" + std::to_string(row.revision) + " " + to_text(row.spec);
+  for (const AccountsView::Row* row : view.accounts->accounts()) {
+    out += "\n" + std::to_string(row->revision) + " " + to_text(row->spec);
   }
   for (const ClusterView& cluster : *view.clusters) {
     out += "\n" + cluster.name + " " + std::string(enum_name(cluster.mode)) +

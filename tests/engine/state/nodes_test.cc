@@ -9,8 +9,8 @@ const ClusterId kOne(1), kTwo(2);
 
 TEST(Nodes, AreFoundByClusterAndName) {
   Nodes nodes;
-  nodes.set(kOne, "n1", NodeId(1));
-  nodes.set(kTwo, "n1", NodeId(2));
+  nodes.set(kOne, "n1", NodeId(1), 0);
+  nodes.set(kTwo, "n1", NodeId(2), 0);
   EXPECT_EQ(nodes.find(kOne, "n1"), NodeId(1));
   EXPECT_EQ(nodes.find(kTwo, "n1"), NodeId(2));
   EXPECT_FALSE(nodes.find(kTwo, "n2"));
@@ -22,7 +22,7 @@ TEST(Nodes, AreFoundByClusterAndName) {
 
 TEST(Nodes, ANumberIsNotUsedAgain) {
   Nodes nodes;
-  nodes.set(kOne, "n1", NodeId(4));
+  nodes.set(kOne, "n1", NodeId(4), 0);
   nodes.remove(kOne, "n1");
   EXPECT_EQ(nodes.last(), NodeId(4));
 }
@@ -30,9 +30,9 @@ TEST(Nodes, ANumberIsNotUsedAgain) {
 TEST(Nodes, EachChangeIsAVersion) {
   Nodes nodes;
   const auto first = nodes.version();
-  nodes.set(kOne, "n1", NodeId(1));
+  nodes.set(kOne, "n1", NodeId(1), 0);
   const auto second = nodes.version();
-  nodes.set(kOne, "n1", NodeId(1));
+  nodes.set(kOne, "n1", NodeId(1), 0);
   const auto third = nodes.version();
   nodes.remove(kOne, "n1");
   EXPECT_LT(first, second);
@@ -51,10 +51,10 @@ TEST(Nodes, DaysAreBilledFromTheirMidnightAndNeverBackwards) {
 
 TEST(NodesDeath, ANodeKeepsItsNumber) {
   Nodes nodes;
-  nodes.set(kOne, "n1", NodeId(1));
-  EXPECT_DEATH(nodes.set(kOne, "n1", NodeId(2)), "keeps its number");
+  nodes.set(kOne, "n1", NodeId(1), 0);
+  EXPECT_DEATH(nodes.set(kOne, "n1", NodeId(2), 0), "keeps its number");
   EXPECT_DEATH(nodes.remove(kOne, "n2"), "was there");
-  nodes.set(kOne, "n2", NodeId(1));
+  nodes.set(kOne, "n2", NodeId(1), 0);
   EXPECT_DEATH(nodes.check(), "one number");
 }
 
