@@ -201,6 +201,8 @@ void AccountTree::remove(AccountId id, TimeMs now) {
   by_path_.erase(node.spec.path);
   removed_by_path_.emplace(node.spec.path, id);
   node.removed = true;
+  node.quota.clear();  // it promises nothing, until it is made anew
+  node.quota_total = 0;
   --live_;
   AccountNode& parent = at(node.parent);
   parent.children.erase(std::lower_bound(parent.children.begin(), parent.children.end(), id));

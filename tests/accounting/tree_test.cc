@@ -130,6 +130,18 @@ TEST_F(AccountTreeTest, ANameKeepsWhatItHasHad) {
   tree.check_invariants();
 }
 
+TEST_F(AccountTreeTest, MadeAnewWithItsOldQuotaItIsPromisedAgain) {
+  const AccountId ml = add("ml"), a = add("ml.a");
+  set_quota(a, {{any, 3000}});
+  const AccountSpec spec = tree.node(a).spec;
+  tree.remove(a, now);
+  EXPECT_EQ(tree.node(ml).quota_total, 0);
+  EXPECT_EQ(set(spec, {{any, 3000}}), a);
+  EXPECT_EQ(tree.node(ml).quota_total, 3000);
+  EXPECT_EQ(tree.node(kRootAccount).quota_total, 3000);
+  tree.check_invariants();
+}
+
 TEST_F(AccountTreeTest, ANewNameBeginsAtItsSiblingsMean) {
   AccountSpec spec = spec_of("heavy");
   spec.shares = 3;
