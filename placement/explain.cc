@@ -102,7 +102,13 @@ std::vector<Reason> Explainer::run() {
       if (enough_gpus() && !works(kOnlyGpus)) together();
       node_resources();
       for (const Demand& d : demands_) conditions(d);
-      for (const Demand& d : demands_) capacity(d);
+      // Where nobody's end is waited for, what is closed is all that is in the way.
+      const bool closed = std::any_of(reasons_.begin(), reasons_.end(), [](const Reason& why) {
+        return why.token == ReasonToken::kNodeConditions;
+      });
+      if (!closed || !holders_.empty()) {
+        for (const Demand& d : demands_) capacity(d);
+      }
     }
   }
   if (reasons_.empty()) together();
@@ -166,7 +172,8 @@ void Explainer::exceeds_fleet() {
   const GangRequest& r = shape_.request();
   const PodShape& first = *shape_.pods.front().shape;
   const bool slices = demands_.size() == 1 && first.kind == GpuKind::kMig;
-  std::int64_t need = 0, all = 0;
+  std::int64_t need = 0;
+  std::map<ProductId, std::int64_t> by_product;
   for (const Demand& d : demands_) need += slices ? d.pods->count * first.gpus : d.need;
   const auto installed = [&](NodeIndex i, const NodeState& n) {
     const bool any = std::any_of(demands_.begin(), demands_.end(),
@@ -174,10 +181,13 @@ void Explainer::exceeds_fleet() {
     const int profile = slices ? mig_index(n.spec, first.profile) : -1;
     std::int64_t here = slices ? 0 : n.spec.gpus * kMilliPerGpu - n.stranded;
     if (profile >= 0) here = n.spec.mig[static_cast<std::size_t>(profile)].count;
-    all += any ? here : 0;
+    const bool one = shape_.one_product && r.pods() > 1;
+    if (any) by_product[one ? n.product : ProductId()] += here;
     return any ? here : 0;
   };
   const std::int64_t most = most_together(installed);
+  std::int64_t all = 0;
+  for (const auto& [product, here] : by_product) all = std::max(all, here);
   const bool anywhere = r.topology == Topology::kAny || r.prefer || r.segment > 0;
   add(ReasonToken::kExceedsFleet, kind_text(first), need, anywhere ? all : most,
       "even the empty fleet could not hold " + std::to_string(r.pods()) + " pods with " +

@@ -65,7 +65,7 @@ bool Finder::within_bounds(const Index& x, NodeIndex i) const {
 }
 
 bool Finder::eligible(const Index& x, NodeIndex i) {
-  if (!x.knows(i) || !within_bounds(x, i)) return false;
+  if (!x.knows(i) || (bounds_.any() && !within_bounds(x, i))) return false;
   if (!(scene_.all_open ? x.matches(i) : x.open(i) && !x.barred(i))) return false;
   const JobId keeper = scene_.owner_of(i);
   if (keeper && keeper != owner_) {

@@ -106,8 +106,8 @@ class Finder {
   }
 
   // finder_areas.cc: one topology each.
-  bool gang(Topology topology, std::uint32_t segment);
-  bool gang_of_one_product(Topology topology, std::uint32_t segment);
+  bool gang(Topology topology, std::uint32_t segment, const Runs& all);
+  bool gang_of_one_product(Topology topology, std::uint32_t segment, const Runs& all);
   bool of_one_product() const;
   std::vector<ProductId> products(const Runs& runs);
   bool segment(Topology topology, const Runs& runs);
@@ -148,6 +148,7 @@ class Finder {
     bool fragments = false;              // nodes that are broken into
     ProductId product;                   // this one; none: any
     std::span<const ProductId> without;  // none of these
+    bool any() const { return linked || unsplit || fragments || product || !without.empty(); }
   };
   Bounds bounds_;
   // One for each counting filter, in a picture with an overlay; built once, never moved.

@@ -46,14 +46,15 @@ Runs Finder::runs(std::uint32_t first, std::uint32_t last) const {
 bool Finder::attempt(Topology topology, std::uint32_t segment_size) {
   const std::uint32_t pods = shape_.request().pods();
   slots_.assign(pods, PodSlot{});
-  if (!enough(runs(0, pods))) return false;
+  const Runs all = runs(0, pods);
+  if (!enough(all)) return false;
   // A segment is a set of pods that share an NVLink domain unless the topology says otherwise.
   if (segment_size > 0 && topology == Topology::kAny) topology = Topology::kNvlink;
   bounds_.linked = topology == Topology::kNvlink || topology == Topology::kNvlinkExclusive;
-  if (!gang(topology, segment_size)) return false;
+  if (!gang(topology, segment_size, all)) return false;
   if (!shape_.one_product || of_one_product()) return true;
   undo_to(0);
-  return gang_of_one_product(topology, segment_size);
+  return gang_of_one_product(topology, segment_size, all);
 }
 
 bool Finder::of_one_product() const {
@@ -87,8 +88,7 @@ std::vector<ProductId> Finder::products(const Runs& runs) {
 }
 
 // It fits on several products together. On one alone, again fragments first.
-bool Finder::gang_of_one_product(Topology topology, std::uint32_t segment_size) {
-  const Runs all = runs(0, shape_.request().pods());
+bool Finder::gang_of_one_product(Topology topology, std::uint32_t segment_size, const Runs& all) {
   const std::vector<ProductId> order = products(all);
   const auto on = [&](ProductId product, auto&& place_it) {
     bounds_.product = product;
@@ -101,15 +101,15 @@ bool Finder::gang_of_one_product(Topology topology, std::uint32_t segment_size) 
         return on(product, [&] { return on_fragments(all); });
       });
   return broken || std::any_of(order.begin(), order.end(), [&](ProductId product) {
-           return on(product, [&] { return gang(topology, segment_size); });
+           return on(product, [&] { return gang(topology, segment_size, all); });
          });
 }
 
 // All segments; none of it stays on trial if it fails.
-bool Finder::gang(Topology topology, std::uint32_t segment_size) {
-  const std::uint32_t pods = shape_.request().pods();
+bool Finder::gang(Topology topology, std::uint32_t segment_size, const Runs& all) {
+  const auto pods = static_cast<std::uint32_t>(slots_.size());
   const std::uint32_t step = segment_size > 0 ? segment_size : std::max(pods, 1u);
-  if (pods > 0 && step >= pods) return segment(topology, runs(0, pods));
+  if (pods > 0 && step >= pods) return segment(topology, all);
   for (std::uint32_t first = 0; first < pods; first += std::min(step, pods - first)) {
     const std::uint32_t last = first + std::min(step, pods - first);
     if (segment(topology, runs(first, last))) continue;

@@ -28,11 +28,12 @@ bool Finder::spread(const Run& run, Area area) {
     each_node(area, consider);
   }
   if (sum < run.count) return false;
-  if (scene_.nothing_held) return spread_caps(run, caps) && sort_ranks(run);
+  const auto broken = [&](const Cap& c) { return fragment(run.index, c.node); };
+  const bool alike = scene_.nothing_held || std::none_of(caps.begin(), caps.end(), broken);
+  if (alike) return spread_caps(run, caps) && sort_ranks(run);
   // As few nodes as possible are broken into, and those are filled; the rest goes where something
   // is held already.
-  const auto whole = std::stable_partition(
-      caps.begin(), caps.end(), [&](const Cap& c) { return fragment(run.index, c.node); });
+  const auto whole = std::stable_partition(caps.begin(), caps.end(), broken);
   std::vector<Cap> wholes(whole, caps.end());
   caps.erase(whole, caps.end());
   Run first = run, rest = run;

@@ -68,7 +68,7 @@ ProductId Fleet::find_product(std::string_view product) const {
   return it == impl_->products_by_name.end() ? ProductId() : it->second;
 }
 
-std::size_t Fleet::products() const { return impl_->products_by_name.size(); }
+std::size_t Fleet::products() const { return impl_->products.size() - 1; }
 
 std::uint64_t Fleet::freed_version() const { return impl_->freed; }
 

@@ -20,7 +20,7 @@ void set_histogram(Filter& f, NodeIndex node, std::int64_t by) {
   const std::int64_t value = f.free[node];
   if (value < 0) return;
   count(f.histogram, value, by);
-  if (value < f.all[node]) count(f.fragments, value, by);
+  if (value >= f.all[node]) count(f.wholes, value, by);
   f.open_nodes += static_cast<std::size_t>(by);
 }
 
@@ -162,7 +162,7 @@ std::int64_t Index::times_free(std::int64_t each) const {
 }
 
 std::int64_t Index::times_on_fragments(std::int64_t each) const {
-  std::int64_t sum = times(filter_->fragments, each);
+  std::int64_t sum = times(filter_->histogram, each) - times(filter_->wholes, each);
   if (patch_ == nullptr) return sum;
   for (const Patch::Node& n : patch_->nodes) {
     const auto of = [&](std::int64_t free) {

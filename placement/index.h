@@ -52,7 +52,7 @@ struct Filter {
   // Domains by the largest free amount on one node, each bucket in best-fit order.
   std::vector<std::set<DomainKey>> buckets;
   std::vector<std::int64_t> histogram;  // nodes by free amount
-  std::vector<std::int64_t> fragments;  // the same, only nodes that have not all free
+  std::vector<std::int64_t> wholes;     // the same, only nodes that have all free
   std::size_t open_nodes = 0;
   std::uint64_t position = 0;  // of the change log that this filter has seen
 };

@@ -107,7 +107,7 @@ void check_costs(const Fleet::Impl& impl) {
 }
 
 void check_filter(const Fleet::Impl& impl, const Filter& f) {
-  std::vector<std::int64_t> histogram(f.histogram.size());
+  std::vector<std::int64_t> histogram(f.histogram.size()), wholes(f.wholes.size());
   std::size_t open = 0;
   for (NodeIndex i = 0; i < impl.nodes.size(); ++i) {
     if (!impl.nodes[i]) continue;
@@ -120,8 +120,10 @@ void check_filter(const Fleet::Impl& impl, const Filter& f) {
     if (f.free[i] < 0) continue;
     ++open;
     ++histogram[static_cast<std::size_t>(f.free[i])];
+    assert(f.all[i] == free_count(f, n.spec, n.empty));
+    if (f.free[i] >= f.all[i]) ++wholes[static_cast<std::size_t>(f.free[i])];
   }
-  assert(open == f.open_nodes && histogram == f.histogram);
+  assert(open == f.open_nodes && histogram == f.histogram && wholes == f.wholes);
   for (DomainIndex d = 1; d < impl.domains.size(); ++d) {
     std::int64_t sum = 0, most = -1;
     for (const NodeIndex m : impl.domains[d]->members) {

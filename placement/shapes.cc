@@ -11,6 +11,7 @@
 #include "core/flat_index.h"
 #include "core/must.h"
 #include "core/text.h"
+#include "placement/cost.h"
 #include "placement/fleet_impl.h"
 #include "placement/mig.h"
 #include "placement/product.h"
@@ -129,6 +130,45 @@ std::uint64_t hash_of(const PodShape& pod) {
   return hasher.state;
 }
 
+namespace {
+
+std::unique_ptr<Shape> made(ClusterId cluster, const GangRequest& request) {
+  auto shape = std::make_unique<Shape>();
+  shape->cluster = cluster;
+  shape->asked = std::make_shared<const GangRequest>(request);
+  std::uint32_t first = 0;
+  for (const PodGroup& g : shape->request().groups) {
+    const PodShape& pod = offered(*shape, g.shape);
+    if (g.count > 0) shape->pods.push_back({&pod, first, g.count, hash_of(pod)});
+    first += g.count;
+    shape->least += fixed_cost(pod) * g.count;
+    shape->cost_by_place |=
+        g.count > 0 && (pod.kind == GpuKind::kShared || pod.kind == GpuKind::kMig);
+  }
+  shape->linked = wants_nvlink(request) && !request.prefer;
+  shape->one_product = some_product_for_all(*shape);
+  return shape;
+}
+
+// What the gang can cost at the least.
+MilliGpu least_of(const Fleet::Impl& impl, const Shape& s) {
+  if (!s.cost_by_place) return s.least;
+  MilliGpu least = s.least;
+  for (const Pods& p : s.pods) {
+    MilliGpu each = 0;
+    if (p.shape->kind == GpuKind::kShared) each = least_replica(impl, s.cluster, *p.shape);
+    if (p.shape->kind == GpuKind::kMig) each = least_slice(impl, *p.shape);
+    least += each * p.shape->gpus * p.count;
+  }
+  return least;
+}
+
+}  // namespace
+
+MilliGpu least_milligpu(const Fleet& fleet, ClusterId cluster, const GangRequest& request) {
+  return least_of(fleet.impl(), *made(cluster, request));
+}
+
 ShapeId Fleet::Impl::find_shape(std::uint64_t hash, ClusterId cluster,
                                 const GangRequest& request) const {
   const auto [begin, end] = shapes_by_hash.equal_range(hash);
@@ -159,23 +199,10 @@ ShapeUse Fleet::use(ClusterId cluster, const GangRequest& request) {
     add_use(known);
     return ShapeUse(this, known);
   }
-  auto shape = std::make_unique<Shape>();
-  shape->cluster = cluster;
-  shape->asked = std::make_shared<const GangRequest>(request);
+  auto shape = made(cluster, request);
   shape->hash = hash;
   shape->serial = ++impl_->last_serial;
   shape->uses = 1;
-  std::uint32_t first = 0;
-  for (const PodGroup& g : shape->request().groups) {
-    const PodShape& pod = offered(*shape, g.shape);
-    if (g.count > 0) shape->pods.push_back({&pod, first, g.count, hash_of(pod)});
-    first += g.count;
-    shape->least += fixed_cost(pod) * g.count;
-    shape->cost_by_place |=
-        g.count > 0 && (pod.kind == GpuKind::kShared || pod.kind == GpuKind::kMig);
-  }
-  shape->linked = wants_nvlink(request) && !request.prefer;
-  shape->one_product = some_product_for_all(*shape);
   const ShapeId id = impl_->new_number();
   impl_->shapes[id.value] = std::move(shape);
   impl_->shapes_by_hash.emplace(hash, id);
@@ -247,18 +274,7 @@ void Fleet::Impl::note_slices(std::string_view product) {
   }
 }
 
-MilliGpu Fleet::least_milligpu(ShapeId id) const {
-  const Shape& s = impl_->shape(id);
-  if (!s.cost_by_place) return s.least;
-  MilliGpu least = s.least;
-  for (const Pods& p : s.pods) {
-    MilliGpu each = 0;
-    if (p.shape->kind == GpuKind::kShared) each = least_replica(*impl_, s.cluster, *p.shape);
-    if (p.shape->kind == GpuKind::kMig) each = least_slice(*impl_, *p.shape);
-    least += each * p.shape->gpus * p.count;
-  }
-  return least;
-}
+MilliGpu Fleet::least_milligpu(ShapeId id) const { return least_of(*impl_, impl_->shape(id)); }
 
 MilliGpu Fleet::slot_milligpu(ShapeId id, std::uint32_t rank, NodeId node) const {
   const NodeState* n = impl_->find(node);

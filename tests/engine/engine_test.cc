@@ -291,7 +291,9 @@ TEST(Engine, ADayIsClosedInBoundedTurns) {
   engine.apply(at(0, account("a")));
   const JobId job = engine.apply(at(0, submit("a", whole(kPods, 1)))).reply.job;
   engine.apply(at(0, in::Pass{}));
-  for (const PodRow& pod : engine.job(job, true)->pods) {
+  const auto row = engine.job(job, true);
+  ASSERT_TRUE(row);
+  for (const PodRow& pod : row->pods) {
     const std::string name = engine.fleet().node(pod.slot.node)->name;
     engine.apply(at(1000, in::PodBound{"main", {"", job, pod.rank}, name, 0}));
   }

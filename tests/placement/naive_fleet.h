@@ -50,7 +50,9 @@ class Fleet {
   void advance(TimeMs now);
 
   Left left(std::uint32_t id, bool empty = false) const;
-  bool open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId owner) const;
+  bool open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId owner,
+            bool bars = true) const;
+  bool barred(std::uint32_t id, const PodShape& pod) const;
   // Takes one pod from what is left on the GPUs of `mask`; false if it does not fit.
   bool put(const NodeSpec& spec, Left& left, const PodShape& pod, std::uint64_t mask) const;
   // How many such pods fit on the node, one after the other.

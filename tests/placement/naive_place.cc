@@ -1,0 +1,277 @@
+// Where a gang may go and which place is best, by trying all.
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <tuple>
+
+#include "naive_fleet.h"
+#include "placement/eligibility.h"
+#include "placement/mig.h"
+
+namespace subak::naive {
+namespace {
+
+constexpr std::int64_t kLots = std::int64_t{1} << 60;
+
+MilliGpu per_replica(const NodeSpec& s) { return s.replicas > 1 ? 1000 / s.replicas : 1000; }
+bool bit(std::uint64_t mask, std::size_t i) { return (mask >> i & 1) != 0; }
+
+}  // namespace
+
+int Fleet::exclusive_level(const GangRequest& r, std::uint32_t id) const {
+  const PodShape& pod = r.groups[0].shape;
+  const std::int64_t pods = r.segment > 0 ? std::min(r.segment, r.pods()) : r.pods();
+  const auto halves = inner(nodes.at(id).spec);
+  if (!halves.empty() && cap(id, pod, halves[0], true) >= pods) return 0;
+  if (cap(id, pod, kAll, true) >= pods || wired(home(id)).size() <= 1) return 1;
+  return 2;
+}
+
+bool Fleet::unused(std::uint32_t id, std::uint64_t mask) const {
+  if ((kept(id) & mask) != 0) return false;
+  return std::none_of(nodes.at(id).held.begin(), nodes.at(id).held.end(), [&](const Held& h) {
+    return (h.slot.gpu_mask & mask) != 0 || (mask == kAll && h.slot.milligpu > 0);
+  });
+}
+
+bool Fleet::exists_exclusive(const GangRequest& r, ClusterId cluster, JobId owner) const {
+  const PodShape& pod = r.groups[0].shape;
+  const std::int64_t need = r.pods();
+  for (const auto& [id, n] : nodes) {
+    if (!open(id, pod, cluster, owner) || !joined(n.spec)) continue;
+    if (!n.spec.former_clique.empty()) continue;  // wired to others
+    const int level = exclusive_level(r, id);
+    if (level == 0) {
+      for (const std::uint64_t half : inner(n.spec)) {
+        if (unused(id, half) && cap(id, pod, half) >= need) return true;
+      }
+    } else if (level == 1) {
+      if (!halves(id, pod).empty()) continue;
+      if (unused(id, kAll) && cap(id, pod, kAll) >= need) return true;
+    } else {
+      std::int64_t sum = 0;
+      bool clean = true;
+      for (const std::uint32_t m : wired(clique(id))) clean = clean && unused(m, kAll);
+      for (const std::uint32_t m : members(clique(id))) {
+        if (open(m, pod, cluster, owner)) sum += cap(m, pod, kAll);
+      }
+      if (clean && sum >= need) return true;
+    }
+  }
+  return false;
+}
+
+bool Fleet::exists_as(const GangRequest& r, Topology topology, std::uint32_t segment,
+                      ClusterId cluster, JobId owner) const {
+  const PodShape& pod = r.groups[0].shape;
+  const bool gpus = pod.kind != GpuKind::kNone;
+  if (!gpus && (topology != Topology::kNode)) topology = Topology::kAny, segment = 0;
+  if (topology == Topology::kNvlinkExclusive) return exists_exclusive(r, cluster, owner);
+  const std::int64_t size = segment > 0 ? segment : r.pods();
+  if (segment > 0 && topology == Topology::kAny) topology = Topology::kNvlink;
+  const bool nvlink = topology == Topology::kNvlink;
+  std::set<std::string> products;
+  for (const auto& [id, n] : nodes) products.insert(gpus ? n.spec.product : "");
+  for (const std::string& product : products) {
+    // Each segment uses up `size` places of one outermost domain; inner ones lie inside those.
+    std::map<std::string, std::int64_t> areas;
+    std::int64_t segments = 0;
+    for (const auto& [id, n] : nodes) {
+      if (!open(id, pod, cluster, owner) || (gpus && n.spec.product != product)) continue;
+      if (nvlink && !joined(n.spec)) continue;
+      if (const auto parts = halves(id, pod); nvlink && !parts.empty()) {
+        segments += segments_in(n.spec, left(id), pod, parts, size);
+        continue;
+      }
+      std::string area = "everywhere";
+      if (topology == Topology::kNode) area = std::to_string(id);
+      if (nvlink) area = clique(id);
+      if (topology == Topology::kRack) area = rack(id);
+      areas[area] += cap(id, pod, kAll);
+    }
+    for (const auto& [area, places] : areas) segments += places / size;
+    if (segments * size >= r.pods()) return true;
+  }
+  return false;
+}
+
+// How many times `size` pods find room in one of the parts, one part after the other.
+std::int64_t Fleet::segments_in(const NodeSpec& spec, Left room, const PodShape& pod,
+                                const std::vector<std::uint64_t>& parts, std::int64_t size) const {
+  std::int64_t segments = 0;
+  for (const std::uint64_t part : parts) {
+    for (Left next = room;; room = next, ++segments) {
+      std::int64_t pods = 0;
+      while (pods < size && put(spec, next, pod, part)) ++pods;
+      if (pods < size || segments > 1000) break;
+    }
+  }
+  return segments;
+}
+
+bool Fleet::fragment(std::uint32_t id, const PodShape& pod) const {
+  const Left now = left(id), whole = left(id, true);
+  if (pod.kind == GpuKind::kMig) return now.slices.at(pod.profile) < whole.slices.at(pod.profile);
+  if (pod.kind != GpuKind::kWhole) {
+    return std::any_of(nodes.at(id).held.begin(), nodes.at(id).held.end(),
+                       [](const Held& h) { return h.slot.milligpu > 0; });
+  }
+  return std::any_of(now.gpu.begin(), now.gpu.end(), [](MilliGpu free) { return free < 1000; });
+}
+
+bool Fleet::fragments_hold(const GangRequest& r, ClusterId cluster, JobId owner) const {
+  const PodShape& pod = r.groups[0].shape;
+  std::map<std::string, std::int64_t> places;
+  for (const auto& [id, n] : nodes) {
+    if (!open(id, pod, cluster, owner) || !fragment(id, pod)) continue;
+    if ((places[n.spec.product] += cap(id, pod, kAll)) >= r.pods()) return true;
+  }
+  return false;
+}
+
+bool Fleet::exists(const GangRequest& r, ClusterId cluster, JobId owner) const {
+  if (exists_as(r, r.topology, r.segment, cluster, owner)) return true;
+  return r.prefer && exists_as(r, Topology::kAny, 0, cluster, owner);
+}
+
+std::uint32_t Fleet::best(const GangRequest& r, ClusterId cluster, JobId owner) const {
+  const PodShape& pod = r.groups[0].shape;
+  const bool counts = pod.kind == GpuKind::kWhole || pod.kind == GpuKind::kMig;
+  const auto units = [&](std::uint32_t id, std::uint64_t mask) {
+    const Left l = left(id);
+    if (pod.kind == GpuKind::kMig) return std::max<std::int64_t>(0, l.slices.at(pod.profile));
+    std::int64_t n = 0;
+    for (std::size_t i = 0; i < l.gpu.size(); ++i) {
+      if (bit(mask, i)) n += counts ? l.gpu[i] == 1000 : l.gpu[i];
+    }
+    return n;
+  };
+  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+  std::optional<Key> least;
+  std::uint32_t chosen = 0;
+  const auto offer = [&](const Key& key, std::uint32_t id) {
+    if (!least || key < *least) least = key, chosen = id;
+  };
+  const bool granted = !r.prefer || exists_as(r, r.topology, r.segment, cluster, owner);
+  const bool nvlink = pod.kind != GpuKind::kNone && asks_nvlink(r) && granted;
+  const auto usable = [&](std::uint32_t id) {
+    return open(id, pod, cluster, owner) && (!nvlink || joined(nodes.at(id).spec));
+  };
+  for (const auto& [id, n] : nodes) {
+    if (!nvlink || !usable(id) || pod.kind == GpuKind::kMig) continue;
+    for (const std::uint64_t half : inner(n.spec)) {
+      if (cap(id, pod, half) > 0) offer({units(id, half), units(id, kAll), id, 0, 0}, id);
+    }
+  }
+  if (chosen != 0) return chosen;
+  for (const auto& [id, n] : nodes) {
+    if (!usable(id) || cap(id, pod, kAll) == 0) continue;
+    if (nvlink && !halves(id, pod).empty()) continue;
+    if (pod.kind == GpuKind::kNone) {
+      offer({n.spec.gpus > 0, units(id, kAll), id, 0, 0}, id);
+    } else if (!counts) {
+      const MilliGpu need = pod.kind == GpuKind::kShared ? per_replica(n.spec) : pod.milligpu;
+      MilliGpu tightest = kLots;
+      for (const MilliGpu free : left(id).gpu) {
+        if (free >= need) tightest = std::min(tightest, free);
+      }
+      offer({tightest, units(id, kAll), id, 0, 0}, id);
+    } else {
+      std::int64_t domain = 0;
+      const auto all = members(clique(id));
+      for (const std::uint32_t m : all) {
+        // Keeping and bars hide nodes for a while; they do not change how full a domain is.
+        const JobId insider = nodes.at(m).kept_for ? nodes.at(m).kept_for : owner;
+        if (open(m, pod, cluster, insider, /*bars=*/false)) {
+          domain += units(m, kAll);
+        }
+      }
+      if (r.topology == Topology::kRack) {
+        std::int64_t in_rack = 0;
+        std::uint32_t low = id;
+        for (const auto& [m, other] : nodes) {
+          if (!other.present || rack(m) != rack(id)) continue;
+          low = std::min(low, m);
+          if (usable(m)) in_rack += units(m, kAll);
+        }
+        offer({in_rack, low, domain, all.front(), units(id, kAll) * 1000 + id}, id);
+      } else {
+        offer({domain, all.front(), units(id, kAll), id, 0}, id);
+      }
+    }
+  }
+  return chosen;
+}
+
+std::string Fleet::broken_slot(const PodShape& pod, ClusterId cluster, JobId owner,
+                               const PodSlot& slot, std::map<std::uint32_t, Left>& rooms) const {
+  const std::uint32_t id = slot.node.value;
+  if (!nodes.contains(id) || !open(id, pod, cluster, owner)) return "node is not eligible";
+  const NodeSpec& spec = nodes.at(id).spec;
+  if (!rooms.contains(id)) rooms[id] = left(id);
+  if (slot.milligpu != cost(spec, pod)) return "wrong cost";
+  const int gpus = std::popcount(slot.gpu_mask);
+  const int want = pod.kind == GpuKind::kWhole ? static_cast<int>(pod.gpus)
+                   : pod.kind == GpuKind::kNone || pod.kind == GpuKind::kMig ? 0
+                                                                             : 1;
+  if (gpus != want) return "wrong number of GPUs";
+  if (gpus > 0 && (slot.gpu_mask >> rooms[id].gpu.size()) != 0) return "GPU that is not there";
+  return put(spec, rooms[id], pod, gpus == 0 ? kAll : slot.gpu_mask) ? "" : "does not fit";
+}
+
+std::string Fleet::broken_topology(const GangRequest& r, Topology topology, std::uint32_t segment,
+                                   const Placement& p) const {
+  const std::uint32_t size = segment > 0 ? segment : r.pods();
+  if (segment > 0 && topology == Topology::kAny) topology = Topology::kNvlink;
+  for (std::uint32_t first = 0; first < r.pods(); first += size) {
+    std::set<std::string> areas;
+    std::set<std::uint32_t> seen;
+    std::uint32_t before = 0;
+    for (std::uint32_t k = first; k < std::min(first + size, r.pods()); ++k) {
+      const std::uint32_t id = p.slots[k].node.value;
+      if (r.groups.size() == 1 && id != before && !seen.insert(id).second)
+        return "ranks of one node are not neighbours";
+      before = id;
+      const PodShape& pod = pod_of(r, k);
+      if (pod.kind == GpuKind::kNone && topology != Topology::kNode) continue;
+      if (topology == Topology::kNode) areas.insert(std::to_string(id));
+      if (topology == Topology::kNvlink || topology == Topology::kNvlinkExclusive) {
+        if (!joined(nodes.at(id).spec)) return "no NVLink";
+        const auto parts = halves(id, pod);
+        if (parts.empty()) areas.insert(clique(id));
+        for (const std::uint64_t part : parts) {
+          if ((p.slots[k].gpu_mask & part) != 0) areas.insert(clique(id) + std::to_string(part));
+        }
+      }
+      if (topology == Topology::kRack) areas.insert(rack(id));
+    }
+    if (areas.size() > 1) return "a segment is in several domains";
+  }
+  return "";
+}
+
+// Of one shape: what its pods may take, all of them may.
+bool Fleet::several_products(const GangRequest& r, const Placement& p) const {
+  std::set<std::string> products;
+  for (std::uint32_t k = 0; k < r.pods(); ++k) {
+    if (pod_of(r, k).kind == GpuKind::kNone) continue;
+    products.insert(nodes.at(p.slots[k].node.value).spec.product);
+  }
+  return r.groups.size() == 1 && products.size() > 1;
+}
+
+std::string Fleet::broken(const GangRequest& r, ClusterId cluster, JobId owner,
+                          const Placement& p) const {
+  if (p.slots.size() != r.pods()) return "not one slot per rank";
+  std::map<std::uint32_t, Left> rooms;
+  for (std::uint32_t k = 0; k < r.pods(); ++k) {
+    const std::string what = broken_slot(pod_of(r, k), cluster, owner, p.slots[k], rooms);
+    if (!what.empty()) return "rank " + std::to_string(k) + ": " + what;
+  }
+  if (several_products(r, p)) return "several products";
+  if (r.prefer && r.groups.size() > 1) return "";
+  if (r.prefer && !exists_as(r, r.topology, r.segment, cluster, owner)) return "";
+  return broken_topology(r, r.topology, r.segment, p);
+}
+
+}  // namespace subak::naive
