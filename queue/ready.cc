@@ -14,6 +14,7 @@ using ready::kNoSlot;
 
 ReadyQueue::ReadyQueue(CostOf cost_of)
     : index_(std::make_unique<ready::Index>(std::move(cost_of))) {}
+ReadyQueue::ReadyQueue(std::unique_ptr<ready::Index> index) : index_(std::move(index)) {}
 ReadyQueue::~ReadyQueue() = default;
 
 void ReadyQueue::add(const ReadyJob& job, const AccountTree& tree) { index_->add(job, tree); }
@@ -94,6 +95,13 @@ std::optional<JobId> ReadyQueue::Pass::next() {
   return queue_.index_->jobs()[slot].id;
 }
 
+std::vector<ReadyQueue::Level> ReadyQueue::Pass::rank(JobId id) {
+  const ready::JobTable& jobs = queue_.index_->jobs();
+  const std::uint32_t slot = jobs.find(id);
+  assert(slot != kNoSlot);
+  return walk_->rank(jobs[slot].leaf);
+}
+
 void ReadyQueue::Pass::started(JobId id, AccountId leaf) {
   assert(!queue_.contains(id));
   walk_->started(leaf);
@@ -118,6 +126,11 @@ std::vector<JobId> ReadyQueue::order(const AccountTree& tree, OrderPolicy policy
     pass.walk_->take(slot);
   }
   return ids;
+}
+
+std::unique_ptr<ReadyQueue> ReadyQueue::copy() const {
+  index_->sync_costs();
+  return std::unique_ptr<ReadyQueue>(new ReadyQueue(std::make_unique<ready::Index>(*index_)));
 }
 
 void ReadyQueue::check_invariants() const { index_->check_invariants(); }

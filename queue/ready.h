@@ -90,6 +90,17 @@ class ReadyQueue {
   //
   // The caller asks next(), tries to place the job, and says what came of it: started(), or one of
   // the blocks. Else next() returns the same job again.
+  // One child that was compared at a node, with what decided; the node itself for its own jobs.
+  struct Compared {
+    Sibling sibling;
+    double target = 0;  // its part of the moment, of 1 among these (targets())
+  };
+  // Who is compared at one node: the children with startable demand, first come first.
+  struct Level {
+    AccountId node;
+    std::vector<Compared> compared;
+  };
+
   class Pass {
    public:
     // While it lives, nothing joins the queue, jobs leave by starting only, and the tree changes by
@@ -103,6 +114,10 @@ class ReadyQueue {
     Pass& operator=(const Pass&) = delete;
     // The neediest job that is not blocked; none when nothing startable is left.
     std::optional<JobId> next();
+    // Who is compared at each node from the root down to where the job sits, and by what: the same
+    // figures that decide next(). Ends above a node where only a line decides. The job is in the
+    // queue (asserted). Asks all that are compared for their next job.
+    std::vector<Level> rank(JobId id);
     // To be called after its hold is in the tree (hold()) and it left the queue (remove(), which is
     // asserted). `leaf` is where it sat.
     void started(JobId id, AccountId leaf);
@@ -125,10 +140,14 @@ class ReadyQueue {
   // them: what `queue` shows. Allocation grows with each job, as it would. Arguments as of Pass.
   std::vector<JobId> order(const AccountTree& tree, OrderPolicy policy, const TargetShareRule& rule,
                            const UsageTick* tick, TimeMs now, std::size_t most) const;
+  // All that waits as it is now, for another thread: it shares nothing with this one, and a pass
+  // over it is one over this. Nothing joins it any more. O(jobs), most of it one copy of memory.
+  std::unique_ptr<ReadyQueue> copy() const;
   // Asserts what must hold of every node and job. O(nodes + jobs); for tests.
   void check_invariants() const;
 
  private:
+  explicit ReadyQueue(std::unique_ptr<ready::Index> index);
   std::unique_ptr<ready::Index> index_;
   mutable std::vector<std::unique_ptr<ready::Walk>> idle_;  // memory of passes, for the next ones
 };

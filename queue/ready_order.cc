@@ -25,15 +25,60 @@ std::uint32_t Walk::best(AccountId id, Scope scope) {
   for (;;) {
     const std::size_t at = first_of(node);
     const AccountId winner = node.siblings[at].id;
-    const bool own = winner == id;
-    node.best = own ? first_open(id, scope) : best(winner, below(scope, winner));
+    node.best = next_of(id, winner, scope);
     assert(node.best != kNoSlot);
-    // A quota speaks for everything below that has none of its own; a sum of quotas does not.
-    const bool no_quota = own || index_->summary(winner).quota == 0;
-    node.best_within =
-        no_quota ? index_->summary(id).own_quota : covers(winner, node.best) && best_within(winner);
+    node.best_within = next_within(id, winner, node.best);
     if (settle(id, at)) return node.best;
   }
+}
+
+// The next job of a child, or of the node's own.
+std::uint32_t Walk::next_of(AccountId id, AccountId child, Scope scope) {
+  return child == id ? first_open(id, scope) : best(child, below(scope, child));
+}
+
+// Is that job within quota at every level below? A quota speaks for everything below that has none
+// of its own; a sum of quotas does not.
+bool Walk::next_within(AccountId id, AccountId child, std::uint32_t slot) const {
+  if (child == id || index_->summary(child).quota == 0) return index_->summary(id).own_quota;
+  return covers(child, slot) && best_within(child);
+}
+
+std::vector<ReadyQueue::Level> Walk::rank(AccountId leaf) {
+  std::vector<ReadyQueue::Level> levels;
+  if (setup_.policy == OrderPolicy::kFifo) return levels;
+  std::vector<AccountId> path;
+  for (AccountId id = leaf; id; id = index_->summary(id).parent) path.push_back(id);
+  Scope scope = below({kNoLimit, shape_version_}, kRootAccount);
+  for (std::size_t at = path.size(); at-- > 0;) {
+    if (index_->is_leaf(path[at])) break;
+    levels.push_back(compare(path[at], scope));
+    if (at > 0) scope = below(scope, path[at - 1]);
+  }
+  return levels;
+}
+
+ReadyQueue::Level Walk::compare(AccountId id, Scope scope) {
+  refresh(id, scope);
+  Node& node = marked_node(id);
+  ReadyQueue::Level level{id, {}};
+  if (node.children.empty()) return level;
+  if (node.rebuild) rebuild(id);
+  std::vector<Sibling> siblings = node.siblings;
+  for (Sibling& sibling : siblings) {
+    const std::uint32_t next = next_of(id, sibling.id, scope);
+    sibling.next = cost_of(next);
+    sibling.within_quota = sibling.within_quota && next_within(id, sibling.id, next);
+  }
+  std::vector<OrderKey> keys(siblings.size());
+  order_keys(setup_.policy, *setup_.rule, siblings, keys);
+  const std::vector<double> target = targets(*setup_.rule, siblings);
+  std::vector<std::size_t> order(siblings.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
+  for (const std::size_t i : order) level.compared.push_back({siblings[i], target[i]});
+  return level;
 }
 
 // The first by what was known of it is asked for its next job. True if its key stands; else it is

@@ -13,6 +13,7 @@
 
 #include "accounting/order.h"
 #include "accounting/tree.h"
+#include "queue/ready.h"
 #include "queue/ready_fifo.h"
 #include "queue/ready_index.h"
 
@@ -37,6 +38,7 @@ class Walk {
   void block_job(JobId id);
   void block_line(JobId id);
   void block_account(AccountId id, MilliGpu milligpu);
+  std::vector<ReadyQueue::Level> rank(AccountId leaf);
   // As if the job had started: passed over from now on, and its cost is on its path.
   void take(std::uint32_t slot);
 
@@ -130,6 +132,9 @@ class Walk {
   void rebuild(AccountId id);
   void rekey(AccountId id, std::size_t at, const Child& child);
   bool settle(AccountId id, std::size_t at);
+  std::uint32_t next_of(AccountId id, AccountId child, Scope scope);
+  bool next_within(AccountId id, AccountId child, std::uint32_t slot) const;
+  ReadyQueue::Level compare(AccountId id, Scope scope);
   static Child* child_of(Node& node, AccountId id);
   void compute_key(Node& node, std::size_t at);
   std::size_t first_of(const Node& node) const;

@@ -211,6 +211,35 @@ class World {
                                [&](const ReadyJob& j) { return j.id == *id; }));
     }
     ASSERT_EQ(queue_.order(tree_, policy_, rule_, &tick_, now_, most), expected);
+    const AccountTree tree = tree_;
+    const auto copy = queue_.copy();
+    copy->check_invariants();
+    ASSERT_EQ(copy->order(tree, policy_, rule_, &tick_, now_, most), expected);
+    if (!expected.empty()) compare_rank(expected.front());
+  }
+
+  // Whoever is next is the first at each node on its way; the figures are those of order_keys().
+  void compare_rank(JobId next) {
+    ReadyQueue::Pass pass(queue_, tree_, policy_, rule_, &tick_, now_);
+    const std::vector<ReadyQueue::Level> levels = pass.rank(next);
+    ASSERT_EQ(levels.empty(), policy_ == OrderPolicy::kFifo);
+    const auto it =
+        std::find_if(jobs_.begin(), jobs_.end(), [&](const ReadyJob& j) { return j.id == next; });
+    for (const ReadyQueue::Level& level : levels) {
+      ASSERT_FALSE(level.compared.empty());
+      const AccountId first = level.compared.front().sibling.id;
+      AccountId up = it->leaf;
+      while (up != first && tree_.node(up).parent) up = tree_.node(up).parent;
+      ASSERT_EQ(up, first);
+      std::vector<Sibling> siblings;
+      for (const ReadyQueue::Compared& c : level.compared) siblings.push_back(c.sibling);
+      std::vector<OrderKey> keys(siblings.size());
+      std::sort(siblings.begin(), siblings.end(),
+                [](const Sibling& a, const Sibling& b) { return a.id < b.id; });
+      order_keys(policy_, rule_, siblings, keys);
+      ASSERT_EQ(std::min_element(keys.begin(), keys.end())->id, first);
+    }
+    ASSERT_EQ(pass.next(), next);
   }
 
   void compare_reads() {
