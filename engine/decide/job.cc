@@ -120,8 +120,10 @@ void decide(Decision& d, const in::CancelJob& i) {
   d.out.reply.job = i.job;
   const bool asked = job->state == JobState::kEnding && job->cause == Cause::kCancelled;
   if (asked || job->state == JobState::kDone) return;
-  if (job->pods_holding() > 0 || job->from_pods()) {
+  if (job->pods_holding() > 0 || job->from_pods() || job->active()) {
+    const bool lost_all = job->pods_holding() == 0 && job->active();
     ask_stop(d, *job, Cause::kCancelled, d.stamp(i.reason));
+    if (lost_all) finish_if_over(d, i.job, Cause::kCancelled);
     return;
   }
   fact::JobMoved moved;

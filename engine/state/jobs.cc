@@ -7,6 +7,7 @@
 
 #include "core/limits.h"
 #include "core/must.h"
+#include "placement/cost.h"
 
 namespace subak::state {
 
@@ -97,7 +98,11 @@ GangRequest Jobs::gathered_request(const Job& job) const {
 }
 
 MilliGpu Jobs::least_milligpu(const Job& job) const {
-  return job.shape ? fleet_.least_milligpu(job.shape) : 0;
+  if (job.shape) return fleet_.least_milligpu(job.shape);
+  const bool ours = job.origin == JobOrigin::kApi || job.origin == JobOrigin::kPods;
+  const bool ended = job.state == JobState::kDone && job.asked != nullptr;
+  if (!ours || !ended || job.asked->pods() != job.gang_size) return 0;
+  return subak::least_milligpu(fleet_, job.id.cluster(), *job.asked);
 }
 
 ProductId Jobs::only_product(const GangRequest& request) const {
