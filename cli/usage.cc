@@ -150,8 +150,8 @@ void print_heading(Session& s, const Window& window, const v1::ReportUsageReques
       << (asked.has_to() ? time_text(asked.to()) : "now (" + time_text(answer.time()) + ")") << "; "
       << (answer.has_first_day() ? "first use on " + day_text(answer.first_day().seconds())
                                  : std::string("nothing was used"))
-      << "; the ledger up to entry " << answer.last_sequence()
-      << "\nDays are UTC days. Each account includes what is below it. RUNNING NOW comes on "
+      << "\nThe ledger up to entry " << answer.last_sequence()
+      << ".\nDays are UTC days. Each account includes what is below it. RUNNING NOW comes on "
          "top:\nGPU-hours that have no entry yet: they get one at their end, or when their day is "
          "closed.\n\n";
 }

@@ -19,13 +19,14 @@ void print_head(Session& s, const v1::Explanation& e) {
           << printable(payer_text(spec.account(), spec.user())) << ": "
           << shape_text(spec.request()) << ", " << gpus_text(job.milligpu()) << " GPUs, "
           << s.paint(Colour::kBold, word(job.state()));
-  if (e.position() > 0) {
-    s.out() << ", position " << e.position() << " in the queue, waiting for "
-            << age_text(now_ms() - to_ms(job.submit_time()));
-  }
   if (job.has_start_time()) s.out() << " since " << time_text(job.start_time());
   if (job.cause() != v1::CAUSE_UNSPECIFIED) s.out() << ", " << word(job.cause());
   s.out() << '\n';
+  if (e.position() > 0) {
+    s.out() << "position " << e.position() << " in the queue at " << time_text(e.order_time())
+            << ", priority " << spec.priority() << ", waiting for "
+            << age_text(now_ms() - to_ms(job.submit_time())) << '\n';
+  }
   if (job.has_hold_until()) {
     s.out() << "its place is kept until " << time_text(job.hold_until())
             << ": its pods must be bound by then\n";
@@ -59,6 +60,7 @@ Table step_table(const v1::RankStep& step) {
                {"SHARE", kRight},
                {"TARGET", kRight},
                {"HAS GPUS", kRight},
+               {"NEXT / 2", kRight},
                {"QUOTA", kRight},
                {"USED GPU-H", kRight},
                {"ABOVE QUOTA", kRight}});
@@ -68,6 +70,7 @@ Table step_table(const v1::RankStep& step) {
     table.row({entry.on_path() ? "*" : "", entry.path(),
                shares > 0 ? fixed_text(entry.shares() / shares * 100, 1) + " %" : "-",
                fixed_text(entry.target() * 100, 1) + " %", gpus_text(entry.allocated_milligpu()),
+               gpus_text(entry.next_milligpu() / 2),
                gpus_text(entry.quota_milligpu()), fixed_text(entry.usage_gpu_seconds() / 3600, 2),
                fixed_text(entry.surplus_gpu_seconds() / 3600, 2)});
   }
@@ -77,8 +80,8 @@ Table step_table(const v1::RankStep& step) {
 void print_ranking(Session& s, const v1::Explanation& e) {
   for (const v1::RankStep& step : e.ranking()) {
     s.out() << "\nwho comes first below "
-            << (step.parent().empty() ? "the root" : printable(step.parent()))
-            << " (* holds this job)\n";
+            << (step.parent() == "(root)" ? "the root" : printable(step.parent()))
+            << " (* holds this job; TARGET is of the whole fleet)\n";
     step_table(step).print(s.out(), s.form() == Form::kWide);
   }
 }

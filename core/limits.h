@@ -178,10 +178,14 @@ inline constexpr int kMaxGrpcMessageBytes = 64 << 20;   // received: the import 
 inline constexpr std::size_t kMaxObserveInFlight = 4096;
 inline constexpr std::size_t kMaxWatchBacklog = 16'384;  // unsent rows of one WatchJobs stream
 inline constexpr std::size_t kMaxStoreReads = 256;       // ledger and audit reads waiting
-// Nodes looked at for the reasons of one page; rows beyond have none. A list is read by many and
-// pages through everything; the queue is read for its reasons.
+// Nodes looked at for the reasons of one page of a list; rows beyond have none.
 inline constexpr std::size_t kMaxNodesLookedAtForList = 50'000;
-inline constexpr std::size_t kMaxNodesLookedAtForQueue = 1'000'000;
+// Waiting jobs looked at for one page of the queue: of a small account's it may come out short.
+inline constexpr std::size_t kMaxQueueLookedAt = 10'000;
+// The order of the queue: up to so many jobs it is always that of the moment. Of a longer queue it
+// is made beside the reads, and one picture of it serves them for so long.
+inline constexpr std::size_t kQueueOrderedAtOnce = 1'000;
+inline constexpr DurationMs kQueuePictureMs = 1'000;
 inline constexpr int kMaxNodesShown = 16;  // of one job outside its pods; the rest is counted
 // Reads wait in lanes, so that a cheap one is never behind a dear one.
 // A full lane: RESOURCE_EXHAUSTED.

@@ -11,6 +11,7 @@
 #include "engine/derive/deadlines.h"
 #include "engine/derive/effects.h"
 #include "engine/derive/kept.h"
+#include "engine/derive/order.h"
 #include "engine/derive/reasons.h"
 #include "engine/derive/rows.h"
 #include "engine/derive/survey.h"
@@ -110,6 +111,9 @@ std::shared_ptr<const View> Engine::view() const {
   return derive::view(impl_->state, impl_->views);
 }
 std::size_t Engine::filters() const { return impl_->search.filters(); }
+MilliGpu Engine::kept_idle(ClusterId cluster) const {
+  return derive::kept_idle(impl_->state, impl_->places(), cluster);
+}
 Survey Engine::survey() const { return derive::survey(impl_->state, impl_->places()); }
 std::vector<AccountRow> Engine::account_rows(TimeMs t) const {
   return derive::account_rows(impl_->state, t);
@@ -140,6 +144,11 @@ std::vector<JobId> Engine::queue_order(std::size_t most) const {
   return derive::queue_order(impl_->state, now(), most);
 }
 
+QueuePicture Engine::queue_picture() const { return derive::queue_picture(impl_->state); }
+std::unique_ptr<const QueueCopy> Engine::copy_queue() const {
+  return derive::copy_queue(impl_->state);
+}
+
 std::vector<JobRow> Engine::queue(std::size_t most) const {
   const State& s = impl_->state;
   std::vector<JobRow> out;
@@ -158,6 +167,12 @@ std::vector<Reason> Engine::reasons(JobId id, std::size_t position) const {
   const state::Job* const job = impl_->state.jobs().find(id);
   if (job == nullptr || !job->waits()) return {};
   return derive::reasons_of(impl_->state, impl_->places(), *job, position);
+}
+
+std::optional<Reason> Engine::first_reason(JobId id, std::size_t position) const {
+  const state::Job* const job = impl_->state.jobs().find(id);
+  if (job == nullptr || !job->waits()) return std::nullopt;
+  return derive::first_reason(impl_->state, impl_->places(), *job, position);
 }
 
 std::optional<Explanation> Engine::explain(JobId id, TimeMs t,

@@ -32,6 +32,7 @@
 #include "engine/effect.h"
 #include "engine/fact.h"
 #include "engine/input.h"
+#include "engine/queue_picture.h"
 #include "engine/view.h"
 #include "placement/fleet.h"
 #include "queue/job.h"
@@ -108,9 +109,11 @@ struct RankStep {
   std::string node;  // path of the parent
   struct Entry {
     std::string path;
-    double shares = 0, target = 0,  // parts of 1 among these siblings
-        usage_gpu_seconds = 0, surplus_gpu_seconds = 0;
+    double shares = 0;  // part of 1 among these siblings
+    double target = 0;  // its part of the whole fleet at the moment
+    double usage_gpu_seconds = 0, surplus_gpu_seconds = 0;
     MilliGpu alloc = 0, quota = 0;
+    MilliGpu next = 0;     // of its next job: half of it counts beside `alloc`
     bool on_path = false;  // the job is below this one
   };
   std::vector<Entry> entries;  // best first
@@ -148,6 +151,7 @@ struct Survey {
     // Part of the free GPUs that the usual pods cannot use: Search::fragmentation over the
     // limits::kSurveyShapes shapes that most pods that wait or run have.
     double fragmentation = 0;
+    MilliGpu kept_idle = 0;  // kept_idle() of the cluster
   };
   std::vector<OfCluster> clusters;  // by id
   // Earliest submit time of what is queued at or below an account; none if nothing is.
@@ -201,6 +205,10 @@ class Engine {
   // below any account) filter.
   std::vector<JobRow> jobs(JobId after, std::size_t most, std::optional<JobState> state,
                            std::string_view account, std::string_view user = {}) const;
+  // The whole order as it is now: O(n log n) in what waits. Of a long queue rather make it
+  // elsewhere, from a copy: O(n + accounts), nearly all of it one copy of memory.
+  QueuePicture queue_picture() const;
+  std::unique_ptr<const QueueCopy> copy_queue() const;
   // The queue in the order in which the next pass would take it. The order of n jobs costs
   // O(n log n), whatever is copied of them.
   std::vector<JobRow> queue(std::size_t most) const;
@@ -214,6 +222,10 @@ class Engine {
   // Only the reasons, of a job that waits; empty if it does not. `position` in the order (0: not
   // known). Does not look at the queue: O(nodes).
   std::vector<Reason> reasons(JobId id, std::size_t position) const;
+  // What keeps a job that waits: the first of reasons() if its account's rules or its cluster do,
+  // else whether a place is free for it now. nullopt if it does not wait. O(depth) and one search
+  // for a place, where reasons() looks at every node.
+  std::optional<Reason> first_reason(JobId id, std::size_t position) const;
   // All pods that hold GPUs, by node, job and rank. O(them).
   std::vector<OpenUsage> open_usage() const;
   std::vector<NodeBill> bill(TimeMs t) const;
@@ -223,6 +235,9 @@ class Engine {
   std::size_t count(JobState state) const;
   // How many kinds of pods the searches of this engine remember nodes for.
   std::size_t filters() const;
+  // Free GPUs of the cluster that nobody may use since they are kept for its awaited job. O(nodes),
+  // and O(1) where none is awaited.
+  MilliGpu kept_idle(ClusterId cluster) const;
   Survey survey() const;  // O(queued jobs + pods that hold GPUs + nodes): now and then
 
  private:

@@ -8,6 +8,7 @@
 #include "core/decimal.h"
 #include "core/duration.h"
 #include "core/limits.h"
+#include "engine/derive/order.h"
 #include "engine/derive/rows.h"
 
 namespace subak::derive {
@@ -95,6 +96,18 @@ std::string turned_away(const State& s, const state::Job& job) {
   return text;
 }
 
+// A place is free for it, and nothing but its turn is missing.
+Reason of_order(const state::Job& job, std::size_t position) {
+  const bool place_unknown = position == 0 && job.state == JobState::kQueued;
+  if (position <= 1 && !place_unknown) {
+    return reason(ReasonToken::kPendingEvaluation, "", "it fits: the next pass looks at it");
+  }
+  Reason r = reason(ReasonToken::kOutranked, "",
+                    "it fits, and others come first in the fair-share order");
+  r.have = static_cast<std::int64_t>(position);
+  return r;
+}
+
 void explain_place(const State& s, const Places& places, const state::Job& job,
                    std::size_t position, std::vector<Reason>& out) {
   const state::Cluster& cluster = s.clusters().at(job.id.cluster());
@@ -111,66 +124,42 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
     out.push_back(std::move(why));
   }
   if (out.empty()) explain_cost(s, places, job, out);
-  if (!out.empty()) return;
-  const bool place_unknown = position == 0 && job.state == JobState::kQueued;
-  if (position > 1 || place_unknown) {
-    Reason r = reason(ReasonToken::kOutranked, "",
-                      "it fits, and others come first in the fair-share order");
-    r.have = static_cast<std::int64_t>(position);
-    out.push_back(std::move(r));
-  } else {
-    out.push_back(
-        reason(ReasonToken::kPendingEvaluation, "", "it fits: the next pass looks at it"));
-  }
+  if (out.empty()) out.push_back(of_order(job, position));
 }
 
 }  // namespace
 
 std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
   const AccountTree& tree = s.tree();
+  const TargetShareRule rule;
+  ReadyQueue::Pass pass(s.jobs().ready(), tree, s.policy().order, rule, s.allocations().tick(), t);
   std::vector<AccountId> path;
   for (AccountId a = job.leaf; a; a = tree.node(a).parent) path.push_back(a);
   std::vector<RankStep> steps;
-  for (std::size_t level = path.size(); level-- > 1;) {
-    const AccountNode& parent = tree.node(path[level]);
-    std::vector<Sibling> siblings;
-    for (AccountId child : parent.children) {
-      if (s.jobs().ready().queued_jobs(child) == 0) continue;
-      const AccountNode& node = tree.node(child);
-      Sibling sibling;
-      sibling.id = child;
-      sibling.shares = static_cast<double>(node.spec.shares);
-      sibling.alloc = node.alloc();
-      sibling.quota = node.quota_total;
-      sibling.within_quota = node.quota_total > 0 && node.alloc() < node.quota_total;
-      sibling.surplus = tree.sort_surplus(child, t);
-      sibling.usage = tree.usage(child, t);
-      siblings.push_back(sibling);
+  double whole = 1;  // the target of the node, as a part of the fleet
+  for (const ReadyQueue::Level& level : pass.rank(job.id)) {
+    double shares = 0, inner = 0;
+    for (const ReadyQueue::Compared& c : level.compared) shares += c.sibling.shares;
+    RankStep& step = steps.emplace_back();
+    step.node = shown_path(tree.node(level.node));
+    for (const ReadyQueue::Compared& c : level.compared) {
+      const bool own = c.sibling.id == level.node;
+      RankStep::Entry& entry = step.entries.emplace_back();
+      entry.path = own ? step.node + " (itself)" : tree.node(c.sibling.id).spec.path;
+      entry.shares = shares > 0 ? c.sibling.shares / shares : 0;
+      entry.target = whole * c.target;
+      entry.usage_gpu_seconds =
+          (own ? c.sibling.usage : tree.usage(c.sibling.id, t)) / kRawPerGpuSecond;
+      entry.surplus_gpu_seconds =
+          (own ? c.sibling.surplus : tree.sort_surplus(c.sibling.id, t)) / kRawPerGpuSecond;
+      entry.alloc = c.sibling.alloc;
+      entry.quota = c.sibling.quota;
+      entry.next = c.sibling.next;
+      entry.on_path = own ? job.leaf == level.node
+                          : std::find(path.begin(), path.end(), c.sibling.id) != path.end();
+      if (entry.on_path) inner = entry.target;
     }
-    std::vector<OrderKey> keys(siblings.size());
-    order_keys(s.policy().order, TargetShareRule(), siblings, keys);
-    const std::vector<double> target = targets(TargetShareRule(), siblings);
-    std::vector<std::size_t> index(siblings.size());
-    for (std::size_t i = 0; i < index.size(); ++i) index[i] = i;
-    std::sort(index.begin(), index.end(),
-              [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
-    double all_shares = 0;
-    for (const Sibling& sibling : siblings) all_shares += sibling.shares;
-    RankStep step;
-    step.node = shown_path(parent);
-    for (std::size_t i : index) {
-      RankStep::Entry entry;
-      entry.path = tree.node(siblings[i].id).spec.path;
-      entry.shares = all_shares > 0 ? siblings[i].shares / all_shares : 0;
-      entry.target = target[i];
-      entry.usage_gpu_seconds = siblings[i].usage / kRawPerGpuSecond;
-      entry.surplus_gpu_seconds = siblings[i].surplus / kRawPerGpuSecond;
-      entry.alloc = siblings[i].alloc;
-      entry.quota = siblings[i].quota;
-      entry.on_path = siblings[i].id == path[level - 1];
-      step.entries.push_back(std::move(entry));
-    }
-    steps.push_back(std::move(step));
+    whole = inner;
   }
   return steps;
 }
@@ -182,11 +171,12 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
     out.push_back(reason(ReasonToken::kMisconfigured, job.name, pod->dispute));
   }
   if (job.state == JobState::kIncomplete) {
-    Reason r = reason(ReasonToken::kGangIncomplete, job.name, "not all pods of the gang exist yet");
+    Reason r = reason(ReasonToken::kGangIncomplete, job.name, "");
     r.need = job.gang_size;
     r.have = std::count_if(job.pods.begin(), job.pods.end(), [](const state::Pod& p) {
       return p.state == PodState::kWaiting && !p.uid.empty();
     });
+    r.detail = std::to_string(r.have) + " of " + std::to_string(r.need) + " pods are there";
     if (r.have < r.need || out.empty()) out.push_back(std::move(r));
     return out;
   }
@@ -201,6 +191,31 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
   return out;
 }
 
+Reason first_reason(const State& s, const Places& places, const state::Job& job,
+                    std::size_t position) {
+  std::vector<Reason> rules;
+  explain_entitlement(s, job, rules);
+  const bool queued = job.state == JobState::kQueued;
+  if (queued && !rules.empty()) {
+    return *std::min_element(rules.begin(), rules.end(), [](const Reason& a, const Reason& b) {
+      return a.token < b.token;
+    });
+  }
+  const bool may_fit = queued && s.clusters().at(job.id.cluster()).synced &&
+                       places.search.fits_empty_fleet(job.shape);
+  // The rest is found without a look at the nodes, but what even the empty fleet could not hold.
+  if (!may_fit) return reasons_of(s, places, job, position).front();
+  const Picture picture(s.fleet(), places.kept);
+  if (places.search.find(picture, job.shape, job.id)) return of_order(job, position);
+  const PodShape& pod = s.fleet().request(job.shape).groups.front().shape;
+  const std::string kind = pod.kind == GpuKind::kMig ? "mig-" + pod.profile
+                           : pod.products.empty()    ? kAnyProduct
+                                                     : pod.products.front();
+  Reason r = reason(ReasonToken::kWaitingForCapacity, kind, "no place is free for it now");
+  r.need = s.jobs().least_milligpu(job);
+  return r;
+}
+
 std::optional<Explanation> explain(const State& s, const Places& places, JobId id, TimeMs t,
                                    std::optional<std::size_t> position) {
   const state::Job* const job = s.jobs().find(id);
@@ -212,9 +227,7 @@ std::optional<Explanation> explain(const State& s, const Places& places, JobId i
     if (position) {
       out.position = *position;
     } else {
-      const std::vector<JobId> order = queue_order(s, t, s.jobs().ready().size());
-      const auto it = std::find(order.begin(), order.end(), id);
-      if (it != order.end()) out.position = static_cast<std::size_t>(it - order.begin()) + 1;
+      out.position = queue_picture(s).position(id);
     }
     out.ranking = ranking(s, *job, t);
   }

@@ -96,11 +96,6 @@ std::vector<JobRow> jobs(const State& s, JobId after, std::size_t most,
   return out;
 }
 
-std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most) {
-  return s.jobs().ready().order(s.tree(), s.policy().order, TargetShareRule(),
-                                s.allocations().tick(), t, most);
-}
-
 std::vector<AccountRow> account_rows(const State& s, TimeMs t) {
   const std::vector<AccountId> ids = s.tree().preorder();
   std::map<AccountId, std::int64_t> child_shares;

@@ -19,8 +19,6 @@ std::vector<JobRow> jobs(const State& s, JobId after, std::size_t most,
                          std::string_view user);
 // Every account and user, parents first.
 std::vector<AccountRow> account_rows(const State& s, TimeMs t);
-// The queue in the order in which a pass at `t` would take it, at most `most`.
-std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most);
 // What all pods that hold GPUs have not been charged for yet.
 std::vector<OpenUsage> open_usage(const State& s);
 // By node: both books, and what is left unexplained.

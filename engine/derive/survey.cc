@@ -5,8 +5,8 @@
 #include <set>
 
 #include "core/limits.h"
+#include "engine/derive/order.h"
 #include "engine/derive/reasons.h"
-#include "engine/derive/rows.h"
 
 namespace subak::derive {
 namespace {
@@ -32,6 +32,15 @@ void survey_queue(const State& s, const Places& places, Survey& out) {
 }
 
 }  // namespace
+
+MilliGpu kept_idle(const State& s, const Places& places, ClusterId cluster) {
+  if (!s.clusters().at(cluster).awaited) return 0;
+  MilliGpu idle = 0;
+  for (const NodeId node : s.fleet().nodes(cluster)) {
+    if (places.kept.owner_of(node)) idle += s.fleet().levels(node).idle;
+  }
+  return idle;
+}
 
 Survey survey(const State& s, const Places& places) {
   Survey out;
@@ -61,7 +70,8 @@ Survey survey(const State& s, const Places& places) {
   for (const auto& [id, cluster] : s.clusters().all()) {
     Mix& mix = mixes[id];
     keep_most_usual(mix);
-    out.clusters.push_back({id, foreign[id], places.search.fragmentation(mix)});
+    out.clusters.push_back(
+        {id, foreign[id], places.search.fragmentation(mix), kept_idle(s, places, id)});
   }
   return out;
 }

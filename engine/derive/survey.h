@@ -8,6 +8,8 @@
 
 namespace subak::derive {
 
+// Engine::kept_idle.
+MilliGpu kept_idle(const State& s, const Places& places, ClusterId cluster);
 // O(queued jobs + pods that hold GPUs + nodes).
 Survey survey(const State& s, const Places& places);
 

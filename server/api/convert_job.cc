@@ -27,6 +27,7 @@ void put_step(const RankStep& step, v1::RankStep* out) {
     row->set_surplus_gpu_seconds(entry.surplus_gpu_seconds);
     row->set_allocated_milligpu(entry.alloc);
     row->set_quota_milligpu(entry.quota);
+    row->set_next_milligpu(entry.next);
     row->set_on_path(entry.on_path);
   }
 }

@@ -91,10 +91,10 @@ JobService::Reactor* JobService::ListQueue(Context* context, const v1::ListQueue
   const QueuePage page = read_queue_page(check, in->page_size(), in->page_token());
   check.name("account", in->account(), false);
   if (!check.ok()) return call.fail(check.error());
-  return call.read_dear(
-      [in, out, page, &shared = shared_](const Engine& engine) -> std::optional<Error> {
-        list_queue(engine, shared.order, shared.now(engine), *in, page, out);
-        return std::nullopt;
+  return call.read_queue(
+      [in, out, page, &shared = shared_](const Engine& engine, const QueuePicture& order) {
+        list_queue(engine, order, shared.now(engine), *in, page, out);
+        return std::optional<Error>();
       });
 }
 
@@ -105,11 +105,15 @@ JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJ
   Check check;
   const JobId id = get_job_id(check, "job_id", in->job_id());
   if (!check.ok()) return call.fail(check.error());
-  return call.read_dear([out, id, &shared = shared_](const Engine& engine) -> std::optional<Error> {
-    const std::size_t position = shared.order.position(engine, id);
-    const auto why = engine.explain(id, shared.now(engine), position);
+  return call.read_queue([out, id, &shared = shared_](const Engine& engine, const QueuePicture& order)
+                             -> std::optional<Error> {
+    const TimeMs now = shared.now(engine);
+    const std::size_t position = engine.is_queued_below(id, "") ? order.position(id) : 0;
+    const auto why = engine.explain(id, now, position);
     if (!why) return no_job(id);
     put(*why, engine, out);
+    put(now, out->mutable_time());
+    put(order.time_ms(), out->mutable_order_time());
     return std::nullopt;
   });
 }

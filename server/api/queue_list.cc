@@ -6,17 +6,16 @@
 
 #include "core/limits.h"
 #include "server/api/convert.h"
-#include "server/api/first_reasons.h"
 
 namespace subak::api {
 namespace {
 
 // The index in the order at which the page begins.
-std::size_t begin_of(const std::vector<JobId>& ids, const QueuePage& page) {
-  const auto at = page.job ? std::find(ids.begin(), ids.end(), page.job) : ids.end();
-  if (at != ids.end()) return static_cast<std::size_t>(at - ids.begin()) + 1;
+std::size_t begin_of(const QueuePicture& order, const QueuePage& page) {
+  if (const std::size_t at = page.job ? order.position(page.job) : 0; at != 0) return at;
   const auto after = static_cast<std::size_t>(page.page.after);
-  return std::min(after == 0 ? 0 : after - 1, ids.size());  // what was behind it has moved up
+  // What was behind it has moved up.
+  return std::min(after == 0 ? 0 : after - 1, order.order().size());
 }
 
 }  // namespace
@@ -35,17 +34,16 @@ QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& to
   return out;
 }
 
-void list_queue(const Engine& engine, QueueOrder& order, TimeMs now, const v1::ListQueueRequest& in,
-                const QueuePage& page, v1::ListQueueResponse* out) {
-  // Of one account's jobs nobody knows how far apart they are.
-  const std::size_t all = engine.count(JobState::kQueued);
-  const std::size_t wanted = in.account().empty() ? page.page.size : all;
-  const std::size_t least = std::min(static_cast<std::size_t>(page.page.after), all) + wanted + 1;
-  const auto& [ids, whole] = order.first(engine, least);
+void list_queue(const Engine& engine, const QueuePicture& order, TimeMs now,
+                const v1::ListQueueRequest& in, const QueuePage& page, v1::ListQueueResponse* out) {
+  const std::vector<JobId>& ids = order.order();
   put(now, out->mutable_time());
-  FirstReasons reasons(engine, limits::kMaxNodesLookedAtForQueue);
+  put(order.time_ms(), out->mutable_order_time());
   PageMeter meter(page.page);
-  for (std::size_t i = begin_of(ids, page); i < ids.size(); ++i) {
+  const std::size_t begin = begin_of(order, page);
+  const std::size_t end = std::min(ids.size(), begin + limits::kMaxQueueLookedAt);
+  std::size_t i = begin;
+  for (bool more = true; more && i < end; ++i) {
     if (!engine.is_queued_below(ids[i], in.account())) continue;
     const JobRow job = *engine.job(ids[i], false);
     v1::QueueRow* row = out->add_rows();
@@ -53,15 +51,14 @@ void list_queue(const Engine& engine, QueueOrder& order, TimeMs now, const v1::L
     put(job, engine, row->mutable_job());
     row->set_shape(shape_text(job.request));
     put_duration(std::max<TimeMs>(0, now - job.submit_ms), row->mutable_wait());
-    if (const Reason* reason = reasons.of(job, i + 1)) put(*reason, row->mutable_waits_for());
-    if (meter.add(row->ByteSizeLong())) continue;
-    if (i + 1 < ids.size() || !whole)
-      out->set_next_page_token(std::to_string(i + 1) + "." + text_of(ids[i]));
-    return;
+    if (const auto reason = engine.first_reason(ids[i], i + 1)) {
+      put(*reason, row->mutable_waits_for());
+    }
+    more = meter.add(row->ByteSizeLong());
   }
   // A page that jobs have left meanwhile may be short, and is still not the last.
-  if (!ids.empty() && !whole) {
-    out->set_next_page_token(std::to_string(ids.size()) + "." + text_of(ids.back()));
+  if (i < ids.size()) {
+    out->set_next_page_token(std::to_string(i) + "." + text_of(ids[i - 1]));
   }
 }
 

@@ -1,9 +1,10 @@
 // ListQueue: one page of the order.
 #pragma once
 
+#include "engine/engine.h"
+#include "engine/queue_picture.h"
 #include "server/api/check.h"
 #include "server/api/paging.h"
-#include "server/api/queue_order.h"
 #include "subak/v1/job_service.grpc.pb.h"
 
 namespace subak::api {
@@ -17,8 +18,9 @@ struct QueuePage {
 // The token is "POSITION.JOB".
 QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& token);
 
-// On the follower's thread.
-void list_queue(const Engine& engine, QueueOrder& order, TimeMs now, const v1::ListQueueRequest& in,
+// On the follower's thread. Of what is in the picture, jobs that have left the queue are passed
+// over, and looked at are at most limits::kMaxQueueLookedAt.
+void list_queue(const Engine& engine, const QueuePicture& order, TimeMs now, const v1::ListQueueRequest& in,
                 const QueuePage& page, v1::ListQueueResponse* out);
 
 }  // namespace subak::api

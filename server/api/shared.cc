@@ -18,7 +18,6 @@ Shared::Shared(ApiOptions given, const ApiDeps& deps)
       streams(auth),
       watch(deps.follower, options.most_watch_bytes),
       statics(deps.follower),
-      order(deps.clock),
       start_ms(deps.clock.wall_ms()) {}
 
 TimeMs Shared::now(const Engine& engine) const { return std::max(engine.now(), runtime.now_ms()); }
@@ -126,6 +125,17 @@ Call::Reactor* Call::read(Fill fill) const { return read_then(finishing(*this, s
 
 Call::Reactor* Call::read_dear(Fill fill) const {
   return read_dear_then(finishing(*this, std::move(fill)));
+}
+
+Call::Reactor* Call::read_queue(QueueFill fill) const {
+  const Queued queued = shared_->follower.read_queue(
+      caller_->actor, [call = *this, fill = std::move(fill)](const Engine& engine,
+                                                             const QueuePicture& order) {
+        const std::optional<Error> error = fill(engine, order);
+        error ? call.fail(*error) : call.done();
+      });
+  if (queued != Queued::kYes) finish(shared_->why_not(queued, "reads"));
+  return reactor_;
 }
 
 Call::Reactor* Call::read_then(Follower::Read next) const {

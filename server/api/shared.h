@@ -18,7 +18,6 @@
 #include "server/api/denials.h"
 #include "server/api/job_watch.h"
 #include "server/api/observe.h"
-#include "server/api/queue_order.h"
 #include "server/api/static_stream.h"
 #include "server/api/status.h"
 #include "server/api/store_reads.h"
@@ -41,7 +40,6 @@ struct Shared {
   BackupDesk backups;
   WatchHub watch;
   StaticHub statics;
-  QueueOrder order;
   Denials denials;
 
   TimeMs start_ms = 0;
@@ -94,6 +92,9 @@ class Call {
   Reactor* read(Fill fill) const;
   // The same in the caller's turn, for what grows with the state.
   Reactor* read_dear(Fill fill) const;
+  // A dear one with the order of the queue: see Follower::read_queue.
+  using QueueFill = std::function<std::optional<Error>(const Engine&, const QueuePicture&)>;
+  Reactor* read_queue(QueueFill fill) const;
   // Run `next` there; it has to see to the end of the call.
   Reactor* read_then(Follower::Read next) const;
   Reactor* read_dear_then(Follower::Read next) const;

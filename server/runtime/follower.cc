@@ -15,25 +15,47 @@
 #include "server/codec/packed_facts.h"
 #include "server/log/log.h"
 #include "server/log/thread_name.h"
+#include "server/runtime/clock.h"
 
 namespace subak {
 
+namespace {
+
+// A dear read; of the order, if `of_queue` is set.
+struct Dear {
+  Follower::Read read;
+  Follower::QueueRead of_queue;
+};
+using DearOne = std::pair<std::string, Dear>;  // whose it is
+
+}  // namespace
+
 struct Follower::Impl {
-  Impl(FollowerOptions o, Store& s) : options(std::move(o)), store(s) {}
+  Impl(FollowerOptions o, Store& s) : options(std::move(o)), store(s) {
+    if (!options.monotonic_ms) {
+      options.monotonic_ms = [clock = SystemClock()] { return clock.monotonic_ms(); };
+    }
+  }
 
   std::optional<Error> start();
   void stop();
   void durable(const Released& batch);
   bool read(Read fn);
-  Queued read_dear(const std::string& caller, Read fn);
+  Queued read_dear(const std::string& caller, Dear fn);
 
   void run();
   bool recover();
   void finish();
   bool wait();  // false: the end
   bool turn();  // false: the end
-  bool has_work() const { return behind || !batches.empty() || !cheap.empty() || !dear.empty(); }
-  void serve(const std::vector<Read>& asked, std::optional<std::pair<std::string, Read>> turn_of);
+  bool has_work() const {
+    return behind || !batches.empty() || !cheap.empty() || !dear.empty() || made || !due.empty();
+  }
+  void serve(const std::vector<Read>& asked, std::optional<DearOne> turn_of);
+  void done(DearOne one);
+  bool pictured();
+  void begin_picture();
+  void end_picture();
   void evolve(const Released& batch);
   bool catch_up();
   void compare(const std::array<std::uint64_t, 2>& digest);
@@ -44,7 +66,7 @@ struct Follower::Impl {
   void end_checkpoint();
   void fail(const Error& error);
 
-  const FollowerOptions options;
+  FollowerOptions options;
   Store& store;
 
   // Shared, under `mutex`.
@@ -53,7 +75,8 @@ struct Follower::Impl {
   std::deque<Released> batches;
   std::size_t queued_facts = 0;
   std::vector<Read> cheap;
-  FairQueue<Read> dear{limits::kMaxDearReads, limits::kMaxReadsPerCaller};
+  FairQueue<Dear> dear{limits::kMaxDearReads, limits::kMaxReadsPerCaller};
+  std::shared_ptr<const QueuePicture> made;  // by the thread beside, and not yet taken
   FollowerStats stats;
   bool behind = false;  // the queue overflowed: read the store instead
   bool running = false;
@@ -66,6 +89,12 @@ struct Follower::Impl {
   std::uint64_t checkpoint_size = 0;  // its facts
   std::atomic<bool> writing = false;  // the checkpoint thread is at work
   std::thread checkpoint_thread;
+  std::shared_ptr<const QueuePicture> picture;  // the newest
+  DurationMs pictured_ms = 0;                   // when its copy was taken
+  bool making = false;                          // the next one, beside
+  std::deque<DearOne> parked;                   // wait for it
+  std::deque<DearOne> due;                      // it is there: one of them a turn
+  std::thread picture_thread;
   std::thread thread;
 };
 
@@ -90,7 +119,11 @@ void Follower::durable(const Released& batch) { impl_->durable(batch); }
 bool Follower::read(Read fn) { return impl_->read(std::move(fn)); }
 
 Queued Follower::read_dear(const std::string& caller, Read fn) {
-  return impl_->read_dear(caller, std::move(fn));
+  return impl_->read_dear(caller, {std::move(fn), nullptr});
+}
+
+Queued Follower::read_queue(const std::string& caller, QueueRead fn) {
+  return impl_->read_dear(caller, {nullptr, std::move(fn)});
 }
 
 FollowerStats Follower::stats() const {
@@ -158,7 +191,7 @@ bool Follower::Impl::read(Read fn) {
   return true;
 }
 
-Queued Follower::Impl::read_dear(const std::string& caller, Read fn) {
+Queued Follower::Impl::read_dear(const std::string& caller, Dear fn) {
   {
     const std::lock_guard lock(mutex);
     if (!running || stats.failed) return Queued::kStopped;
@@ -179,6 +212,7 @@ void Follower::Impl::run() {
 }
 
 void Follower::Impl::finish() {
+  end_picture();
   end_checkpoint();
   if (options.checkpoint_on_stop && !stats.failed && engine.seq() > checkpoint_seq) {
     begin_checkpoint();
@@ -210,14 +244,20 @@ bool Follower::Impl::wait() {
 bool Follower::Impl::turn() {
   std::deque<Released> released;
   std::vector<Read> asked;
-  std::optional<std::pair<std::string, Read>> dear_one;
+  std::optional<DearOne> dear_one;
   bool from_store = false;
   {
     const std::lock_guard lock(mutex);
     released.swap(batches);
     queued_facts = 0;
     asked.swap(cheap);
-    dear_one = dear.take();
+    if (made) {
+      picture = std::exchange(made, nullptr);
+      making = false;
+      for (DearOne& one : parked) due.push_back(std::move(one));
+      parked.clear();
+    }
+    if (due.empty()) dear_one = dear.take();
     from_store = behind;
   }
   for (const Released& batch : released) evolve(batch);
@@ -229,14 +269,72 @@ bool Follower::Impl::turn() {
   return true;
 }
 
-void Follower::Impl::serve(const std::vector<Read>& asked,
-                           std::optional<std::pair<std::string, Read>> turn_of) {
+void Follower::Impl::serve(const std::vector<Read>& asked, std::optional<DearOne> turn_of) {
   for (const Read& fn : asked) fn(engine);
+  if (!due.empty()) {
+    DearOne one = std::move(due.front());
+    due.pop_front();
+    one.second.of_queue(engine, *picture);
+    return done(std::move(one));
+  }
   if (!turn_of) return;
-  turn_of->second(engine);
-  turn_of->second = nullptr;  // what it keeps alive goes before its place is free
+  if (turn_of->second.read) {
+    turn_of->second.read(engine);
+  } else if (pictured()) {
+    turn_of->second.of_queue(engine, *picture);
+  } else {
+    parked.push_back(*std::move(turn_of));
+    return begin_picture();
+  }
+  done(*std::move(turn_of));
+}
+
+void Follower::Impl::done(DearOne one) {
+  one.second = {};  // what it keeps alive goes before its place is free
   const std::lock_guard lock(mutex);
-  dear.done(turn_of->first);
+  dear.done(one.first);
+}
+
+// There is a picture that may answer now.
+bool Follower::Impl::pictured() {
+  if (picture && picture->seq() == engine.seq()) return true;
+  if (options.stepped || engine.count(JobState::kQueued) <= limits::kQueueOrderedAtOnce) {
+    picture = std::make_shared<const QueuePicture>(engine.queue_picture());
+    pictured_ms = options.monotonic_ms();
+    const std::lock_guard lock(mutex);
+    ++stats.queue_pictures;
+    return true;
+  }
+  return picture && options.monotonic_ms() - pictured_ms < limits::kQueuePictureMs;
+}
+
+// From a copy, on a thread that owns nothing else.
+void Follower::Impl::begin_picture() {
+  if (making) return;
+  making = true;
+  if (picture_thread.joinable()) picture_thread.join();  // it has handed its picture over
+  pictured_ms = options.monotonic_ms();
+  picture_thread = std::thread([this, copy = engine.copy_queue()]() mutable {
+    name_thread("queue picture");
+    auto fresh = std::make_shared<const QueuePicture>(copy->make());
+    copy.reset();
+    {
+      const std::lock_guard lock(mutex);
+      made = std::move(fresh);
+      ++stats.queue_pictures;
+    }
+    wake.notify_all();
+  });
+}
+
+// Whoever waits for a picture is answered before the end.
+void Follower::Impl::end_picture() {
+  if (picture_thread.joinable()) picture_thread.join();
+  if (made) picture = std::exchange(made, nullptr);
+  making = false;
+  for (DearOne& one : parked) due.push_back(std::move(one));
+  parked.clear();
+  while (!due.empty()) serve({}, std::nullopt);
 }
 
 void Follower::Impl::evolve(const Released& batch) {
@@ -323,6 +421,8 @@ void Follower::Impl::fail(const Error& error) {
     stats.failed = true;
     cheap.clear();
     dear.clear();
+    parked.clear();
+    due.clear();
   }
   end_process(error, options.fatal);
 }

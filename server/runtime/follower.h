@@ -5,6 +5,10 @@
 //
 // Reads wait in two lanes. Facts come first, then every cheap read that waits, then one dear one,
 // and so on: a cheap read waits for at most one dear one, whoever asked for however many.
+//
+// The order of the queue is a dear read by itself, so the follower makes it only if somebody asks,
+// at most once in limits::kQueuePictureMs, and on a thread of its own from a copy: meanwhile other
+// reads go on, and those that asked for it wait (docs/design/0025).
 #pragma once
 
 #include <cstdint>
@@ -15,6 +19,7 @@
 #include "core/error.h"
 #include "core/limits.h"
 #include "engine/engine.h"
+#include "engine/queue_picture.h"
 #include "server/runtime/fair_queue.h"
 #include "server/runtime/ports.h"
 #include "server/runtime/runtime.h"
@@ -29,6 +34,9 @@ struct FollowerOptions {
   std::size_t most_queued_facts = limits::kFollowerFacts;
   // No threads: the caller runs turn(), so that a simulation of faults repeats exactly.
   bool stepped = false;
+  // Milliseconds of a clock that never goes backwards: how old a picture of the queue is. Unset:
+  // the machine's.
+  std::function<DurationMs()> monotonic_ms;
   std::function<void()> on_digest_mismatch;
   // Called once when the store can no longer be read. Unset: log and end the process at once.
   Fatal fatal;
@@ -43,6 +51,7 @@ struct FollowerStats {
   std::uint64_t digests_equal = 0;
   std::uint64_t digests_different = 0;     // must stay 0
   std::uint64_t caught_up_from_store = 0;  // times that the queue overflowed
+  std::uint64_t queue_pictures = 0;        // made
   std::size_t reads_waiting = 0;           // of both lanes
   bool failed = false;                     // the store could not be read: reads are refused
 };
@@ -73,6 +82,10 @@ class Follower {
   // The same for a read whose cost grows with the state. Callers take turns. At most
   // limits::kMaxReadsPerCaller of one caller and limits::kMaxDearReads in all wait.
   Queued read_dear(const std::string& caller, Read fn);
+  // The same for a read of the queue's order. The picture is that of the engine's state, or, of a
+  // queue of more than limits::kQueueOrderedAtOnce jobs, at most limits::kQueuePictureMs older.
+  using QueueRead = std::function<void(const Engine&, const QueuePicture&)>;
+  Queued read_queue(const std::string& caller, QueueRead fn);
   FollowerStats stats() const;
   // Stepped only: works off what is queued, reads too, and writes a checkpoint if one is due.
   void turn();

@@ -30,14 +30,27 @@ constexpr int kLeastCalls = 10, kMostCalls = 200;
 constexpr double kEnoughUs = 4e6;  // between them
 constexpr std::int32_t kPage = 100;
 
-class SetClock final : public Clock {
- public:
-  TimeMs wall_ms() const override { return 0; }
-  std::int64_t monotonic_us() const override { return us_; }
-  void second() { us_ += 1'000'000; }
+// The picture of the queue, made as the follower makes it: the copy is what other reads wait for.
+struct Pictured {
+  explicit Pictured(const Engine& of) : engine(of) { make(); }
+  void make() {
+    const bench::Stopwatch copying;
+    const auto copy = engine.copy_queue();
+    copy_us += copying.ns() / 1000;
+    const bench::Stopwatch making;
+    picture = copy->make();
+    make_us += making.ns() / 1000;
+    ++times;
+  }
+  void print() const {
+    std::fprintf(stderr, "order: %.0f us of the follower's for the copy, %.0f us beside it\n",
+                 copy_us / times, make_us / times);
+  }
 
- private:
-  std::int64_t us_ = 0;
+  const Engine& engine;
+  QueuePicture picture;
+  double copy_us = 0, make_us = 0;
+  int times = 0;
 };
 
 // The engine that decides, and the one that readers see.
@@ -213,7 +226,7 @@ double copy_us(const Answer& answer) {
 
 // `choose()` says what is asked for, outside the time that counts; `call(chosen, out)` answers.
 template <class Answer, class Choose, class Call>
-Cost cost_of(World& world, SetClock& clock, Choose choose, Call call) {
+Cost cost_of(World& world, Pictured& order, Choose choose, Call call) {
   Cost sum;
   const auto timed_us = [&](Answer& out) {
     const auto chosen = choose();
@@ -225,7 +238,7 @@ Cost cost_of(World& world, SetClock& clock, Choose choose, Call call) {
   int calls = 0;
   while (calls < kMostCalls && (calls < kLeastCalls || sum.alone_us < kEnoughUs)) {
     world.live();
-    clock.second();
+    order.make();
     Answer alone, next;
     sum.alone_us += timed_us(alone);
     sum.next_us += timed_us(next);
@@ -248,28 +261,26 @@ void print(const char* name, const Cost& cost) {
 
 void why(World& world) {
   const Engine& engine = world.readers();
-  SetClock clock;
-  api::QueueOrder order(clock);
+  Pictured order(engine);
   const auto answer = [&](JobId id, v1::Explanation& out) {
-    const std::size_t position = order.position(engine, id);
-    api::put(*engine.explain(id, engine.now(), position), engine, &out);
+    api::put(*engine.explain(id, engine.now(), order.picture.position(id)), engine, &out);
   };
   print("why_us", cost_of<v1::Explanation>(
-                      world, clock, [&] { return world.waiting(); }, answer));
+                      world, order, [&] { return world.waiting(); }, answer));
+  order.print();
 }
 
 // Pages from anywhere in the queue, as somebody comes to them who turns page after page: the token
 // names the position and the job that the page before ended with.
 void queue_page(World& world) {
   const Engine& engine = world.readers();
-  SetClock clock;
-  api::QueueOrder order(clock);
+  Pictured order(engine);
   std::mt19937_64 random(9);
   const v1::ListQueueRequest request;
   const auto answer = [&](const std::string& token, v1::ListQueueResponse& out) {
     api::Check check;
     const api::QueuePage page = api::read_queue_page(check, kPage, token);
-    api::list_queue(engine, order, engine.now(), request, page, &out);
+    api::list_queue(engine, order.picture, engine.now(), request, page, &out);
     if (check.ok() && out.rows_size() == kPage) return;
     std::fprintf(stderr, "a page of %d rows: the benchmark measures something else\n",
                  out.rows_size());
@@ -277,13 +288,13 @@ void queue_page(World& world) {
   };
   const auto anywhere = [&] {
     const std::size_t position = 1 + random() % (kQueued - 2 * kPage);
-    const JobId last = engine.queue_order(position).back();
+    const JobId last = order.picture.order()[position - 1];
     return std::to_string(position) + "." + api::text_of(last);
   };
   using Answer = v1::ListQueueResponse;
   say("first page", cost_of<Answer>(
-                        world, clock, [] { return std::string(); }, answer));
-  print("queue_page_us", cost_of<Answer>(world, clock, anywhere, answer));
+                        world, order, [] { return std::string(); }, answer));
+  print("queue_page_us", cost_of<Answer>(world, order, anywhere, answer));
 }
 
 }  // namespace

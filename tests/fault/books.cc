@@ -115,7 +115,8 @@ void Books::on(const fact::PodAdded& f) {
   uids_[f.uid] = {f.job, f.rank};
   if (!f.bound) return;
   Stay stay;
-  stay.since = stay.charged_to = stay.bound = f.bound_at_ms;
+  stay.since = stay.charged_to = f.bound_at_ms;
+  stay.bound = f.bound_at_ms;
   stay.attempt = attempts_[f.job];
   stay.node = f.slot.node;
   // From its bind on, as far as the node was known; a restart may have forgotten since when.

@@ -317,12 +317,12 @@ TEST_F(ApiClusterTest, StaticSendsACopyAndThenEachChange) {
   auto stream = clusters_->Static(&context, {});
   EXPECT_EQ(read_copy(*stream), (std::vector<std::string>{"", "ml"}));
   ASSERT_TRUE(create_account("bio").ok());
-  EXPECT_EQ(read_copy(*stream), (std::vector<std::string>{"", "ml", "bio"}));
+  EXPECT_EQ(read_copy(*stream), (std::vector<std::string>{"", "bio", "ml"}));
   finalize();
   ASSERT_TRUE(make("east", v1::MODE_OBSERVE).ok());
-  EXPECT_EQ(read_copy(*stream), (std::vector<std::string>{"", "ml", "bio", "cluster east"}));
+  EXPECT_EQ(read_copy(*stream), (std::vector<std::string>{"", "bio", "ml", "cluster east"}));
   ASSERT_TRUE(remove("east").ok());
-  EXPECT_EQ(read_copy(*stream), (std::vector<std::string>{"", "ml", "bio"}));
+  EXPECT_EQ(read_copy(*stream), (std::vector<std::string>{"", "bio", "ml"}));
   context.TryCancel();
   stream->Finish();
 }

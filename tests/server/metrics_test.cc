@@ -155,6 +155,7 @@ TEST_F(PageTest, StateAndAccounts) {
                            "subak_ledger_drift_gpu_seconds 0\n",
                            "subak_foreign_milligpu{cluster=\"east\"} 0\n",
                            "subak_fragmentation_ratio{cluster=\"east\"} 0\n",
+                           "subak_kept_idle_milligpu{cluster=\"east\"} 0\n",
                            "subak_leader 1\n",
                            "subak_certificate_not_after_seconds 1800000000\n",
                            "subak_account_oldest_wait_seconds{account=\"ml\"} 3\n",

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include "runtime_fakes.h"
@@ -281,6 +282,83 @@ TEST(FollowerLanesTest, CheapReadsPassDearOnesAndCallersTakeTurns) {
   held.go_on.set_value();
   held.follower.stop();
   EXPECT_EQ(order, "12gmgg");
+}
+
+// A queue too long to be ordered on the follower's thread.
+std::vector<Fact> long_queue(std::uint64_t jobs) {
+  Engine engine;
+  std::vector<Fact> facts;
+  const auto apply = [&](in::Body body) {
+    Input input;
+    input.time_ms = 1000;
+    input.body = std::move(body);
+    ApplyOutcome outcome = engine.apply(input);
+    EXPECT_FALSE(outcome.reply.error);
+    for (Fact& fact : outcome.facts) facts.push_back(std::move(fact));
+  };
+  in::SetCluster cluster;
+  cluster.name = "c";
+  cluster.mode = Mode::kEnforce;
+  cluster.reason = "test";
+  apply(cluster);
+  for (const char* path : {"a", "b"}) {
+    in::SetAccount account;
+    account.spec.path = path;
+    account.spec.shares = 1;
+    account.reason = "test";
+    apply(account);
+  }
+  for (std::uint64_t i = 0; i < jobs; ++i) {
+    in::SubmitJob submit = job(1);
+    submit.account = i % 3 == 0 ? "a" : "b";
+    apply(submit);
+  }
+  return facts;
+}
+
+TEST(FollowerQueueTest, ALongQueueIsOrderedBesideOtherReads) {
+  std::atomic<DurationMs> now = 0;
+  FollowerOptions options = HeldUp::options();
+  options.monotonic_ms = [&now] { return now.load(); };
+  MemoryStore memory;
+  Follower follower(options, memory);
+  ASSERT_FALSE(follower.start());
+  Released batch;
+  batch.facts = std::make_shared<const std::vector<Fact>>(long_queue(limits::kQueueOrderedAtOnce + 1));
+  batch.seq = batch.facts->back().seq;
+  follower.durable(batch);
+  using Order = std::vector<JobId>;
+  const auto ask_order = [&] {
+    auto told = std::make_shared<std::promise<Order>>();
+    EXPECT_EQ(follower.read_queue("a",
+                                  [told](const Engine&, const QueuePicture& picture) {
+                                    told->set_value(picture.order());
+                                  }),
+              Queued::kYes);
+    return told->get_future();
+  };
+  auto first = ask_order(), second = ask_order();
+  const Order expected = ask(follower, [](const Engine& e) { return e.queue_picture().order(); });
+  EXPECT_EQ(expected.size(), limits::kQueueOrderedAtOnce + 1);
+  EXPECT_EQ(first.get(), expected);
+  EXPECT_EQ(second.get(), expected);
+  EXPECT_EQ(follower.stats().queue_pictures, 1u);
+  // What came since is not in a picture that is young enough.
+  Released more;
+  more.seq = batch.seq + 1;
+  fact::AccountSet account;
+  account.id = AccountId(9);
+  account.spec.path = "c";
+  more.facts = std::make_shared<const std::vector<Fact>>(1, Fact{more.seq, 1000, account});
+  follower.durable(more);
+  EXPECT_EQ(ask_order().get(), expected);
+  EXPECT_EQ(follower.stats().queue_pictures, 1u);
+  now += limits::kQueuePictureMs;
+  EXPECT_EQ(ask_order().get(), expected);
+  EXPECT_EQ(follower.stats().queue_pictures, 2u);
+  auto last = ask_order();
+  follower.stop();  // answers first
+  EXPECT_EQ(last.get(), expected);
 }
 
 TEST(FollowerLanesTest, OneCallerHasNoMoreThanItsShareOfReads) {

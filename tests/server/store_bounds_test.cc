@@ -135,7 +135,7 @@ TEST_F(StoreBounds, WhatCannotBeReadAgainIsNotCommitted) {
   const std::vector<Fact> batch{{engine().seq() + 1, engine().now(), large}};
   const auto error = program_->store().commit(batch);
   ASSERT_TRUE(error);
-  EXPECT_EQ(error->field, "edit_refused");
+  EXPECT_EQ(error->field, "store.fact " + std::to_string(batch.front().seq) + " edit_refused");
   EXPECT_NE(error->want.find(std::to_string(limits::kMaxFactBytes)), std::string::npos);
   reopen();  // nothing of it is there
 }

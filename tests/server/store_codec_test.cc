@@ -220,9 +220,9 @@ TEST(Codec, UnknownFieldsOfEveryWireTypeAreRefusedWithTheirPlace) {
     known.job = JobId(7);
     std::string bytes;
     ASSERT_TRUE(codec::encode(known, bytes));
-    ASSERT_TRUE(codec::decode(14, bytes).ok());
+    ASSERT_TRUE(codec::decode(codec::kind_of(known), bytes).ok());
     codec::put_tag(bytes, 900, type);
-    const auto back = codec::decode(14, bytes + value);
+    const auto back = codec::decode(codec::kind_of(known), bytes + value);
     ASSERT_FALSE(back.ok());
     EXPECT_EQ(back.error().message(),
               "pod_running: was \"field 900\", want the fields and values of fact version 1, which "

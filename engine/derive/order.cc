@@ -1,0 +1,70 @@
+#include "engine/derive/order.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "accounting/order.h"
+#include "core/must.h"
+
+namespace subak {
+
+QueuePicture::QueuePicture(std::uint64_t seq, TimeMs time_ms, std::vector<JobId> order)
+    : seq_(seq), time_ms_(time_ms), order_(std::move(order)), places_(order_.size()) {
+  std::iota(places_.begin(), places_.end(), 0U);
+  std::sort(places_.begin(), places_.end(),
+            [this](std::uint32_t a, std::uint32_t b) { return order_[a] < order_[b]; });
+}
+
+std::size_t QueuePicture::position(JobId id) const {
+  const auto it =
+      std::lower_bound(places_.begin(), places_.end(), id,
+                       [this](std::uint32_t at, JobId of) { return order_[at] < of; });
+  return it == places_.end() || order_[*it] != id ? 0 : *it + std::size_t{1};
+}
+
+struct QueueCopy::Parts {
+  std::uint64_t seq = 0;
+  TimeMs time_ms = 0;
+  OrderPolicy policy = OrderPolicy::kTargetShare;
+  AccountTree tree;
+  std::optional<UsageTick> tick;
+  std::unique_ptr<ReadyQueue> ready;
+};
+
+QueueCopy::QueueCopy(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+QueueCopy::~QueueCopy() = default;
+
+QueuePicture QueueCopy::make() const {
+  const Parts& p = *parts_;
+  return {p.seq, p.time_ms,
+          p.ready->order(p.tree, p.policy, TargetShareRule(), p.tick ? &*p.tick : nullptr,
+                         p.time_ms, p.ready->size())};
+}
+
+namespace derive {
+
+std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most) {
+  return s.jobs().ready().order(s.tree(), s.policy().order, TargetShareRule(),
+                                s.allocations().tick(), t, most);
+}
+
+QueuePicture queue_picture(const State& s) {
+  return {s.seq(), s.now(), queue_order(s, s.now(), s.jobs().ready().size())};
+}
+
+std::unique_ptr<const QueueCopy> copy_queue(const State& s) {
+  auto parts = std::make_unique<QueueCopy::Parts>();
+  parts->seq = s.seq();
+  parts->time_ms = s.now();
+  parts->policy = s.policy().order;
+  parts->tree = s.tree();
+  if (s.allocations().tick() != nullptr) parts->tick = *s.allocations().tick();
+  parts->ready = s.jobs().ready().copy();
+  must(parts->ready->size() == s.jobs().count(JobState::kQueued), "the copy has what waits");
+  return std::make_unique<const QueueCopy>(std::move(parts));
+}
+
+}  // namespace derive
+}  // namespace subak
