@@ -10,6 +10,7 @@
 #include "sim/share_case.h"
 #include "sim/simulate.h"
 #include "sim/table.h"
+#include "sim/bursty.h"
 #include "sim/toy.h"
 #include "sim/trace.h"
 
@@ -233,6 +234,9 @@ int sim_toy(const ToyCommandOptions& options, std::ostream& out, std::ostream& e
   const std::vector<ToyRow> rows = run_toy_table(toy);
   if (options.progress) bar.clear();
   print_toy(rows, out);
+  BurstyOptions bursty;
+  bursty.seed = options.seed;
+  print_bursty(run_bursty(bursty), out);
   return 0;
 }
 

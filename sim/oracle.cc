@@ -128,6 +128,7 @@ void Oracle::on(const fact::AccountSet& f) {
     const long double mean = mean_surplus(*a, f.spec.user);
     a->adjustments.emplace_back(now_, mean * static_cast<long double>(f.spec.shares));
   }
+  const auto before = quotas_of_path(f.id);
   if (a->live && a->revision >= f.revision) wrong(f.spec.path + " has an old revision");
   a->live = true;
   a->revision = f.revision;
@@ -138,14 +139,16 @@ void Oracle::on(const fact::AccountSet& f) {
     a->adjustments.emplace_back(now_, sort_surplus(f.id) * change);
   }
   a->spec = f.spec;
-  changed(f.id, now_);
+  quotas_changed(f.id, before);
 }
 
 void Oracle::on(const fact::AccountDeleted& f) {
   Account* const a = account(f.id);
+  const AccountId parent = a->parent;
+  const auto before = quotas_of_path(parent);
   a->live = false;
   if (allocated(f.id, false) != 0) wrong("an account was deleted that holds GPUs");
-  changed(a->parent, now_);
+  quotas_changed(parent, before);
 }
 
 void Oracle::on(const fact::JobCreated& f) {

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,7 +53,7 @@ class Oracle {
     AccountSpec spec;
     bool live = true;
     std::int64_t revision = 0;
-    TimeMs last_change = 0;
+    TimeMs last_change = 0;  // of what it has, or of its quota
     std::vector<Step> surplus;
     std::vector<std::pair<TimeMs, long double>> adjustments;
   };
@@ -147,6 +148,10 @@ class Oracle {
   void end_use(JobId id, std::uint32_t rank, TimeMs at);
   void begin_use(AccountId leaf, MilliGpu rate, TimeMs from, JobId id, std::uint32_t rank);
   void changed(AccountId leaf, TimeMs at);  // surplus follows the allocation
+  // Effective quotas from this account up, and what follows where they are others now.
+  std::vector<std::map<std::string, MilliGpu>> quotas_of_path(AccountId id) const;
+  void quotas_changed(AccountId id, const std::vector<std::map<std::string, MilliGpu>>& before);
+  void follow_level(Account& a, TimeMs at);
   void judge_place(const Job& job, const fact::AttemptStarted& f);
   void move(Job& job, JobState to);
   const PodShape& shape_of(const Job& job, std::uint32_t rank) const;

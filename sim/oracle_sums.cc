@@ -82,15 +82,36 @@ MilliGpu Oracle::uncovered(AccountId id, const ProductAmounts& held) const {
   return std::max<MilliGpu>(0, rest - amount(quotas, kAnyProduct));
 }
 
-// The surplus of each node on the path from `at` on; a change that is reported late counts from the
-// node's last one.
+// What is above the quota from `at` on; a change that is reported late counts from the node's last
+// one.
 void Oracle::changed(AccountId leaf, TimeMs at) {
-  for (Account* a = account(leaf); a; a = account(a->parent)) {
-    a->last_change = std::max(a->last_change, at);
-    const MilliGpu level = uncovered(a->id, held(a->id, {}));
-    if (a->surplus.empty() || a->surplus.back().level != level) {
-      a->surplus.push_back({a->last_change, level});
-    }
+  for (Account* a = account(leaf); a; a = account(a->parent)) follow_level(*a, at);
+}
+
+void Oracle::follow_level(Account& a, TimeMs at) {
+  a.last_change = std::max(a.last_change, at);
+  const MilliGpu level = uncovered(a.id, held(a.id, {}));
+  if (a.surplus.empty() || a.surplus.back().level != level) {
+    a.surplus.push_back({a.last_change, level});
+  }
+}
+
+std::vector<std::map<std::string, MilliGpu>> Oracle::quotas_of_path(AccountId id) const {
+  std::vector<std::map<std::string, MilliGpu>> out;
+  for (const Account* a = account(id); a; a = account(a->parent)) {
+    auto& quotas = out.emplace_back();
+    for (const ProductAmount& q : quota_list(*a)) quotas[q.product] = q.milligpu;
+  }
+  return out;
+}
+
+// An edit that gives a node another quota is a change of the node; any other is none.
+void Oracle::quotas_changed(AccountId id,
+                            const std::vector<std::map<std::string, MilliGpu>>& before) {
+  const auto now = quotas_of_path(id);
+  std::size_t level = 0;
+  for (Account* a = account(id); a; a = account(a->parent), ++level) {
+    if (level >= before.size() || now[level] != before[level]) follow_level(*a, now_);
   }
 }
 

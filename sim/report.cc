@@ -43,6 +43,7 @@ void result_json(JsonOut& json, const SimResult& r) {
   windows_json(json, "jain", r.jain);
   windows_json(json, "max_deviation", r.max_deviation);
   json.field("fragmentation", r.fragmentation);
+  json.field("kept_idle_gpu_hours", r.kept_idle_gpu_h);
   // No planner yet: nothing was told at submission.
   json.key("eta").open('{').key("median_error_s").null().key("within_1m").null();
   json.key("within_10m").null().key("coverage_90").null().close('}');
@@ -97,6 +98,7 @@ void add_fairness(Table& table, const std::vector<SimResult>& results) {
             {"     1d", [](R r) { return part(r.max_deviation.day, 4); }},
             {"     7d", [](R r) { return part(r.max_deviation.week, 4); }},
             {"fragmentation", [](R r) { return fixed(r.fragmentation, 4); }},
+            {"kept idle GPU-h", [](R r) { return fixed(r.kept_idle_gpu_h, 0); }},
             {"wall s", [](R r) { return fixed(r.wall_s, 2); }},
             {"x real time", [](R r) { return human_count(r.sim_speedup); }}});
 }
@@ -156,6 +158,20 @@ void print_toy(const std::vector<ToyRow>& rows, std::ostream& out) {
     }
     table.row(std::move(cells));
   }
+  table.print(out);
+}
+
+void print_bursty(const std::vector<SimResult>& results, std::ostream& out) {
+  using R = const SimResult&;
+  out << "\nGangs of 90 % of the fleet among jobs of one GPU for 5 minutes\n\n";
+  Table table;
+  add_rows(table, results,
+           {{"", [](R r) { return r.policy; }},
+            {"wait mean of 1 GPU", [](R r) { return human_seconds(r.wait_by_size[0].mean); }},
+            {"     p99 of all", [](R r) { return human_seconds(r.wait_s.p99); }},
+            {"     mean of gangs", [](R r) { return human_seconds(r.wait_by_size.back().mean); }},
+            {"utilisation %", [](R r) { return fixed(100 * r.utilisation, 2); }},
+            {"kept idle GPU-h", [](R r) { return fixed(r.kept_idle_gpu_h, 0); }}});
   table.print(out);
 }
 

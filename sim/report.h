@@ -17,6 +17,8 @@ void print_json(const std::vector<SimResult>& results, bool several, std::ostrea
 // One line about the fleet and the window, then figures by policy, then (for one policy) its teams.
 void print_table(const Workload& workload, const std::vector<SimResult>& results,
                  std::ostream& out);
+// What the bursty toy shows: waits of both kinds, and what was kept idle for the gangs.
+void print_bursty(const std::vector<SimResult>& results, std::ostream& out);
 void print_toy(const std::vector<ToyRow>& rows, std::ostream& out);
 
 }  // namespace subak::sim

@@ -1,7 +1,9 @@
 #include "sim/simulate.h"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
+#include <variant>
 
 #include "sim/driver.h"
 #include "sim/fragmentation.h"
@@ -63,6 +65,28 @@ class Keeper : public Observer {
   std::vector<std::vector<EffectPod>> pods_;  // of running jobs
 };
 
+// Integrates what is kept idle, from the inputs.
+class KeptIdle {
+ public:
+  explicit KeptIdle(const Engine& engine, TimeMs from, TimeMs to)
+      : engine_(engine), since_(from), to_(to) {}
+  void saw(const Input& input) {
+    const TimeMs now = std::min(input.time_ms, to_);
+    gpu_ms_ += static_cast<double>(level_) / kMilliPerGpu * static_cast<double>(now - since_);
+    since_ = now;
+    if (!std::holds_alternative<in::Pass>(input.body)) return;
+    const ClusterId cluster = engine_.find_cluster(kClusterName);
+    level_ = cluster ? engine_.kept_idle(cluster) : 0;
+  }
+  double gpu_hours() const { return gpu_ms_ / kHourMs; }
+
+ private:
+  const Engine& engine_;
+  TimeMs since_, to_;
+  MilliGpu level_ = 0;
+  double gpu_ms_ = 0;
+};
+
 }  // namespace
 
 Result<SimResult> simulate(const Workload& workload, const Policy& policy,
@@ -70,7 +94,11 @@ Result<SimResult> simulate(const Workload& workload, const Policy& policy,
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   Engine engine;
-  EnginePort port(engine, options.observer);
+  KeptIdle kept(engine, workload.from_ms, workload.to_ms);
+  EnginePort port(engine, [&](const Input& input, const ApplyOutcome& outcome) {
+    kept.saw(input);
+    if (options.observer) options.observer(input, outcome);
+  });
   Keeper keeper(workload);
   Driver driver(workload, port, keeper);
   if (const auto error = driver.set_up(policy)) return *error;
@@ -80,6 +108,7 @@ Result<SimResult> simulate(const Workload& workload, const Policy& policy,
   SimResult result = keeper.result();
   result.policy = enum_name(policy.order);
   result.unplaceable += driver.refused();
+  result.kept_idle_gpu_h = kept.gpu_hours();
   result.wall_s = wall.count();
   result.sim_speedup = static_cast<double>(driver.now() - workload.from_ms) / 1000 / wall.count();
   return result;

@@ -2,6 +2,8 @@
 // long form is `subak sim toy`.
 #include "sim/toy.h"
 
+#include "sim/bursty.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -99,6 +101,21 @@ TEST(ToyTable, TellsHowFarItIs) {
   EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
   EXPECT_DOUBLE_EQ(told.front(), 1.0 / 10);
   EXPECT_DOUBLE_EQ(told.back(), 1);
+}
+
+// A gang of 36 of 40 nodes among short jobs gets its place by patience, and that is seen.
+TEST(ToyBursty, WhatIsKeptIdleForTheGangsIsCounted) {
+  BurstyOptions options;
+  options.policies = {OrderPolicy::kTargetShare};
+  options.length_ms = 5 * kHourMs;
+  const std::vector<SimResult> results = run_bursty(options);
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].wait_by_size.back().jobs, 1U);
+  EXPECT_GT(results[0].kept_idle_gpu_h, 1);
+  EXPECT_LT(results[0].kept_idle_gpu_h, 5 * 320.0);
+  options.length_ms = kHourMs;  // no gang yet
+  const Workload without = bursty_workload(options);
+  EXPECT_EQ(without.teams.size(), 1U);
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+// The bursty toy: gangs of nine tenths of the fleet among many short jobs. Whoever waits for them pays
+// with idle GPUs, or the gangs with their waits. Threads: none.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "core/quantity.h"
+#include "engine/input.h"
+#include "sim/stats.h"
+#include "sim/workload.h"
+
+namespace subak::sim {
+
+struct BurstyOptions {
+  std::vector<OrderPolicy> policies{OrderPolicy::kTargetShare, OrderPolicy::kExact,
+                                    OrderPolicy::kUsageTick, OrderPolicy::kDrf};
+  DurationMs length_ms = 2 * kDayMs;
+  std::uint64_t seed = 1;
+  std::function<void(double done)> progress;  // after each policy; done: 0 to 1
+};
+
+// 320 GPUs in nodes of 8 and two teams with equal shares. One has jobs of one GPU, exponential around
+// 5 minutes, that load the fleet by 0.7; the other submits a gang of 36 whole nodes for half an hour
+// every 6 hours, the first after one.
+Workload bursty_workload(const BurstyOptions& options);
+// One result a policy.
+std::vector<SimResult> run_bursty(const BurstyOptions& options);
+
+}  // namespace subak::sim
