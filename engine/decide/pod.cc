@@ -249,6 +249,7 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
     stray.shape = d.s.jobs().shape_of(pod);
     stray.controlled = pod.controlled;
     stray.node = node_name;
+    stray.bound_at_ms = at;
     const JobId id = job.id;
     const AccountId leaf = job.leaf;
     end_pod(d, id, rank, d.s.now(), Cause::kNone);
