@@ -120,8 +120,7 @@ void Books::on(const fact::PodAdded& f) {
   stay.attempt = attempts_[f.job];
   stay.node = f.slot.node;
   // From its bind on, as far as the node was known; a restart may have forgotten since when.
-  const bool told = std::holds_alternative<in::PodSeen>(input_->body) && report_.at_ms != 0;
-  const TimeMs at = told ? std::min(report_.at_ms, now_) : now_;
+  const TimeMs at = report_.at_ms != 0 ? std::min(report_.at_ms, now_) : now_;
   const TimeMs seen = node_since_.at(f.slot.node);
   if (f.bound_at_ms < std::max(at, seen) || f.bound_at_ms > std::max({at, seen, restarted_at_})) {
     wrong({f.job, f.rank}, "is charged from another time than its bind");

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "core/limits.h"
 #include "world.h"
 
 namespace subak::fault {
@@ -45,6 +46,7 @@ void World::finale() {
   settle();
   if (is_wrong()) return;
   compare_picture();
+  forgive_nodes();
   compare_waiting();
   drain();
   if (is_wrong()) return;
@@ -153,6 +155,16 @@ void World::compare_picture() {
       judge_.wrong("the engine has " + name + " of " + text::job_id_text(known.job) + " as " +
                    std::string(enum_name(known.state)) + ", and there is no such pod");
     }
+  }
+}
+
+// A node that turned pods away is tried again when its bar has ended.
+void World::forgive_nodes() {
+  for (int i = 0; judge_.some_node_is_barred() && !is_wrong(); ++i) {
+    if (i == kMostTurns) return judge_.wrong("nodes turn pods away for ever");
+    pass_time(5 * kSecondMs);
+    cluster_.progress();
+    settle();
   }
 }
 

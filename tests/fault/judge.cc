@@ -118,8 +118,9 @@ void Judge::saw(const Input& input) {
     applied_[waiting_.front()] = engine_->seq();
     waiting_.pop_front();
   }
-  const bool begins = std::holds_alternative<in::ListBegin>(input.body);
-  if (begins || !seen.outcome.facts.empty()) history_.push_back(std::move(seen));
+  const bool counts = std::holds_alternative<in::ListBegin>(input.body) ||
+                      std::holds_alternative<in::Restarted>(input.body);
+  if (counts || !seen.outcome.facts.empty()) history_.push_back(std::move(seen));
 }
 
 void Judge::judge(const Seen& seen, const Engine* engine) {

@@ -25,12 +25,16 @@ std::vector<in::Body> Users::set_up(sim::Rng& rng) {
   policy.hold_ms = rng.between(1, 10) * kMinuteMs;
   policy.patience_ms = rng.percent(50) ? 0 : 10 * kMinuteMs;
   all.emplace_back(in::SetPolicy{policy});
+  MilliGpu promised = 12'000;  // what an account below may have: what the one above it has
   for (const char* path : kAccounts) {
     in::SetAccount account;
     account.spec.path = path;
     account.spec.namespaces = {std::string("ns-") + path};
     account.reason = "test";
-    if (rng.percent(50)) account.spec.quota = {{kAnyProduct, rng.between(1, 12) * 1000}};
+    const bool below = account.spec.path.find('.') != std::string::npos;
+    const MilliGpu most = below ? promised : 12'000;
+    if (rng.percent(50)) account.spec.quota = {{kAnyProduct, rng.between(1, most / 1000) * 1000}};
+    promised = below || account.spec.quota.empty() ? 12'000 : account.spec.quota[0].milligpu;
     all.emplace_back(std::move(account));
   }
   return all;

@@ -70,6 +70,7 @@ class World {
   void drain();
   void give_up();
   void compare_picture();
+  void forgive_nodes();
   void compare_waiting();
   void compare_times();
   void release_everything();
