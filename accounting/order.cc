@@ -101,11 +101,18 @@ double per_target(const Sibling& sibling, double target) {
 }
 
 std::vector<double> targets(const TargetShareRule& rule, std::span<const Sibling> siblings) {
-  const Level level = sum_of(siblings);
-  std::vector<double> out;
-  out.reserve(siblings.size());
-  for (const Sibling& s : siblings) out.push_back(s.shares > 0 ? target_of(rule, level, s) : 0);
+  std::vector<double> out(siblings.size());
+  fill_targets(rule, siblings, out);
   return out;
+}
+
+void fill_targets(const TargetShareRule& rule, std::span<const Sibling> siblings,
+                  std::span<double> out) {
+  assert(out.size() == siblings.size());
+  const Level level = sum_of(siblings);
+  for (std::size_t i = 0; i < siblings.size(); ++i) {
+    out[i] = siblings[i].shares > 0 ? target_of(rule, level, siblings[i]) : 0;
+  }
 }
 
 }  // namespace subak

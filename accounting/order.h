@@ -84,6 +84,9 @@ void order_keys(OrderPolicy policy, const TargetShareRule& rule, std::span<const
 // The target_i of each sibling, as a part of 1, as order_keys() uses it; 0 for shares 0. For
 // explanations.
 std::vector<double> targets(const TargetShareRule& rule, std::span<const Sibling> siblings);
+// The same into `out`, as long as `siblings` (asserted).
+void fill_targets(const TargetShareRule& rule, std::span<const Sibling> siblings,
+                  std::span<double> out);
 
 // The key of a sibling that is not within quota: (alloc + next / 2) / target, in milli-GPU per part
 // of 1. `target` as of targets(), above 0.

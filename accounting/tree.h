@@ -96,6 +96,7 @@ struct alignas(64) AccountNode {
   MilliGpu quota_total = 0;        // of quota
   GpuTime usage_total;             // undecayed usage up to usage_as_of
   TimeMs usage_as_of = 0;
+  std::uint32_t changes = 0;  // rises when what is allocated at or below it, or a meter, changes
   alignas(64) DecayedMeter surplus;
   DecayedMeter adjustment;  // of share edits; decays with the rest (rate always 0)
   alignas(64) DecayedMeter usage;

@@ -48,6 +48,7 @@ void AccountTree::change_path(AccountId leaf, ProductId product, MilliGpu held, 
     AccountNode& node = at(id);
     assert(!node.removed);
     if (delta != 0) {
+      ++node.changes;
       node.usage.change_rate(clock_, delta, instant);
       if (now >= node.usage_as_of) {
         node.usage_total += GpuTime::of(node.alloc(), now - node.usage_as_of);
@@ -122,6 +123,7 @@ void AccountTree::restore_meters(AccountId id, const DecayedMeter::State& usage,
                                  const DecayedMeter::State& adjustment, GpuTime usage_total,
                                  TimeMs usage_as_of) {
   AccountNode& node = at(id);
+  ++node.changes;
   node.usage.restore(usage);
   node.surplus.restore(surplus);
   node.adjustment.restore(adjustment);

@@ -95,6 +95,7 @@ void Index::add(const ReadyJob& job, const AccountTree& tree) {
   ++summaries_[job.leaf.value].own_jobs;
   for (AccountId id = job.leaf; id; id = summaries_[id.value].parent) {
     ++summaries_[id.value].jobs;
+    ++summaries_[id.value].changes;
     nodes_[id.value].milligpu += one.milligpu;
     if (id != job.leaf) count_one(nodes_[id.value].below, one);
     set_least_next(id);
@@ -122,6 +123,7 @@ void Index::remove(JobId id) {
   if (!leaf.lines.empty()) summaries_[own.value].priority = leaf.lines.front().priority;
   for (AccountId up = own; up; up = summaries_[up.value].parent) {
     --summaries_[up.value].jobs;
+    ++summaries_[up.value].changes;
     nodes_[up.value].milligpu -= one.milligpu;
     if (up != own) uncount_one(nodes_[up.value].below, one);
     set_least_next(up);
@@ -201,6 +203,7 @@ void Index::sync_costs() {
 void Index::recost(std::uint32_t kind, ShapeCost cost) {
   const MilliGpu more = cost.milligpu - kinds_[kind].cost.milligpu;
   kinds_[kind].cost = cost;
+  ++epoch_;
   if (more == 0) return;
   for (std::uint32_t slot = 0; slot < jobs_.slots(); ++slot) {
     const Slot& job = jobs_[slot];
@@ -232,6 +235,7 @@ void Index::place_line(TreeNode& node, std::size_t at) {
 void Index::sync(const AccountTree& tree) {
   sync_costs();
   if (summaries_of_ == &tree && summaries_version_ == tree.structure_version()) return;
+  ++epoch_;
   summaries_of_ = &tree;
   summaries_version_ = tree.structure_version();
   nodes_.resize(std::max<std::size_t>(nodes_.size(), tree.next_id().value));

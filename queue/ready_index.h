@@ -60,6 +60,7 @@ struct NodeSummary {
 
   std::uint32_t jobs = 0;  // own and below
   std::uint32_t own_jobs = 0;
+  std::uint32_t changes = 0;  // rises when a job comes or goes, own or below
   std::int32_t priority = 0;  // of the first of its own jobs
   // What its next job costs at the least: of a leaf that of its first job, else of its cheapest.
   MilliGpu least_next = 0;
@@ -80,6 +81,8 @@ class Index {
   // Both for ids that the tree had at the last add() or sync().
   const TreeNode& node(AccountId id) const { return nodes_[id.value]; }
   const NodeSummary& summary(AccountId id) const { return summaries_[id.value]; }
+  // Rises when sync() finds another tree, an edit of it, or other costs.
+  std::uint64_t epoch() const { return epoch_; }
   // By id, as of the last sync().
   std::span<const AccountId> children(AccountId id) const {
     const NodeSummary& summary = summaries_[id.value];
@@ -125,6 +128,7 @@ class Index {
   std::vector<AccountId> children_;
   const AccountTree* summaries_of_ = nullptr;
   std::uint64_t summaries_version_ = 0;
+  std::uint64_t epoch_ = 0;
 };
 
 }  // namespace subak::ready

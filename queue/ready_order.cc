@@ -15,6 +15,7 @@ constexpr std::size_t kFewSiblings = 16;
 
 std::uint32_t Walk::best(AccountId id, Scope scope) {
   if (index_->is_leaf(id)) return first_open(id, scope);
+  if (const Memo* known = memo(id)) return known->best;
   refresh(id, scope);
   Node& node = marked_node(id);
   if (node.best_known) return node.best;
@@ -28,7 +29,10 @@ std::uint32_t Walk::best(AccountId id, Scope scope) {
     node.best = next_of(id, winner, scope);
     assert(node.best != kNoSlot);
     node.best_within = next_within(id, winner, node.best);
-    if (settle(id, at)) return node.best;
+    child_of(node, winner)->stands_until = answer_stands_until(id, winner);
+    if (!settle(id, at)) continue;
+    remember(id, at);
+    return node.best;
   }
 }
 
@@ -86,7 +90,7 @@ ReadyQueue::Level Walk::compare(AccountId id, Scope scope) {
 bool Walk::settle(AccountId id, std::size_t at) {
   Node& node = marked_node(id);
   Sibling& first = node.siblings[at];
-  const MilliGpu next = cost_of(node.best);
+  const MilliGpu next = node.best_cost = best_cost(id, first);
   if (node.siblings.size() == 1 || setup_.policy != OrderPolicy::kTargetShare) return true;
   if (first.within_quota ? node.best_within : next == first.next) return true;
   assert(next >= first.next);
@@ -107,7 +111,15 @@ Walk::Child* Walk::child_of(Node& node, AccountId id) {
 // Of the node's next job: is it within quota at every level below?
 bool Walk::best_within(AccountId id) const {
   if (index_->is_leaf(id)) return index_->summary(id).own_quota;
+  if (const Memo* known = memo(id)) return known->best_within;
   return marked_node(id).best_within;
+}
+
+// Of the next job of a child that was asked for it: its cost, without a look at the job itself.
+MilliGpu Walk::best_cost(AccountId id, const Sibling& child) const {
+  if (child.id == id || index_->is_leaf(child.id)) return child.next;
+  if (const Memo* known = memo(child.id)) return known->best_cost;
+  return marked_node(child.id).best_cost;
 }
 
 // Brings the children up to date with blocks and with what was touched.
@@ -129,7 +141,7 @@ void Walk::refresh(AccountId id, Scope scope) {
 
 void Walk::expand(AccountId id, Scope scope) {
   Node& node = marked_node(id);
-  node.expanded = node.rebuild = true;
+  node.expanded = node.rebuild = node.fresh = true;
   prefetch_children(id);
   if (index_->summary(id).own_jobs != 0) add_child(node, id, id, true, scope);
   for (const AccountId child : index_->children(id)) {
@@ -147,6 +159,7 @@ void Walk::prefetch_children(AccountId id) const {
     __builtin_prefetch(account);
     __builtin_prefetch(account + offsetof(AccountNode, surplus));
     __builtin_prefetch(account + offsetof(AccountNode, adjustment));
+    __builtin_prefetch(&memos_[child.value]);
   }
 }
 
@@ -314,19 +327,21 @@ void Walk::rekey(AccountId id, std::size_t at, const Child& child) {
 
 void Walk::compute_key(Node& node, std::size_t at) {
   if (node.siblings.size() == 1) return;
-  if (node.heap.empty()) {
-    order_keys(setup_.policy, *setup_.rule, node.siblings, node.keys);
-    return;
-  }
-  // One of many: only its own key changes; what it has in common with the others is in its target.
+  // Only its own key changes; what it has in common with the others is in its target.
   OrderKey& key = node.keys[at];
   order_keys(setup_.policy, *setup_.rule, {&node.siblings[at], 1}, {&key, 1});
   if (setup_.policy == OrderPolicy::kTargetShare && key.band == 1) {
-    if (!node.has_targets) node.targets = targets(*setup_.rule, node.siblings);
-    node.has_targets = true;
+    know_targets(node);
     key.first = per_target(node.siblings[at], node.targets[at]);
   }
-  sift(node, at);
+  if (!node.heap.empty()) sift(node, at);
+}
+
+void Walk::know_targets(Node& node) const {
+  if (node.has_targets) return;
+  node.has_targets = true;
+  node.targets.resize(node.siblings.size());
+  fill_targets(*setup_.rule, node.siblings, node.targets);
 }
 
 std::size_t Walk::first_of(const Node& node) const {

@@ -18,6 +18,7 @@ void Walk::begin(Index& index, const PassSetup& setup) {
   if (marks_.size() < setup.tree->next_id().value) marks_.resize(setup.tree->next_id().value);
   if (blocked_kinds_.size() < index.kind_numbers()) blocked_kinds_.resize(index.kind_numbers());
   if (setup.policy == OrderPolicy::kFifo) fifo_.begin(index);
+  begin_memos();
 }
 
 void Walk::end() {
@@ -56,7 +57,7 @@ Walk::Node& Walk::mark(AccountId id) {
   node.seen = node.limit_version = 0;
   node.limit = kNoLimit;
   node.extra = 0;
-  node.best_known = node.expanded = node.rebuild = node.has_targets = false;
+  node.best_known = node.expanded = node.rebuild = node.has_targets = node.fresh = false;
   node.dirty = node.jobs_blocked = false;
   node.children.clear();
   node.touched.clear();
@@ -135,11 +136,15 @@ bool Walk::live_by(std::uint32_t slot, Child& child) const {
 // Does the child have a job that could start? Then `next` is what that costs: of a leaf what its
 // next job does, else the least that it may be. `scope` is the parent's.
 bool Walk::live(Child& child, AccountId parent, Scope scope) {
+  child.stands_until = kForever;
   if (child.id == parent) return live_by(first_open(parent, scope), child);
   const NodeSummary& summary = index_->summary(child.id);
   if (summary.held || summary.jobs == 0) return false;
   child.next = summary.least_next;
-  if (nothing_blocked() && !summary.held_below) return true;
+  if (nothing_blocked() && !summary.held_below) {
+    recall(child);
+    return true;
+  }
   const TreeNode& node = index_->node(child.id);
   const Scope inner = below(scope, child.id);
   const bool leaf = index_->is_leaf(child.id);

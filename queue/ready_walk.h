@@ -44,6 +44,7 @@ class Walk {
 
  private:
   static constexpr MilliGpu kNoLimit = std::numeric_limits<MilliGpu>::max();
+  static constexpr TimeMs kForever = std::numeric_limits<TimeMs>::max();
 
   // A child with startable demand; the node itself stands for its own jobs.
   struct Child {
@@ -53,9 +54,10 @@ class Walk {
     std::uint32_t witness = 0;
     // Milli-GPU of its next job; of an inner node a lower bound, until it is the first.
     MilliGpu next = 0;
-    std::int32_t priority = 0;  // of its next job, where `by_class`
-    bool by_class = false;      // a user, or the node itself
-    double value = 0;           // decayed surplus or usage at the pass's instant
+    TimeMs stands_until = kForever;  // `next`, if nothing changes below the child
+    std::int32_t priority = 0;       // of its next job, where `by_class`
+    bool by_class = false;           // a user, or the node itself
+    double value = 0;                // decayed surplus or usage at the pass's instant
   };
   // How far one line is blocked job by job: all up to `slot` are.
   struct Cursor {
@@ -69,10 +71,12 @@ class Walk {
     MilliGpu limit = kNoLimit;     // block_account
     MilliGpu extra = 0;            // of take()
     std::uint32_t best = kNoSlot;  // its next job, if `best_known`
+    MilliGpu best_cost = 0;        // of that job
     bool best_known = false;
     bool best_within = false;  // that job is within quota at every level below
     bool expanded = false;     // children is filled
     bool rebuild = false;      // the keys are not
+    bool fresh = false;        // expanded, and not yet asked for its next job
     bool has_targets = false;
     bool dirty = false;                        // something below is blocked by job or account
     bool jobs_blocked = false;                 // some of its own, or whole lines
@@ -89,6 +93,17 @@ class Walk {
     std::uint64_t pass = 0;  // visited in this one
     std::uint32_t at = 0;    // then: its place in visited_
   };
+  // The next job of a node as a pass found it with nothing blocked. The keys of a node's children
+  // move with time, slowly: the answer stands until a neighbour's could pass it (stands_until()), as
+  // long as nothing changes at or below the node. So a pass asks again only where something did.
+  struct Memo {
+    std::uint64_t epoch = 0;  // memo_epoch_ when it was made
+    std::uint32_t jobs_changes = 0, alloc_changes = 0;
+    std::uint32_t best = kNoSlot;
+    bool best_within = false;
+    MilliGpu best_cost = 0;
+    TimeMs from = 0, until = 0;
+  };
   // What blocks above a node say about it.
   struct Scope {
     MilliGpu limit = kNoLimit;
@@ -104,6 +119,7 @@ class Walk {
     return version_ == 0 && blocked_list_.empty() && !any_line_blocked_;
   }
   bool best_within(AccountId id) const;
+  MilliGpu best_cost(AccountId id, const Sibling& child) const;
   Scope below(Scope scope, AccountId id) const;
   bool kind_open(std::uint32_t kind, MilliGpu limit) const;
   bool job_open(std::uint32_t slot) const;
@@ -119,6 +135,15 @@ class Walk {
   void mark_dirty_above(AccountId id);
   void jobs_blocked_at(AccountId leaf);
   std::uint32_t next_fifo();
+
+  // ready_memo.cc: what a pass leaves for the next
+  void begin_memos();
+  bool may_remember() const;
+  const Memo* memo(AccountId id) const;  // nullptr: none that stands
+  void recall(Child& child) const;       // what it would answer, if that is known
+  void remember(AccountId id, std::size_t first);
+  TimeMs stands_until(AccountId id, std::size_t first);
+  TimeMs answer_stands_until(AccountId id, AccountId child) const;
 
   // ready_order.cc: children, keys, and the choice
   std::uint32_t best(AccountId id, Scope scope);
@@ -137,6 +162,7 @@ class Walk {
   ReadyQueue::Level compare(AccountId id, Scope scope);
   static Child* child_of(Node& node, AccountId id);
   void compute_key(Node& node, std::size_t at);
+  void know_targets(Node& node) const;
   std::size_t first_of(const Node& node) const;
   void sift(Node& node, std::size_t at);
   void fill_values(AccountId id);
@@ -164,6 +190,13 @@ class Walk {
   std::vector<std::uint32_t> blocked_list_;   // to clear them
   bool any_line_blocked_ = false;
   Fifo fifo_;
+
+  std::vector<Memo> memos_;  // index = account id
+  std::uint64_t memo_epoch_ = 0;
+  std::uint64_t index_epoch_ = 0;  // what memo_epoch_ was made of
+  const Index* memos_of_ = nullptr;
+  OrderPolicy memo_policy_ = OrderPolicy::kTargetShare;
+  TargetShareRule memo_rule_;
 };
 
 }  // namespace subak::ready
