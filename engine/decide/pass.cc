@@ -148,8 +148,11 @@ class Walk {
         pass_(d.s.jobs().ready(), d.s.tree(), d.s.policy().order, rule_, d.s.allocations().tick(),
               d.s.now()) {
     for (const ShapeId shape : d.s.jobs().ready().waiting_shapes()) {
-      if (is_blocked(d, blocked, shape) || !d.s.clusters().at(d.s.fleet().cluster_of(shape)).synced) {
+      if (is_blocked(d, blocked, shape) ||
+          !d.s.clusters().at(d.s.fleet().cluster_of(shape)).synced) {
         pass_.block_shape(shape);
+      } else {
+        open_.push_back(shape);
       }
     }
     const PassMemory::Point point{freed_point(d), d.s.tree().structure_version(),
@@ -164,6 +167,21 @@ class Walk {
   void no_place(ShapeId shape) {
     note_blocked(d_, blocked_, shape);
     pass_.block_shape(shape);
+  }
+  // What is freed now and then fits few shapes, and each shape that is asked in its turn costs a way
+  // through the order. So when one has no place, the others are tried until one has. Who has waited
+  // long enough for nodes to be kept is asked in its turn.
+  void block_others(Work& work) {
+    const Picture picture(d_.s.fleet(), memory_.kept.nodes);
+    for (; !open_.empty() && !work.enough(); open_.pop_back()) {
+      const ShapeId shape = open_.back();
+      if (is_blocked(d_, blocked_, shape)) continue;
+      const auto oldest = d_.s.jobs().ready().oldest(shape);
+      if (!oldest || has_waited(d_, d_.s.jobs().at(*oldest))) continue;
+      ++work.checks;
+      if (d_.search.find(picture, shape, JobId())) return;
+      no_place(shape);
+    }
   }
   void pass_over(JobId id) { pass_.block_line(id); }  // in this walk
   // What stops one job of a leaf with a shape stops them all.
@@ -193,12 +211,13 @@ class Walk {
   Decision& d_;
   PassMemory& memory_;
   PassMemory::BlockedShapes& blocked_;
+  std::vector<ShapeId> open_;  // not known to be blocked when the walk began
   const TargetShareRule rule_;
   ReadyQueue::Pass pass_;
 };
 
 // The next in the order. False: it cannot start, and the walk was told what else cannot.
-bool try_start(Decision& d, JobId id, Walk& walk, PassMemory& memory) {
+bool try_start(Decision& d, JobId id, Walk& walk, PassMemory& memory, Work& work) {
   const state::Job& job = d.s.jobs().at(id);
   const AccountId leaf = job.leaf;
   if (walk.bar_if_stopped(job)) return false;
@@ -214,6 +233,7 @@ bool try_start(Decision& d, JobId id, Walk& walk, PassMemory& memory) {
   }
   walk.no_place(job.shape);
   await(d, job, memory);
+  walk.block_others(work);
   return false;
 }
 
@@ -256,7 +276,7 @@ Walked start_all(Decision& d, PassMemory& memory, Work& work) {
   for (; !work.enough(); ++work.checks) {
     const auto next = walk.next();
     if (!next) return Walked::kAll;
-    if (!try_start(d, *next, walk, memory)) continue;
+    if (!try_start(d, *next, walk, memory, work)) continue;
     ++work.starts;
     if (!memory.kept.awaited.empty() && forget_stopped(d)) return Walked::kAgain;
   }
