@@ -45,6 +45,8 @@ class Bars {
   void check() const;
 
  private:
+  void forget_end(TimeMs end);
+
   std::map<NodeId, std::vector<fact::NodeBarred>> by_node_;  // no node without any
   std::multiset<TimeMs> ends_;
 };

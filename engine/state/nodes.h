@@ -38,7 +38,8 @@ class Nodes {
   // Days are billed from the one of `now` on: before, there was no node.
   void begin_bills(TimeMs now);
   void billed(TimeMs as_of);
-  void restore_last(NodeId last) { last_ = last; }
+  // From a checkpoint, before its nodes.
+  void restore_last(NodeId last);
 
   // Asserts that no two names have one number.
   void check() const;
