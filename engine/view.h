@@ -52,8 +52,8 @@ struct AccountsView {
   // Live accounts, no users, parents first.
   std::vector<const Row*> accounts() const;
   // The rule of the account or user of this path, or of an account above it, that could never allow
-  // `amounts`, or that takes nothing new: the nearest, with whose it is. None if there is none. What
-  // a user has no rules for is asked of its account.
+  // `amounts`, or that takes nothing new: the nearest, with whose it is. None if there is none.
+  // What a user has no rules for is asked of its account.
   struct Refusal {
     const Row* row;
     Binding binding;

@@ -5,7 +5,8 @@
 //
 // Units: milli-GPU (1000 = one GPU), milliseconds since the epoch, milli-GPU x ms for integrals.
 // Errors: none are returned. Who calls it has judged the input; what it was told wrongly (a slot
-// given back that was not taken, time that goes backwards) is a mistake in this program and asserted.
+// given back that was not taken, time that goes backwards) is a mistake in this program and
+// asserted.
 // Threads: none. The engine owns it on the loop thread; the follower's engine owns another. What is
 // const changes nothing, also not behind the back: threads may read a fleet that nobody changes.
 #pragma once

@@ -58,8 +58,8 @@ class Allocations {
   void set_tick(std::unique_ptr<UsageTick> tick) { tick_ = std::move(tick); }
   void advance_tick(TimeMs now);
 
-  // Asserts that each slot is on its node, that what is bound is found by the start of its next row,
-  // and that the tree holds what the pods hold. O(pods).
+  // Asserts that each slot is on its node, that what is bound is found by the start of its next
+  // row, and that the tree holds what the pods hold. O(pods).
   void check(const Jobs& jobs) const;
 
  private:

@@ -1,5 +1,5 @@
-// What is remembered of nodes that turned pods away: for which pods, how often in a row, until when.
-// That a search leaves such a node out is the fleet's part (Fleet::bar).
+// What is remembered of nodes that turned pods away: for which pods, how often in a row, until
+// when. That a search leaves such a node out is the fleet's part (Fleet::bar).
 //
 // Threads: none; State owns it. Only state/ changes it.
 #pragma once

@@ -1,7 +1,8 @@
 // The clusters: their names, modes, job numbers, the job that nodes are kept free for, and what a
 // list that is being read has named. Numbers of removed clusters are never used again.
 //
-// Threads: none; State owns it. Only state/ changes it.
+// A reference to a cluster holds until it is removed. Threads: none; State owns it. Only state/
+// changes it.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +66,8 @@ class Clusters {
   void await_no_longer(JobId id);
 
   // --- what is no fact ---------------------------------------------------------------------------
-  // Its edge, or a launcher, said something. Not part of the state: after a restart nobody was heard.
+  // Its edge, or a launcher, said something. Not part of the state: after a restart nobody was
+  // heard.
   void heard(ClusterId id, TimeMs now) { heard_[id] = now; }
   // Begun anew before it ended, it keeps the time before the first.
   void begin_list(ClusterId id);

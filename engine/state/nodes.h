@@ -27,8 +27,8 @@ class Nodes {
   NodeId last() const { return last_; }
   // The last UTC midnight up to which node_billed facts exist.
   TimeMs billed_until() const { return billed_until_; }
-  // Since when we know the node: what happened on it before is not in its books. After a restart the
-  // time of what was restored. The node is there (asserted).
+  // Since when we know the node: what happened on it before is not in its books. After a restart
+  // the time of what was restored. The node is there (asserted).
   TimeMs seen_since(NodeId id) const;
   // Grows with each node that is set or removed.
   std::uint64_t version() const { return version_; }

@@ -3,7 +3,8 @@
 // changes them together, fact by fact. It holds no policy: what should happen is decided in
 // decide/, what follows from it at a time is derived in derive/; both see it const.
 //
-// References into it hold until the next fact or note.
+// References into it hold until the next fact or note; only those to jobs and clusters hold longer
+// (their headers say how long). Whoever reads on after a fact reads what the fact has made of it.
 // Threads: none; an engine owns one.
 #pragma once
 
