@@ -86,7 +86,7 @@ struct View {
   Policy policy;
   std::uint32_t fact_version = 1;  // no newer kind of fact is written
   std::shared_ptr<const AccountsView> accounts;
-  std::shared_ptr<const std::vector<ClusterView>> clusters;  // by id
+  std::shared_ptr<const std::vector<ClusterView>> clusters;          // by id
   std::array<std::size_t, EnumText<JobState>::names.size()> jobs{};  // how many, by state
   std::uint64_t ledger_rows = 0;
 

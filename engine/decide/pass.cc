@@ -148,7 +148,8 @@ class Walk {
         pass_(d.s.jobs().ready(), d.s.tree(), d.s.policy().order, rule_, d.s.allocations().tick(),
               d.s.now()) {
     for (const ShapeId shape : d.s.jobs().ready().waiting_shapes()) {
-      if (is_blocked(d, blocked, shape) || !d.s.clusters().at(d.s.fleet().cluster_of(shape)).synced) {
+      if (is_blocked(d, blocked, shape) ||
+          !d.s.clusters().at(d.s.fleet().cluster_of(shape)).synced) {
         pass_.block_shape(shape);
       }
     }
