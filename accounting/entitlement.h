@@ -38,14 +38,17 @@ struct Demand {
   MilliGpu total() const;
 };
 
+// What is asked about a demand.
 enum class Asking {
   kStart,    // now, beside what is held: hold, limits, borrow
   kAmounts,  // the same without hold, for the walk, which has left out who is held
   kSubmit,   // ever: drain, and what would bind with nothing else held
 };
 
+// The rules of the list at the top.
 enum class BindingKind { kHold, kDrain, kLimit, kBorrow };
 
+// One rule that binds a demand, in figures.
 struct Binding {
   BindingKind kind = BindingKind::kLimit;
   AccountId subject;   // the node whose rule it is

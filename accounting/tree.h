@@ -115,6 +115,7 @@ struct alignas(64) AccountNode {
 // product and for what is no amount.
 Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_view field);
 
+// All accounts and users, live ones and those that were removed.
 class AccountTree {
  public:
   // Half-life 0: usage does not decay.

@@ -46,8 +46,9 @@ struct AccountsView {
 
   // The account that names this namespace; nullptr if none does.
   const Row* of_namespace(std::string_view cluster, std::string_view ns) const;
+  // Live account or user of this path; nullptr if there is none, or a user without rules.
   const Row* of_path(std::string_view path) const { return by_path.find(path); }
-  ProductId product(std::string_view name) const;
+  ProductId product(std::string_view name) const;     // none if nobody has named it
   std::string_view product_name(ProductId id) const;  // "" if there is none
   // Live accounts, no users, parents first.
   std::vector<const Row*> accounts() const;
@@ -77,9 +78,10 @@ struct ClusterView {
   std::vector<std::pair<std::string, std::int64_t>> mig_slices;  // profile, configured; by profile
   std::vector<std::int64_t> product_node_gpus;  // of the largest node of each of `products`
   std::int64_t largest_node_gpus = 0;           // of all
-  Mode mode_of(std::string_view ns) const;
+  Mode mode_of(std::string_view ns) const;      // the namespace's own, else the cluster's
 };
 
+// All that other threads may see of the state, as of one fact.
 struct View {
   std::uint64_t seq = 0;  // facts up to here are in it
   TimeMs time_ms = 0;

@@ -126,10 +126,11 @@ class Fleet {
   // order depends on either.
   ShapeUse use(ClusterId cluster, const GangRequest& request);
   ShapeId find_shape(ClusterId cluster, const GangRequest& request) const;  // none: not in use
+  // What the shape is of. It is in use, and the reference holds as long as it is.
   const GangRequest& request(ShapeId shape) const;
   // The same, for who keeps it beyond the shape's life.
   std::shared_ptr<const GangRequest> shared_request(ShapeId shape) const;
-  ClusterId cluster_of(ShapeId shape) const;
+  ClusterId cluster_of(ShapeId shape) const;  // where its request is to be placed
   std::uint64_t serial(ShapeId shape) const;  // different for any two that there ever were
   std::size_t shapes() const;                 // how many are in use
   std::size_t shape_numbers() const;          // their numbers are 1 to this

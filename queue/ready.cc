@@ -29,8 +29,6 @@ std::vector<ShapeId> ReadyQueue::waiting_shapes() const {
   return shapes;
 }
 
-std::optional<JobId> ReadyQueue::oldest(ShapeId shape) const { return index_->oldest(shape); }
-
 ReadyQueue::Census ReadyQueue::census() const {
   Census out;
   for (const auto& [shape, number] : index_->kinds()) {

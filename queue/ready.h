@@ -70,8 +70,6 @@ class ReadyQueue {
   std::size_t size() const;
   // Shapes that anything waits for, by id.
   std::vector<ShapeId> waiting_shapes() const;
-  // The job of this shape that has waited longest (submit time, then id); none if none waits.
-  std::optional<JobId> oldest(ShapeId shape) const;
   // What waits, in figures, for metrics that are read now and then. Both lists by id. O(jobs).
   struct Census {
     std::vector<std::pair<ShapeId, std::size_t>> by_shape;  // jobs

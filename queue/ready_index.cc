@@ -170,13 +170,6 @@ void Index::trim(std::uint32_t number) {
   }
 }
 
-std::optional<JobId> Index::oldest(ShapeId shape) {
-  const auto it = by_shape_.find(shape);
-  if (it == by_shape_.end()) return std::nullopt;
-  trim(it->second);
-  return jobs_[kinds_[it->second].by_age.front()].id;
-}
-
 void Index::set_least_next(AccountId id) {
   const TreeNode& node = nodes_[id.value];
   MilliGpu& least = summaries_[id.value].least_next;

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -92,7 +91,6 @@ class Index {
   const std::map<ShapeId, std::uint32_t>& kinds() const { return by_shape_; }
   std::size_t kind_numbers() const { return kinds_.size(); }
   const JobTable& jobs() const { return jobs_; }
-  std::optional<JobId> oldest(ShapeId shape);  // trims its kind
   // Drops tombstones from the top of the kind's heap; invalidates positions in it.
   void trim(std::uint32_t kind);
   // Counts the changes that move positions in any heap.

@@ -37,9 +37,12 @@ class Bars {
   fact::NodeBarred first() const;
 
   // --- facts -------------------------------------------------------------------------------------
+  // Remembers, or with f.times 0 forgets; what is forgotten was remembered (asserted).
   void apply(const fact::NodeBarred& f);
+  // The node is gone: nothing is remembered of it.
   void drop_node(NodeId node);
 
+  // All of them as facts, by node.
   void keep(const Sink& sink) const;
   // Asserts that the times agree with what is remembered.
   void check() const;

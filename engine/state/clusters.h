@@ -57,13 +57,15 @@ class Clusters {
   const ListMarks* list(ClusterId id) const;  // nullptr: no list is being read
 
   // --- facts -------------------------------------------------------------------------------------
+  // A cluster that is not there is made; all other facts are of one that is (asserted). What would
+  // use a number again, or go back to an older session, is asserted against.
   void apply(const fact::ClusterSet& f);
   void apply(const fact::ClusterRemoved& f);
   void apply(const fact::ClusterSynced& f);
   void apply(const fact::Awaited& f);
   void apply(const fact::CountersKept& f);  // of one cluster
   void number_used(JobId id);               // the next job gets a higher one
-  void await_no_longer(JobId id);
+  void await_no_longer(JobId id);           // nothing if it was not awaited
 
   // --- what is no fact ---------------------------------------------------------------------------
   // Its edge, or a launcher, said something. Not part of the state: after a restart nobody was

@@ -11,10 +11,6 @@
 
 namespace subak::state {
 
-bool Job::all_pods(PodState wanted) const {
-  return std::all_of(pods.begin(), pods.end(), [&](const Pod& p) { return p.state == wanted; });
-}
-
 const Pod* Job::disputing() const {
   const auto it = std::find_if(pods.begin(), pods.end(), [](const Pod& p) {
     return p.state == PodState::kWaiting && !p.dispute.empty();

@@ -33,10 +33,13 @@ class Nodes {
   // Grows with each node that is set or removed.
   std::uint64_t version() const { return version_; }
 
+  // A node is seen, perhaps again; it keeps its number (asserted).
   void set(ClusterId cluster, const std::string& name, NodeId id, TimeMs now);
+  // The node is there (asserted).
   void remove(ClusterId cluster, const std::string& name);
   // Days are billed from the one of `now` on: before, there was no node.
   void begin_bills(TimeMs now);
+  // A node_billed fact exists up to then. Never goes back.
   void billed(TimeMs as_of);
   // From a checkpoint, before its nodes.
   void restore_last(NodeId last);

@@ -244,18 +244,6 @@ class World {
 
   void compare_reads() {
     ASSERT_EQ(queue_.size(), jobs_.size());
-    for (std::uint32_t shape = 1; shape <= 6; ++shape) {
-      const ReadyJob* oldest = nullptr;
-      for (const ReadyJob& j : jobs_) {
-        if (j.shape != ShapeId(shape)) continue;
-        if (oldest == nullptr ||
-            std::tuple(j.submit_ms, j.id) < std::tuple(oldest->submit_ms, oldest->id)) {
-          oldest = &j;
-        }
-      }
-      ASSERT_EQ(queue_.oldest(ShapeId(shape)),
-                oldest == nullptr ? std::nullopt : std::optional(oldest->id));
-    }
     for (const AccountId id : tree_.preorder()) {
       MilliGpu milligpu = 0;
       std::size_t count = 0;

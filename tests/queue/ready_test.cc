@@ -25,11 +25,8 @@ TEST_F(ReadyFixture, CountsAndListsWhatWaits) {
   EXPECT_EQ(queue_.queued_milligpu(id("a")), 5000);
   EXPECT_EQ(queue_.queued_jobs(id("a/u")), 2u);
   EXPECT_EQ(queue_.waiting_shapes(), (std::vector<ShapeId>{ShapeId(5), ShapeId(7)}));
-  EXPECT_EQ(queue_.oldest(ShapeId(7)), JobId(3));
   EXPECT_EQ(numbers(queue_.line(id("a/u"))), (Numbers{2, 1}));
   queue_.remove(JobId(3));
-  EXPECT_EQ(queue_.oldest(ShapeId(7)), JobId(1));
-  EXPECT_EQ(queue_.oldest(ShapeId(9)), std::nullopt);
   EXPECT_FALSE(queue_.contains(JobId(3)));
   queue_.check_invariants();
 }
