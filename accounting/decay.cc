@@ -17,11 +17,6 @@ double inverse_power_of_two(std::int64_t k) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(1023 - k) << 52);
 }
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  const std::int64_t q = a / b;
-  return q - (a - q * b < 0 ? 1 : 0);
-}
-
 }  // namespace
 
 DecayClock::DecayClock(DurationMs half_life_ms) : half_life_ms_(half_life_ms) {
@@ -30,10 +25,6 @@ DecayClock::DecayClock(DurationMs half_life_ms) : half_life_ms_(half_life_ms) {
   constexpr double kOneOverLn2 = 0x1.71547652b82fep+0;
   mean_life_ms_ = static_cast<double>(half_life_ms) * kOneOverLn2;
   per_half_life_ = 1.0 / static_cast<double>(half_life_ms);
-}
-
-std::int64_t DecayClock::shift_for(TimeMs t) const {
-  return infinite() ? 0 : floor_div(t, half_life_ms_);
 }
 
 DecayInstant DecayClock::at(TimeMs t) const {

@@ -50,8 +50,6 @@ class DecayClock {
   DecayInstant at(TimeMs t) const;
   // 2^((t - shift half-lives) / h): the weight of an instant relative to landmark `shift`.
   double weight(TimeMs t, std::int64_t shift) const;
-  // The landmark in whole half-lives that a meter touched at t should use.
-  std::int64_t shift_for(TimeMs t) const;
 
  private:
   DurationMs half_life_ms_;

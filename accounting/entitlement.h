@@ -7,7 +7,8 @@
 //   drain   nothing new is accepted; what waits may still start
 //   limit   allocation + demand > limit, over all products or of one
 //   borrow  what no quota covers, allocation + demand - covered(allocation + demand), > borrow.
-//           covered() is by product (accounting/tree.h): GPUs of one product are no quota of another
+//           covered() is by product (accounting/tree.h): GPUs of one product are no quota of
+//           another
 //
 // A demand whose product is not known yet (ProductId none) is held to what binds it on any product:
 // limits over all, and quota of all products + borrow. So whatever binds it binds it everywhere.
@@ -37,14 +38,17 @@ struct Demand {
   MilliGpu total() const;
 };
 
+// What is asked about a demand.
 enum class Asking {
   kStart,    // now, beside what is held: hold, limits, borrow
   kAmounts,  // the same without hold, for the walk, which has left out who is held
   kSubmit,   // ever: drain, and what would bind with nothing else held
 };
 
+// The rules of the list at the top.
 enum class BindingKind { kHold, kDrain, kLimit, kBorrow };
 
+// One rule that binds a demand, in figures.
 struct Binding {
   BindingKind kind = BindingKind::kLimit;
   AccountId subject;   // the node whose rule it is
@@ -94,8 +98,8 @@ struct Overpromise {
   MilliGpu any = 0;     // its own quota of any product, which is less
 };
 // Would an edit that gives the account of `path` this quota (as written; empty: the sum of its
-// children's) leave a promise that cannot be kept: at the account itself, or at the nearest above it
-// with a quota as written? That is where
+// children's) leave a promise that cannot be kept: at the account itself, or at the nearest above
+// it with a quota as written? That is where
 //     sum over products of max(0, children's named - own named) + children's any > own any,
 // with the children's effective quotas; what has no quota as written promises what its children do.
 // Products by id; one that nobody has named yet has an id that nobody has. O(children).

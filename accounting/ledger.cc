@@ -1,11 +1,12 @@
 #include "accounting/ledger.h"
 
-#include <cassert>
+#include "core/must.h"
 
 namespace subak {
 
 void Ledger::add(const LedgerRow& row) {
-  assert(row.to_ms > row.from_ms && row.milligpu != 0 && row.payer);
+  must(row.to_ms > row.from_ms && row.milligpu != 0, "a row is of something");
+  must(static_cast<bool>(row.payer), "a row has a payer");
   const GpuTime amount = row.amount();
   sums_[{row.payer, row.holder, row.state, row.product}] += amount;
   by_node_[row.node] += amount;
@@ -19,10 +20,12 @@ GpuTime Ledger::of_node(NodeId node) const {
 }
 
 void Ledger::restore_sum(const Key& key, GpuTime amount) {
-  sums_[key] += amount;
+  must(sums_.emplace(key, amount).second, "a checkpoint has each sum once");
   total_ += amount;
 }
 
-void Ledger::restore_node(NodeId node, GpuTime amount) { by_node_[node] += amount; }
+void Ledger::restore_node(NodeId node, GpuTime amount) {
+  must(by_node_.emplace(node, amount).second, "a checkpoint has each node once");
+}
 
 }  // namespace subak

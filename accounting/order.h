@@ -103,7 +103,6 @@ class UsageTick {
   // `charge_at_end`: what a job ran since the last tick is charged when it ends, as Slurm does;
   // without it, never.
   UsageTick(DurationMs half_life_ms, DurationMs period_ms, bool charge_at_end, TimeMs start);
-  TimeMs next_tick_ms() const { return next_; }
   // Call advance(tree, t) before an event at t, and before reading usage(). `rate` in milli-GPU.
   void job_start(AccountId leaf, MilliGpu rate, TimeMs t);
   // Asserts that such a job was started.

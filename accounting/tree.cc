@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/limits.h"
 #include "core/must.h"
 
 namespace subak {
@@ -116,7 +117,8 @@ AccountNode& AccountTree::create(AccountId id, const AccountSpec& spec) {
 
 void AccountTree::revive(AccountNode& node) {
   node.removed = false;
-  removed_by_path_.erase(node.spec.path);
+  must(removed_by_path_.erase(node.spec.path) == 1, "who comes back had gone");
+  node.spec.namespaces.clear();  // they may be another's by now
   add_to_parent(node);
 }
 
@@ -124,6 +126,7 @@ void AccountTree::set(AccountId id, const AccountSpec& spec, std::int64_t revisi
                       const Amounts& quota, const Amounts& limit) {
   AccountNode& node = exists(id) ? at(id) : create(id, spec);
   must(node.spec.path == spec.path, "a number keeps its path");
+  must(spec.shares >= 0 && spec.shares <= limits::kMaxShares, "shares are in their range");
   if (node.removed) revive(node);
   adjust_for_shares(node, spec.shares, now);
   replace_namespaces(node, spec.namespaces);
@@ -133,6 +136,7 @@ void AccountTree::set(AccountId id, const AccountSpec& spec, std::int64_t revisi
   node.borrow = parse_borrow(spec.borrow, "borrow").value();
   refresh_quota(&node, spec.quota.empty() ? quota_of_children(node) : sorted(quota), now);
   edited_.push_back(id);
+  must(find(spec.path) == id, "an account is found by its path");
 }
 
 void AccountTree::begin_at_mean(AccountId id, TimeMs now) {
@@ -155,6 +159,7 @@ void AccountTree::begin_at_mean(AccountId id, TimeMs now) {
     shares += 1;
     surplus += std::max(0.0, own);
   }
+  must(shares > 0 || surplus == 0, "who has a surplus has shares");
   if (surplus <= 0) return;
   node.adjustment.add(clock_, surplus / shares * static_cast<double>(node.spec.shares), now);
 }
@@ -169,8 +174,12 @@ void AccountTree::adjust_for_shares(AccountNode& node, std::int64_t new_shares, 
 
 void AccountTree::replace_namespaces(AccountNode& node,
                                      const std::vector<std::string>& namespaces) {
-  for (const auto& name : node.spec.namespaces) by_namespace_.erase(name);
-  for (const auto& name : namespaces) by_namespace_.emplace(name, node.id);
+  for (const auto& name : node.spec.namespaces) {
+    must(by_namespace_.erase(name) == 1, "a namespace has one account");
+  }
+  for (const auto& name : namespaces) {
+    must(by_namespace_.emplace(name, node.id).second, "a namespace has one account");
+  }
 }
 
 void AccountTree::refresh_quota(AccountNode* node, Amounts next, TimeMs now) {
@@ -196,7 +205,8 @@ AccountTree::Amounts AccountTree::quota_of_children(const AccountNode& parent) c
 
 void AccountTree::remove(AccountId id, TimeMs now) {
   AccountNode& node = at(id);
-  assert(id != kRootAccount && !node.removed && node.children.empty() && node.alloc() == 0);
+  must(id != kRootAccount && !node.removed, "an account goes once, the root never");
+  must(node.children.empty() && node.alloc() == 0, "who goes has and holds nothing");
   replace_namespaces(node, {});
   by_path_.erase(node.spec.path);
   removed_by_path_.emplace(node.spec.path, id);
@@ -212,13 +222,14 @@ void AccountTree::remove(AccountId id, TimeMs now) {
 
 void AccountTree::restore_removed(AccountId id, AccountId parent, const AccountSpec& spec,
                                   std::int64_t revision) {
+  must(!find(spec.path), "a path has one node");
   AccountNode& node = slot(id);
   node.parent = parent;
   node.depth = this->node(parent).depth + 1;
   node.spec = spec;
   node.revision = revision;
   node.removed = true;
-  removed_by_path_.emplace(spec.path, id);
+  must(removed_by_path_.emplace(spec.path, id).second, "a path keeps its number");
   edited_.push_back(id);
 }
 

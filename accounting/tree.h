@@ -116,6 +116,7 @@ struct alignas(64) AccountNode {
 // product and for what is no amount.
 Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_view field);
 
+// All accounts and users, live ones and those that were removed.
 class AccountTree {
  public:
   // Half-life 0: usage does not decay.
@@ -138,10 +139,10 @@ class AccountTree {
            const std::vector<std::pair<ProductId, MilliGpu>>& quota,
            const std::vector<std::pair<ProductId, MilliGpu>>& limit);
   // The node was just made by set(), under a name that never was: it gets the adjustment that puts
-  // it at its siblings' mean, shares x (sum of sort_surplus / sum of shares) over those with shares.
-  // A user's siblings are also the jobs of its account without a user, which wait beside it with
-  // shares 1 and what they used. So its target (accounting/order.h) is its share, no more and no
-  // less. Asserts that nothing is allocated. O(siblings).
+  // it at its siblings' mean, shares x (sum of sort_surplus / sum of shares) over those with
+  // shares. A user's siblings are also the jobs of its account without a user, which wait beside it
+  // with shares 1 and what they used. So its target (accounting/order.h) is its share, no more and
+  // no less. Asserts that nothing is allocated. O(siblings).
   void begin_at_mean(AccountId id, TimeMs now);
   // The node is not the root, has no live children and nothing allocated (asserted). From `now` on
   // its quota is missing from ancestors that have none of their own.
@@ -209,8 +210,8 @@ class AccountTree {
 
   // Rises with every edit of the structure: specs, children, effective quotas, half-life.
   std::uint64_t structure_version() const { return edited_.size(); }
-  // The nodes that were edited or removed, or got another effective quota, since structure_version()
-  // was `version`: in order, some of them twice.
+  // The nodes that were edited or removed, or got another effective quota, since
+  // structure_version() was `version`: in order, some of them twice.
   std::span<const AccountId> edited_since(std::uint64_t version) const {
     assert(version <= edited_.size());
     return std::span(edited_).subspan(version);

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "accounting/tree.h"
+#include "core/must.h"
 
 namespace subak {
 namespace {
@@ -28,15 +29,18 @@ ProductLevel& level_of(AccountNode& node, ProductId product) {
 }  // namespace
 
 void AccountTree::hold(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now) {
+  must(amount >= 0, "amounts are not negative");
   change_path(leaf, product, amount, 0, now);
 }
 
 void AccountTree::bind(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now) {
+  must(amount >= 0, "amounts are not negative");
   change_path(leaf, product, -amount, amount, now);
 }
 
 void AccountTree::release(AccountId leaf, ProductId product, MilliGpu amount, bool was_running,
                           TimeMs now) {
+  must(amount >= 0, "amounts are not negative");
   change_path(leaf, product, was_running ? 0 : -amount, was_running ? -amount : 0, now);
 }
 
@@ -44,9 +48,10 @@ void AccountTree::change_path(AccountId leaf, ProductId product, MilliGpu held, 
                               TimeMs now) {
   const DecayInstant instant = clock_.at(now);
   const MilliGpu delta = held + running;
+  MilliGpu below = 0;
   for (AccountId id = leaf; id;) {
     AccountNode& node = at(id);
-    assert(!node.removed);
+    must(!node.removed, "nobody holds anything of an account that went");
     if (delta != 0) {
       ++node.changes;
       node.usage.change_rate(clock_, delta, instant);
@@ -62,8 +67,11 @@ void AccountTree::change_path(AccountId leaf, ProductId product, MilliGpu held, 
     level.running += running;
     node.held += held;
     node.running += running;
-    assert(level.held >= 0 && level.running >= 0);
+    must(level.held >= 0 && level.running >= 0, "nothing ends that did not begin");
+    must(node.alloc() >= below, "an account has what those below it have");
+    below = node.alloc();
     if (delta != 0) refresh_surplus(node, instant);
+    must(node.usage.rate() == node.alloc(), "what is held is metered");
     id = node.parent;
   }
 }
@@ -123,6 +131,7 @@ void AccountTree::restore_meters(AccountId id, const DecayedMeter::State& usage,
                                  const DecayedMeter::State& adjustment, GpuTime usage_total,
                                  TimeMs usage_as_of) {
   AccountNode& node = at(id);
+  must(usage.rate == node.alloc(), "what is held is metered");
   ++node.changes;
   node.usage.restore(usage);
   node.surplus.restore(surplus);

@@ -59,8 +59,8 @@ std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShap
 // `amount` for pods of this shape: of its product, where it allows only one.
 ProductDemand demand_of(const Context& c, const PodShape& shape, MilliGpu amount);
 // What the accounts that pay for the pod (payer_of() does not refuse it) could never allow, by the
-// one judge (accounting/entitlement.h): drains, and with `amounts` limits and borrow, the user's own
-// too. `what` says in the message what asks.
+// one judge (accounting/entitlement.h): drains, and with `amounts` limits and borrow, the user's
+// own too. `what` says in the message what asks.
 std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std::string& what,
                                      std::span<const ProductDemand> amounts);
 

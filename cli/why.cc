@@ -70,8 +70,8 @@ Table step_table(const v1::RankStep& step) {
     table.row({entry.on_path() ? "*" : "", entry.path(),
                shares > 0 ? fixed_text(entry.shares() / shares * 100, 1) + " %" : "-",
                fixed_text(entry.target() * 100, 1) + " %", gpus_text(entry.allocated_milligpu()),
-               gpus_text(entry.next_milligpu() / 2),
-               gpus_text(entry.quota_milligpu()), fixed_text(entry.usage_gpu_seconds() / 3600, 2),
+               gpus_text(entry.next_milligpu() / 2), gpus_text(entry.quota_milligpu()),
+               fixed_text(entry.usage_gpu_seconds() / 3600, 2),
                fixed_text(entry.surplus_gpu_seconds() / 3600, 2)});
   }
   return table;

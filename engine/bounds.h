@@ -4,7 +4,7 @@
 // request waits in the mailbox. What passes can be stored and read again (the sum of it is far
 // below limits::kMaxFactBytes).
 //
-// Only sizes and ranges. Whether an account exists or a gang may grow is decided in decide_*.cc.
+// Only sizes and ranges. Whether an account exists or a gang may grow is decided in engine/decide.
 //
 // Errors: kInvalid with the path of the first field that is beyond its bound, relative to the
 // record ("request.groups[0].shape.values"), its value, cut, and the limit. Threads: pure
@@ -30,7 +30,7 @@ struct Row {
   std::int64_t least = 0;
   std::int64_t most = 0;
 };
-// nullptr: the field has none, and tests fail.
+// The bound of a field. nullptr: it has none; a test sees to it that each field has one.
 const Row* row_of(std::string_view field, std::string_view within);
 
 // Actor, request id and all of the body.

@@ -52,6 +52,7 @@ struct EffectPod {
   friend bool operator==(const EffectPod&, const EffectPod&) = default;
 };
 
+// One thing to do, with all pods of a job that it is about. Plain record.
 struct Effect {
   EffectKind kind = EffectKind::kOpenGate;
   ClusterId cluster;

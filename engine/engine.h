@@ -10,7 +10,9 @@
 //
 // Promises: same state and input, same outcome, byte for byte. A repeated mutation (request_id)
 // makes no fact. The state is the fold of the facts. check_invariants() holds after each call.
-// Threads: none; one thread owns an engine.
+// Threads: none; one thread owns an engine, for const calls too: they remember, to be quick the next
+// time, and answer the same. References hold until the next apply() or evolve().
+// Units: milli-GPU, milli-GPU x ms in GpuTime, ms since 1970-01-01 UTC; others are in names.
 #pragma once
 
 #include <array>
@@ -53,6 +55,8 @@ struct Reply {
   bool repeated = false;  // the request_id was known: this is what it did then
 };
 
+// What one input led to: facts in order, each already part of the state; what is to be done outside
+// because of them, which may be shown once they are durable; the answer.
 struct ApplyOutcome {
   std::vector<Fact> facts;
   std::vector<Effect> effects;
@@ -119,6 +123,7 @@ struct RankStep {
   std::vector<Entry> entries;  // best first
 };
 
+// Why a job waits, or what it is if it does not.
 struct Explanation {
   JobRow job;
   std::size_t position = 0;     // 1 = next; 0 if not waiting
@@ -173,9 +178,9 @@ class Engine {
   // Applies one fact that is already decided; holds no policy. Facts must arrive in order;
   // checkpoint facts (seq 0) first, then set_seq().
   void evolve(const Fact& fact);
-  void set_seq(std::uint64_t seq);
-  std::uint64_t seq() const;
-  TimeMs now() const;  // time of the last input or fact
+  void set_seq(std::uint64_t seq);  // the number of the last fact that the checkpoint stands for
+  std::uint64_t seq() const;        // of the last fact; 0: none yet
+  TimeMs now() const;               // time of the last input or fact
 
   // When a Tick would change something; nullopt: never, as things stand.
   std::optional<TimeMs> next_deadline() const;
@@ -183,24 +188,26 @@ class Engine {
   bool pass_due() const;
   // What should be done outside now, by job id then rank.
   std::vector<Effect> outstanding(ClusterId cluster) const;
+  // The picture for other threads, as of now. Parts that did not change are those of the last one.
   std::shared_ptr<const View> view() const;
 
-  // Facts that rebuild this state in an empty engine (recovery without history), and a digest of
-  // them.
+  // Facts that rebuild this state in an empty engine (recovery without history), all with number 0
+  // and the state's time. The second form keeps none of them. O(state).
   std::vector<Fact> checkpoint() const;
   void checkpoint(const std::function<void(const Fact&)>& each) const;
+  // A digest of these facts: equal states have equal ones. It finds mistakes, not forgery. O(state).
   std::array<std::uint64_t, 2> digest() const;
   // Asserts: nothing above capacity, tree sums, open holds, bill residual zero. O(state).
   void check_invariants() const;
 
   // --- reads (the follower serves them) ----------------------------------------------------------
   ClusterId find_cluster(std::string_view name) const;  // empty: the only one; none if unknown
-  std::string cluster_name(ClusterId id) const;
+  std::string cluster_name(ClusterId id) const;         // empty if it was removed, or never was
   const Policy& policy() const;
   const AccountTree& accounts() const;
   const Fleet& fleet() const;
   const Ledger& ledger() const;
-  std::optional<JobRow> job(JobId id, bool with_pods) const;
+  std::optional<JobRow> job(JobId id, bool with_pods) const;  // none: unknown, or forgotten
   // Jobs after `after` by id, at most `most`; `state`, `account` (subtree path) and `user` (name
   // below any account) filter.
   std::vector<JobRow> jobs(JobId after, std::size_t most, std::optional<JobState> state,
@@ -216,7 +223,8 @@ class Engine {
   // It waits for its turn, at or below this account (subtree path; empty: any). O(1).
   bool is_queued_below(JobId id, std::string_view account) const;
   std::vector<AccountRow> account_rows(TimeMs t) const;  // parents first; with Fair Tree's factors
-  // `position` in the order, if the asker has it: the order is not made then.
+  // Why a job waits, at `t`; none if it is unknown. `position` in the order, if the asker has it: the
+  // order is not made then.
   std::optional<Explanation> explain(JobId id, TimeMs t,
                                      std::optional<std::size_t> position = std::nullopt) const;
   // Only the reasons, of a job that waits; empty if it does not. `position` in the order (0: not
@@ -228,11 +236,13 @@ class Engine {
   std::optional<Reason> first_reason(JobId id, std::size_t position) const;
   // All pods that hold GPUs, by node, job and rank. O(them).
   std::vector<OpenUsage> open_usage() const;
+  // Of every node that is there, by cluster and name. `t` is not before the last change of any. O(nodes
+  // + pods that hold GPUs).
   std::vector<NodeBill> bill(TimeMs t) const;
   GpuTime residual(TimeMs t) const;  // sum of |residual| over nodes
   // Nodes of a cluster with their ids, by id.
   std::vector<NodeId> nodes(ClusterId cluster) const;
-  std::size_t count(JobState state) const;
+  std::size_t count(JobState state) const;  // jobs; of ended ones those that are remembered
   // How many kinds of pods the searches of this engine remember nodes for.
   std::size_t filters() const;
   // Free GPUs of the cluster that nobody may use since they are kept for its awaited job. O(nodes),

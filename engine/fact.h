@@ -235,8 +235,8 @@ struct ClusterRemoved {
   }
 };
 
-// What is remembered of a node that turned such pods away `times` in a row. While `barred` it is not
-// tried for them, until `until_ms`; then only the times are known, again until then. No times:
+// What is remembered of a node that turned such pods away `times` in a row. While `barred` it is
+// not tried for them, until `until_ms`; then only the times are known, again until then. No times:
 // nothing is remembered any more.
 struct NodeBarred {
   static constexpr std::string_view kName = "node_barred";

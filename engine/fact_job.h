@@ -35,8 +35,8 @@ struct EditStamp {
 
 namespace fact {
 
-// A job exists. Its state is kQueued, kPaused, or kIncomplete (pods follow as PodAdded); kForeign and
-// kAdopted jobs start in kRunning and their pods are bound by PodAdded.
+// A job exists. Its state is kQueued, kPaused, or kIncomplete (pods follow as PodAdded); kForeign
+// and kAdopted jobs start in kRunning and their pods are bound by PodAdded.
 struct JobCreated {
   static constexpr std::string_view kName = "job_created";
   JobId id;

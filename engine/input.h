@@ -463,8 +463,8 @@ using Body = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAcco
 Method method_of(const in::Body& body);
 
 // One edge follows a cluster at a time, from the list with which it begins until another begins
-// one: that is a session. Numbers rise, from 1; the newest session counts, what an older one says is
-// refused.
+// one: that is a session. Numbers rise, from 1; the newest session counts, what an older one says
+// is refused.
 inline constexpr std::uint64_t kAnySession = 0;  // nobody's: not checked (traces, the simulator)
 // Of an edge that began no list: refused where a session follows the cluster.
 inline constexpr std::uint64_t kNoSession = UINT64_MAX;

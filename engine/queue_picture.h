@@ -1,4 +1,5 @@
-// The order of the whole queue at one instant, and the copy from which it can be made on any thread.
+// The order of the whole queue at one instant, and the copy from which it can be made on any
+// thread.
 //
 // Knowing one job's place takes the whole order: allocation grows with each job that comes before
 // it. So the order is made beside the engine and looked at as a picture (docs/design/0025).

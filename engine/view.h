@@ -46,14 +46,15 @@ struct AccountsView {
 
   // The account that names this namespace; nullptr if none does.
   const Row* of_namespace(std::string_view cluster, std::string_view ns) const;
+  // Live account or user of this path; nullptr if there is none, or a user without rules.
   const Row* of_path(std::string_view path) const { return by_path.find(path); }
-  ProductId product(std::string_view name) const;
+  ProductId product(std::string_view name) const;     // none if nobody has named it
   std::string_view product_name(ProductId id) const;  // "" if there is none
   // Live accounts, no users, parents first.
   std::vector<const Row*> accounts() const;
   // The rule of the account or user of this path, or of an account above it, that could never allow
-  // `amounts`, or that takes nothing new: the nearest, with whose it is. None if there is none. What
-  // a user has no rules for is asked of its account.
+  // `amounts`, or that takes nothing new: the nearest, with whose it is. None if there is none.
+  // What a user has no rules for is asked of its account.
   struct Refusal {
     const Row* row;
     Binding binding;
@@ -77,16 +78,17 @@ struct ClusterView {
   std::vector<std::pair<std::string, std::int64_t>> mig_slices;  // profile, configured; by profile
   std::vector<std::int64_t> product_node_gpus;  // of the largest node of each of `products`
   std::int64_t largest_node_gpus = 0;           // of all
-  Mode mode_of(std::string_view ns) const;
+  Mode mode_of(std::string_view ns) const;      // the namespace's own, else the cluster's
 };
 
+// All that other threads may see of the state, as of one fact.
 struct View {
   std::uint64_t seq = 0;  // facts up to here are in it
   TimeMs time_ms = 0;
   Policy policy;
   std::uint32_t fact_version = 1;  // no newer kind of fact is written
   std::shared_ptr<const AccountsView> accounts;
-  std::shared_ptr<const std::vector<ClusterView>> clusters;  // by id
+  std::shared_ptr<const std::vector<ClusterView>> clusters;          // by id
   std::array<std::size_t, EnumText<JobState>::names.size()> jobs{};  // how many, by state
   std::uint64_t ledger_rows = 0;
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/must.h"
 #include "placement/fleet_impl.h"
 
 namespace subak {
@@ -15,11 +16,18 @@ void add(NodeBooks& books, const NodeLevels& levels, DurationMs span) {
   books.unusable += GpuTime::of(levels.unusable, span);
 }
 
+// The identity of NodeBooks.
+bool closes(const NodeBooks& b) {
+  return b.installed == b.allocated + b.idle + b.stranded + b.unusable;
+}
+
 }  // namespace
 
 void correct(NodeBooks& books, const NodeLevels& was, const NodeLevels& is, DurationMs span) {
+  must(span >= 0, "what is reported late was before");
   add(books, was, -span);
   add(books, is, span);
+  must(closes(books), "what a node has is allocated, idle, stranded or unusable");
 }
 
 NodeLevels levels_of(const NodeState& n, MilliGpu unhealthy_free) {
@@ -34,11 +42,12 @@ NodeLevels levels_of(const NodeState& n, MilliGpu unhealthy_free) {
     l.unusable = n.open() ? std::min(rest, unhealthy_free) : rest;
   }
   l.idle = rest - l.unusable;
+  must(l.idle >= 0, "nothing that is missing is idle");
   return l;
 }
 
 void Fleet::Impl::accrue(NodeState& n, TimeMs now) {
-  assert((!n.dated || now >= n.as_of) && "time goes backwards");
+  must(!n.dated || now >= n.as_of, "time does not go backwards");
   if (n.dated && now > n.as_of) add(n.books, n.levels, now - n.as_of);
   n.as_of = now;
   n.dated = true;
@@ -54,6 +63,7 @@ NodeBooks Fleet::books(NodeId id, TimeMs now) const {
 }
 
 void Fleet::restore_books(NodeId id, const NodeBooks& books, TimeMs as_of) {
+  must(closes(books), "what a node has is allocated, idle, stranded or unusable");
   NodeState& n = impl_->ensure(id);
   n.books = books;
   n.as_of = as_of;

@@ -16,13 +16,18 @@ namespace subak::eligibility {
 // The value of a label, or nullptr. `labels` need not be sorted.
 const std::string* label(const NodeSpec& node, std::string_view key);
 
+// An empty key stands for every key, an empty effect for every effect; no operator means Equal.
 bool tolerates(const Toleration& toleration, const Taint& taint);
+// Each taint that blocks (NoSchedule, NoExecute) has a toleration.
 bool tolerates_all(std::span<const Toleration> tolerations, std::span<const Taint> taints);
 // Pods that tolerate the cordon's own taint may be bound to a cordoned node.
 bool tolerates_cordon(std::span<const Toleration> tolerations);
 
+// A label of the node, or its name, is as required. An operator that is not known matches nothing.
 bool matches(const Requirement& requirement, const NodeSpec& node);
+// Every label of the selector is there. Of an empty one: true.
 bool matches_selector(std::span<const Label> selector, const NodeSpec& node);
+// One term is met in all its requirements. Without terms: true.
 bool matches_affinity(std::span<const AffinityTerm> terms, const NodeSpec& node);
 
 // The node's GPUs are of an allowed product (suffixes of either side do not matter).

@@ -19,6 +19,7 @@ class Explainer {
   // would sit with the least to wait for: who holds GPUs there is in the way.
   Explainer(Search::Impl& memory, const Shape& shape, const Sought& sought, const Scene& scene,
             JobId owner, bool fits_empty_fleet, const std::vector<NodeId>& drain);
+  // Every reason, in the order of kReasonOrder. Once for an Explainer.
   std::vector<Reason> run();
 
  private:

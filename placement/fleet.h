@@ -5,7 +5,8 @@
 //
 // Units: milli-GPU (1000 = one GPU), milliseconds since the epoch, milli-GPU x ms for integrals.
 // Errors: none are returned. Who calls it has judged the input; what it was told wrongly (a slot
-// given back that was not taken, time that goes backwards) is a mistake in this program and asserted.
+// given back that was not taken, time that goes backwards) is a mistake in this program and
+// asserted.
 // Threads: none. The engine owns it on the loop thread; the follower's engine owns another. What is
 // const changes nothing, also not behind the back: threads may read a fleet that nobody changes.
 #pragma once
@@ -125,10 +126,11 @@ class Fleet {
   // order depends on either.
   ShapeUse use(ClusterId cluster, const GangRequest& request);
   ShapeId find_shape(ClusterId cluster, const GangRequest& request) const;  // none: not in use
+  // What the shape is of. It is in use, and the reference holds as long as it is.
   const GangRequest& request(ShapeId shape) const;
   // The same, for who keeps it beyond the shape's life.
   std::shared_ptr<const GangRequest> shared_request(ShapeId shape) const;
-  ClusterId cluster_of(ShapeId shape) const;
+  ClusterId cluster_of(ShapeId shape) const;  // where its request is to be placed
   std::uint64_t serial(ShapeId shape) const;  // different for any two that there ever were
   std::size_t shapes() const;                 // how many are in use
   std::size_t shape_numbers() const;          // their numbers are 1 to this

@@ -1,8 +1,8 @@
 // take, give, and the slots of pods whose node is already known.
 #include <algorithm>
 #include <bit>
-#include <cassert>
 
+#include "core/must.h"
 #include "placement/fleet_impl.h"
 
 namespace subak {
@@ -47,6 +47,7 @@ void keep_domain(Fleet::Impl& impl, const Shape& s, Hold& hold, const NodeState&
 
 void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now) {
   NodeState& n = impl_->ensure(slot.node);
+  must(slot.milligpu >= 0, "amounts are not negative");
   const DurationMs late_ms = n.dated && now < n.as_of ? n.as_of - now : 0;
   impl_->accrue(n, now + late_ms);
   const NodeLevels before = n.levels;
@@ -60,6 +61,7 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
     impl_->refresh(slot.node);
   }
   correct(n.books, before, n.levels, late_ms);
+  must(n.levels.allocated == before.allocated + slot.milligpu, "what is taken is allocated");
 }
 
 void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now) {
@@ -68,11 +70,13 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   impl_->accrue(n, now + late_ms);
   const NodeLevels before = n.levels;
   const Hold* hold = n.load.find(shape, rank, slot, owner);
-  assert(hold != nullptr && "give() of a slot that was not taken");
+  must(hold != nullptr, "what is given back was taken");
   const PodShape& pod = *impl_->pods_of(impl_->shape(shape), rank).shape;
   const DomainIndex kept = n.load.remove(hold, pod).kept_domain;
   impl_->refresh(slot.node);
   correct(n.books, before, n.levels, late_ms);
+  must(n.levels.allocated == before.allocated - slot.milligpu, "what is given back is free");
+  must(kept == kNoArea || impl_->domains[kept]->kept > 0, "what is kept is counted");
   if (kept != kNoArea && --impl_->domains[kept]->kept == 0) refresh_domain(*impl_, kept);
   ++impl_->freed;
 }

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
+
+#include "core/must.h"
 
 namespace subak {
 namespace {
@@ -45,7 +46,7 @@ void add_rest(Load& l, const PodShape& pod, int sign) {
       l.ports.push_back(p);
     } else {
       const auto it = std::find(l.ports.begin(), l.ports.end(), p);
-      assert(it != l.ports.end());
+      must(it != l.ports.end(), "a port that is freed was taken");
       l.ports.erase(it);
     }
   }
@@ -56,6 +57,7 @@ void apply(Load& l, const PodShape& pod, const PodSlot& slot, int sign) {
   add_slices(l, pod, sign);
   add_rest(l, pod, sign);
   l.allocated += sign * slot.milligpu;
+  must(l.allocated >= 0 && l.loose >= 0 && l.pods_used >= 0, "nothing is freed that was not held");
 }
 
 // Which GPUs cannot be given out: we know how many are unhealthy or held without an index, not

@@ -40,13 +40,16 @@ struct Room {
 
 // GPUs that are not cut into MIG slices have the lower indexes.
 std::int64_t uncut_gpus(const NodeSpec& node);
+// The mask of the n lowest GPUs.
 GpuMask low_bits(std::int64_t n);
 // What one uncut GPU can give: 1000, or R x floor(1000 / R) when shared R ways.
 MilliGpu gpu_capacity(const NodeSpec& node);
+// What one replica costs: floor(1000 / R) when a GPU is shared R ways.
 MilliGpu replica_milligpu(const NodeSpec& node);
 
 // NVLink domains inside the node: 1, or gpus / gpus_per_domain.
 std::int64_t inner_domains(const NodeSpec& node);
+// The GPUs of the domain `index`, from 0.
 GpuMask inner_domain_mask(const NodeSpec& node, std::int64_t index);
 
 // The room of the node with nothing held and everything healthy.
@@ -62,6 +65,7 @@ MilliGpu share_of_gpu(const PodShape& pod, const PodSlot& slot, int i, int gpus)
 // except that pods of several replicas each count as they would be placed one after the other.
 std::int64_t pods_that_fit(const NodeSpec& node, const Room& room, const PodShape& pod,
                            GpuMask allowed, std::int64_t limit, const Ignore& ignore = {});
+// At least one does.
 bool fits(const NodeSpec& node, const Room& room, const PodShape& pod, GpuMask allowed,
           const Ignore& ignore = {});
 // The GPUs that one pod would get, if it fits: those that keep inner domains and GPUs whole.

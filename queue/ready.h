@@ -10,7 +10,8 @@
 // children's belongs to those that have it. Jobs of an account that also has children wait beside
 // these like a user's: shares 1, no quota.
 //
-// Threads: none; owned by the engine.
+// Units: costs in milli-GPU, times in ms. Errors: none; a call that cannot be is asserted against.
+// Threads: none; state/jobs owns one, and a copy() may go to another thread.
 #pragma once
 
 #include <cstdint>
@@ -84,13 +85,6 @@ class ReadyQueue {
   MilliGpu queued_milligpu(AccountId node) const;
   std::size_t queued_jobs(AccountId node) const;
 
-  // One pass at one instant. At each node of the tree the walk looks at the children with startable
-  // demand and takes the first by order_keys(). Of an account's users only those take part whose
-  // next job has the highest class. As long as the instant stands, a start changes nothing but
-  // allocations, so keys are kept and made anew on the job's path only.
-  //
-  // The caller asks next(), tries to place the job, and says what came of it: started(), or one of
-  // the blocks. Else next() returns the same job again.
   // One child that was compared at a node, with what decided; the node itself for its own jobs.
   struct Compared {
     Sibling sibling;
@@ -102,6 +96,13 @@ class ReadyQueue {
     std::vector<Compared> compared;
   };
 
+  // One pass at one instant. At each node of the tree the walk looks at the children with startable
+  // demand and takes the first by order_keys(). Of an account's users only those take part whose
+  // next job has the highest class. As long as the instant stands, a start changes nothing but
+  // allocations, so keys are kept and made anew on the job's path only.
+  //
+  // The caller asks next(), tries to place the job, and says what came of it: started(), or one of
+  // the blocks. Else next() returns the same job again.
   class Pass {
    public:
     // While it lives, nothing joins the queue, jobs leave by starting only, and the tree changes by
@@ -128,7 +129,8 @@ class ReadyQueue {
     void block_job(JobId id);
     // So are all jobs of its leaf with its shape: what stops one of them stops them all. O(depth).
     void block_line(JobId id);
-    // Jobs that cost at least `milligpu` at or below this node are passed over (a limit is reached).
+    // Jobs that cost at least `milligpu` at or below this node are passed over (a limit is
+    // reached).
     void block_account(AccountId node, MilliGpu milligpu);
 
    private:

@@ -1,5 +1,5 @@
-// The bursty toy: gangs of nine tenths of the fleet among many short jobs. Whoever waits for them pays
-// with idle GPUs, or the gangs with their waits. Threads: none.
+// The bursty toy: gangs of nine tenths of the fleet among many short jobs. Whoever waits for them
+// pays with idle GPUs, or the gangs with their waits. Threads: none.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct BurstyOptions {
   std::function<void(double done)> progress;  // after each policy; done: 0 to 1
 };
 
-// 320 GPUs in nodes of 8 and two teams with equal shares. One has jobs of one GPU, exponential around
-// 5 minutes, that load the fleet by 0.7; the other submits a gang of 36 whole nodes for half an hour
-// every 6 hours, the first after one.
+// 320 GPUs in nodes of 8 and two teams with equal shares. One has jobs of one GPU, exponential
+// around 5 minutes, that load the fleet by 0.7; the other submits a gang of 36 whole nodes for half
+// an hour every 6 hours, the first after one.
 Workload bursty_workload(const BurstyOptions& options);
 // One result a policy.
 std::vector<SimResult> run_bursty(const BurstyOptions& options);

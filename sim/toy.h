@@ -1,6 +1,6 @@
 // The toy world in which an order rule shows how steadily it shares: teams with endless backlogs of
-// one-GPU jobs, or of gangs, of exponential length on a full fleet. Share error = |a team's part of the fleet -
-// its share|, in points of the fleet. Threads: none.
+// one-GPU jobs, or of gangs, of exponential length on a full fleet. Share error = |a team's part of
+// the fleet - its share|, in points of the fleet. Threads: none.
 #pragma once
 
 #include <cstdint>

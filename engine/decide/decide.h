@@ -46,6 +46,8 @@ struct PassMemory {
   derive::Kept kept;  // nodes for awaited jobs
 };
 
+// What each input asks, and when it is refused, is written at its record in engine/input.h.
+//
 // cluster.cc, node.cc, service.cc: clusters; nodes and lists; policy and the service itself
 void decide(Decision& d, const in::SetCluster& i);
 void decide(Decision& d, const in::DeleteCluster& i);

@@ -1,6 +1,7 @@
 // One input being decided. It shows the state, which nothing here can change, and offers the only
-// two ways to change it: emit() a fact, or tell() a note. Both apply at once: references into the
-// state do not survive them, ids do.
+// two ways to change it: emit() a fact, or tell() a note. Both apply at once. Ids survive
+// them, and so do references to jobs and clusters, as far as state/jobs.h and state/clusters.h say;
+// no other reference into the state does.
 //
 // The files of decide/ are functions over it, one file a subject: decide(d, input) for each kind of
 // input, and what several of them need (declared in decide.h).

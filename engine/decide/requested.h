@@ -12,6 +12,7 @@ namespace subak::decide {
 
 // An edit of people or programs: a refusal of one goes to the audit log.
 bool is_edit(const in::Body& body);
+// It has validate_only set: it is judged and leaves nothing behind.
 bool only_validates(const in::Body& body);
 // What an edit is about, as the audit log has it.
 std::string subject_of(const in::Body& body);

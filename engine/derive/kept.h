@@ -1,5 +1,5 @@
-// Which nodes are kept free for whom: for each cluster's awaited job those on which it has the least
-// to wait for.
+// Which nodes are kept free for whom: for each cluster's awaited job those on which it has the
+// least to wait for.
 // Threads: none; the memo's owner is the caller's.
 #pragma once
 

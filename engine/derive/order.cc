@@ -18,9 +18,8 @@ QueuePicture::QueuePicture(std::uint64_t seq, TimeMs time_ms, std::vector<JobId>
 }
 
 std::size_t QueuePicture::position(JobId id) const {
-  const auto it =
-      std::lower_bound(places_.begin(), places_.end(), id,
-                       [this](std::uint32_t at, JobId of) { return order_[at] < of; });
+  const auto it = std::lower_bound(places_.begin(), places_.end(), id,
+                                   [this](std::uint32_t at, JobId of) { return order_[at] < of; });
   return it == places_.end() || order_[*it] != id ? 0 : *it + std::size_t{1};
 }
 

@@ -13,9 +13,9 @@ namespace subak::derive {
 
 // The order in which a pass at `t` would take the queue if all fitted, at most `most` of it.
 std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most);
-// All of it, as of the state's time. O(n log n).
+// All of it, as of the state's time. O(n log n) in the jobs that wait.
 QueuePicture queue_picture(const State& s);
-// Engine::copy_queue.
+// What another thread needs to make that picture itself (Engine::copy_queue). O(jobs + accounts).
 std::unique_ptr<const QueueCopy> copy_queue(const State& s);
 
 }  // namespace subak::derive

@@ -12,6 +12,7 @@
 
 namespace subak::derive {
 
+// One job as reads show it; its pods only if asked for.
 JobRow row(const State& s, const state::Job& job, bool with_pods);
 // Engine::jobs.
 std::vector<JobRow> jobs(const State& s, JobId after, std::size_t most,

@@ -25,6 +25,7 @@ struct ViewMemo {
   std::uint64_t totals_version = 0;
 };
 
+// The View of this state. Costs what changed since the memo's last one. The memo is of one state.
 std::shared_ptr<const View> view(const State& s, ViewMemo& memo);
 
 }  // namespace subak::derive

@@ -13,6 +13,17 @@ bool counts(const Job& job, const PodSlot& slot) {
   return job.leaf != kUnassigned && slot.milligpu > 0;
 }
 
+// What all accounts hold and run: the root has the sum.
+struct Totals {
+  MilliGpu held = 0, running = 0;
+  friend bool operator==(const Totals&, const Totals&) = default;
+};
+
+Totals totals_of(const AccountTree& tree) {
+  const AccountNode& root = tree.node(kRootAccount);
+  return {root.held, root.running};
+}
+
 }  // namespace
 
 const std::set<PodPlace>* Allocations::on(NodeId node) const {
@@ -44,6 +55,11 @@ void Allocations::advance_tick(TimeMs now) {
 
 void Allocations::take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs now) {
   Pod& pod = job.pods.at(rank);
+  must(pod.slot == PodSlot(), "a pod takes one slot");
+  must(static_cast<bool>(pod.shape), "what a pod takes follows from its shape");
+  must(fleet_.cluster_of(slot.node) == job.id.cluster(), "a pod is on a node of its cluster");
+  must(slot.milligpu >= 0, "a slot costs something or nothing");
+  const Totals before = totals_of(tree_);
   pod.slot = slot;
   pod.since_ms = now;
   pod.state = PodState::kHeld;
@@ -51,30 +67,45 @@ void Allocations::take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs
   must(on_node_[slot.node].insert({job.id, rank}).second, "a pod takes one slot");
   if (!counts(job, slot)) return;
   tree_.hold(job.leaf, fleet_.product_of(slot.node), slot.milligpu, now);
+  must(totals_of(tree_) == Totals{before.held + slot.milligpu, before.running},
+       "the tree holds what was taken");
   advance_tick(now);
   if (tick_) tick_->job_start(job.leaf, slot.milligpu, now);
 }
 
 void Allocations::bind(const Job& job, std::uint32_t rank, TimeMs now) {
   const PodSlot& slot = job.pods.at(rank).slot;
+  must(job.pods[rank].holds_slot(), "what is bound was held");
   must(on(slot.node) != nullptr, "what is bound was taken");
+  const Totals before = totals_of(tree_);
   if (slot.milligpu > 0) {
     open_[job.id.cluster()].insert({job.pods[rank].since_ms, {job.id, rank}});
   }
-  if (counts(job, slot)) tree_.bind(job.leaf, fleet_.product_of(slot.node), slot.milligpu, now);
+  if (!counts(job, slot)) return;
+  tree_.bind(job.leaf, fleet_.product_of(slot.node), slot.milligpu, now);
+  must(totals_of(tree_) == Totals{before.held - slot.milligpu, before.running + slot.milligpu},
+       "the tree runs what was bound");
 }
 
 void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
   Pod& pod = job.pods.at(rank);
   must(pod.holds_slot() && at <= now, "what is given back was taken before");
   const NodeId node = pod.slot.node;
+  const Totals before = totals_of(tree_);
   fleet_.give(pod.shape, pod.shape_rank, pod.slot, job.id, at);
   const auto pods = on_node_.find(node);
   must(pods != on_node_.end() && pods->second.erase({job.id, rank}) == 1, "a slot is on its node");
   if (pods->second.empty()) on_node_.erase(pods);
-  if (pod.is_bound()) open_[job.id.cluster()].erase({pod.since_ms, {job.id, rank}});
+  if (pod.is_bound() && pod.slot.milligpu > 0) {
+    must(open_[job.id.cluster()].erase({pod.since_ms, {job.id, rank}}) == 1,
+         "what is bound is found by its next row");
+  }
   if (counts(job, pod.slot)) {
-    tree_.release(job.leaf, fleet_.product_of(node), pod.slot.milligpu, pod.is_bound(), at);
+    const MilliGpu amount = pod.slot.milligpu;
+    tree_.release(job.leaf, fleet_.product_of(node), amount, pod.is_bound(), at);
+    must(totals_of(tree_) == Totals{before.held - (pod.is_bound() ? 0 : amount),
+                                    before.running - (pod.is_bound() ? amount : 0)},
+         "the tree lets go of what was given back");
     advance_tick(now);
     if (tick_) tick_->job_end(job.leaf, pod.slot.milligpu, job.started_ms, at);
   }
@@ -86,12 +117,14 @@ void Allocations::move(Job& job, std::uint32_t rank, const PodSlot& to, TimeMs n
   give(job, rank, now, now);
   take(job, rank, to, now);
   job.pods[rank].since_ms = since;
+  must(job.pods[rank].slot == to, "who moves holds the new slot");
 }
 
 void Allocations::relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now) {
   const ProductId after = fleet_.product_of(node);
   const std::set<PodPlace>* const pods = on(node);
   if (pods == nullptr || before == after) return;
+  const Totals all = totals_of(tree_);
   for (const PodPlace& place : *pods) {
     const Job& job = jobs.at(place.job);
     const Pod& pod = job.pods[place.rank];
@@ -100,6 +133,7 @@ void Allocations::relabel(NodeId node, ProductId before, const Jobs& jobs, TimeM
     tree_.hold(job.leaf, after, pod.slot.milligpu, now);
     if (pod.is_bound()) bind(job, place.rank, now);
   }
+  must(totals_of(tree_) == all, "another name changes no amount");
 }
 
 void Allocations::check(const Jobs& jobs) const {

@@ -55,11 +55,13 @@ class Allocations {
   // What a node's pods take is counted under the node's product: under its new name, if it got one.
   void relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now);
 
+  // nullptr: another order is in force. A new one knows nothing of what runs already.
   void set_tick(std::unique_ptr<UsageTick> tick) { tick_ = std::move(tick); }
+  // Runs the ticks that are due at `now`.
   void advance_tick(TimeMs now);
 
-  // Asserts that each slot is on its node, that what is bound is found by the start of its next row,
-  // and that the tree holds what the pods hold. O(pods).
+  // Asserts that each slot is on its node, that what is bound is found by the start of its next
+  // row, and that the tree holds what the pods hold. O(pods).
   void check(const Jobs& jobs) const;
 
  private:

@@ -28,6 +28,7 @@ void State::on(const fact::ClusterSet& f) {
 }
 
 void State::on(const fact::ClusterRemoved& f) {
+  must(!clusters_.at(f.id).awaited, "a cluster that goes awaits nobody");
   clusters_.apply(f);
   pass_due_ = true;
 }
@@ -35,6 +36,7 @@ void State::on(const fact::ClusterRemoved& f) {
 // The clocks of the cluster's holds stood while it was not synced.
 void State::on(const fact::ClusterSynced& f) {
   const state::Cluster& cluster = clusters_.at(f.id);
+  must(cluster.since_ms <= fact_ms_, "a list was lost before it is complete again");
   const bool again = f.synced && !cluster.synced && cluster.since_ms != 0;
   if (again && !restoring_) jobs_.put_off(f.id, fact_ms_ - cluster.since_ms);
   clusters_.apply(f);
@@ -43,11 +45,15 @@ void State::on(const fact::ClusterSynced& f) {
 
 void State::on(const fact::NodeSet& f) {
   if (nodes_.size() == 0 && !restoring_) nodes_.begin_bills(now_);
+  must(clusters_.at(f.cluster).id == f.cluster, "a node is of a cluster that is there");
+  must(fleet_.node(f.id) == nullptr || fleet_.cluster_of(f.id) == f.cluster,
+       "a node stays in its cluster");
   const ProductId before = fleet_.node(f.id) != nullptr ? fleet_.product_of(f.id) : ProductId();
   nodes_.set(f.cluster, f.spec.name, f.id, now_);
   fleet_.set_node(f.id, f.cluster, f.spec, f.drained, now_);
   jobs_.fleet_changed();
   allocations_.relabel(f.id, before, jobs_, now_);
+  must(nodes_.find(f.cluster, f.spec.name) == f.id, "a node is found by its name");
   pass_due_ = true;
 }
 
@@ -61,6 +67,7 @@ void State::on(const fact::NodeRemoved& f) {
   }
   bars_.drop_node(f.id);
   fleet_.remove_node(f.id, now_);
+  must(fleet_.node(f.id) == nullptr, "the node that goes is gone");
   jobs_.fleet_changed();
   ledger_.drop_node(f.id);
   pass_due_ = true;
@@ -89,6 +96,7 @@ void State::on(const fact::Finalized& f) {
 }
 
 void State::on(const fact::AccountSet& f) {
+  must(restoring_ || f.revision == tree_.next_revision(f.id), "revisions count on one by one");
   const bool fresh = !tree_.exists(f.id) && !restoring_;
   tree_.set(f.id, f.spec, f.revision, now_, intern(f.spec.quota), intern(f.spec.limit));
   if (fresh) tree_.begin_at_mean(f.id, now_);
@@ -98,7 +106,9 @@ void State::on(const fact::AccountSet& f) {
 
 void State::on(const fact::AccountDeleted& f) {
   if (restoring_) return tree_.restore_removed(f.id, f.parent, f.spec, f.revision);
+  must(jobs_.ready().queued_jobs(f.id) == 0, "nothing of an account that goes waits");
   tree_.remove(f.id, now_);
+  must(tree_.node(f.id).removed, "an account that went is kept as such");
   remember(f.edit, {now_, JobId(), f.id, 0});
   pass_due_ = true;
 }
@@ -109,16 +119,23 @@ void State::on(const fact::Charged& f) {
   must(job.pods.at(rank).since_ms == f.row.from_ms && f.row.to_ms <= now_,
        "rows of a pod follow one another");
   must(f.row.milligpu == job.pods[rank].slot.milligpu, "a row is of what the pod holds");
+  must(f.row.node == job.pods[rank].slot.node, "a row is of where the pod is");
+  must(f.row.holder == job.leaf, "a row is held by whose job it is");
   ledger_.add(f.row);
   allocations_.charged(job, rank, f.row.to_ms);
 }
 
 void State::on(const fact::Awaited& f) {
+  must(!f.job || jobs_.at(f.job).state == JobState::kQueued, "who is awaited is queued");
   clusters_.apply(f);
   pass_due_ = true;
 }
 
 void State::on(const fact::NodeBilled& f) {
+  must(f.as_of_ms <= now_, "what is billed has been");
+  must(restoring_ || fleet_.node(f.node) != nullptr, "a node that is billed is there");
+  must(f.installed.get() == f.allocated.get() + f.idle.get() + f.stranded.get() + f.unusable.get(),
+       "what a node has is allocated, idle, stranded or unusable");
   if (restoring_) {
     fleet_.restore_books(
         f.node,
@@ -130,8 +147,10 @@ void State::on(const fact::NodeBilled& f) {
 
 void State::on(const fact::NodeBarred& f) {
   must(fleet_.node(f.node) != nullptr, "a node that is barred is there");
+  must(!f.barred || restoring_ || f.until_ms >= now_, "a bar ends after it begins");
   bars_.apply(f);
   f.barred ? fleet_.bar(f.node, f.shape) : fleet_.lift_bar(f.node, f.shape);
+  must(fleet_.barred(f.node, f.shape) == f.barred, "the fleet knows its bars");
   pass_due_ = true;
 }
 

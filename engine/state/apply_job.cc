@@ -11,6 +11,13 @@ namespace subak {
 using state::Job;
 using state::Pod;
 
+namespace {
+
+// Nothing that the pod held before `at` is missing in the books.
+bool is_charged(const Pod& pod, TimeMs at) { return pod.slot.milligpu == 0 || pod.since_ms == at; }
+
+}  // namespace
+
 // A job that leaves the queue is no longer awaited.
 void State::set_state(Job& job, JobState to) {
   jobs_.set_state(job, to);
@@ -21,6 +28,7 @@ void State::set_state(Job& job, JobState to) {
 void State::on(const fact::JobCreated& f) {
   ShapeUse shape = f.origin == JobOrigin::kApi ? fleet_.use(f.id.cluster(), f.request) : ShapeUse();
   Job& job = jobs_.create(f, std::move(shape), now_);
+  must(clusters_.at(f.id.cluster()).next_job <= f.id.sequence(), "a number is used once");
   clusters_.number_used(f.id);
   if (f.state != JobState::kIncomplete) set_state(job, f.state);
   remember(f.edit, {now_, f.id, AccountId(), 0});
@@ -40,6 +48,7 @@ void State::on(const fact::JobMoved& f) {
   Job& job = jobs_.writable(f.id);
   must(!job.active(), "a job that has an attempt ends it first");
   must((f.cause == Cause::kNone) == (f.to != JobState::kDone), "an end has its cause");
+  must(f.edit.actor.empty() || f.from == job.state, "who is moved is as it was seen");
   if (f.cause != Cause::kNone) job.cause = f.cause;
   if (job.state == JobState::kIncomplete && f.to == JobState::kQueued) {
     jobs_.complete_gang(job, fleet_.use(f.id.cluster(), jobs_.request_of(job)));
@@ -61,6 +70,7 @@ void State::on(const fact::AttemptStarted& f) {
   must(f.attempt == job.attempt + 1, "attempts are counted one by one");
   must(!f.slots.empty() && f.slots.size() == job.gang_size, "a whole gang starts");
   must(job.pods_holding() == 0, "who starts holds nothing yet");
+  must(f.until_ms >= now_, "a hold ends after it begins");
   set_state(job, JobState::kStarting);
   job.attempt = f.attempt;
   job.cause = Cause::kNone;
@@ -73,6 +83,7 @@ void State::on(const fact::AttemptStarted& f) {
     allocations_.take(job, rank, f.slots[rank], now_);
   }
   jobs_.set_deadline(job, f.until_ms);
+  must(job.pods_holding() == job.gang_size, "a whole gang has its place");
 }
 
 void State::on(const fact::DeadlinePassed& f) {
@@ -89,6 +100,7 @@ void State::on(const fact::StopAsked& f) {
   must(job.state != JobState::kEnding || f.cause != job.cause, "a stop is asked once of a cause");
   job.cause = f.cause;
   if (job.state != JobState::kEnding) set_state(job, JobState::kEnding);
+  must(f.until_ms == 0 || f.until_ms >= job.started_ms, "a hold ends after it begins");
   jobs_.set_deadline(job, f.until_ms);
   remember(f.by, {now_, f.id, AccountId(), 0});
 }
@@ -97,10 +109,12 @@ void State::on(const fact::AttemptEnded& f) {
   Job& job = jobs_.writable(f.id);
   must(f.attempt == job.attempt && f.cause != Cause::kNone, "an attempt ends once, of a cause");
   must(job.active() || job.state == JobState::kRunning, "who ends had a place");
+  must(f.to == JobState::kDone || is_waiting(f.to), "who has no attempt waits, or is done");
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     must(!job.pods[rank].is_bound(), "nothing of an attempt that ended is bound");
     if (job.pods[rank].state == PodState::kHeld) give_place_back(job, rank);
   }
+  must(job.pods_holding() == 0, "nothing of an attempt that ended is held");
   job.cause = f.cause;
   if (f.to != JobState::kDone) job.started_ms = 0;
   set_state(job, f.to);
@@ -108,6 +122,7 @@ void State::on(const fact::AttemptEnded& f) {
 }
 
 void State::give_place_back(Job& job, std::uint32_t rank) {
+  must(is_charged(job.pods[rank], now_), "what is given back is charged up to then");
   allocations_.give(job, rank, now_, now_);
   job.pods[rank].state = PodState::kWaiting;
   pass_due_ = true;
@@ -115,6 +130,7 @@ void State::give_place_back(Job& job, std::uint32_t rank) {
 
 void State::on(const fact::PlaceLost& f) {
   Job& job = jobs_.writable(f.job);
+  must(job.active(), "who loses a place has an attempt");
   must(job.pods.at(f.rank).state == PodState::kHeld, "who loses a place was on its way there");
   must(f.cause != Cause::kNone, "a place is lost of a cause");
   give_place_back(job, f.rank);
@@ -134,6 +150,8 @@ void State::on(const fact::PodBound& f) {
   Job& job = jobs_.writable(f.job);
   Pod& pod = job.pods.at(f.rank);
   must(pod.holds_slot(), "what is bound was held");
+  must(f.at_ms <= now_, "what is bound was bound before");
+  must(is_charged(pod, f.at_ms), "a hold is charged up to its bind");
   if (!(pod.slot == f.slot)) {  // somebody bound it elsewhere
     allocations_.move(job, f.rank, f.slot, now_);
     pass_due_ = true;
@@ -145,13 +163,16 @@ void State::on(const fact::PodBound& f) {
 
 void State::on(const fact::PodRunning& f) {
   Pod& pod = jobs_.writable(f.job).pods.at(f.rank);
-  must(pod.is_bound(), "what runs is bound");
+  must(pod.state == PodState::kBound, "what begins to run is bound, and did not run");
   pod.state = PodState::kRunning;
 }
 
 void State::on(const fact::PodGone& f) {
   Job& job = jobs_.writable(f.job);
+  must(job.state != JobState::kDone, "a pod that goes is of a live job");
+  must(f.at_ms <= now_, "who is gone went before");
   if (job.pods.at(f.rank).holds_slot()) {
+    must(is_charged(job.pods[f.rank], f.at_ms), "what is given back is charged up to then");
     allocations_.give(job, f.rank, f.at_ms, now_);
     const bool ill = f.cause != Cause::kNone && f.cause != Cause::kFinished;
     if (ill && job.cause == Cause::kNone) job.cause = f.cause;

@@ -38,11 +38,13 @@ NodeBarred Bars::first() const {
 }
 
 void Bars::apply(const NodeBarred& f) {
+  must(static_cast<bool>(f.node), "a bar is of a node");
+  must(!f.barred || f.times > 0, "who is barred turned a pod away");
   std::vector<NodeBarred>& bars = by_node_[f.node];
   const auto it = std::find_if(bars.begin(), bars.end(),
                                [&](const NodeBarred& b) { return b.shape == f.shape; });
   must(it != bars.end() || f.times > 0, "what is forgotten was remembered");
-  if (it != bars.end()) ends_.erase(ends_.find(it->until_ms));
+  if (it != bars.end()) forget_end(it->until_ms);
   if (f.times == 0) {
     bars.erase(it);
     if (bars.empty()) by_node_.erase(f.node);
@@ -56,10 +58,16 @@ void Bars::apply(const NodeBarred& f) {
   }
 }
 
+void Bars::forget_end(TimeMs end) {
+  const auto it = ends_.find(end);
+  must(it != ends_.end(), "each bar ends once");
+  ends_.erase(it);
+}
+
 void Bars::drop_node(NodeId node) {
   const auto of_node = by_node_.find(node);
   if (of_node == by_node_.end()) return;
-  for (const NodeBarred& b : of_node->second) ends_.erase(ends_.find(b.until_ms));
+  for (const NodeBarred& b : of_node->second) forget_end(b.until_ms);
   by_node_.erase(of_node);
 }
 

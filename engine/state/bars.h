@@ -1,5 +1,5 @@
-// What is remembered of nodes that turned pods away: for which pods, how often in a row, until when.
-// That a search leaves such a node out is the fleet's part (Fleet::bar).
+// What is remembered of nodes that turned pods away: for which pods, how often in a row, until
+// when. That a search leaves such a node out is the fleet's part (Fleet::bar).
 //
 // Threads: none; State owns it. Only state/ changes it.
 #pragma once
@@ -37,14 +37,19 @@ class Bars {
   fact::NodeBarred first() const;
 
   // --- facts -------------------------------------------------------------------------------------
+  // Remembers, or with f.times 0 forgets; what is forgotten was remembered (asserted).
   void apply(const fact::NodeBarred& f);
+  // The node is gone: nothing is remembered of it.
   void drop_node(NodeId node);
 
+  // All of them as facts, by node.
   void keep(const Sink& sink) const;
   // Asserts that the times agree with what is remembered.
   void check() const;
 
  private:
+  void forget_end(TimeMs end);
+
   std::map<NodeId, std::vector<fact::NodeBarred>> by_node_;  // no node without any
   std::multiset<TimeMs> ends_;
 };

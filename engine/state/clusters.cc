@@ -46,7 +46,8 @@ const ListMarks* Clusters::list(ClusterId id) const {
 }
 
 void Clusters::apply(const fact::ClusterSet& f) {
-  must(static_cast<bool>(f.id), "a cluster has a number");
+  must(static_cast<bool>(f.id) && !f.name.empty(), "a cluster has a number and a name");
+  must(!removed_.contains(f.id), "a removed cluster's number is not used again");
   Cluster& cluster = all_[f.id];
   cluster.id = f.id;
   cluster.name = f.name;
@@ -55,7 +56,7 @@ void Clusters::apply(const fact::ClusterSet& f) {
 }
 
 void Clusters::apply(const fact::ClusterRemoved& f) {
-  removed_[f.id] = at(f.id).name;
+  must(removed_.try_emplace(f.id, at(f.id).name).second, "a cluster goes once");
   all_.erase(f.id);
   lists_.erase(f.id);
   heard_.erase(f.id);
@@ -76,11 +77,16 @@ void Clusters::apply(const fact::Awaited& f) {
   writable(f.cluster).awaited = f.job;
 }
 
-void Clusters::apply(const fact::CountersKept& f) { writable(f.cluster).next_job = f.next_job; }
+void Clusters::apply(const fact::CountersKept& f) {
+  Cluster& cluster = writable(f.cluster);
+  must(f.next_job >= cluster.next_job, "a number is used once");
+  cluster.next_job = f.next_job;
+}
 
 void Clusters::number_used(JobId id) {
   Cluster& cluster = writable(id.cluster());
   cluster.next_job = std::max(cluster.next_job, id.sequence() + 1);
+  must(cluster.next_job > id.sequence(), "a number is used once");
 }
 
 void Clusters::await_no_longer(JobId id) {

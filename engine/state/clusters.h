@@ -1,7 +1,8 @@
 // The clusters: their names, modes, job numbers, the job that nodes are kept free for, and what a
 // list that is being read has named. Numbers of removed clusters are never used again.
 //
-// Threads: none; State owns it. Only state/ changes it.
+// A reference to a cluster holds until it is removed. Threads: none; State owns it. Only state/
+// changes it.
 #pragma once
 
 #include <cstdint>
@@ -56,16 +57,19 @@ class Clusters {
   const ListMarks* list(ClusterId id) const;  // nullptr: no list is being read
 
   // --- facts -------------------------------------------------------------------------------------
+  // A cluster that is not there is made; all other facts are of one that is (asserted). What would
+  // use a number again, or go back to an older session, is asserted against.
   void apply(const fact::ClusterSet& f);
   void apply(const fact::ClusterRemoved& f);
   void apply(const fact::ClusterSynced& f);
   void apply(const fact::Awaited& f);
   void apply(const fact::CountersKept& f);  // of one cluster
   void number_used(JobId id);               // the next job gets a higher one
-  void await_no_longer(JobId id);
+  void await_no_longer(JobId id);           // nothing if it was not awaited
 
   // --- what is no fact ---------------------------------------------------------------------------
-  // Its edge, or a launcher, said something. Not part of the state: after a restart nobody was heard.
+  // Its edge, or a launcher, said something. Not part of the state: after a restart nobody was
+  // heard.
   void heard(ClusterId id, TimeMs now) { heard_[id] = now; }
   // Begun anew before it ended, it keeps the time before the first.
   void begin_list(ClusterId id);

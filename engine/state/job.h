@@ -56,8 +56,6 @@ struct Job {
   bool waits() const { return is_waiting(state); }
   // Something is to be done outside about it (derive/effects.h).
   bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
-  // All its pods are in this state; true if it has none.
-  bool all_pods(PodState wanted) const;
   const Pod* disputing() const;  // a pod that is there and says otherwise; nullptr: none
   std::size_t pods_holding() const;
 };

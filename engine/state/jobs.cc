@@ -11,10 +11,6 @@
 
 namespace subak::state {
 
-bool Job::all_pods(PodState wanted) const {
-  return std::all_of(pods.begin(), pods.end(), [&](const Pod& p) { return p.state == wanted; });
-}
-
 const Pod* Job::disputing() const {
   const auto it = std::find_if(pods.begin(), pods.end(), [](const Pod& p) {
     return p.state == PodState::kWaiting && !p.dispute.empty();
@@ -129,6 +125,8 @@ ReadyJob Jobs::ready_job(const Job& job) {
 Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   const auto [it, added] = by_id_.try_emplace(f.id);
   must(added && static_cast<bool>(f.id), "a new job has a new number");
+  must(f.leaf == kUnassigned || tree_.exists(f.leaf), "a job is somebody's, or nobody's");
+  must(static_cast<bool>(shape) == (f.origin == JobOrigin::kApi), "an API job says all at once");
   ids_.add(f.id);
   Job& job = it->second;
   job.id = f.id;
@@ -151,6 +149,10 @@ Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
 
 void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
   Job& job = writable(f.job);
+  must(job.from_pods() && job.state != JobState::kDone,
+       "pods join a live job that is made of pods");
+  must(f.rank < limits::kMaxPodsPerJob && !f.uid.empty(), "a pod has a rank and a uid");
+  must(static_cast<bool>(shape), "a pod has a shape");
   if (job.pods.size() <= f.rank) job.pods.resize(f.rank + 1);
   Pod& pod = job.pods[f.rank];
   must(!pod.holds_slot(), "a pod comes to a rank that is free");
@@ -164,6 +166,8 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
 }
 
 void Jobs::complete_gang(Job& job, ShapeUse shape) {
+  must(static_cast<bool>(shape), "a whole gang has a shape");
+  must(fleet_.request(shape).pods() == job.pods.size(), "a shape has a rank for each pod");
   job.shape = std::move(shape);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     job.pods[rank].shape = job.shape.share();
@@ -175,6 +179,7 @@ void Jobs::set_state(Job& job, JobState to) {
   must(may_change(job.state, to), "jobs change as the table says");
   if (job.state == JobState::kQueued && to != JobState::kQueued) ready_.remove(job.id);
   if (job.state != JobState::kQueued && to == JobState::kQueued) ready_.add(ready_job(job), tree_);
+  must(count_of(job.state) > 0, "jobs are counted by state");
   --count_of(job.state);
   ++count_of(to);
   job.state = to;
@@ -184,6 +189,7 @@ void Jobs::set_state(Job& job, JobState to) {
   } else {
     active_.erase(job.id);
   }
+  must(ready_.contains(job.id) == (to == JobState::kQueued), "queued jobs are in the queue");
 }
 
 void Jobs::put_off(ClusterId cluster, DurationMs by) {
@@ -195,7 +201,10 @@ void Jobs::put_off(ClusterId cluster, DurationMs by) {
 }
 
 void Jobs::set_deadline(Job& job, TimeMs until_ms) {
-  if (job.until_ms != 0) deadlines_.erase({job.until_ms, job.id});
+  must(until_ms == 0 || job.active(), "who neither starts nor ends has no deadline");
+  if (job.until_ms != 0) {
+    must(deadlines_.erase({job.until_ms, job.id}) == 1, "deadlines are indexed");
+  }
   job.until_ms = until_ms;
   if (until_ms != 0) deadlines_.insert({until_ms, job.id});
 }
@@ -221,13 +230,14 @@ void Jobs::end(Job& job, TimeMs now) {
 void Jobs::end_pod(Job& job, std::uint32_t rank) {
   Pod& pod = job.pods.at(rank);
   must(pod.slot == PodSlot(), "a pod that is gone holds nothing");
+  must(pod.state != PodState::kGone, "a pod goes once");
   pod.state = PodState::kGone;
   uids_.erase(pod.uid);
 }
 
 void Jobs::forget_done() {
   while (done_.size() > limits::kDoneJobsKept) {
-    by_id_.erase(done_.front());
+    must(by_id_.erase(done_.front()) == 1, "an ended job is known until it is forgotten");
     done_.pop_front();
     --count_of(JobState::kDone);
   }

@@ -2,8 +2,9 @@
 // a gang, deadline of its hold, state, place in the queue. What a job holds is Allocations' to
 // change; here is what it is.
 //
-// References to jobs and pods hold until the next fact. Threads: none; State owns it. Only state/
-// changes it.
+// A reference to a job holds until the job is forgotten, limits::kDoneJobsKept ends after its own;
+// one to a pod of it until pods join the job, or its attempt starts. Threads: none; State owns it.
+// Only state/ changes it.
 #pragma once
 
 #include <array>

@@ -82,6 +82,7 @@ bool Jobs::gather(const fact::JobKept& f) {
 Job& Jobs::restore(const fact::JobKept& f, ShapeUse shape) {
   const auto [it, added] = by_id_.try_emplace(f.job.id);
   must(added, "a checkpoint has each job once");
+  must(f.job.leaf == kUnassigned || tree_.exists(f.job.leaf), "a job is somebody's, or nobody's");
   ids_.add(f.job.id);
   Job& job = it->second;
   job.id = f.job.id;
@@ -119,6 +120,7 @@ void Jobs::restored(Job& job, const fact::JobKept& f) {
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     job.pods[rank].since_ms = gathered_[rank].since_ms;
   }
+  must(gathered_.size() == job.pods.size(), "a checkpoint has each pod once");
   gathered_.clear();
   ++count_of(f.job.state);
   job.state = f.job.state;

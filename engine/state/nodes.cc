@@ -19,9 +19,10 @@ TimeMs Nodes::seen_since(NodeId id) const {
 }
 
 void Nodes::set(ClusterId cluster, const std::string& name, NodeId id, TimeMs now) {
-  must(static_cast<bool>(id), "a node has a number");
+  must(static_cast<bool>(id) && !name.empty(), "a node has a number and a name");
   const auto [it, added] = by_name_.try_emplace({cluster, name}, id);
   must(it->second == id, "a node keeps its number");
+  must(!added || !seen_since_.contains(id), "no two nodes have one number");
   seen_since_.try_emplace(id, now);
   last_ = std::max(last_, id);
   ++version_;
@@ -30,15 +31,23 @@ void Nodes::set(ClusterId cluster, const std::string& name, NodeId id, TimeMs no
 void Nodes::remove(ClusterId cluster, const std::string& name) {
   const auto it = by_name_.find({cluster, name});
   must(it != by_name_.end(), "the node that goes was there");
-  seen_since_.erase(it->second);
+  must(seen_since_.erase(it->second) == 1, "a node has been seen");
   by_name_.erase(it);
   ++version_;
 }
 
-void Nodes::begin_bills(TimeMs now) { billed_until_ = now - now % kDayMs; }
+void Nodes::begin_bills(TimeMs now) {
+  must(by_name_.empty(), "bills begin with the first node");
+  billed_until_ = now - now % kDayMs;
+}
 
 void Nodes::billed(TimeMs as_of) {
   billed_until_ = std::max(billed_until_, as_of - as_of % kDayMs);
+}
+
+void Nodes::restore_last(NodeId last) {
+  must(last >= last_, "numbers of nodes are not used again");
+  last_ = last;
 }
 
 void Nodes::check() const {

@@ -27,18 +27,22 @@ class Nodes {
   NodeId last() const { return last_; }
   // The last UTC midnight up to which node_billed facts exist.
   TimeMs billed_until() const { return billed_until_; }
-  // Since when we know the node: what happened on it before is not in its books. After a restart the
-  // time of what was restored. The node is there (asserted).
+  // Since when we know the node: what happened on it before is not in its books. After a restart
+  // the time of what was restored. The node is there (asserted).
   TimeMs seen_since(NodeId id) const;
   // Grows with each node that is set or removed.
   std::uint64_t version() const { return version_; }
 
+  // A node is seen, perhaps again; it keeps its number (asserted).
   void set(ClusterId cluster, const std::string& name, NodeId id, TimeMs now);
+  // The node is there (asserted).
   void remove(ClusterId cluster, const std::string& name);
   // Days are billed from the one of `now` on: before, there was no node.
   void begin_bills(TimeMs now);
+  // A node_billed fact exists up to then. Never goes back.
   void billed(TimeMs as_of);
-  void restore_last(NodeId last) { last_ = last; }
+  // From a checkpoint, before its nodes.
+  void restore_last(NodeId last);
 
   // Asserts that no two names have one number.
   void check() const;

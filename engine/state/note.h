@@ -15,6 +15,7 @@ namespace subak::note {
 struct Heard {
   ClusterId cluster;
 };
+// The cluster's edge begins to list, and has listed: what is named in between is there.
 struct ListBegun {
   ClusterId cluster;
 };

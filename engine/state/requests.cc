@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/limits.h"
+#include "core/must.h"
 
 namespace subak {
 
@@ -64,9 +65,11 @@ void RequestLog::add(const RequestKey& key, const RememberedRequest& request) {
   index_.insert(mix_bits(hashed), number_of(entries_.size() - 1),
                 [&](std::uint32_t number) { return mix_bits(entries_[place_of(number)].hash); });
   if (entries_.size() > limits::kMaxRequestIds) forget_oldest();
+  must(entries_.size() <= limits::kMaxRequestIds, "no more is remembered than there is room for");
 }
 
 void RequestLog::forget_oldest() {
+  must(!entries_.empty() && entries_.front().text == text_begin_, "the oldest key comes first");
   index_.erase(mix_bits(entries_.front().hash), first_);
   const std::uint32_t length = entries_.front().length;
   text_.erase(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(length));

@@ -17,6 +17,7 @@
 
 namespace subak {
 
+// What a mutation did, as its reply said: 0 or none where it said nothing.
 struct RememberedRequest {
   TimeMs at_ms = 0;
   JobId job;
@@ -25,6 +26,7 @@ struct RememberedRequest {
   std::uint64_t content = 0;  // core/content_hash.h
 };
 
+// Whose request it was, of which method, under which id. Views of the caller's texts.
 struct RequestKey {
   std::string_view actor;
   Method method = Method::kNone;
@@ -39,7 +41,8 @@ class RequestLog {
   // too old or too many.
   void add(const RequestKey& key, const RememberedRequest& request);
   std::size_t size() const { return entries_.size(); }
-  // The oldest is 0. key_of() reads it.
+  // For checkpoints. Places count from the oldest, 0, to size() - 1. The text holds a key;
+  // key_of() gives views into the text that it is shown.
   std::string text(std::size_t place) const;
   static RequestKey key_of(std::string_view text);
   const RememberedRequest& request(std::size_t place) const { return entries_[place].request; }

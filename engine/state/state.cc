@@ -80,6 +80,8 @@ void State::apply(const Fact& fact) {
   fact_ms_ = std::max(fact_ms_, fact.time_ms);
   now_ = std::max(now_, fact.time_ms);
   std::visit([this](const auto& body) { on(body); }, fact.body);
+  must(fact_ms_ <= now_, "no fact is of the future");
+  must(restoring_ || seq_ == fact.seq, "a fact is applied once");
   restoring_ = false;
 }
 

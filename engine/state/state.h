@@ -3,7 +3,8 @@
 // changes them together, fact by fact. It holds no policy: what should happen is decided in
 // decide/, what follows from it at a time is derived in derive/; both see it const.
 //
-// References into it hold until the next fact or note.
+// References into it hold until the next fact or note; only those to jobs and clusters hold longer
+// (their headers say how long). Whoever reads on after a fact reads what the fact has made of it.
 // Threads: none; an engine owns one.
 #pragma once
 
@@ -63,7 +64,8 @@ class State {
   fact::NodeBilled billed(NodeId id, TimeMs as_of) const;
   // The number of a request that a ShapeSeen or a job has named.
   ShapeId shape_of(ClusterId cluster, const GangRequest& request) const;
-  // Of one pod by itself, and back; how many bytes it takes as stored.
+  // The request of one pod by itself; the pod of such a request; how many bytes that takes as stored.
+  // The shape is one of a pod that was added, and is in use.
   static GangRequest alone(const PodShape& shape);
   const PodShape& alone(ShapeId shape) const { return fleet_.request(shape).groups.front().shape; }
   std::size_t alone_bytes(ShapeId shape) const { return bytes_of_shape_.at(shape.value).bytes; }
@@ -78,6 +80,7 @@ class State {
   // Facts come in order. Number 0: of a checkpoint, where facts restore what they name instead of
   // making it happen again.
   void apply(const Fact& fact);
+  // What is no fact: no number, no place in a checkpoint or digest.
   void apply(const Note& note);
   void set_seq(std::uint64_t seq) { seq_ = seq; }  // of what a checkpoint restored
 

@@ -105,17 +105,18 @@ JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJ
   Check check;
   const JobId id = get_job_id(check, "job_id", in->job_id());
   if (!check.ok()) return call.fail(check.error());
-  return call.read_queue([out, id, &shared = shared_](const Engine& engine, const QueuePicture& order)
-                             -> std::optional<Error> {
-    const TimeMs now = shared.now(engine);
-    const std::size_t position = engine.is_queued_below(id, "") ? order.position(id) : 0;
-    const auto why = engine.explain(id, now, position);
-    if (!why) return no_job(id);
-    put(*why, engine, out);
-    put(now, out->mutable_time());
-    put(order.time_ms(), out->mutable_order_time());
-    return std::nullopt;
-  });
+  return call.read_queue(
+      [out, id, &shared = shared_](const Engine& engine,
+                                   const QueuePicture& order) -> std::optional<Error> {
+        const TimeMs now = shared.now(engine);
+        const std::size_t position = engine.is_queued_below(id, "") ? order.position(id) : 0;
+        const auto why = engine.explain(id, now, position);
+        if (!why) return no_job(id);
+        put(*why, engine, out);
+        put(now, out->mutable_time());
+        put(order.time_ms(), out->mutable_order_time());
+        return std::nullopt;
+      });
 }
 
 grpc::ServerWriteReactor<v1::WatchJobsResponse>* JobService::WatchJobs(

@@ -20,7 +20,7 @@ QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& to
 
 // On the follower's thread. Of what is in the picture, jobs that have left the queue are passed
 // over, and looked at are at most limits::kMaxQueueLookedAt.
-void list_queue(const Engine& engine, const QueuePicture& order, TimeMs now, const v1::ListQueueRequest& in,
-                const QueuePage& page, v1::ListQueueResponse* out);
+void list_queue(const Engine& engine, const QueuePicture& order, TimeMs now,
+                const v1::ListQueueRequest& in, const QueuePage& page, v1::ListQueueResponse* out);
 
 }  // namespace subak::api

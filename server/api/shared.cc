@@ -129,8 +129,8 @@ Call::Reactor* Call::read_dear(Fill fill) const {
 
 Call::Reactor* Call::read_queue(QueueFill fill) const {
   const Queued queued = shared_->follower.read_queue(
-      caller_->actor, [call = *this, fill = std::move(fill)](const Engine& engine,
-                                                             const QueuePicture& order) {
+      caller_->actor,
+      [call = *this, fill = std::move(fill)](const Engine& engine, const QueuePicture& order) {
         const std::optional<Error> error = fill(engine, order);
         error ? call.fail(*error) : call.done();
       });

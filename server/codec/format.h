@@ -48,9 +48,9 @@ class Format {
     return version;
   }
 
-  // Appends the body's bytes to `out`. The oldest version that can read them; nothing: nobody could,
-  // since they are more than limits::kMaxFactBytes or an enum has a value that it does not have;
-  // then `out` is as it was.
+  // Appends the body's bytes to `out`. The oldest version that can read them; nothing: nobody
+  // could, since they are more than limits::kMaxFactBytes or an enum has a value that it does not
+  // have; then `out` is as it was.
   [[nodiscard]] std::optional<std::uint32_t> encode(const Body& body, std::string& out) const {
     const std::size_t start = out.size();
     WireWriter writer{out};

@@ -39,6 +39,9 @@ std::string default_of(const Setting& setting) {
       {"hold", format_duration(policy.hold_ms)},
       {"patience", format_duration(policy.patience_ms)},
       {"breakGlassGroup", config.break_glass_group},
+      {"loopbackAdmin", config.loopback_admin ? "true" : "false"},
+      {"deviceClaims", std::string(enum_name(config.device_claims))},
+      {"unknownCluster", std::string(enum_name(config.unknown_cluster))},
       {"logLevel", std::string(enum_name(config.log_level))},
   };
   const auto known = values.find(setting.key);

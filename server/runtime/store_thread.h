@@ -27,8 +27,8 @@ class StoreThread {
   StoreThread(const StoreThread&) = delete;
   StoreThread& operator=(const StoreThread&) = delete;
 
-  // At most one batch may be with the store. Without facts there is nothing to commit; it is durable
-  // as soon as it is its turn and the store is still ours.
+  // At most one batch may be with the store. Without facts there is nothing to commit; it is
+  // durable as soon as it is its turn and the store is still ours.
   void commit(std::shared_ptr<const std::vector<Fact>> facts);
   // What the thread does with a batch.
   static Done commit_now(Store& store, const Clock& clock, const std::vector<Fact>& facts);

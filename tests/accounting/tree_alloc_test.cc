@@ -172,8 +172,8 @@ TEST_F(TreeAllocTest, AnotherHalfLifeStartsTheMetersAnew) {
 using TreeAllocDeathTest = TreeAllocTest;
 TEST_F(TreeAllocDeathTest, MoreReleasedThanHeld) {
   tree.hold(ana, h100, 1000, now);
-  EXPECT_DEATH(tree.release(ana, h100, 1000, true, now), "level.running >= 0");
-  EXPECT_DEATH(tree.release(ana, a100, 1, false, now), "level.held >= 0");
+  EXPECT_DEATH(tree.release(ana, h100, 1000, true, now), "did not begin");
+  EXPECT_DEATH(tree.release(ana, a100, 1, false, now), "did not begin");
 }
 
 }  // namespace

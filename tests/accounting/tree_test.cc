@@ -83,6 +83,18 @@ TEST_F(AccountTreeTest, UnsetQuotaIsTheSumOfTheChildren) {
   tree.check_invariants();
 }
 
+// An account that went and comes back takes nothing from who has its namespace since.
+TEST_F(AccountTreeTest, ANamespaceStaysWithItsNewAccount) {
+  AccountSpec first = spec_of("a");
+  first.namespaces = {"team"};
+  tree.remove(set(first), now);
+  AccountSpec second = spec_of("b");
+  second.namespaces = {"team"};
+  const AccountId b = set(second);
+  set(spec_of("a"));
+  EXPECT_EQ(tree.find_namespace("east", "team"), b);
+}
+
 TEST_F(AccountTreeTest, AUserWithoutQuotaHasNone) {
   const AccountId ml = add("ml");
   set_quota(ml, {{any, 8000}});
@@ -275,8 +287,8 @@ using AccountTreeDeathTest = AccountTreeTest;
 TEST_F(AccountTreeDeathTest, RemovingWhatIsInUse) {
   const AccountId ml = add("ml");
   tree.hold(ml, h100, 1000, now);
-  EXPECT_DEATH(tree.remove(ml, now), "alloc");
-  EXPECT_DEATH(tree.remove(kRootAccount, now), "kRootAccount");
+  EXPECT_DEATH(tree.remove(ml, now), "has and holds nothing");
+  EXPECT_DEATH(tree.remove(kRootAccount, now), "the root never");
   EXPECT_DEATH((void)tree.node(AccountId(99)), "exists");
 }
 

@@ -124,8 +124,8 @@ TEST(Engine, PatienceKeepsNodesForTheNeediestThatDoesNotFit) {
   engine.apply(at(kHourMs + 1, in::Pass{}));
   auto free_job = [&](std::uint64_t sequence, std::uint32_t ranks, TimeMs t) {
     for (std::uint32_t r = 0; r < ranks; ++r) {
-      engine.apply(at(
-          t, in::PodGone{"main", {"", JobId(ClusterId(1), sequence), r}, 0, Cause::kFinished}));
+      engine.apply(
+          at(t, in::PodGone{"main", {"", JobId(ClusterId(1), sequence), r}, 0, Cause::kFinished}));
     }
     engine.apply(at(t, in::Pass{}));
     engine.check_invariants();

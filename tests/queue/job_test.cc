@@ -14,16 +14,16 @@ constexpr std::array kStates{S::kIncomplete, S::kQueued, S::kPaused, S::kStartin
 
 TEST(JobStates, TheTableIsExactlyTheDrawnOne) {
   const std::set<std::pair<S, S>> drawn{
-      {S::kIncomplete, S::kQueued},  {S::kIncomplete, S::kPaused}, {S::kIncomplete, S::kRunning},
-      {S::kIncomplete, S::kEnding},  {S::kIncomplete, S::kDone},   {S::kQueued, S::kIncomplete},
-      {S::kQueued, S::kPaused},      {S::kQueued, S::kStarting},   {S::kQueued, S::kEnding},
-      {S::kQueued, S::kDone},        {S::kPaused, S::kIncomplete}, {S::kPaused, S::kQueued},
-      {S::kPaused, S::kEnding},      {S::kPaused, S::kDone},       {S::kStarting, S::kIncomplete},
-      {S::kStarting, S::kQueued},    {S::kStarting, S::kPaused},   {S::kStarting, S::kRunning},
-      {S::kStarting, S::kEnding},    {S::kStarting, S::kDone},     {S::kRunning, S::kIncomplete},
-      {S::kRunning, S::kQueued},     {S::kRunning, S::kPaused},    {S::kRunning, S::kEnding},
-      {S::kRunning, S::kDone},       {S::kEnding, S::kIncomplete}, {S::kEnding, S::kQueued},
-      {S::kEnding, S::kPaused},      {S::kEnding, S::kDone},
+      {S::kIncomplete, S::kQueued}, {S::kIncomplete, S::kPaused}, {S::kIncomplete, S::kRunning},
+      {S::kIncomplete, S::kEnding}, {S::kIncomplete, S::kDone},   {S::kQueued, S::kIncomplete},
+      {S::kQueued, S::kPaused},     {S::kQueued, S::kStarting},   {S::kQueued, S::kEnding},
+      {S::kQueued, S::kDone},       {S::kPaused, S::kIncomplete}, {S::kPaused, S::kQueued},
+      {S::kPaused, S::kEnding},     {S::kPaused, S::kDone},       {S::kStarting, S::kIncomplete},
+      {S::kStarting, S::kQueued},   {S::kStarting, S::kPaused},   {S::kStarting, S::kRunning},
+      {S::kStarting, S::kEnding},   {S::kStarting, S::kDone},     {S::kRunning, S::kIncomplete},
+      {S::kRunning, S::kQueued},    {S::kRunning, S::kPaused},    {S::kRunning, S::kEnding},
+      {S::kRunning, S::kDone},      {S::kEnding, S::kIncomplete}, {S::kEnding, S::kQueued},
+      {S::kEnding, S::kPaused},     {S::kEnding, S::kDone},
   };
   for (const S from : kStates) {
     for (const S to : kStates) {

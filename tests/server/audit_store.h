@@ -19,7 +19,8 @@ namespace subak::test {
 using Digest = std::array<std::uint64_t, 2>;
 
 inline std::string view_text(const View& view) {
-  std::string out = std::to_string(view.seq) + " queued=" + std::to_string(view.count(JobState::kQueued)) +
+  std::string out = std::to_string(view.seq) +
+                    " queued=" + std::to_string(view.count(JobState::kQueued)) +
                     " paused=" + std::to_string(view.count(JobState::kPaused)) +
                     " starting=" + std::to_string(view.count(JobState::kStarting)) +
                     " running=" + std::to_string(view.count(JobState::kRunning)) +

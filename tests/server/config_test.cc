@@ -264,9 +264,11 @@ TEST_F(Start, HelpAndVersionAreDone) {
   for (const char* shown :
        {"the store (default: var/subak.db) [state]", "HTTPS (default: 127.0.0.1:9443)",
         "that name none (default: observe)", "(default: target-share)", "(default: 7d)",
-        "taken back (default: 10m)", "(default: 2h) [patience]", "(default: subak:break-glass)",
+        "pods are bound (default: 10m)", "(default: 2h) [patience]", "(default: subak:break-glass)",
         "(default: one, default) [clusters]", "(default: info)", "(default: off) [userMetrics]",
-        "callers (default: none) [tokens]", "not in this version [kubeconfig]"}) {
+        "callers (default: none) [tokens]", "(default: true) [loopbackAdmin]",
+        "(default: gate) [deviceClaims]", "(default: warn) [unknownCluster]",
+        "not in this version [kubeconfig]"}) {
     EXPECT_THAT(out_.str(), HasSubstr(shown));
   }
   out_.str("");

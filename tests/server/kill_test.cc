@@ -208,9 +208,8 @@ class KillTest : public testing::Test {
       door_.call<v1::AdminService>([&](v1::AdminService::Stub& stub, grpc::ClientContext* c) {
         return stub.GetStatus(c, {}, &now);
       });
-      const std::int64_t open =
-          now.jobs_queued() + now.jobs_incomplete() + now.jobs_paused() + now.jobs_starting() +
-          now.jobs_running() + now.jobs_ending();
+      const std::int64_t open = now.jobs_queued() + now.jobs_incomplete() + now.jobs_paused() +
+                                now.jobs_starting() + now.jobs_running() + now.jobs_ending();
       if (open == 0 && edge_.idle() && now.follower_sequence() >= now.durable_sequence()) return;
       ASSERT_LT(wall_ms(), until) << open << " jobs have not ended";
       sleep_ms(50);

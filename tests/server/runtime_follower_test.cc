@@ -324,7 +324,8 @@ TEST(FollowerQueueTest, ALongQueueIsOrderedBesideOtherReads) {
   Follower follower(options, memory);
   ASSERT_FALSE(follower.start());
   Released batch;
-  batch.facts = std::make_shared<const std::vector<Fact>>(long_queue(limits::kQueueOrderedAtOnce + 1));
+  batch.facts =
+      std::make_shared<const std::vector<Fact>>(long_queue(limits::kQueueOrderedAtOnce + 1));
   batch.seq = batch.facts->back().seq;
   follower.durable(batch);
   using Order = std::vector<JobId>;

@@ -54,8 +54,7 @@ TEST(NodesDeath, ANodeKeepsItsNumber) {
   nodes.set(kOne, "n1", NodeId(1), 0);
   EXPECT_DEATH(nodes.set(kOne, "n1", NodeId(2), 0), "keeps its number");
   EXPECT_DEATH(nodes.remove(kOne, "n2"), "was there");
-  nodes.set(kOne, "n2", NodeId(1), 0);
-  EXPECT_DEATH(nodes.check(), "one number");
+  EXPECT_DEATH(nodes.set(kOne, "n2", NodeId(1), 0), "one number");
 }
 
 }  // namespace
