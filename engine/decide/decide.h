@@ -106,6 +106,8 @@ void forgive_node(Decision& d, NodeId node, const PodShape& shape);
 // Bars whose time is over are lifted, old memories forgotten.
 void end_bars(Decision& d);
 
+// pod.cc: a node was seen for the first time: decides what was said of pods on it before.
+void decide_early(Decision& d, ClusterId cluster, const std::string& node);
 // pod.cc: the pod is gone at `at`; what it held is charged and given back.
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause);
 

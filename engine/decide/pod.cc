@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "core/stored_size.h"
 #include "engine/decide/decide.h"
 
@@ -14,6 +15,24 @@ Error unknown_pod(const PodRef& ref) {
       ref.uid.empty() ? text::job_id_text(ref.job) + "/" + std::to_string(ref.rank) : ref.uid;
   return {ErrorCode::kNotFound, "pod", got,
           "no live pod has this uid, or this rank in this reservation of the job"};
+}
+
+std::string name_of(const PodRef& ref) {
+  if (!ref.uid.empty()) return ref.uid;
+  return text::job_id_text(ref.job) + "/" + std::to_string(ref.rank) + "/" +
+         std::to_string(ref.attempt);
+}
+
+// The node has not been seen: what was said waits for it, in bounds, and is refused beyond.
+void wait_for_node(Decision& d, ClusterId cluster, const std::string& node) {
+  const auto* bound = std::get_if<in::PodBound>(&d.input.body);
+  const auto* seen = std::get_if<in::PodSeen>(&d.input.body);
+  must(bound != nullptr || seen != nullptr, "only these two say where a pod is");
+  const std::string pod = bound != nullptr ? name_of(bound->pod) : seen->pod.uid;
+  if (d.s.clusters().early(cluster) < limits::kMaxObserveInFlight) {
+    return d.tell(note::PodEarly{cluster, {pod, node, d.input.body}});
+  }
+  d.refuse({ErrorCode::kNotFound, "node", node, "no such node has been seen"}, pod);
 }
 
 std::string gang_name(const PodRecord& pod) {
@@ -160,10 +179,7 @@ void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
 void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                  AccountId account) {
   const NodeId node = d.s.nodes().find(cluster.id, pod.node);
-  if (!node) {
-    return d.refuse({ErrorCode::kNotFound, "pod.node", pod.node, "no such node has been seen"},
-                    pod.uid);
-  }
+  if (!node) return wait_for_node(d, cluster.id, pod.node);
   const std::string name = gang_name(pod);
   const state::Job* job = find_gang(d, cluster.id, name);
   const bool full = job != nullptr && job->pods.size() >= limits::kMaxPodsPerJob;
@@ -233,10 +249,7 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
                     job.name);
   }
   const NodeId node = d.s.nodes().find(job.id.cluster(), node_name);
-  if (!node) {
-    return d.refuse({ErrorCode::kNotFound, "node", node_name, "no such node has been seen"},
-                    job.name);
-  }
+  if (!node) return wait_for_node(d, job.id.cluster(), node_name);
   if (pod.is_bound()) return rebind(d, job, rank, node);
   if (pod.state ==
       PodState::kWaiting) {  // it got past its gate: the world decided, we account for it
@@ -284,11 +297,13 @@ void decide(Decision& d, const in::PodSeen& i) {
                      "want 1 to " + std::to_string(limits::kMaxPodsPerJob)},
                     pod.uid);
   }
+  d.tell(note::PodNotEarly{cluster->id, pod.uid});
   if (const auto known = d.s.jobs().of_uid(pod.uid)) {
     const auto [id, rank] = *known;
     d.tell(note::PodListed{cluster->id, *known});
     if (!pod.node.empty()) bind(d, d.s.jobs().at(id), rank, pod.node, pod.bound_at_ms);
-    if (pod.running) decide(d, in::PodRunning{i.cluster, {pod.uid, {}, 0}, 0});
+    const bool early = !pod.node.empty() && !d.s.nodes().find(cluster->id, pod.node);
+    if (pod.running && !early) decide(d, in::PodRunning{i.cluster, {pod.uid, {}, 0}, 0});
     return;
   }
   const AccountId account = account_of_pod(d, *cluster, pod);
@@ -303,6 +318,7 @@ void decide(Decision& d, const in::PodBound& i) {
   if (!found) return d.refuse(unknown_pod(i.pod), i.pod.uid);
   const auto [id, rank] = *found;
   d.tell(note::PodListed{id.cluster(), {id, rank}});
+  d.tell(note::PodNotEarly{id.cluster(), name_of(i.pod)});
   const state::Job& job = *d.s.jobs().find(id);
   // Without uid and attempt it may be late news of an earlier place: that moves nobody.
   if (i.pod.uid.empty() && i.pod.attempt == 0 && job.pods[rank].is_bound()) return;
@@ -326,6 +342,9 @@ void decide(Decision& d, const in::PodRunning& i) {
 }
 
 void decide(Decision& d, const in::PodGone& i) {
+  if (const state::Cluster* cluster = d.s.clusters().find(i.cluster)) {
+    d.tell(note::PodNotEarly{cluster->id, name_of(i.pod)});
+  }
   const auto found = d.s.jobs().find(i.pod);
   if (!found) {
     // A pod that we never charged, or one that is reported gone twice: both are nothing new.
@@ -336,6 +355,15 @@ void decide(Decision& d, const in::PodGone& i) {
   if (pod.state == PodState::kGone || (pod.uid.empty() && pod.state == PodState::kWaiting)) return;
   const TimeMs at = i.ended_at_ms == 0 ? d.s.now() : std::min(i.ended_at_ms, d.s.now());
   end_pod(d, id, rank, at, i.cause);
+}
+
+void decide_early(Decision& d, ClusterId cluster, const std::string& node) {
+  for (const state::EarlyPod& pod : d.s.clusters().early(cluster, node)) {
+    d.tell(note::PodNotEarly{cluster, pod.pod});
+    if (const auto* seen = std::get_if<in::PodSeen>(&pod.said)) decide(d, *seen);
+    if (const auto* bound = std::get_if<in::PodBound>(&pod.said)) decide(d, *bound);
+    d.out.reply.error.reset();  // whoever said it was told that it is known
+  }
 }
 
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <variant>
 
 #include "core/ids.h"
+#include "engine/state/clusters.h"
 #include "engine/state/job.h"
 #include "placement/request.h"
 
@@ -30,6 +32,16 @@ struct PodListed {
   ClusterId cluster;
   state::PodPlace pod;
 };
+// Something was said of a pod on a node that has not been seen: it is decided once the node is.
+struct PodEarly {
+  ClusterId cluster;
+  state::EarlyPod pod;
+};
+// The pod is gone, whatever was said of it.
+struct PodNotEarly {
+  ClusterId cluster;
+  std::string pod;
+};
 // A request that is to be judged gets a ShapeId, until the input is decided.
 struct ShapeSeen {
   ClusterId cluster;
@@ -46,7 +58,8 @@ struct PassDue {
 
 namespace subak {
 
-using Note = std::variant<note::Heard, note::ListBegun, note::ListEnded, note::NodeListed,
-                          note::PodListed, note::ShapeSeen, note::Decided, note::PassDue>;
+using Note =
+    std::variant<note::Heard, note::ListBegun, note::ListEnded, note::NodeListed, note::PodListed,
+                 note::PodEarly, note::PodNotEarly, note::ShapeSeen, note::Decided, note::PassDue>;
 
 }  // namespace subak

@@ -127,6 +127,8 @@ class State {
   void on(const note::ListEnded& n) { clusters_.end_list(n.cluster); }
   void on(const note::NodeListed& n) { clusters_.mark(n.cluster, n.node); }
   void on(const note::PodListed& n) { clusters_.mark(n.cluster, n.pod); }
+  void on(const note::PodEarly& n) { clusters_.early(n.cluster, n.pod); }
+  void on(const note::PodNotEarly& n) { clusters_.not_early(n.cluster, n.pod); }
   void on(const note::ShapeSeen& n) { seen_.push_back(fleet_.use(n.cluster, n.request)); }
   void on(const note::Decided& /*n*/) { seen_.clear(); }
   void on(const note::PassDue& n) { pass_due_ = n.due; }
