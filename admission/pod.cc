@@ -90,9 +90,19 @@ void read_spec(json::Value spec, Pod& pod) {
   });
 }
 
+// Times of one form are in order as texts are.
+void read_ends(json::Value containers, Pod& pod) {
+  json::each_item(containers, [&](std::size_t, json::Value container) {
+    const auto state = json::member(container, "state");
+    const auto ended = state ? json::member(*state, "terminated") : std::nullopt;
+    if (ended) pod.finished_at = std::max(pod.finished_at, json::text(*ended, "finishedAt"));
+  });
+}
+
 void read_status(json::Value status, Pod& pod) {
   json::each_member(status, [&](Text key, json::Value value) {
     if (key == "phase") pod.phase = json::text(value);
+    if (key == "containerStatuses") read_ends(value, pod);
     if (key != "conditions") return;
     json::each_item(value, [&](std::size_t, json::Value condition) {
       if (json::text(condition, "type") != "PodScheduled") return;
@@ -214,6 +224,12 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
     r.shape.products.clear();
   }
   r.running = pod.phase == "Running";
+  if (pod.phase == "Succeeded") r.ended = Cause::kFinished;
+  if (pod.phase == "Failed") r.ended = Cause::kFailed;
+  if (r.ended != Cause::kNone && !pod.finished_at.empty()) {
+    const auto at = parse_time(pod.finished_at, "status.containerStatuses");
+    if (at) r.ended_at_ms = *at;
+  }
   if (!pod.scheduled_at.empty()) {
     const auto at = parse_time(pod.scheduled_at, "status.conditions");
     if (at) r.bound_at_ms = *at;

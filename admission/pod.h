@@ -104,7 +104,7 @@ struct Pod {
   Text nvidia_host_path;                  // a hostPath volume that shows GPU devices
   std::string device_claim;  // the first field that asks for devices by DRA; empty if none does
   // status
-  Text phase, scheduled_at;
+  Text phase, scheduled_at, finished_at;  // the last container's end
   // ours
   PodKeys keys;
   std::vector<Text> unknown_keys;  // under our prefix, but no key of ours

@@ -278,6 +278,18 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   d.emit(fact::PodBound{job.id, rank, at, slot});
 }
 
+// It has ended and is still there: it takes nothing and never runs again. One that we know may have
+// been bound meanwhile, and ends with its own end.
+void end_seen(Decision& d, const state::Cluster& cluster, const in::PodSeen& i) {
+  const PodRecord& pod = i.pod;
+  const auto known = d.s.jobs().of_uid(pod.uid);
+  if (known && pod.bound_at_ms != 0 && d.s.nodes().find(cluster.id, pod.node)) {
+    const state::Job& job = d.s.jobs().at(known->job);
+    if (!job.pods[known->rank].is_bound()) bind(d, job, known->rank, pod.node, pod.bound_at_ms);
+  }
+  decide(d, in::PodGone{i.cluster, {pod.uid, {}, 0}, pod.ended_at_ms, pod.ended});
+}
+
 }  // namespace
 
 void decide(Decision& d, const in::PodSeen& i) {
@@ -297,6 +309,7 @@ void decide(Decision& d, const in::PodSeen& i) {
                      "want 1 to " + std::to_string(limits::kMaxPodsPerJob)},
                     pod.uid);
   }
+  if (pod.ended != Cause::kNone) return end_seen(d, *cluster, i);
   d.tell(note::PodNotEarly{cluster->id, pod.uid});
   if (const auto known = d.s.jobs().of_uid(pod.uid)) {
     const auto [id, rank] = *known;

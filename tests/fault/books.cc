@@ -15,6 +15,9 @@ Books::Report Books::report_of(const in::Body& body) {
     return {Kind::kBound, r->pod, r->at_ms, ""};
   }
   if (const auto* s = std::get_if<in::PodSeen>(&body)) {
+    if (s->pod.ended != Cause::kNone) {
+      return {Kind::kGone, {s->pod.uid, {}, 0, 0}, s->pod.ended_at_ms, ""};
+    }
     const Kind kind = s->pod.node.empty() ? Kind::kNone : Kind::kBound;
     return {kind, {s->pod.uid, {}, 0, 0}, s->pod.bound_at_ms, s->pod.node};
   }
@@ -22,6 +25,13 @@ Books::Report Books::report_of(const in::Body& body) {
     return {Kind::kGone, g->pod, g->ended_at_ms, ""};
   }
   return {};
+}
+
+// Of a pod that ended, where and since when it was bound, if that is known.
+std::optional<Books::Report> Books::earlier_bind(const in::Body& body) {
+  const auto* s = std::get_if<in::PodSeen>(&body);
+  if (s == nullptr || s->pod.ended == Cause::kNone || s->pod.bound_at_ms == 0) return std::nullopt;
+  return Report{Report::Kind::kBound, {s->pod.uid, {}, 0, 0}, s->pod.bound_at_ms, s->pod.node};
 }
 
 std::optional<Books::Place> Books::find(const PodRef& ref) const {
@@ -47,6 +57,7 @@ void Books::saw(const Input& input, const ApplyOutcome& outcome) {
   now_ = std::max(now_, input.time_ms);
   const bool stale = outcome.reply.error && outcome.reply.error->field == "session";
   report_ = stale ? Report() : report_of(input.body);  // an old edge's word
+  earlier_ = stale ? std::nullopt : earlier_bind(input.body);
   named_ = find(report_.pod);
   const auto before = named_ ? stays_.find(*named_) : stays_.end();
   const bool early = is_early(report_);
@@ -91,6 +102,7 @@ void Books::note_early(const Input& input) {
 
 const Books::Report* Books::said_of(const Place& place) const {
   if (named_ == place && report_.kind == Report::Kind::kBound) return &report_;
+  if (earlier_ && find(earlier_->pod) == place) return &*earlier_;
   for (const auto& [name, report] : early_) {
     if (find(report.pod) == place && !is_early(report)) return &report;
   }
@@ -149,7 +161,8 @@ void Books::on(const fact::PodAdded& f) {
   stay.attempt = attempts_[f.job];
   stay.node = f.slot.node;
   // From its bind on, as far as the node was known; a restart may have forgotten since when.
-  const TimeMs at = report_.at_ms != 0 ? std::min(report_.at_ms, now_) : now_;
+  const Report& said = earlier_ ? *earlier_ : report_;
+  const TimeMs at = said.at_ms != 0 ? std::min(said.at_ms, now_) : now_;
   const TimeMs seen = node_since_.at(f.slot.node);
   if (f.bound_at_ms < std::max(at, seen) || f.bound_at_ms > std::max({at, seen, restarted_at_})) {
     wrong({f.job, f.rank}, "is charged from another time than its bind");
@@ -211,7 +224,7 @@ bool Books::node_went(NodeId node) const {
 }
 
 TimeMs Books::end_of(const Place& place, const Stay& stay) {
-  if (named_ == place && report_.kind == Report::Kind::kGone) {
+  if (ends_ == place || (named_ == place && report_.kind == Report::Kind::kGone)) {
     return report_.at_ms == 0 ? now_ : std::clamp(report_.at_ms, stay.charged_to, now_);
   }
   const bool unlisted =
@@ -233,6 +246,7 @@ void Books::close(const Place& place, TimeMs at) {
 
 void Books::on(const fact::PodGone& f) {
   const Place place{f.job, f.rank};
+  ends_ = report_.kind == Report::Kind::kGone ? find(report_.pod) : std::nullopt;
   std::erase_if(uids_, [&](const auto& entry) { return entry.second == place; });
   const auto known = stays_.find(place);
   if (known == stays_.end()) return;

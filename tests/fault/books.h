@@ -38,6 +38,7 @@ class Books {
     std::string node;
   };
   static Report report_of(const in::Body& body);
+  static std::optional<Report> earlier_bind(const in::Body& body);
   std::optional<Place> find(const PodRef& ref) const;
   void wrong(const Place& place, const std::string& what);
   void mark(const Input& input, const Report& report);
@@ -78,7 +79,9 @@ class Books {
 
   const Input* input_ = nullptr;
   Report report_;
-  std::optional<Place> named_;  // by report_
+  std::optional<Report> earlier_;  // what a pod that ended did before
+  std::optional<Place> named_;     // by report_
+  std::optional<Place> ends_;      // what it names now, and says the end of
   TimeMs now_ = 0;
   std::map<Place, Stay> stays_;
   std::map<std::string, Place> uids_;

@@ -47,14 +47,24 @@ std::int64_t Cluster::free_gpus(const NodeSpec& node) const {
 
 // --- what is reported ----------------------------------------------------------------------------
 
-in::Body Cluster::seen(const TruePod& pod) const { return in::PodSeen{kCluster, pod.record}; }
+in::Body Cluster::seen(const TruePod& pod) const {
+  in::PodSeen seen{kCluster, pod.record};
+  if (!pod.live()) {
+    seen.pod.ended = pod.cause;
+    seen.pod.ended_at_ms = pod.ended_ms;
+  }
+  return seen;
+}
 
 std::vector<in::Body> Cluster::list() const {
   std::vector<in::Body> all;
   for (const auto& [name, node] : nodes_) all.emplace_back(in::NodeSeen{kCluster, node});
   for (const auto& [key, pod] : pods_) {
     const bool launched = pod.ref.uid.empty();
-    if (pod.live() && !launched) all.push_back(seen(pod));
+    if (!launched && (pod.live() || pod.ended_ms % 2 == 0)) {  // all of it, in either way
+      all.push_back(seen(pod));
+      continue;
+    }
     if (pod.bound_ms != 0 && (launched || !pod.live())) {
       all.emplace_back(in::PodBound{kCluster, pod.ref, pod.record.node, pod.bound_ms});
     }

@@ -80,6 +80,8 @@ void Edge::on_reply(const in::Body& body, const Reply& reply) {
     }
   } else if (const auto* gone = std::get_if<in::PodGone>(&body)) {
     if (!reply.error) cluster_.forget(gone->pod);
+  } else if (const auto* seen = std::get_if<in::PodSeen>(&body)) {
+    if (!reply.error && seen->pod.ended != Cause::kNone) cluster_.forget({seen->pod.uid, {}, 0, 0});
   }
 }
 
