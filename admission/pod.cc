@@ -31,6 +31,7 @@ void read_metadata(json::Value metadata, Pod& pod) {
     if (key == "uid") pod.uid = json::text(value);
     if (key == "namespace") pod.ns = json::text(value);
     if (key == "name") pod.name = json::text(value);
+    if (key == "creationTimestamp") pod.created_at = json::text(value);
     if (key == "generateName") pod.generate_name = json::text(value);
     if (key == "labels") read_pairs(value, pod.labels, pod.has_labels);
     if (key == "annotations") read_pairs(value, pod.annotations, pod.has_annotations);
@@ -222,6 +223,10 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
     r.shape.affinity.clear();
     r.shape.tolerations.clear();
     r.shape.products.clear();
+  }
+  if (!pod.created_at.empty()) {
+    const auto at = parse_time(pod.created_at, "metadata.creationTimestamp");
+    if (at) r.created_at_ms = *at;
   }
   r.running = pod.phase == "Running";
   if (pod.phase == "Succeeded") r.ended = Cause::kFinished;

@@ -89,7 +89,7 @@ struct ContainerNote {
 
 struct Pod {
   // metadata
-  Text uid, ns, name, generate_name;
+  Text uid, ns, name, generate_name, created_at;
   bool has_metadata = false, has_labels = false, has_annotations = false;
   TextPairs labels, annotations;
   Owner owner;

@@ -91,6 +91,8 @@ struct PodRecord {
   // It has ended, and why; kNone: it lives. Where it was and what it took counts no more.
   Cause ended = Cause::kNone;
   TimeMs ended_at_ms = 0;  // 0: the time of the input
+  // When it was made, which is when its job was submitted; 0 or later than the input: then.
+  TimeMs created_at_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
@@ -115,6 +117,7 @@ struct PodRecord {
     v(20, "bound_at_ms", bound_at_ms);
     v(21, "ended", ended);
     v(22, "ended_at_ms", ended_at_ms);
+    v(23, "created_at_ms", created_at_ms);
   }
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };

@@ -160,7 +160,8 @@ void Oracle::on(const fact::JobCreated& f) {
   j.request = f.request;
   j.gang_size = f.gang_size;
   j.priority = f.priority;
-  j.submit = now_;
+  if (f.submit_ms > now_) wrong(name(f.id, 0) + " was submitted later than now");
+  j.submit = f.submit_ms == 0 ? now_ : f.submit_ms;
   jobs_.push_back(std::move(j));
 }
 
@@ -177,10 +178,23 @@ void Oracle::on(const fact::JobMoved& f) {
   Job* const j = job(f.id);
   const bool completed = j->state == JobState::kIncomplete && f.to == JobState::kQueued;
   if (completed && j->origin == JobOrigin::kPods) {
-    j->request.groups.clear();
-    for (const PodShape& shape : j->shapes) j->request.groups.push_back({1, shape});
+    join(*j);
   }
   move(*j, f.to);
+}
+
+void Oracle::join(Job& j) {
+  j.request.groups.clear();
+  for (const PodShape& shape : j.shapes) j.request.groups.push_back({1, shape});
+}
+
+void Oracle::on(const fact::PodChanged& f) {
+  Job* const j = job(f.job);
+  if (j->state == JobState::kStarting || j->state == JobState::kRunning) {
+    wrong(name(f.job, f.rank) + " changed though it does not wait");
+  }
+  j->shapes.at(f.rank) = f.shape;
+  if (j->state != JobState::kIncomplete) join(*j);
 }
 
 void Oracle::on(const fact::AttemptStarted& f) {

@@ -124,6 +124,7 @@ class Oracle {
   void on(const fact::AccountDeleted& f);
   void on(const fact::JobCreated& f);
   void on(const fact::PodAdded& f);
+  void on(const fact::PodChanged& f);
   void on(const fact::JobMoved& f);
   void on(const fact::AttemptStarted& f);
   void on(const fact::StopAsked& f);
@@ -154,6 +155,7 @@ class Oracle {
   void follow_level(Account& a, TimeMs at);
   void judge_place(const Job& job, const fact::AttemptStarted& f);
   void move(Job& job, JobState to);
+  static void join(Job& job);  // what its pods ask for is its request
   const PodShape& shape_of(const Job& job, std::uint32_t rank) const;
   bool barred(NodeId node, const PodShape& shape) const;
   void turned_away(const Slot& slot, const PodShape& shape);

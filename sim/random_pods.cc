@@ -32,11 +32,15 @@ PodShape RandomWorld::shape() {
 }
 
 in::Body RandomWorld::new_pod() {
-  if (!unfinished_.empty() && rng_.percent(75)) {
+  constexpr std::size_t kRemembered = 8;
+  const auto next = [this] {
     in::PodSeen seen = std::move(unfinished_.back());
     unfinished_.pop_back();
+    gated_.push_back(seen);
+    if (gated_.size() > kRemembered) gated_.erase(gated_.begin());
     return seen;
-  }
+  };
+  if (!unfinished_.empty() && rng_.percent(75)) return next();
   in::PodSeen seen;
   seen.cluster = "watched";
   const std::string account = some_account();
@@ -49,14 +53,24 @@ in::Body RandomWorld::new_pod() {
   seen.pod.controlled = rng_.percent(70);
   if (rng_.percent(50)) seen.pod.user = "u" + std::to_string(rng_.below(3));
   if (rng_.percent(20)) seen.pod.priority = 10;
+  if (rng_.percent(30)) seen.pod.created_at_ms = now_ - rng_.between(0, 10 * kMinuteMs);
   for (std::uint32_t rank = 0; rank < seen.pod.gang_size; ++rank) {
     seen.pod.rank = static_cast<std::int32_t>(rank);
     seen.pod.name = name + "-" + std::to_string(rank);
     seen.pod.uid = "uid-" + std::to_string(++serial_);
     unfinished_.push_back(seen);
   }
-  seen = std::move(unfinished_.back());
-  unfinished_.pop_back();
+  return next();
+}
+
+// Somebody narrows what a pod asks for, which may have left its gate or ended meanwhile.
+in::Body RandomWorld::changed_pod() {
+  if (gated_.empty()) return in::Pass{};
+  in::PodSeen& seen = gated_[rng_.below(gated_.size())];
+  if (seen.pod.shape.kind == GpuKind::kWhole) {
+    seen.pod.shape.products = {rng_.percent(60) ? "NVIDIA-H100-80GB-HBM3"
+                                                : "NVIDIA-A100-SXM4-80GB"};
+  }
   return seen;
 }
 

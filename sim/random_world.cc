@@ -124,7 +124,8 @@ in::Body RandomWorld::choose() {
   const std::uint64_t dice = rng_.below(1000);
   if (dice < 170) return crowded ? advance_pod() : submit();
   if (dice < 270) return crowded ? advance_pod() : new_pod();
-  if (dice < 850) return advance_pod();
+  if (dice < 843) return advance_pod();
+  if (dice < 850) return changed_pod();
   if (dice < 875) return options_.plain ? advance_pod() : foreign_pod();
   if (dice < 905) return node_event();
   if (dice < 925) return edit_account();

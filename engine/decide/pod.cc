@@ -57,6 +57,13 @@ AccountId account_of_pod(Decision& d, const state::Cluster& cluster, const PodRe
   return of_ns;
 }
 
+std::optional<Error> check_bytes(std::size_t of_gang) {
+  if (of_gang <= limits::kMaxJobRequestBytes) return std::nullopt;
+  return Error{ErrorCode::kInvalid, "pod.shape", std::to_string(of_gang) + " bytes with its gang's",
+               "want at most " + std::to_string(limits::kMaxJobRequestBytes) +
+                   " bytes as they are stored; neighbours that ask for the same count once"};
+}
+
 // The gang's request, once it is whole, is one record in which neighbours that ask for the same
 // count once. Nothing is interned for a pod that may be refused.
 std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
@@ -80,10 +87,7 @@ std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::u
     }
   }
   if (rank >= job.pods.size()) add_new();
-  if (bytes <= limits::kMaxJobRequestBytes) return std::nullopt;
-  return Error{ErrorCode::kInvalid, "pod.shape", std::to_string(bytes) + " bytes with its gang's",
-               "want at most " + std::to_string(limits::kMaxJobRequestBytes) +
-                   " bytes as they are stored; neighbours that ask for the same count once"};
+  return check_bytes(bytes);
 }
 
 // What the pod says otherwise than the gang that it joins, both values; empty: nothing.
@@ -111,6 +115,22 @@ std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord
   return says("account", d.s.tree().node(account).spec.path, d.s.tree().node(payer).spec.path);
 }
 
+// All its pods are there and agree: it gets its place in the queue.
+void queue_if_whole(Decision& d, JobId id) {
+  const state::Job& job = d.s.jobs().at(id);
+  if (job.state != JobState::kIncomplete || job.disputing() != nullptr) return;
+  std::uint32_t there = 0;
+  while (there < job.pods.size() && !job.pods[there].uid.empty() &&
+         job.pods[there].state != PodState::kGone) {
+    ++there;
+  }
+  if (there < job.gang_size) return;
+  fact::JobMoved moved;
+  moved.id = id;
+  moved.to = JobState::kQueued;
+  d.emit(std::move(moved));
+}
+
 void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                AccountId account) {
   const std::string name = gang_name(pod);
@@ -136,6 +156,7 @@ void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
     created.gang_size = pod.gang_size;
     created.priority = pod.priority;
     created.time_limit_ms = pod.time_limit_ms;
+    if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
     const JobId id = created.id;
     d.emit(std::move(created));
     job = d.s.jobs().find(id);
@@ -164,15 +185,25 @@ void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
   added.dispute = dispute_of(d, *job, pod, account);
   d.emit(std::move(added));
   d.tell(note::PodListed{cluster.id, {id, rank}});
-  std::uint32_t there = 0;
-  while (there < job->gang_size && !is_free(there)) ++there;
-  const bool whole = there == job->gang_size && job->disputing() == nullptr;
-  if (whole && job->state == JobState::kIncomplete) {
-    fact::JobMoved moved;
-    moved.id = id;
-    moved.to = JobState::kQueued;
-    d.emit(std::move(moved));
-  }
+  queue_if_whole(d, id);
+}
+
+// A pod that waits is seen again: what it asks for now counts.
+void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod,
+                AccountId account) {
+  const state::Job& job = d.s.jobs().at(place.job);
+  const state::Pod& known = job.pods[place.rank];
+  const bool waits = job.waits() && known.state == PodState::kWaiting;
+  const bool may = pod.gated && pod.shape.kind != GpuKind::kNone;
+  if (!waits || !may) return;
+  const std::string dispute = job.shape ? known.dispute : dispute_of(d, job, pod, account);
+  if (d.s.jobs().shape_of(known) == pod.shape && known.dispute == dispute) return;
+  const auto error =
+      job.shape ? check_bytes(stored_bytes(d.s.jobs().request_with(job, place.rank, pod.shape)))
+                : check_gang_bytes(d, job, place.rank, pod.shape);
+  if (error) return d.refuse(*error, pod.uid);
+  d.emit(fact::PodChanged{place.job, place.rank, pod.shape, dispute});
+  queue_if_whole(d, place.job);
 }
 
 // Bound without us: it takes capacity and is charged, from its bind on, as far as we knew the node.
@@ -314,7 +345,11 @@ void decide(Decision& d, const in::PodSeen& i) {
   if (const auto known = d.s.jobs().of_uid(pod.uid)) {
     const auto [id, rank] = *known;
     d.tell(note::PodListed{cluster->id, *known});
-    if (!pod.node.empty()) bind(d, d.s.jobs().at(id), rank, pod.node, pod.bound_at_ms);
+    if (pod.node.empty()) {
+      change_pod(d, *known, pod, account_of_pod(d, *cluster, pod));
+    } else {
+      bind(d, d.s.jobs().at(id), rank, pod.node, pod.bound_at_ms);
+    }
     const bool early = !pod.node.empty() && !d.s.nodes().find(cluster->id, pod.node);
     if (pod.running && !early) decide(d, in::PodRunning{i.cluster, {pod.uid, {}, 0}, 0});
     return;

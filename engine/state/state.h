@@ -110,6 +110,7 @@ class State {
   // apply_job.cc: jobs and pods
   void on(const fact::JobCreated& f);
   void on(const fact::PodAdded& f);
+  void on(const fact::PodChanged& f);
   void on(const fact::JobMoved& f);
   void on(const fact::JobAdopted& f);
   void on(const fact::AttemptStarted& f);
