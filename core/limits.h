@@ -69,6 +69,9 @@ inline constexpr std::size_t kMaxGpusPerNode = 64;
 // for the allocations of the largest job, one on each node, and the domains that they keep.
 inline constexpr std::size_t kMaxPictureNodes = 16'384;
 
+// Pods without GPUs that count on one node. More: the edge is told, and they do not.
+inline constexpr std::size_t kMaxLightPodsPerNode = 1024;
+
 // A node that turned a pod away is not tried for such pods for so long: longer with each time in a
 // row, until one of them runs there.
 inline constexpr DurationMs kFirstBarMs = 10'000;  // doubled each time

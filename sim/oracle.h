@@ -62,6 +62,11 @@ class Oracle {
     ClusterId cluster;
     NodeSpec spec;
     bool there = true, drained = false;
+    std::int64_t others_cpu = 0;  // of pods without GPUs
+  };
+  struct LightPod {
+    std::string uid, cluster, node;
+    std::int64_t cpu = 0;
   };
   struct Slot {
     JobId job;
@@ -119,6 +124,7 @@ class Oracle {
   void on(const fact::ClusterSynced& f);
   void on(const fact::NodeSet& f);
   void on(const fact::NodeRemoved& f);
+  void on(const fact::NodeLoad& f);
   void on(const fact::PolicySet& f);
   void on(const fact::AccountSet& f);
   void on(const fact::AccountDeleted& f);
@@ -139,6 +145,9 @@ class Oracle {
   void on(const Other&) {}
   void wrong(std::string what);
   bool is_stale(const Input& input) const;
+  void note_light(const Input& input);
+  void judge_light();
+  void judge_cpu(const Job& job, const fact::AttemptStarted& f);
   Account* account(AccountId id);
   const Account* account(AccountId id) const;
   Node* node(NodeId id);
@@ -200,6 +209,7 @@ class Oracle {
   Policy policy_;
   std::vector<Account> accounts_;
   std::vector<Node> nodes_;
+  std::vector<LightPod> light_;  // as said since their cluster's list began
   std::vector<Cluster> clusters_;
   std::vector<Job> jobs_;        // live ones
   std::vector<Slot> slots_;      // open ones

@@ -10,6 +10,7 @@ PodShape RandomWorld::shape() {
   constexpr std::int64_t kSizes[] = {1, 1, 1, 2, 4, 8};
   s.gpus = kSizes[rng_.below(std::size(kSizes))];
   if (rng_.percent(15)) s.products = {"NVIDIA-H100-80GB-HBM3"};
+  if (!options_.plain && rng_.percent(20)) s.cpu_milli = rng_.between(1, 40) * 100;
   if (options_.plain || rng_.percent(70)) return s;
   switch (rng_.below(3)) {
     case 0:
@@ -81,11 +82,32 @@ in::Body RandomWorld::foreign_pod() {
   seen.pod.ns = rng_.percent(70) ? "ns-" + some_account() : "nobodys";
   seen.pod.name = "foreign-" + std::to_string(++serial_);
   seen.pod.uid = "uid-" + std::to_string(serial_);
-  seen.pod.shape = shape();
+  seen.pod.shape = rng_.percent(30) ? light_shape() : shape();
   seen.pod.node = node_name(1 + 2 * rng_.below(8));
   seen.pod.running = rng_.percent(70);
   seen.pod.gated = rng_.percent(10);
   if (rng_.percent(40)) seen.pod.bound_at_ms = now_ - rng_.between(0, kHourMs);
+  if (seen.pod.shape.kind == GpuKind::kNone) {
+    constexpr std::size_t kRemembered = 24;
+    light_.push_back(seen);
+    if (light_.size() > kRemembered) light_.erase(light_.begin());
+  }
+  return seen;
+}
+
+PodShape RandomWorld::light_shape() {
+  PodShape s;
+  s.cpu_milli = rng_.between(1, 20) * 100;
+  return s;
+}
+
+// One without GPUs ends, in either way that an end is reported, or is seen once more.
+in::Body RandomWorld::light_pod() {
+  if (light_.empty()) return in::Pass{};
+  in::PodSeen seen = light_[rng_.below(light_.size())];
+  if (rng_.percent(40))
+    return in::PodGone{seen.cluster, {seen.pod.uid, {}, 0}, 0, Cause::kFinished};
+  if (rng_.percent(50)) seen.pod.ended = Cause::kFailed;
   return seen;
 }
 

@@ -57,10 +57,12 @@ class RandomWorld {
   // random_pods.cc: what pods do
   in::Body new_pod();
   in::Body changed_pod();
+  in::Body light_pod();
   in::Body foreign_pod();
   in::Body advance_pod();
   in::Body end_pod(const Pod& pod);
   PodShape shape();
+  PodShape light_shape();
   PodRef ref(const Pod& pod);
   void open_gate(const Effect& effect);
   void forget(JobId job, std::optional<std::uint32_t> rank, bool only_open);
@@ -74,6 +76,7 @@ class RandomWorld {
   std::vector<bool> node_there_;         // by index; even ones are in "bare", odd ones in "watched"
   std::vector<in::PodSeen> unfinished_;  // members of gangs still to come
   std::vector<in::PodSeen> gated_;       // that came not long ago
+  std::vector<in::PodSeen> light_;       // the same of pods without GPUs
   std::optional<Input> last_;
   std::uint64_t serial_ = 0;
   bool listing_ = false;

@@ -78,6 +78,7 @@ void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const E
   if (fresh) id = NodeId(d.s.nodes().last().value + 1);
   const std::string name = spec.name;
   d.emit(fact::NodeSet{id, cluster.id, std::move(spec), drained, edit});
+  sum_light_pods(d, id);
   if (fresh) decide_early(d, cluster.id, name);
 }
 
@@ -225,6 +226,7 @@ void decide(Decision& d, const in::ListComplete& i) {
     if (marks.nodes.count(id) == 0) remove_node(d, id);
   }
   d.emit(fact::ClusterSynced{cluster->id, true, false, cluster->session, 0});
+  for (NodeId id : d.s.fleet().nodes(cluster->id)) sum_light_pods(d, id);
 }
 
 void decide(Decision& d, const in::NodeSeen& i) {

@@ -309,6 +309,12 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   d.emit(fact::PodBound{job.id, rank, at, slot});
 }
 
+// A pod without GPUs that counts on its node: whether it runs there changes nothing.
+bool is_light(const Decision& d, const std::string& cluster_name, const PodRef& pod) {
+  const state::Cluster* const cluster = d.s.clusters().find(cluster_name);
+  return cluster != nullptr && d.s.light_pods().node_of(cluster->id, pod.uid);
+}
+
 // It has ended and is still there: it takes nothing and never runs again. One that we know may have
 // been bound meanwhile, and ends with its own end.
 void end_seen(Decision& d, const state::Cluster& cluster, const in::PodSeen& i) {
@@ -354,15 +360,21 @@ void decide(Decision& d, const in::PodSeen& i) {
     if (pod.running && !early) decide(d, in::PodRunning{i.cluster, {pod.uid, {}, 0}, 0});
     return;
   }
+  if (pod.shape.kind == GpuKind::kNone) {
+    if (pod.node.empty()) return;
+    if (!d.s.nodes().find(cluster->id, pod.node)) return wait_for_node(d, cluster->id, pod.node);
+    return see_light_pod(d, cluster->id, pod);
+  }
   const AccountId account = account_of_pod(d, *cluster, pod);
   if (!pod.node.empty()) return add_foreign(d, *cluster, pod, account);
-  const bool ours = pod.gated && !pod.other_manager && pod.shape.kind != GpuKind::kNone &&
-                    account != kUnassigned && cluster->mode_of(pod.ns) == Mode::kEnforce;
+  const bool ours = pod.gated && !pod.other_manager && account != kUnassigned &&
+                    cluster->mode_of(pod.ns) == Mode::kEnforce;
   if (ours) queue_pod(d, *cluster, pod, account);
 }
 
 void decide(Decision& d, const in::PodBound& i) {
   const auto found = d.s.jobs().find(i.pod);
+  if (!found && is_light(d, i.cluster, i.pod)) return;
   if (!found) return d.refuse(unknown_pod(i.pod), i.pod.uid);
   const auto [id, rank] = *found;
   d.tell(note::PodListed{id.cluster(), {id, rank}});
@@ -375,6 +387,7 @@ void decide(Decision& d, const in::PodBound& i) {
 
 void decide(Decision& d, const in::PodRunning& i) {
   const auto found = d.s.jobs().find(i.pod);
+  if (!found && is_light(d, i.cluster, i.pod)) return;
   if (!found) return d.refuse(unknown_pod(i.pod), i.pod.uid);
   const auto [id, rank] = *found;
   d.tell(note::PodListed{id.cluster(), {id, rank}});
@@ -392,6 +405,7 @@ void decide(Decision& d, const in::PodRunning& i) {
 void decide(Decision& d, const in::PodGone& i) {
   if (const state::Cluster* cluster = d.s.clusters().find(i.cluster)) {
     d.tell(note::PodNotEarly{cluster->id, name_of(i.pod)});
+    if (end_light_pod(d, cluster->id, i.pod.uid)) return;
   }
   const auto found = d.s.jobs().find(i.pod);
   if (!found) {

@@ -42,6 +42,13 @@ struct PodNotEarly {
   ClusterId cluster;
   std::string pod;
 };
+// A pod without GPUs is on this node, or (no node) is not there any more.
+struct LightPodSeen {
+  ClusterId cluster;
+  std::string uid;
+  NodeId node;
+  PodShape shape;
+};
 // A request that is to be judged gets a ShapeId, until the input is decided.
 struct ShapeSeen {
   ClusterId cluster;
@@ -58,8 +65,8 @@ struct PassDue {
 
 namespace subak {
 
-using Note =
-    std::variant<note::Heard, note::ListBegun, note::ListEnded, note::NodeListed, note::PodListed,
-                 note::PodEarly, note::PodNotEarly, note::ShapeSeen, note::Decided, note::PassDue>;
+using Note = std::variant<note::Heard, note::ListBegun, note::ListEnded, note::NodeListed,
+                          note::PodListed, note::PodEarly, note::PodNotEarly, note::LightPodSeen,
+                          note::ShapeSeen, note::Decided, note::PassDue>;
 
 }  // namespace subak
