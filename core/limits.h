@@ -52,6 +52,10 @@ inline constexpr std::size_t kDoneJobsKept = 10'000;
 inline constexpr std::size_t kMaxStartsPerPass = 4096;
 inline constexpr std::size_t kMaxFitChecksPerPass = 65'536;
 
+// Live jobs and nodes together up to which a read plays the next pass on a copy, to say who starts
+// in it. More: it says that nobody has looked yet.
+inline constexpr std::size_t kMaxRehearsed = 500;
+
 // The books. What runs on is charged day by day: a UTC day is closed this long after its midnight,
 // so that an end that is reported late still counts in its own day. At most so many rows of it in
 // one turn; the rest comes in the next turns, which are due at once.
