@@ -31,6 +31,7 @@ void read_metadata(json::Value metadata, Pod& pod) {
     if (key == "uid") pod.uid = json::text(value);
     if (key == "namespace") pod.ns = json::text(value);
     if (key == "name") pod.name = json::text(value);
+    if (key == "creationTimestamp") pod.created_at = json::text(value);
     if (key == "generateName") pod.generate_name = json::text(value);
     if (key == "labels") read_pairs(value, pod.labels, pod.has_labels);
     if (key == "annotations") read_pairs(value, pod.annotations, pod.has_annotations);
@@ -90,9 +91,19 @@ void read_spec(json::Value spec, Pod& pod) {
   });
 }
 
+// Times of one form are in order as texts are.
+void read_ends(json::Value containers, Pod& pod) {
+  json::each_item(containers, [&](std::size_t, json::Value container) {
+    const auto state = json::member(container, "state");
+    const auto ended = state ? json::member(*state, "terminated") : std::nullopt;
+    if (ended) pod.finished_at = std::max(pod.finished_at, json::text(*ended, "finishedAt"));
+  });
+}
+
 void read_status(json::Value status, Pod& pod) {
   json::each_member(status, [&](Text key, json::Value value) {
     if (key == "phase") pod.phase = json::text(value);
+    if (key == "containerStatuses") read_ends(value, pod);
     if (key != "conditions") return;
     json::each_item(value, [&](std::size_t, json::Value condition) {
       if (json::text(condition, "type") != "PodScheduled") return;
@@ -213,7 +224,17 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
     r.shape.tolerations.clear();
     r.shape.products.clear();
   }
+  if (!pod.created_at.empty()) {
+    const auto at = parse_time(pod.created_at, "metadata.creationTimestamp");
+    if (at) r.created_at_ms = *at;
+  }
   r.running = pod.phase == "Running";
+  if (pod.phase == "Succeeded") r.ended = Cause::kFinished;
+  if (pod.phase == "Failed") r.ended = Cause::kFailed;
+  if (r.ended != Cause::kNone && !pod.finished_at.empty()) {
+    const auto at = parse_time(pod.finished_at, "status.containerStatuses");
+    if (at) r.ended_at_ms = *at;
+  }
   if (!pod.scheduled_at.empty()) {
     const auto at = parse_time(pod.scheduled_at, "status.conditions");
     if (at) r.bound_at_ms = *at;

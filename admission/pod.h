@@ -89,7 +89,7 @@ struct ContainerNote {
 
 struct Pod {
   // metadata
-  Text uid, ns, name, generate_name;
+  Text uid, ns, name, generate_name, created_at;
   bool has_metadata = false, has_labels = false, has_annotations = false;
   TextPairs labels, annotations;
   Owner owner;
@@ -104,7 +104,7 @@ struct Pod {
   Text nvidia_host_path;                  // a hostPath volume that shows GPU devices
   std::string device_claim;  // the first field that asks for devices by DRA; empty if none does
   // status
-  Text phase, scheduled_at;
+  Text phase, scheduled_at, finished_at;  // the last container's end
   // ours
   PodKeys keys;
   std::vector<Text> unknown_keys;  // under our prefix, but no key of ours

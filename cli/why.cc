@@ -33,6 +33,20 @@ void print_head(Session& s, const v1::Explanation& e) {
   }
 }
 
+// Nodes are kept for it, or will be.
+void print_patience(Session& s, const v1::Explanation& e) {
+  if (e.kept_node_count() > 0) {
+    s.out() << "\nkept free for it until it starts:";
+    for (const std::string& node : e.kept_nodes()) s.out() << ' ' << printable(node);
+    const int more = e.kept_node_count() - e.kept_nodes_size();
+    if (more > 0) s.out() << " and " << more << " more";
+    s.out() << '\n';
+  } else if (e.has_patience_until()) {
+    s.out() << "\npatience until " << time_text(e.patience_until())
+            << ": if it is next then and does not fit, nodes are kept free for it\n";
+  }
+}
+
 // Amounts are in the unit of their subject; GPUs are by far the most common.
 std::string quantity_text(const v1::WaitReason& r) {
   if (r.need() == 0 && r.have() == 0) return "";
@@ -106,6 +120,7 @@ void explain(Session& s, const WhyCommand& o) {
   s.show_text(e, [&] {
     print_head(s, e);
     print_reasons(s, e);
+    print_patience(s, e);
     print_ranking(s, e);
     print_outlook(s, e);
   });

@@ -52,6 +52,10 @@ inline constexpr std::size_t kDoneJobsKept = 10'000;
 inline constexpr std::size_t kMaxStartsPerPass = 4096;
 inline constexpr std::size_t kMaxFitChecksPerPass = 65'536;
 
+// Live jobs and nodes together up to which a read plays the next pass on a copy, to say who starts
+// in it. More: it says that nobody has looked yet.
+inline constexpr std::size_t kMaxRehearsed = 500;
+
 // The books. What runs on is charged day by day: a UTC day is closed this long after its midnight,
 // so that an end that is reported late still counts in its own day. At most so many rows of it in
 // one turn; the rest comes in the next turns, which are due at once.
@@ -68,6 +72,9 @@ inline constexpr std::size_t kMaxGpusPerNode = 64;
 // Nodes that one picture may show otherwise than they are. More: that picture is refused. Enough
 // for the allocations of the largest job, one on each node, and the domains that they keep.
 inline constexpr std::size_t kMaxPictureNodes = 16'384;
+
+// Pods without GPUs that count on one node. More: the edge is told, and they do not.
+inline constexpr std::size_t kMaxLightPodsPerNode = 1024;
 
 // A node that turned a pod away is not tried for such pods for so long: longer with each time in a
 // row, until one of them runs there.

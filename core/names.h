@@ -32,6 +32,7 @@ inline constexpr std::string_view kSharedSuffix = ".shared";
 inline constexpr std::string_view kLabelProduct = "nvidia.com/gpu.product";
 inline constexpr std::string_view kLabelCount = "nvidia.com/gpu.count";
 inline constexpr std::string_view kLabelClique = "nvidia.com/gpu.clique";
+inline constexpr std::string_view kLabelTimestamp = "nvidia.com/gfd.timestamp";
 inline constexpr std::string_view kLabelReplicas = "nvidia.com/gpu.replicas";
 inline constexpr std::string_view kLabelMigCapable = "nvidia.com/mig.capable";
 inline constexpr std::string_view kLabelMigStrategy = "nvidia.com/mig.strategy";

@@ -17,7 +17,7 @@ namespace subak {
 // Values are durable (facts carry them): append only. The order in which they are shown is
 // kReasonOrder's.
 enum class ReasonToken : std::uint8_t {
-  kNone,                          // nothing binds: it starts in the next pass
+  kNext,                          // nothing binds: the next pass starts it
   kOnHold,                        // held by a user or an operator, or its account is
   kGangIncomplete,                // fewer pods seen than the gang needs
   kWaitingForNodes,               // its cluster's list is not complete
@@ -39,7 +39,7 @@ enum class ReasonToken : std::uint8_t {
 
 template <>
 struct EnumText<ReasonToken> {
-  static constexpr std::array<std::string_view, 18> names{"None",
+  static constexpr std::array<std::string_view, 18> names{"next",
                                                           "OnHold",
                                                           "GangIncomplete",
                                                           "WaitingForNodes",
@@ -63,7 +63,7 @@ struct EnumText<ReasonToken> {
 // fleet is built, then room, then whose turn it is: who reads only the first reads the one that all
 // others depend on. Each token once.
 inline constexpr std::array kReasonOrder{
-    ReasonToken::kNone,
+    ReasonToken::kNext,
     ReasonToken::kOnHold,
     ReasonToken::kMisconfigured,
     ReasonToken::kGangIncomplete,
@@ -93,7 +93,7 @@ constexpr std::size_t rank_of(ReasonToken token) {
 
 // One binding constraint: what it is, how much is needed and there, and who or what is in the way.
 struct Reason {
-  ReasonToken token = ReasonToken::kNone;
+  ReasonToken token = ReasonToken::kNext;
   std::string subject;    // account path, product, label or resource that it is about
   std::int64_t need = 0;  // in the subject's own unit (milli-GPU, slices, pods, bytes)
   std::int64_t have = 0;

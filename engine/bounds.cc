@@ -42,6 +42,7 @@ constexpr std::array kTable{
     Row{"count", "groups", 0, kPods},
     Row{"count", "mig", 0, kNodeGpus* kSlicesPerGpu},
     Row{"cpu_milli", "", 0, limits::kMaxCpuMilli},
+    Row{"created_at_ms", "", 0, limits::kMaxTimeMs},
     Row{"effect", "", 0, kName},
     Row{"ended_at_ms", "", 0, limits::kMaxTimeMs},
     Row{"extended", "", 0, kNodeList},

@@ -2,11 +2,15 @@
 // follows.
 #include "engine/engine.h"
 
+#include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "core/must.h"
 #include "engine/decide/decide.h"
+#include "engine/decide/rehearse.h"
 #include "engine/decide/requested.h"
 #include "engine/derive/deadlines.h"
 #include "engine/derive/effects.h"
@@ -24,14 +28,29 @@ struct Engine::Impl {
   // For reads, which choose by themselves which nodes are kept: they may be asked where no pass is.
   derive::Places places() const {
     derive::refresh(state, search, kept);
-    return {search, kept.nodes, kept.ids};
+    return {search, kept.nodes, kept.ids, [this](JobId id) { return starts_next(id); }};
   }
+
+  std::optional<bool> starts_next(JobId id) const {
+    if (rehearsed.seq != state.seq() || rehearsed.at_ms != state.now()) {
+      rehearsed = {state.seq(), state.now(), decide::rehearse_pass(state)};
+    }
+    if (!rehearsed.starts) return std::nullopt;
+    return rehearsed.starts->contains(id);
+  }
+
+  struct Rehearsed {
+    std::uint64_t seq = UINT64_MAX;
+    TimeMs at_ms = 0;
+    std::optional<std::set<JobId>> starts;
+  };
 
   State state;
   decide::PassMemory pass;
   mutable Search search{state.fleet()};  // remembers, and answers the same
   mutable derive::Kept kept;
   mutable derive::ViewMemo views;
+  mutable Rehearsed rehearsed;
 };
 
 Engine::Engine() : impl_(std::make_unique<Impl>()) {}

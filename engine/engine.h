@@ -129,6 +129,10 @@ struct Explanation {
   std::size_t position = 0;     // 1 = next; 0 if not waiting
   std::vector<Reason> reasons;  // all that bind now, structural first; never empty while it waits
   std::vector<RankStep> ranking;
+  // Of a queued job: from then on nodes are kept free for it, if it is the neediest then that does
+  // not fit; 0: never. And those that are kept for it now, by name, until it starts.
+  TimeMs patience_until_ms = 0;
+  std::vector<std::string> kept_nodes;
 };
 
 // What one pod has held since its last ledger row: not in the books yet.

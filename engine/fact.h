@@ -255,19 +255,31 @@ struct NodeBarred {
   }
 };
 
-using Body =
-    std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
-                 AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted,
-                 AttemptStarted, DeadlinePassed, StopAsked, AttemptEnded, PlaceLost, PodBound,
-                 PodRunning, PodGone, Charged, Awaited, NodeBilled, MetersKept, LedgerKept, JobKept,
-                 RequestKept, CountersKept, NodeBarred, Finalized, ClockAccepted, ClusterRemoved>;
+// What of a node pods take that have no GPUs, all together: such pods are no jobs.
+struct NodeLoad {
+  static constexpr std::string_view kName = "node_load";
+  NodeId node;
+  NodeUse use;
+  template <class V>
+  void fields(V& v) {
+    v(1, "node", node);
+    v(2, "use", use);
+  }
+};
+
+using Body = std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
+                          AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted,
+                          AttemptStarted, DeadlinePassed, StopAsked, AttemptEnded, PlaceLost,
+                          PodBound, PodRunning, PodGone, Charged, Awaited, NodeBilled, MetersKept,
+                          LedgerKept, JobKept, RequestKept, CountersKept, NodeBarred, Finalized,
+                          ClockAccepted, ClusterRemoved, PodChanged, NodeLoad>;
 
 }  // namespace fact
 
 // How many kinds each version has, from version 1 on. A store starts at version 1 and holds kinds,
 // fields and values of its version only; a Finalized fact raises it. What each version has is also
 // in tests/golden/format, where a test finds what was added without its version.
-inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{32};
+inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{34};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Body>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

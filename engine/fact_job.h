@@ -49,6 +49,7 @@ struct JobCreated {
   std::int32_t priority = 0;
   DurationMs time_limit_ms = 0;
   EditStamp edit;
+  TimeMs submit_ms = 0;  // since when it waits, if that is before this fact; 0: from now on
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -61,6 +62,7 @@ struct JobCreated {
     v(8, "priority", priority);
     v(9, "time_limit_ms", time_limit_ms);
     v(10, "edit", edit);
+    v(11, "submit_ms", submit_ms);
   }
   friend bool operator==(const JobCreated&, const JobCreated&) = default;
 };
@@ -90,6 +92,22 @@ struct PodAdded {
     v(8, "slot", slot);
     v(9, "bound_at_ms", bound_at_ms);
     v(10, "dispute", dispute);
+  }
+};
+
+// A pod that waits asks for something else than it did.
+struct PodChanged {
+  static constexpr std::string_view kName = "pod_changed";
+  JobId job;
+  std::uint32_t rank = 0;
+  PodShape shape;
+  std::string dispute;  // as PodAdded's
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "shape", shape);
+    v(4, "dispute", dispute);
   }
 };
 

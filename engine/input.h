@@ -88,6 +88,11 @@ struct PodRecord {
   std::string node;            // spec.nodeName, empty while unbound
   bool running = false;
   TimeMs bound_at_ms = 0;  // 0: the time of the input
+  // It has ended, and why; kNone: it lives. Where it was and what it took counts no more.
+  Cause ended = Cause::kNone;
+  TimeMs ended_at_ms = 0;  // 0: the time of the input
+  // When it was made, which is when its job was submitted; 0 or later than the input: then.
+  TimeMs created_at_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
@@ -110,6 +115,9 @@ struct PodRecord {
     v(18, "node", node);
     v(19, "running", running);
     v(20, "bound_at_ms", bound_at_ms);
+    v(21, "ended", ended);
+    v(22, "ended_at_ms", ended_at_ms);
+    v(23, "created_at_ms", created_at_ms);
   }
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };

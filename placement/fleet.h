@@ -155,6 +155,11 @@ class Fleet {
   void give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
   bool over_allocated(NodeId id) const;
 
+  // What pods without GPUs take of the node that are held by nobody: no hold, no part of the bill.
+  // Replaces what was said before; forgotten when the node goes. The node is there.
+  void set_others(NodeId id, const NodeUse& use);
+  const NodeUse& others(NodeId id) const;  // of a node that was seen
+
   // --- nodes that turned a pod away --------------------------------------------------------------
   // No search puts pods of this shape on the node until the bar is lifted. The pods are compared in
   // every field. Both may be said twice.

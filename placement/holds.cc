@@ -81,6 +81,16 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   ++impl_->freed;
 }
 
+void Fleet::set_others(NodeId id, const NodeUse& use) {
+  NodeState& n = impl_->at(id);
+  assert(n.present && "what takes of a node is on one that is there");
+  n.load.others = use;
+  impl_->refresh(id);
+  ++impl_->freed;
+}
+
+const NodeUse& Fleet::others(NodeId id) const { return impl_->at(id).load.others; }
+
 PodSlot Fleet::adopt_slot(ShapeId shape, std::uint32_t rank, NodeId node) const {
   const NodeState* n = impl_->find(node);
   if (n == nullptr || !n->present) return {node, 0, slot_milligpu(shape, rank, node)};

@@ -187,10 +187,16 @@ Room left_on(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask 
     const int i = extended_index(spec, r.name);
     if (i >= 0) room.extended[static_cast<std::size_t>(i)] -= r.count;
   }
-  if (room.cpu_milli != kUnlimited) room.cpu_milli -= load.cpu_used;
-  if (room.memory_bytes != kUnlimited) room.memory_bytes -= load.memory_used;
-  if (room.pods != kUnlimited) room.pods -= load.pods_used;
+  for (const ResourceCount& r : load.others.extended) {
+    const int i = extended_index(spec, r.name);
+    if (i >= 0) room.extended[static_cast<std::size_t>(i)] -= r.count;
+  }
+  const NodeUse& others = load.others;
+  if (room.cpu_milli != kUnlimited) room.cpu_milli -= load.cpu_used + others.cpu_milli;
+  if (room.memory_bytes != kUnlimited) room.memory_bytes -= load.memory_used + others.memory_bytes;
+  if (room.pods != kUnlimited) room.pods -= load.pods_used + others.pods;
   room.ports = load.ports;
+  room.ports.insert(room.ports.end(), others.host_ports.begin(), others.host_ports.end());
   return room;
 }
 

@@ -43,6 +43,7 @@ struct Load {
   std::int64_t cpu_used = 0, memory_used = 0, pods_used = 0;
   std::vector<ResourceCount> extended_used;
   std::vector<HostPort> ports;
+  NodeUse others;  // of no hold
 
   // `pod` is the shape of the hold's rank.
   void add(const Hold& hold, const PodShape& pod);

@@ -22,6 +22,24 @@ struct MigSlices {
   friend bool operator==(const MigSlices&, const MigSlices&) = default;
 };
 
+// What of a node pods take that have no GPUs and are nobody's jobs, all together.
+struct NodeUse {
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t pods = 0;
+  std::vector<ResourceCount> extended;  // sorted by name
+  std::vector<HostPort> host_ports;     // sorted
+  template <class V>
+  void fields(V& v) {
+    v(1, "cpu_milli", cpu_milli);
+    v(2, "memory_bytes", memory_bytes);
+    v(3, "pods", pods);
+    v(4, "extended", extended);
+    v(5, "host_ports", host_ports);
+  }
+  friend bool operator==(const NodeUse&, const NodeUse&) = default;
+};
+
 // Built by an edge from `kubectl get nodes -o json`, a watch or a fleet CSV. A node has one product
 // (nvidia.com/gpu.product without -SHARED or -MIG-... suffixes); its GPUs are whole, shared R ways,
 // or cut into MIG slices. `gpus` counts physical GPUs and is what "installed" means.

@@ -205,6 +205,7 @@ void Fleet::remove_node(NodeId id, TimeMs now) {
   impl_->note_shared(*n, -1);
   leave_totals(*impl_, *n);
   n->present = false;
+  n->load.others = NodeUse();
   join_totals(*impl_, *n);
   n->stranded = 0;
   impl_->move_to_groups(id, false);

@@ -37,6 +37,10 @@ void Oracle::saw(const Input& input, const ApplyOutcome& outcome) {
     if (f.time_ms != now_) wrong("a fact of another time than its input");
     std::visit([this](const auto& body) { on(body); }, f.body);
   }
+  if (!outcome.reply.error) {
+    note_light(input);
+    judge_light();
+  }
   if (in_pass_ && options_.judge_order) judge_nobody_waits();
 }
 
@@ -99,12 +103,56 @@ void Oracle::on(const fact::ClusterSynced& f) {
 void Oracle::on(const fact::NodeSet& f) {
   Node* n = node(f.id);
   if (!n) n = &nodes_.emplace_back();
-  *n = {f.id, f.cluster, f.spec, true, f.drained};
+  *n = {f.id, f.cluster, f.spec, true, f.drained, n->others_cpu};
+}
+
+void Oracle::on(const fact::NodeLoad& f) { node(f.node)->others_cpu = f.use.cpu_milli; }
+
+// Pods without GPUs, by what was said of them.
+void Oracle::note_light(const Input& input) {
+  const std::string* const cluster = observed_cluster(input.body);
+  if (cluster == nullptr) return;
+  const auto forget = [&](const std::string& uid) {
+    std::erase_if(light_, [&](const LightPod& p) { return p.uid == uid && p.cluster == *cluster; });
+  };
+  if (std::holds_alternative<in::ListBegin>(input.body)) {
+    std::erase_if(light_, [&](const LightPod& p) { return p.cluster == *cluster; });
+  } else if (const auto* gone = std::get_if<in::PodGone>(&input.body)) {
+    forget(gone->pod.uid);
+  } else if (const auto* seen = std::get_if<in::PodSeen>(&input.body)) {
+    const PodRecord& pod = seen->pod;
+    if (pod.shape.kind != GpuKind::kNone || (pod.node.empty() && pod.ended == Cause::kNone)) return;
+    forget(pod.uid);
+    if (pod.ended != Cause::kNone) return;
+    light_.push_back({pod.uid, *cluster, pod.node, pod.shape.cpu_milli});
+  }
+}
+
+// Where a list is complete, each node has the sum of those that are on it.
+void Oracle::judge_light() {
+  for (const Cluster& c : clusters_) {
+    if (!c.synced || c.owned) continue;
+    for (const Node& n : nodes_) {
+      if (!n.there || n.cluster != c.id) continue;
+      std::int64_t cpu = 0;
+      for (const LightPod& p : light_) {
+        if (p.cluster == c.name && p.node == n.spec.name) cpu += p.cpu;
+      }
+      if (n.spec.gpus == 0) cpu = 0;
+      if (cpu != n.others_cpu) wrong("pods without GPUs take another sum of " + n.spec.name);
+    }
+  }
 }
 
 void Oracle::on(const fact::NodeRemoved& f) {
   Node* const n = node(f.id);
   n->there = false;
+  n->others_cpu = 0;
+  for (const Cluster& c : clusters_) {
+    if (c.id != n->cluster) continue;
+    std::erase_if(light_,
+                  [&](const LightPod& p) { return p.cluster == c.name && p.node == n->spec.name; });
+  }
   std::erase_if(bars_, [&f](const Bar& b) { return b.node == f.id; });
   for (const Slot& s : slots_) {
     if (s.at.node == f.id) wrong("a node went with " + name(s.job, s.rank) + " on it");
@@ -160,7 +208,8 @@ void Oracle::on(const fact::JobCreated& f) {
   j.request = f.request;
   j.gang_size = f.gang_size;
   j.priority = f.priority;
-  j.submit = now_;
+  if (f.submit_ms > now_) wrong(name(f.id, 0) + " was submitted later than now");
+  j.submit = f.submit_ms == 0 ? now_ : f.submit_ms;
   jobs_.push_back(std::move(j));
 }
 
@@ -177,10 +226,23 @@ void Oracle::on(const fact::JobMoved& f) {
   Job* const j = job(f.id);
   const bool completed = j->state == JobState::kIncomplete && f.to == JobState::kQueued;
   if (completed && j->origin == JobOrigin::kPods) {
-    j->request.groups.clear();
-    for (const PodShape& shape : j->shapes) j->request.groups.push_back({1, shape});
+    join(*j);
   }
   move(*j, f.to);
+}
+
+void Oracle::join(Job& j) {
+  j.request.groups.clear();
+  for (const PodShape& shape : j.shapes) j.request.groups.push_back({1, shape});
+}
+
+void Oracle::on(const fact::PodChanged& f) {
+  Job* const j = job(f.job);
+  if (j->state == JobState::kStarting || j->state == JobState::kRunning) {
+    wrong(name(f.job, f.rank) + " changed though it does not wait");
+  }
+  j->shapes.at(f.rank) = f.shape;
+  if (j->state != JobState::kIncomplete) join(*j);
 }
 
 void Oracle::on(const fact::AttemptStarted& f) {
@@ -191,6 +253,7 @@ void Oracle::on(const fact::AttemptStarted& f) {
   if (options_.judge_order) judge_order(*j);
   judge_place(*j, f);
   judge_together(*j, f);
+  judge_cpu(*j, f);
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
     if (barred(f.slots[rank].node, shape_of(*j, rank))) {
       wrong(name(f.id, rank) + " was sent where it was turned away too lately");
@@ -262,6 +325,26 @@ void Oracle::judge_place(const Job& j, const fact::AttemptStarted& f) {
         wrong(name(f.id, 0) + " got a GPU of " + name(other.job, other.rank));
       }
     }
+  }
+}
+
+// Beside the pods without GPUs, where nobody was put on the node but by us.
+void Oracle::judge_cpu(const Job& j, const fact::AttemptStarted& f) {
+  std::map<NodeId, std::int64_t> wanted;
+  for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
+    wanted[f.slots[rank].node] += shape_of(j, rank).cpu_milli;
+  }
+  for (const auto& [id, cpu] : wanted) {
+    const Node& n = *node(id);
+    if (cpu == 0 || n.spec.cpu_milli == 0) continue;
+    std::int64_t used = cpu + n.others_cpu;
+    bool all_ours = true;
+    for (const Slot& s : slots_) {
+      if (s.at.node != id) continue;
+      used += shape_of(*job(s.job), s.rank).cpu_milli;
+      all_ours = all_ours && s.ours;
+    }
+    if (all_ours && used > n.spec.cpu_milli) wrong(name(f.id, 0) + " lifts a node above its CPU");
   }
 }
 

@@ -62,6 +62,11 @@ class Oracle {
     ClusterId cluster;
     NodeSpec spec;
     bool there = true, drained = false;
+    std::int64_t others_cpu = 0;  // of pods without GPUs
+  };
+  struct LightPod {
+    std::string uid, cluster, node;
+    std::int64_t cpu = 0;
   };
   struct Slot {
     JobId job;
@@ -119,11 +124,13 @@ class Oracle {
   void on(const fact::ClusterSynced& f);
   void on(const fact::NodeSet& f);
   void on(const fact::NodeRemoved& f);
+  void on(const fact::NodeLoad& f);
   void on(const fact::PolicySet& f);
   void on(const fact::AccountSet& f);
   void on(const fact::AccountDeleted& f);
   void on(const fact::JobCreated& f);
   void on(const fact::PodAdded& f);
+  void on(const fact::PodChanged& f);
   void on(const fact::JobMoved& f);
   void on(const fact::AttemptStarted& f);
   void on(const fact::StopAsked& f);
@@ -138,6 +145,9 @@ class Oracle {
   void on(const Other&) {}
   void wrong(std::string what);
   bool is_stale(const Input& input) const;
+  void note_light(const Input& input);
+  void judge_light();
+  void judge_cpu(const Job& job, const fact::AttemptStarted& f);
   Account* account(AccountId id);
   const Account* account(AccountId id) const;
   Node* node(NodeId id);
@@ -154,6 +164,7 @@ class Oracle {
   void follow_level(Account& a, TimeMs at);
   void judge_place(const Job& job, const fact::AttemptStarted& f);
   void move(Job& job, JobState to);
+  static void join(Job& job);  // what its pods ask for is its request
   const PodShape& shape_of(const Job& job, std::uint32_t rank) const;
   bool barred(NodeId node, const PodShape& shape) const;
   void turned_away(const Slot& slot, const PodShape& shape);
@@ -198,6 +209,7 @@ class Oracle {
   Policy policy_;
   std::vector<Account> accounts_;
   std::vector<Node> nodes_;
+  std::vector<LightPod> light_;  // as said since their cluster's list began
   std::vector<Cluster> clusters_;
   std::vector<Job> jobs_;        // live ones
   std::vector<Slot> slots_;      // open ones

@@ -10,6 +10,7 @@ PodShape RandomWorld::shape() {
   constexpr std::int64_t kSizes[] = {1, 1, 1, 2, 4, 8};
   s.gpus = kSizes[rng_.below(std::size(kSizes))];
   if (rng_.percent(15)) s.products = {"NVIDIA-H100-80GB-HBM3"};
+  if (!options_.plain && rng_.percent(20)) s.cpu_milli = rng_.between(1, 40) * 100;
   if (options_.plain || rng_.percent(70)) return s;
   switch (rng_.below(3)) {
     case 0:
@@ -32,11 +33,15 @@ PodShape RandomWorld::shape() {
 }
 
 in::Body RandomWorld::new_pod() {
-  if (!unfinished_.empty() && rng_.percent(75)) {
+  constexpr std::size_t kRemembered = 8;
+  const auto next = [this] {
     in::PodSeen seen = std::move(unfinished_.back());
     unfinished_.pop_back();
+    gated_.push_back(seen);
+    if (gated_.size() > kRemembered) gated_.erase(gated_.begin());
     return seen;
-  }
+  };
+  if (!unfinished_.empty() && rng_.percent(75)) return next();
   in::PodSeen seen;
   seen.cluster = "watched";
   const std::string account = some_account();
@@ -49,14 +54,24 @@ in::Body RandomWorld::new_pod() {
   seen.pod.controlled = rng_.percent(70);
   if (rng_.percent(50)) seen.pod.user = "u" + std::to_string(rng_.below(3));
   if (rng_.percent(20)) seen.pod.priority = 10;
+  if (rng_.percent(30)) seen.pod.created_at_ms = now_ - rng_.between(0, 10 * kMinuteMs);
   for (std::uint32_t rank = 0; rank < seen.pod.gang_size; ++rank) {
     seen.pod.rank = static_cast<std::int32_t>(rank);
     seen.pod.name = name + "-" + std::to_string(rank);
     seen.pod.uid = "uid-" + std::to_string(++serial_);
     unfinished_.push_back(seen);
   }
-  seen = std::move(unfinished_.back());
-  unfinished_.pop_back();
+  return next();
+}
+
+// Somebody narrows what a pod asks for, which may have left its gate or ended meanwhile.
+in::Body RandomWorld::changed_pod() {
+  if (gated_.empty()) return in::Pass{};
+  in::PodSeen& seen = gated_[rng_.below(gated_.size())];
+  if (seen.pod.shape.kind == GpuKind::kWhole) {
+    seen.pod.shape.products = {rng_.percent(60) ? "NVIDIA-H100-80GB-HBM3"
+                                                : "NVIDIA-A100-SXM4-80GB"};
+  }
   return seen;
 }
 
@@ -67,11 +82,32 @@ in::Body RandomWorld::foreign_pod() {
   seen.pod.ns = rng_.percent(70) ? "ns-" + some_account() : "nobodys";
   seen.pod.name = "foreign-" + std::to_string(++serial_);
   seen.pod.uid = "uid-" + std::to_string(serial_);
-  seen.pod.shape = shape();
+  seen.pod.shape = rng_.percent(30) ? light_shape() : shape();
   seen.pod.node = node_name(1 + 2 * rng_.below(8));
   seen.pod.running = rng_.percent(70);
   seen.pod.gated = rng_.percent(10);
   if (rng_.percent(40)) seen.pod.bound_at_ms = now_ - rng_.between(0, kHourMs);
+  if (seen.pod.shape.kind == GpuKind::kNone) {
+    constexpr std::size_t kRemembered = 24;
+    light_.push_back(seen);
+    if (light_.size() > kRemembered) light_.erase(light_.begin());
+  }
+  return seen;
+}
+
+PodShape RandomWorld::light_shape() {
+  PodShape s;
+  s.cpu_milli = rng_.between(1, 20) * 100;
+  return s;
+}
+
+// One without GPUs ends, in either way that an end is reported, or is seen once more.
+in::Body RandomWorld::light_pod() {
+  if (light_.empty()) return in::Pass{};
+  in::PodSeen seen = light_[rng_.below(light_.size())];
+  if (rng_.percent(40))
+    return in::PodGone{seen.cluster, {seen.pod.uid, {}, 0}, 0, Cause::kFinished};
+  if (rng_.percent(50)) seen.pod.ended = Cause::kFailed;
   return seen;
 }
 

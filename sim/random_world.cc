@@ -65,6 +65,7 @@ NodeSpec RandomWorld::node_spec(std::size_t i) {
   n.name = node_name(i);
   n.product = i % 3 == 0 ? "NVIDIA-A100-SXM4-80GB" : "NVIDIA-H100-80GB-HBM3";
   n.gpus = i % 5 == 4 ? 2 : i % 5 == 3 ? 8 : 4;
+  if (!options_.plain && i % 4 == 3) n.cpu_milli = 8000;
   if (!options_.plain && i % 7 == 4) n.gpus_per_domain = n.gpus / 2;
   if (!options_.plain && i % 7 == 1) n.product = "NVIDIA-L40S";
   if (!options_.plain && i % 7 == 6) n.replicas = 3;
@@ -124,7 +125,9 @@ in::Body RandomWorld::choose() {
   const std::uint64_t dice = rng_.below(1000);
   if (dice < 170) return crowded ? advance_pod() : submit();
   if (dice < 270) return crowded ? advance_pod() : new_pod();
-  if (dice < 850) return advance_pod();
+  if (dice < 843) return advance_pod();
+  if (dice < 850) return changed_pod();
+  if (dice < 856) return options_.plain ? advance_pod() : light_pod();
   if (dice < 875) return options_.plain ? advance_pod() : foreign_pod();
   if (dice < 905) return node_event();
   if (dice < 925) return edit_account();
@@ -260,6 +263,9 @@ in::Body RandomWorld::list_again() {
   for (std::size_t i = 1; i < kNodes; i += 2) {
     node_there_[i] = !rng_.percent(10);
     if (node_there_[i]) planned_.emplace_back(in::NodeSeen{"watched", node_spec(i)});
+  }
+  for (const in::PodSeen& seen : light_) {
+    if (rng_.percent(80)) planned_.emplace_back(seen);
   }
   for (const Pod& pod : pods_) {
     if (pod.uid.empty() || pod.job.cluster() != ClusterId(2) || rng_.percent(5)) continue;

@@ -56,10 +56,13 @@ class RandomWorld {
   JobId some_job();
   // random_pods.cc: what pods do
   in::Body new_pod();
+  in::Body changed_pod();
+  in::Body light_pod();
   in::Body foreign_pod();
   in::Body advance_pod();
   in::Body end_pod(const Pod& pod);
   PodShape shape();
+  PodShape light_shape();
   PodRef ref(const Pod& pod);
   void open_gate(const Effect& effect);
   void forget(JobId job, std::optional<std::uint32_t> rank, bool only_open);
@@ -72,6 +75,8 @@ class RandomWorld {
   std::vector<JobId> jobs_;              // live, oldest first
   std::vector<bool> node_there_;         // by index; even ones are in "bare", odd ones in "watched"
   std::vector<in::PodSeen> unfinished_;  // members of gangs still to come
+  std::vector<in::PodSeen> gated_;       // that came not long ago
+  std::vector<in::PodSeen> light_;       // the same of pods without GPUs
   std::optional<Input> last_;
   std::uint64_t serial_ = 0;
   bool listing_ = false;

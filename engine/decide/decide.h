@@ -108,6 +108,15 @@ void forgive_node(Decision& d, NodeId node, const PodShape& shape);
 // Bars whose time is over are lifted, old memories forgotten.
 void end_bars(Decision& d);
 
+// light_pod.cc: a pod without GPUs is on a node, which is there.
+void see_light_pod(Decision& d, ClusterId cluster, const PodRecord& pod);
+// It is gone; false: no such pod was seen.
+bool end_light_pod(Decision& d, ClusterId cluster, const std::string& uid);
+// What such pods take of the node is said, if it is another sum than was said last.
+void sum_light_pods(Decision& d, NodeId node);
+
+// pod.cc: a node was seen for the first time: decides what was said of pods on it before.
+void decide_early(Decision& d, ClusterId cluster, const std::string& node);
 // pod.cc: the pod is gone at `at`; what it held is charged and given back.
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause);
 

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "core/limits.h"
+#include "core/names.h"
 #include "engine/decide/decide.h"
 
 namespace subak::decide {
@@ -58,14 +59,27 @@ std::string former_clique(const NodeSpec& spec, const NodeSpec* old) {
   return old->clique.empty() ? old->former_clique : old->clique;
 }
 
+// What of a node can decide anything: not a label that renews itself (feature discovery writes the
+// time into one), nor a taint that never blocks (autoscalers write the time into theirs).
+NodeSpec without_churn(NodeSpec spec) {
+  std::erase_if(spec.labels, [](const Label& l) { return l.key == names::kLabelTimestamp; });
+  std::erase_if(spec.taints, [](const Taint& t) { return t.effect == "PreferNoSchedule"; });
+  return spec;
+}
+
 void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const EditStamp& edit) {
+  spec = without_churn(std::move(spec));
   NodeId id = d.s.nodes().find(cluster.id, spec.name);
   const NodeSpec* old = id ? d.s.fleet().node(id) : nullptr;
   spec.former_clique = former_clique(spec, old);
   if (old != nullptr && *old == spec) return;
   const bool drained = id && d.s.fleet().drained(id);
-  if (!id) id = NodeId(d.s.nodes().last().value + 1);
+  const bool fresh = !id;
+  if (fresh) id = NodeId(d.s.nodes().last().value + 1);
+  const std::string name = spec.name;
   d.emit(fact::NodeSet{id, cluster.id, std::move(spec), drained, edit});
+  sum_light_pods(d, id);
+  if (fresh) decide_early(d, cluster.id, name);
 }
 
 // Pods on their way to a node that is gone give back what they held there and stay known: they
@@ -212,6 +226,7 @@ void decide(Decision& d, const in::ListComplete& i) {
     if (marks.nodes.count(id) == 0) remove_node(d, id);
   }
   d.emit(fact::ClusterSynced{cluster->id, true, false, cluster->session, 0});
+  for (NodeId id : d.s.fleet().nodes(cluster->id)) sum_light_pods(d, id);
 }
 
 void decide(Decision& d, const in::NodeSeen& i) {

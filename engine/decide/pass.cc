@@ -1,6 +1,5 @@
 // One scheduling pass: the neediest first, each start visible to the next, nothing popped before it
 // fits.
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -8,6 +7,7 @@
 #include "accounting/entitlement.h"
 #include "core/limits.h"
 #include "engine/decide/decide.h"
+#include "engine/derive/entitled_place.h"
 
 namespace subak::decide {
 namespace {
@@ -15,47 +15,18 @@ namespace {
 // What is remembered is of the fleet at this point; never 0.
 std::uint64_t freed_point(const Decision& d) { return d.s.fleet().freed_version() + 1; }
 
-using Amounts = std::vector<ProductDemand>;  // by product
+using derive::amounts_of;
+using Found = derive::EntitledPlace;
+
+Found find_entitled(Decision& d, const state::Job& job, const KeptNodes& kept) {
+  return derive::find_entitled(d.s, d.search, Picture(d.s.fleet(), kept), job);
+}
 
 // What stops the job whatever place it may find.
 std::optional<Binding> stopped(const Decision& d, const state::Job& job, Asking asking) {
   const ProductDemand least{d.s.jobs().only_product(d.s.fleet().request(job.shape)),
                             d.s.jobs().least_milligpu(job)};
   return first_binding(d.s.tree(), {job.leaf, {&least, 1}}, asking);
-}
-
-Amounts amounts_of(const Decision& d, const Placement& placement) {
-  std::map<ProductId, MilliGpu> sums;
-  for (const PodSlot& slot : placement.slots) {
-    if (slot.milligpu > 0) sums[d.s.fleet().product_of(slot.node)] += slot.milligpu;
-  }
-  return {sums.begin(), sums.end()};
-}
-
-// The place and what is paid for it are judged together: where the best place is on a product that
-// a rule bars, the next best product is tried.
-struct Found {
-  std::optional<Placement> placement;
-  bool barred = false;  // there was a place, and a rule against it
-};
-
-Found find_entitled(Decision& d, const state::Job& job, const KeptNodes& kept) {
-  const Picture picture(d.s.fleet(), kept);
-  Found found;
-  found.placement = d.search.find(picture, job.shape, job.id);
-  std::vector<ProductId> barred;
-  while (found.placement) {
-    const Amounts amounts = amounts_of(d, *found.placement);
-    const auto binding = first_binding(d.s.tree(), {job.leaf, amounts}, Asking::kAmounts);
-    if (!binding) return found;
-    found = {std::nullopt, true};
-    if (binding->any_product) return found;
-    for (const auto& [product, amount] : amounts) {
-      if (!binding->product || binding->product == product) barred.push_back(product);
-    }
-    found.placement = d.search.find(picture, job.shape, job.id, barred);
-  }
-  return found;
 }
 
 void start(Decision& d, JobId id, Placement placement) {
@@ -255,7 +226,7 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
       note_blocked(d, memory.blocked, job.shape);
       walk.no_place(job.shape);
     } else if (!found.placement ||
-               !within_quota(d.s.tree(), {leaf, amounts_of(d, *found.placement)})) {
+               !within_quota(d.s.tree(), {leaf, amounts_of(d.s, *found.placement)})) {
       walk.pass_over(*next);
     } else {
       start(d, *next, *std::move(found.placement));

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "core/limits.h"
+#include "core/must.h"
 #include "core/stored_size.h"
 #include "engine/decide/decide.h"
 
@@ -14,6 +15,24 @@ Error unknown_pod(const PodRef& ref) {
       ref.uid.empty() ? text::job_id_text(ref.job) + "/" + std::to_string(ref.rank) : ref.uid;
   return {ErrorCode::kNotFound, "pod", got,
           "no live pod has this uid, or this rank in this reservation of the job"};
+}
+
+std::string name_of(const PodRef& ref) {
+  if (!ref.uid.empty()) return ref.uid;
+  return text::job_id_text(ref.job) + "/" + std::to_string(ref.rank) + "/" +
+         std::to_string(ref.attempt);
+}
+
+// The node has not been seen: what was said waits for it, in bounds, and is refused beyond.
+void wait_for_node(Decision& d, ClusterId cluster, const std::string& node) {
+  const auto* bound = std::get_if<in::PodBound>(&d.input.body);
+  const auto* seen = std::get_if<in::PodSeen>(&d.input.body);
+  must(bound != nullptr || seen != nullptr, "only these two say where a pod is");
+  const std::string pod = bound != nullptr ? name_of(bound->pod) : seen->pod.uid;
+  if (d.s.clusters().early(cluster) < limits::kMaxObserveInFlight) {
+    return d.tell(note::PodEarly{cluster, {pod, node, d.input.body}});
+  }
+  d.refuse({ErrorCode::kNotFound, "node", node, "no such node has been seen"}, pod);
 }
 
 std::string gang_name(const PodRecord& pod) {
@@ -36,6 +55,13 @@ AccountId account_of_pod(Decision& d, const state::Cluster& cluster, const PodRe
     if (a == of_ns && !d.s.tree().node(named).spec.user) return named;
   }
   return of_ns;
+}
+
+std::optional<Error> check_bytes(std::size_t of_gang) {
+  if (of_gang <= limits::kMaxJobRequestBytes) return std::nullopt;
+  return Error{ErrorCode::kInvalid, "pod.shape", std::to_string(of_gang) + " bytes with its gang's",
+               "want at most " + std::to_string(limits::kMaxJobRequestBytes) +
+                   " bytes as they are stored; neighbours that ask for the same count once"};
 }
 
 // The gang's request, once it is whole, is one record in which neighbours that ask for the same
@@ -61,10 +87,7 @@ std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::u
     }
   }
   if (rank >= job.pods.size()) add_new();
-  if (bytes <= limits::kMaxJobRequestBytes) return std::nullopt;
-  return Error{ErrorCode::kInvalid, "pod.shape", std::to_string(bytes) + " bytes with its gang's",
-               "want at most " + std::to_string(limits::kMaxJobRequestBytes) +
-                   " bytes as they are stored; neighbours that ask for the same count once"};
+  return check_bytes(bytes);
 }
 
 // What the pod says otherwise than the gang that it joins, both values; empty: nothing.
@@ -92,6 +115,22 @@ std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord
   return says("account", d.s.tree().node(account).spec.path, d.s.tree().node(payer).spec.path);
 }
 
+// All its pods are there and agree: it gets its place in the queue.
+void queue_if_whole(Decision& d, JobId id) {
+  const state::Job& job = d.s.jobs().at(id);
+  if (job.state != JobState::kIncomplete || job.disputing() != nullptr) return;
+  std::uint32_t there = 0;
+  while (there < job.pods.size() && !job.pods[there].uid.empty() &&
+         job.pods[there].state != PodState::kGone) {
+    ++there;
+  }
+  if (there < job.gang_size) return;
+  fact::JobMoved moved;
+  moved.id = id;
+  moved.to = JobState::kQueued;
+  d.emit(std::move(moved));
+}
+
 void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                AccountId account) {
   const std::string name = gang_name(pod);
@@ -117,6 +156,7 @@ void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
     created.gang_size = pod.gang_size;
     created.priority = pod.priority;
     created.time_limit_ms = pod.time_limit_ms;
+    if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
     const JobId id = created.id;
     d.emit(std::move(created));
     job = d.s.jobs().find(id);
@@ -145,25 +185,32 @@ void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
   added.dispute = dispute_of(d, *job, pod, account);
   d.emit(std::move(added));
   d.tell(note::PodListed{cluster.id, {id, rank}});
-  std::uint32_t there = 0;
-  while (there < job->gang_size && !is_free(there)) ++there;
-  const bool whole = there == job->gang_size && job->disputing() == nullptr;
-  if (whole && job->state == JobState::kIncomplete) {
-    fact::JobMoved moved;
-    moved.id = id;
-    moved.to = JobState::kQueued;
-    d.emit(std::move(moved));
-  }
+  queue_if_whole(d, id);
+}
+
+// A pod that waits is seen again: what it asks for now counts.
+void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod,
+                AccountId account) {
+  const state::Job& job = d.s.jobs().at(place.job);
+  const state::Pod& known = job.pods[place.rank];
+  const bool waits = job.waits() && known.state == PodState::kWaiting;
+  const bool may = pod.gated && pod.shape.kind != GpuKind::kNone;
+  if (!waits || !may) return;
+  const std::string dispute = job.shape ? known.dispute : dispute_of(d, job, pod, account);
+  if (d.s.jobs().shape_of(known) == pod.shape && known.dispute == dispute) return;
+  const auto error =
+      job.shape ? check_bytes(stored_bytes(d.s.jobs().request_with(job, place.rank, pod.shape)))
+                : check_gang_bytes(d, job, place.rank, pod.shape);
+  if (error) return d.refuse(*error, pod.uid);
+  d.emit(fact::PodChanged{place.job, place.rank, pod.shape, dispute});
+  queue_if_whole(d, place.job);
 }
 
 // Bound without us: it takes capacity and is charged, from its bind on, as far as we knew the node.
 void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                  AccountId account) {
   const NodeId node = d.s.nodes().find(cluster.id, pod.node);
-  if (!node) {
-    return d.refuse({ErrorCode::kNotFound, "pod.node", pod.node, "no such node has been seen"},
-                    pod.uid);
-  }
+  if (!node) return wait_for_node(d, cluster.id, pod.node);
   const std::string name = gang_name(pod);
   const state::Job* job = find_gang(d, cluster.id, name);
   const bool full = job != nullptr && job->pods.size() >= limits::kMaxPodsPerJob;
@@ -233,10 +280,7 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
                     job.name);
   }
   const NodeId node = d.s.nodes().find(job.id.cluster(), node_name);
-  if (!node) {
-    return d.refuse({ErrorCode::kNotFound, "node", node_name, "no such node has been seen"},
-                    job.name);
-  }
+  if (!node) return wait_for_node(d, job.id.cluster(), node_name);
   if (pod.is_bound()) return rebind(d, job, rank, node);
   if (pod.state ==
       PodState::kWaiting) {  // it got past its gate: the world decided, we account for it
@@ -265,6 +309,24 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   d.emit(fact::PodBound{job.id, rank, at, slot});
 }
 
+// A pod without GPUs that counts on its node: whether it runs there changes nothing.
+bool is_light(const Decision& d, const std::string& cluster_name, const PodRef& pod) {
+  const state::Cluster* const cluster = d.s.clusters().find(cluster_name);
+  return cluster != nullptr && d.s.light_pods().node_of(cluster->id, pod.uid);
+}
+
+// It has ended and is still there: it takes nothing and never runs again. One that we know may have
+// been bound meanwhile, and ends with its own end.
+void end_seen(Decision& d, const state::Cluster& cluster, const in::PodSeen& i) {
+  const PodRecord& pod = i.pod;
+  const auto known = d.s.jobs().of_uid(pod.uid);
+  if (known && pod.bound_at_ms != 0 && d.s.nodes().find(cluster.id, pod.node)) {
+    const state::Job& job = d.s.jobs().at(known->job);
+    if (!job.pods[known->rank].is_bound()) bind(d, job, known->rank, pod.node, pod.bound_at_ms);
+  }
+  decide(d, in::PodGone{i.cluster, {pod.uid, {}, 0}, pod.ended_at_ms, pod.ended});
+}
+
 }  // namespace
 
 void decide(Decision& d, const in::PodSeen& i) {
@@ -284,25 +346,39 @@ void decide(Decision& d, const in::PodSeen& i) {
                      "want 1 to " + std::to_string(limits::kMaxPodsPerJob)},
                     pod.uid);
   }
+  if (pod.ended != Cause::kNone) return end_seen(d, *cluster, i);
+  d.tell(note::PodNotEarly{cluster->id, pod.uid});
   if (const auto known = d.s.jobs().of_uid(pod.uid)) {
     const auto [id, rank] = *known;
     d.tell(note::PodListed{cluster->id, *known});
-    if (!pod.node.empty()) bind(d, d.s.jobs().at(id), rank, pod.node, pod.bound_at_ms);
-    if (pod.running) decide(d, in::PodRunning{i.cluster, {pod.uid, {}, 0}, 0});
+    if (pod.node.empty()) {
+      change_pod(d, *known, pod, account_of_pod(d, *cluster, pod));
+    } else {
+      bind(d, d.s.jobs().at(id), rank, pod.node, pod.bound_at_ms);
+    }
+    const bool early = !pod.node.empty() && !d.s.nodes().find(cluster->id, pod.node);
+    if (pod.running && !early) decide(d, in::PodRunning{i.cluster, {pod.uid, {}, 0}, 0});
     return;
+  }
+  if (pod.shape.kind == GpuKind::kNone) {
+    if (pod.node.empty()) return;
+    if (!d.s.nodes().find(cluster->id, pod.node)) return wait_for_node(d, cluster->id, pod.node);
+    return see_light_pod(d, cluster->id, pod);
   }
   const AccountId account = account_of_pod(d, *cluster, pod);
   if (!pod.node.empty()) return add_foreign(d, *cluster, pod, account);
-  const bool ours = pod.gated && !pod.other_manager && pod.shape.kind != GpuKind::kNone &&
-                    account != kUnassigned && cluster->mode_of(pod.ns) == Mode::kEnforce;
+  const bool ours = pod.gated && !pod.other_manager && account != kUnassigned &&
+                    cluster->mode_of(pod.ns) == Mode::kEnforce;
   if (ours) queue_pod(d, *cluster, pod, account);
 }
 
 void decide(Decision& d, const in::PodBound& i) {
   const auto found = d.s.jobs().find(i.pod);
+  if (!found && is_light(d, i.cluster, i.pod)) return;
   if (!found) return d.refuse(unknown_pod(i.pod), i.pod.uid);
   const auto [id, rank] = *found;
   d.tell(note::PodListed{id.cluster(), {id, rank}});
+  d.tell(note::PodNotEarly{id.cluster(), name_of(i.pod)});
   const state::Job& job = *d.s.jobs().find(id);
   // Without uid and attempt it may be late news of an earlier place: that moves nobody.
   if (i.pod.uid.empty() && i.pod.attempt == 0 && job.pods[rank].is_bound()) return;
@@ -311,6 +387,7 @@ void decide(Decision& d, const in::PodBound& i) {
 
 void decide(Decision& d, const in::PodRunning& i) {
   const auto found = d.s.jobs().find(i.pod);
+  if (!found && is_light(d, i.cluster, i.pod)) return;
   if (!found) return d.refuse(unknown_pod(i.pod), i.pod.uid);
   const auto [id, rank] = *found;
   d.tell(note::PodListed{id.cluster(), {id, rank}});
@@ -326,6 +403,10 @@ void decide(Decision& d, const in::PodRunning& i) {
 }
 
 void decide(Decision& d, const in::PodGone& i) {
+  if (const state::Cluster* cluster = d.s.clusters().find(i.cluster)) {
+    d.tell(note::PodNotEarly{cluster->id, name_of(i.pod)});
+    if (end_light_pod(d, cluster->id, i.pod.uid)) return;
+  }
   const auto found = d.s.jobs().find(i.pod);
   if (!found) {
     // A pod that we never charged, or one that is reported gone twice: both are nothing new.
@@ -336,6 +417,15 @@ void decide(Decision& d, const in::PodGone& i) {
   if (pod.state == PodState::kGone || (pod.uid.empty() && pod.state == PodState::kWaiting)) return;
   const TimeMs at = i.ended_at_ms == 0 ? d.s.now() : std::min(i.ended_at_ms, d.s.now());
   end_pod(d, id, rank, at, i.cause);
+}
+
+void decide_early(Decision& d, ClusterId cluster, const std::string& node) {
+  for (const state::EarlyPod& pod : d.s.clusters().early(cluster, node)) {
+    d.tell(note::PodNotEarly{cluster, pod.pod});
+    if (const auto* seen = std::get_if<in::PodSeen>(&pod.said)) decide(d, *seen);
+    if (const auto* bound = std::get_if<in::PodBound>(&pod.said)) decide(d, *bound);
+    d.out.reply.error.reset();  // whoever said it was told that it is known
+  }
 }
 
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause) {

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,6 +44,8 @@ struct Places {
   Search& search;
   const KeptNodes& kept;
   std::span<const NodeId> kept_ids;  // the nodes of `kept`
+  // Whether the next pass would start this queued job; nothing: nobody knows. May be empty.
+  std::function<std::optional<bool>(JobId)> starts_next;
 };
 
 }  // namespace subak::derive

@@ -2,12 +2,12 @@
 #include "engine/derive/reasons.h"
 
 #include <algorithm>
-#include <map>
 
 #include "accounting/entitlement.h"
 #include "core/decimal.h"
 #include "core/duration.h"
 #include "core/limits.h"
+#include "engine/derive/entitled_place.h"
 #include "engine/derive/order.h"
 #include "engine/derive/rows.h"
 
@@ -60,19 +60,10 @@ void explain_entitlement(const State& s, const state::Job& job, std::vector<Reas
 }
 
 // It fits somewhere: may it have what it would get there?
-void explain_cost(const State& s, const Places& places, const state::Job& job,
-                  std::vector<Reason>& out) {
-  const Picture picture(s.fleet(), places.kept);
-  const auto placement = places.search.find(picture, job.shape, job.id);
-  if (!placement) return;
-  std::map<ProductId, MilliGpu> sums;
-  for (const PodSlot& slot : placement->slots) {
-    if (slot.milligpu > 0) sums[s.fleet().product_of(slot.node)] += slot.milligpu;
-  }
-  const std::vector<ProductDemand> amounts(sums.begin(), sums.end());
-  for (const Binding& b : bindings(s.tree(), {job.leaf, amounts}, Asking::kAmounts)) {
-    out.push_back(reason_of(s, b));
-  }
+void explain_cost(const State& s, const Places& places, const Picture& picture,
+                  const state::Job& job, std::vector<Reason>& out) {
+  const EntitledPlace found = find_entitled(s, places.search, picture, job);
+  if (!found.placement && found.barred) out.push_back(reason_of(s, *found.barred));
 }
 
 // The nodes that turned such a pod away, and when they are tried again.
@@ -96,16 +87,47 @@ std::string turned_away(const State& s, const state::Job& job) {
   return text;
 }
 
-// A place is free for it, and nothing but its turn is missing.
-Reason of_order(const state::Job& job, std::size_t position) {
-  const bool place_unknown = position == 0 && job.state == JobState::kQueued;
-  if (position <= 1 && !place_unknown) {
+Reason starts_next() { return reason(ReasonToken::kNext, "", "the next pass starts it"); }
+
+// A place is free for it, and nothing but its turn is missing: the next pass starts it, or one
+// before it takes the place. Where that is not known, only the first in the order is told nothing.
+Reason of_order(const Places& places, const state::Job& job, std::size_t position) {
+  const bool queued = job.state == JobState::kQueued;
+  const auto next = queued && places.starts_next ? places.starts_next(job.id) : std::nullopt;
+  if (next && *next) return starts_next();
+  const bool place_unknown = position == 0 && queued;
+  if (!next && position <= 1 && !place_unknown) {
     return reason(ReasonToken::kPendingEvaluation, "", "it fits: the next pass looks at it");
   }
-  Reason r = reason(ReasonToken::kOutranked, "",
-                    "it fits, and others come first in the fair-share order");
+  Reason r =
+      reason(ReasonToken::kOutranked, "", "it fits, and others come first in the fair-share order");
   r.have = static_cast<std::int64_t>(position);
   return r;
+}
+
+// What a pass would choose from for the job: nodes that are kept for another are left out. A job
+// within its quota, with the place that it would get, may have those kept for jobs beyond theirs.
+const KeptNodes& kept_from(const State& s, const Places& places, const state::Job& job,
+                           KeptNodes& firm) {
+  const bool may = job.shape && !places.kept_ids.empty() &&
+                   s.policy().order == OrderPolicy::kTargetShare && is_within_quota(s, job);
+  if (!may) return places.kept;
+  firm = firm_part(s, places.kept, places.kept_ids);
+  const EntitledPlace found = find_entitled(s, places.search, Picture(s.fleet(), firm), job);
+  if (!found.placement) return firm;
+  const std::vector<ProductDemand> amounts = amounts_of(s, *found.placement);
+  return within_quota(s.tree(), {job.leaf, amounts}) ? firm : places.kept;
+}
+
+// A place is free for it. It may be one that is kept: a pass gives those to jobs within their quota
+// only as long as no other comes before them.
+void explain_order(const State& s, const Places& places, const state::Job& job,
+                   std::size_t position, std::vector<Reason>& out) {
+  Reason why = of_order(places, job, position);
+  if (why.token == ReasonToken::kOutranked) {
+    out = places.search.explain(Picture(s.fleet(), places.kept), job.shape, job.id);
+  }
+  if (out.empty()) out.push_back(std::move(why));
 }
 
 void explain_place(const State& s, const Places& places, const state::Job& job,
@@ -116,15 +138,14 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
                          "the list of cluster " + cluster.name + " is not complete yet"));
     return;
   }
-  const bool within = job.shape && is_within_quota(s, job);
-  const KeptNodes firm = within ? firm_part(s, places.kept, places.kept_ids) : KeptNodes();
-  const Picture picture(s.fleet(), within ? firm : places.kept);
+  KeptNodes firm;
+  const Picture picture(s.fleet(), kept_from(s, places, job, firm));
   for (Reason& why : places.search.explain(picture, job.shape, job.id)) {
     if (why.token == ReasonToken::kNodeConditions) why.detail += turned_away(s, job);
     out.push_back(std::move(why));
   }
-  if (out.empty()) explain_cost(s, places, job, out);
-  if (out.empty()) out.push_back(of_order(job, position));
+  if (out.empty()) explain_cost(s, places, picture, job, out);
+  if (out.empty()) explain_order(s, places, job, position, out);
 }
 
 }  // namespace
@@ -164,9 +185,22 @@ std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
   return steps;
 }
 
+namespace {
+
+// Nodes are kept, and the next pass starts it all the same: for whom they are kept starts too, or
+// waits for them no longer.
+bool starts_beside_kept(const Places& places, const state::Job& job) {
+  if (job.state != JobState::kQueued || places.kept_ids.empty() || !places.starts_next)
+    return false;
+  return places.starts_next(job.id).value_or(false);
+}
+
+}  // namespace
+
 std::vector<Reason> reasons_of(const State& s, const Places& places, const state::Job& job,
                                std::size_t position) {
   std::vector<Reason> out;
+  if (starts_beside_kept(places, job)) return {starts_next()};
   if (const state::Pod* const pod = job.disputing(); pod != nullptr) {
     out.push_back(reason(ReasonToken::kMisconfigured, job.name, pod->dispute));
   }
@@ -193,20 +227,28 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
 
 Reason first_reason(const State& s, const Places& places, const state::Job& job,
                     std::size_t position) {
+  if (starts_beside_kept(places, job)) return starts_next();
   std::vector<Reason> rules;
   explain_entitlement(s, job, rules);
   const bool queued = job.state == JobState::kQueued;
   if (queued && !rules.empty()) {
     return *std::min_element(rules.begin(), rules.end(), [](const Reason& a, const Reason& b) {
-      return a.token < b.token;
+      return rank_of(a.token) < rank_of(b.token);
     });
   }
   const bool may_fit = queued && s.clusters().at(job.id.cluster()).synced &&
                        places.search.fits_empty_fleet(job.shape);
   // The rest is found without a look at the nodes, but what even the empty fleet could not hold.
   if (!may_fit) return reasons_of(s, places, job, position).front();
-  const Picture picture(s.fleet(), places.kept);
-  if (places.search.find(picture, job.shape, job.id)) return of_order(job, position);
+  KeptNodes firm;
+  const Picture picture(s.fleet(), kept_from(s, places, job, firm));
+  const EntitledPlace found = find_entitled(s, places.search, picture, job);
+  if (found.placement) {
+    std::vector<Reason> why;
+    explain_order(s, places, job, position, why);
+    return why.front();
+  }
+  if (found.barred) return reason_of(s, *found.barred);
   const PodShape& pod = s.fleet().request(job.shape).groups.front().shape;
   const std::string kind = pod.kind == GpuKind::kMig ? "mig-" + pod.profile
                            : pod.products.empty()    ? kAnyProduct
@@ -215,6 +257,21 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
   r.need = s.jobs().least_milligpu(job);
   return r;
 }
+
+namespace {
+
+void explain_patience(const State& s, const Places& places, const state::Job& job,
+                      Explanation& out) {
+  const DurationMs patience_ms = s.policy().patience_ms;
+  if (patience_ms > 0) out.patience_until_ms = job.submit_ms + patience_ms;
+  for (const NodeId node : places.kept_ids) {
+    if (places.kept.owner_of(node) == job.id) {
+      out.kept_nodes.push_back(s.fleet().node(node)->name);
+    }
+  }
+}
+
+}  // namespace
 
 std::optional<Explanation> explain(const State& s, const Places& places, JobId id, TimeMs t,
                                    std::optional<std::size_t> position) {
@@ -230,6 +287,7 @@ std::optional<Explanation> explain(const State& s, const Places& places, JobId i
       out.position = queue_picture(s).position(id);
     }
     out.ranking = ranking(s, *job, t);
+    explain_patience(s, places, *job, out);
   }
   out.reasons = reasons_of(s, places, *job, out.position);
   return out;

@@ -66,6 +66,7 @@ void State::on(const fact::NodeRemoved& f) {
     for (const fact::NodeBarred& bar : bars->second) fleet_.lift_bar(f.id, bar.shape);
   }
   bars_.drop_node(f.id);
+  light_pods_.drop_node(f.id);
   fleet_.remove_node(f.id, now_);
   must(fleet_.node(f.id) == nullptr, "the node that goes is gone");
   jobs_.fleet_changed();
@@ -151,6 +152,13 @@ void State::on(const fact::NodeBarred& f) {
   bars_.apply(f);
   f.barred ? fleet_.bar(f.node, f.shape) : fleet_.lift_bar(f.node, f.shape);
   must(fleet_.barred(f.node, f.shape) == f.barred, "the fleet knows its bars");
+  pass_due_ = true;
+}
+
+void State::on(const fact::NodeLoad& f) {
+  must(fleet_.node(f.node) != nullptr, "what takes of a node is on one that is there");
+  must(restoring_ || !(fleet_.others(f.node) == f.use), "a sum is said when it is another");
+  fleet_.set_others(f.node, f.use);
   pass_due_ = true;
 }
 

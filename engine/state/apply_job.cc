@@ -44,6 +44,16 @@ void State::on(const fact::PodAdded& f) {
   job.pods[f.rank].state = PodState::kBound;
 }
 
+// Of a gang that is one request already, the request changes: what was kept for it is not any more.
+void State::on(const fact::PodChanged& f) {
+  Job& job = jobs_.writable(f.job);
+  must(job.waits() && job.pods.at(f.rank).state == PodState::kWaiting, "who waits may change");
+  pass_due_ = true;
+  if (!job.shape) return jobs_.change_pod(f, use_alone(f.job.cluster(), f.shape));
+  clusters_.await_no_longer(f.job);
+  jobs_.change_request(job, fleet_.use(f.job.cluster(), jobs_.request_with(job, f.rank, f.shape)));
+}
+
 void State::on(const fact::JobMoved& f) {
   Job& job = jobs_.writable(f.id);
   must(!job.active(), "a job that has an attempt ends it first");

@@ -60,6 +60,7 @@ void Clusters::apply(const fact::ClusterRemoved& f) {
   all_.erase(f.id);
   lists_.erase(f.id);
   heard_.erase(f.id);
+  early_.erase(f.id);
 }
 
 void Clusters::apply(const fact::ClusterSynced& f) {
@@ -95,6 +96,7 @@ void Clusters::await_no_longer(JobId id) {
 }
 
 void Clusters::begin_list(ClusterId id) {
+  early_.erase(id);
   const auto heard = heard_.find(at(id).id);
   ListMarks marks;
   if (heard != heard_.end()) marks.heard_before_ms = heard->second;
@@ -105,6 +107,33 @@ void Clusters::begin_list(ClusterId id) {
 }
 
 void Clusters::end_list(ClusterId id) { lists_.erase(id); }
+
+std::vector<EarlyPod> Clusters::early(ClusterId id, std::string_view node) const {
+  std::vector<EarlyPod> out;
+  const auto known = early_.find(id);
+  if (known == early_.end()) return out;
+  for (const auto& [name, pod] : known->second) {
+    if (pod.node == node) out.push_back(pod);
+  }
+  return out;
+}
+
+std::size_t Clusters::early(ClusterId id) const {
+  const auto known = early_.find(id);
+  return known == early_.end() ? 0 : known->second.size();
+}
+
+void Clusters::early(ClusterId id, EarlyPod pod) {
+  std::string name = pod.pod;
+  early_[at(id).id][std::move(name)] = std::move(pod);
+}
+
+void Clusters::not_early(ClusterId id, const std::string& pod) {
+  const auto known = early_.find(id);
+  if (known == early_.end()) return;
+  known->second.erase(pod);
+  if (known->second.empty()) early_.erase(known);
+}
 
 void Clusters::mark(ClusterId id, NodeId node) {
   const auto it = lists_.find(id);
@@ -142,6 +171,7 @@ void Clusters::check() const {
     must(!removed_.contains(id), "a removed cluster's number is not used again");
   }
   for (const auto& [id, marks] : lists_) must(all_.contains(id), "a list is of a cluster");
+  for (const auto& [id, pods] : early_) must(all_.contains(id), "an early pod is of a cluster");
 }
 
 }  // namespace subak::state

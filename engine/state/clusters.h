@@ -42,6 +42,13 @@ struct ListMarks {
   std::set<PodPlace> pods;
 };
 
+// The last that was said of a pod on a node that has not been seen. Not part of the state either.
+struct EarlyPod {
+  std::string pod;  // its uid, or "1-42/0/1" for a launcher's
+  std::string node;
+  in::Body said;
+};
+
 class Clusters {
  public:
   using Sink = std::function<void(fact::Body)>;
@@ -55,6 +62,10 @@ class Clusters {
   const std::string& name_of(ClusterId id) const;
   ClusterId next_id() const;                  // none: all numbers are used
   const ListMarks* list(ClusterId id) const;  // nullptr: no list is being read
+  // What was said of pods on nodes that have not been seen: of this node, by pod; of how many in
+  // all.
+  std::vector<EarlyPod> early(ClusterId id, std::string_view node) const;
+  std::size_t early(ClusterId id) const;
 
   // --- facts -------------------------------------------------------------------------------------
   // A cluster that is not there is made; all other facts are of one that is (asserted). What would
@@ -71,9 +82,12 @@ class Clusters {
   // Its edge, or a launcher, said something. Not part of the state: after a restart nobody was
   // heard.
   void heard(ClusterId id, TimeMs now) { heard_[id] = now; }
-  // Begun anew before it ended, it keeps the time before the first.
+  // Begun anew before it ended, it keeps the time before the first. What was early is
+  // forgotten: the list says it again.
   void begin_list(ClusterId id);
   void end_list(ClusterId id);
+  void early(ClusterId id, EarlyPod pod);
+  void not_early(ClusterId id, const std::string& pod);
   // Nothing if no list is being read.
   void mark(ClusterId id, NodeId node);
   void mark(ClusterId id, const PodPlace& pod);
@@ -91,6 +105,7 @@ class Clusters {
   std::map<ClusterId, std::string> removed_;  // their names
   std::map<ClusterId, ListMarks> lists_;
   std::map<ClusterId, TimeMs> heard_;
+  std::map<ClusterId, std::map<std::string, EarlyPod>> early_;  // by pod
 };
 
 }  // namespace subak::state

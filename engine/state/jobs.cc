@@ -77,18 +77,42 @@ GangRequest Jobs::request_of(const Job& job) const {
   return job.state == JobState::kDone && job.asked ? *job.asked : gathered_request(job);
 }
 
+namespace {
+
+// Neighbours that ask for the same are counted once.
+void append(std::vector<PodGroup>& groups, std::uint32_t count, const PodShape& shape) {
+  if (count == 0) return;
+  if (!groups.empty() && groups.back().shape == shape) {
+    groups.back().count += count;
+  } else {
+    groups.push_back({count, shape});
+  }
+}
+
+}  // namespace
+
+GangRequest Jobs::request_with(const Job& job, std::uint32_t rank, const PodShape& shape) const {
+  GangRequest request = request_of(job);
+  std::vector<PodGroup> groups;
+  std::uint32_t first = 0;
+  for (const PodGroup& g : request.groups) {
+    const bool mine = rank >= first && rank - first < g.count;
+    append(groups, mine ? rank - first : g.count, g.shape);
+    if (mine) append(groups, 1, shape);
+    if (mine) append(groups, first + g.count - rank - 1, g.shape);
+    first += g.count;
+  }
+  must(rank < first, "a pod's rank is one of its gang's");
+  request.groups = std::move(groups);
+  return request;
+}
+
 // What the pods say that are there.
 GangRequest Jobs::gathered_request(const Job& job) const {
   GangRequest request = job.asked ? *job.asked : GangRequest();
   request.groups.clear();
   for (const Pod& pod : job.pods) {
-    if (!pod.shape) continue;
-    const PodShape& shape = shape_of(pod);
-    if (!request.groups.empty() && request.groups.back().shape == shape) {
-      ++request.groups.back().count;
-    } else {
-      request.groups.push_back({1, shape});
-    }
+    if (pod.shape) append(request.groups, 1, shape_of(pod));
   }
   return request;
 }
@@ -137,7 +161,8 @@ Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   job.priority = f.priority;
   job.gang_size = f.gang_size;
   job.time_limit_ms = f.time_limit_ms;
-  job.submit_ms = now;
+  must(f.submit_ms <= now, "who waits was submitted");
+  job.submit_ms = f.submit_ms == 0 ? now : f.submit_ms;
   ++count_of(job.state);
   if (job.from_pods()) {
     gangs_[{f.id.cluster(), f.name}] = f.id;
@@ -163,6 +188,21 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
   pod.dispute = f.dispute;
   pod.shape = std::move(shape);
   uids_[f.uid] = {f.job, f.rank};
+}
+
+void Jobs::change_pod(const fact::PodChanged& f, ShapeUse shape) {
+  Pod& pod = writable(f.job).pods.at(f.rank);
+  must(pod.shape && pod.shape_rank == 0, "who changes was seen");
+  pod.shape = std::move(shape);
+  pod.dispute = f.dispute;
+}
+
+void Jobs::change_request(Job& job, ShapeUse shape) {
+  must(job.waits() && job.shape, "a request changes while its job waits");
+  const bool queued = job.state == JobState::kQueued;
+  if (queued) ready_.remove(job.id);
+  complete_gang(job, std::move(shape));
+  if (queued) ready_.add(ready_job(job), tree_);
 }
 
 void Jobs::complete_gang(Job& job, ShapeUse shape) {

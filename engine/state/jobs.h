@@ -64,6 +64,8 @@ class Jobs {
   const PodShape& shape_of(const Pod& pod) const;
   // What the job asks for: of a gang that is not complete, what its pods say so far.
   GangRequest request_of(const Job& job) const;
+  // The same, where this rank asks for this. The job has a shape.
+  GangRequest request_with(const Job& job, std::uint32_t rank, const PodShape& shape) const;
   // The least that it will cost; 0 while its request is not complete.
   MilliGpu least_milligpu(const Job& job) const;
   // The one product that every GPU pod of a request can use; none if several would do.
@@ -78,6 +80,10 @@ class Jobs {
   Job& create(const fact::JobCreated& f, ShapeUse shape, TimeMs now);
   // The rank is free, the pod waits. `shape`: its own.
   void add_pod(const fact::PodAdded& f, ShapeUse shape);
+  // The pod, which waits and has a shape of its own, gets another.
+  void change_pod(const fact::PodChanged& f, ShapeUse shape);
+  // The job, which waits, asks for something else; it keeps its place in the line.
+  void change_request(Job& job, ShapeUse shape);
   // All pods are there: the gang becomes one request, and each pod a rank of it.
   void complete_gang(Job& job, ShapeUse shape);
   // The one place where a job's state changes, with everything that is indexed by it. Asserts that

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <variant>
 
 #include "core/ids.h"
+#include "engine/state/clusters.h"
 #include "engine/state/job.h"
 #include "placement/request.h"
 
@@ -31,6 +33,23 @@ struct PodListed {
   ClusterId cluster;
   state::PodPlace pod;
 };
+// Something was said of a pod on a node that has not been seen: it is decided once the node is.
+struct PodEarly {
+  ClusterId cluster;
+  state::EarlyPod pod;
+};
+// The pod is gone, whatever was said of it.
+struct PodNotEarly {
+  ClusterId cluster;
+  std::string pod;
+};
+// A pod without GPUs is on this node, or (no node) is not there any more.
+struct LightPodSeen {
+  ClusterId cluster;
+  std::string uid;
+  NodeId node;
+  PodShape shape;
+};
 // A request that is to be judged gets a ShapeId, until the input is decided.
 struct ShapeSeen {
   ClusterId cluster;
@@ -48,6 +67,7 @@ struct PassDue {
 namespace subak {
 
 using Note = std::variant<note::Heard, note::ListBegun, note::ListEnded, note::NodeListed,
-                          note::PodListed, note::ShapeSeen, note::Decided, note::PassDue>;
+                          note::PodListed, note::PodEarly, note::PodNotEarly, note::LightPodSeen,
+                          note::ShapeSeen, note::Decided, note::PassDue>;
 
 }  // namespace subak

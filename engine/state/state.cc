@@ -154,6 +154,7 @@ void State::keep(const Sink& sink) const {
   for (const auto& [key, id] : nodes_.all()) {
     sink(billed(id, fact_ms_));
     sink(fact::NodeSet{id, key.first, *fleet_.node(id), fleet_.drained(id), {}});
+    if (!(fleet_.others(id) == NodeUse())) sink(fact::NodeLoad{id, fleet_.others(id)});
   }
   bars_.keep(sink);
   keep_accounts(tree_, sink);
@@ -172,6 +173,7 @@ void State::check() const {
   jobs_.check();
   allocations_.check(jobs_);
   bars_.check();
+  light_pods_.check();
   for (const auto& [name, id] : nodes_.all()) {
     must(fleet_.node(id) != nullptr && fleet_.node(id)->name == name.second,
          "a node has the name under which it is found");

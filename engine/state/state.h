@@ -27,6 +27,7 @@
 #include "engine/state/bars.h"
 #include "engine/state/clusters.h"
 #include "engine/state/jobs.h"
+#include "engine/state/light_pods.h"
 #include "engine/state/nodes.h"
 #include "engine/state/note.h"
 #include "engine/state/requests.h"
@@ -54,6 +55,7 @@ class State {
   const state::Nodes& nodes() const { return nodes_; }
   const state::Allocations& allocations() const { return allocations_; }
   const state::Bars& bars() const { return bars_; }
+  const state::LightPods& light_pods() const { return light_pods_; }
   const RequestLog& requests() const { return requests_; }
   // Something changed since the last pass that could let a job start.
   bool pass_due() const { return pass_due_; }
@@ -110,9 +112,11 @@ class State {
   void on(const fact::CountersKept& f);
   void on(const fact::ClockAccepted& f);
   void on(const fact::NodeBarred& f);
+  void on(const fact::NodeLoad& f);
   // apply_job.cc: jobs and pods
   void on(const fact::JobCreated& f);
   void on(const fact::PodAdded& f);
+  void on(const fact::PodChanged& f);
   void on(const fact::JobMoved& f);
   void on(const fact::JobAdopted& f);
   void on(const fact::AttemptStarted& f);
@@ -126,10 +130,19 @@ class State {
   void on(const fact::JobKept& f);
 
   void on(const note::Heard& n) { clusters_.heard(n.cluster, now_); }
-  void on(const note::ListBegun& n) { clusters_.begin_list(n.cluster); }
+  void on(const note::ListBegun& n) {
+    clusters_.begin_list(n.cluster);
+    light_pods_.forget(n.cluster);
+  }
   void on(const note::ListEnded& n) { clusters_.end_list(n.cluster); }
   void on(const note::NodeListed& n) { clusters_.mark(n.cluster, n.node); }
   void on(const note::PodListed& n) { clusters_.mark(n.cluster, n.pod); }
+  void on(const note::PodEarly& n) { clusters_.early(n.cluster, n.pod); }
+  void on(const note::PodNotEarly& n) { clusters_.not_early(n.cluster, n.pod); }
+  void on(const note::LightPodSeen& n) {
+    n.node ? light_pods_.seen(n.cluster, n.uid, n.node, n.shape)
+           : light_pods_.gone(n.cluster, n.uid);
+  }
   void on(const note::ShapeSeen& n) { seen_.push_back(fleet_.use(n.cluster, n.request)); }
   void on(const note::Decided& /*n*/) { seen_.clear(); }
   void on(const note::PassDue& n) { pass_due_ = n.due; }
@@ -153,6 +166,7 @@ class State {
   state::Clusters clusters_;
   state::Nodes nodes_;
   state::Bars bars_;
+  state::LightPods light_pods_;
   state::Jobs jobs_{fleet_, tree_};
   state::Allocations allocations_{fleet_, tree_};
   RequestLog requests_;

@@ -104,6 +104,12 @@ void put(const Explanation& why, const Engine& engine, v1::Explanation* out) {
   out->set_position(static_cast<std::int64_t>(why.position));
   for (const Reason& reason : why.reasons) put(reason, out->add_reasons());
   for (const RankStep& step : why.ranking) put_step(step, out->add_ranking());
+  if (why.patience_until_ms != 0) put(why.patience_until_ms, out->mutable_patience_until());
+  out->set_kept_node_count(static_cast<std::int32_t>(why.kept_nodes.size()));
+  for (const std::string& node : why.kept_nodes) {
+    if (out->kept_nodes_size() == limits::kMaxNodesShown) break;
+    out->add_kept_nodes(node);
+  }
 }
 
 }  // namespace subak::api

@@ -20,6 +20,10 @@ PodRef get_ref(Check& check, const v1::PodRef& in) {
   return out;
 }
 
+Cause get_cause(Check& check, const char* field, v1::Cause in) {
+  return static_cast<Cause>(check.enum_value(field, in, v1::CAUSE_MISCONFIGURED));
+}
+
 void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
   out->topology = get_topology(check, in.topology());
   out->prefer = in.prefer();
@@ -34,6 +38,9 @@ void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
   out->node = check.name("node", in.node(), false);
   out->running = in.running();
   if (in.has_bound_at()) out->bound_at_ms = check.time("bound_at", in.bound_at());
+  out->ended = get_cause(check, "ended", in.ended());
+  if (in.has_ended_at()) out->ended_at_ms = check.time("ended_at", in.ended_at());
+  if (in.has_created_at()) out->created_at_ms = check.time("created_at", in.created_at());
   const auto scope = check.in("shape");
   out->shape = get(check, in.shape());
 }
@@ -73,7 +80,7 @@ in::PodRunning get_running(Check& check, const v1::PodRunning& in, const std::st
 in::PodGone get_gone(Check& check, const v1::PodGone& in, const std::string& cluster) {
   in::PodGone out{cluster, get_ref(check, in.pod()), 0, Cause::kNone};
   if (in.has_ended_at()) out.ended_at_ms = check.time("ended_at", in.ended_at());
-  out.cause = static_cast<Cause>(check.enum_value("cause", in.cause(), v1::CAUSE_MISCONFIGURED));
+  out.cause = get_cause(check, "cause", in.cause());
   return out;
 }
 

@@ -335,6 +335,30 @@ TEST(PodOthers, ManagersAreKnownByTheirMarks) {
   EXPECT_EQ(AdmissionConfig().other_schedulers, default_other_schedulers());
 }
 
+TEST(PodRecordTest, SaysThatItHasEnded) {
+  const auto record = [](const std::string& status) {
+    return *pod_record_from_json(R"({"metadata":{"uid":"u1","namespace":"a","name":"p"},"spec":{)"
+                                 R"("nodeName":"n1"},"status":{)" +
+                                 status + "}}");
+  };
+  const auto ended = [](const std::string& at) {
+    return R"({"state":{"terminated":{"finishedAt":")" + at + R"("}}})";
+  };
+  const PodRecord well =
+      record(R"("phase":"Succeeded","containerStatuses":[)" + ended("1970-01-01T00:00:07Z") + "," +
+             ended("1970-01-01T00:00:05Z") + "]");
+  EXPECT_EQ(well.ended, Cause::kFinished);
+  EXPECT_EQ(well.ended_at_ms, 7000);
+  EXPECT_FALSE(well.running);
+  const PodRecord ill = record(R"("phase":"Failed","reason":"Evicted")");
+  EXPECT_EQ(ill.ended, Cause::kFailed);
+  EXPECT_EQ(ill.ended_at_ms, 0) << "nobody says when";
+  const PodRecord lives =
+      record(R"("phase":"Running","containerStatuses":[)" + ended("1970-01-01T00:00:07Z") + "]");
+  EXPECT_EQ(lives.ended, Cause::kNone) << "one container of it has ended";
+  EXPECT_EQ(lives.ended_at_ms, 0);
+}
+
 TEST(PodRecordTest, CarriesEverything) {
   const std::string text =
       R"({"metadata":{"uid":"u1","namespace":"team-a","name":"t-0","labels":{"subak.gpu/account":"ml.vision",

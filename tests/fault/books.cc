@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cluster.h"
+
 namespace subak::fault {
 
 Books::Report Books::report_of(const in::Body& body) {
@@ -13,6 +15,9 @@ Books::Report Books::report_of(const in::Body& body) {
     return {Kind::kBound, r->pod, r->at_ms, ""};
   }
   if (const auto* s = std::get_if<in::PodSeen>(&body)) {
+    if (s->pod.ended != Cause::kNone) {
+      return {Kind::kGone, {s->pod.uid, {}, 0, 0}, s->pod.ended_at_ms, ""};
+    }
     const Kind kind = s->pod.node.empty() ? Kind::kNone : Kind::kBound;
     return {kind, {s->pod.uid, {}, 0, 0}, s->pod.bound_at_ms, s->pod.node};
   }
@@ -20,6 +25,13 @@ Books::Report Books::report_of(const in::Body& body) {
     return {Kind::kGone, g->pod, g->ended_at_ms, ""};
   }
   return {};
+}
+
+// Of a pod that ended, where and since when it was bound, if that is known.
+std::optional<Books::Report> Books::earlier_bind(const in::Body& body) {
+  const auto* s = std::get_if<in::PodSeen>(&body);
+  if (s == nullptr || s->pod.ended == Cause::kNone || s->pod.bound_at_ms == 0) return std::nullopt;
+  return Report{Report::Kind::kBound, {s->pod.uid, {}, 0, 0}, s->pod.bound_at_ms, s->pod.node};
 }
 
 std::optional<Books::Place> Books::find(const PodRef& ref) const {
@@ -45,9 +57,12 @@ void Books::saw(const Input& input, const ApplyOutcome& outcome) {
   now_ = std::max(now_, input.time_ms);
   const bool stale = outcome.reply.error && outcome.reply.error->field == "session";
   report_ = stale ? Report() : report_of(input.body);  // an old edge's word
+  earlier_ = stale ? std::nullopt : earlier_bind(input.body);
   named_ = find(report_.pod);
   const auto before = named_ ? stays_.find(*named_) : stays_.end();
-  const bool bind_due = before != stays_.end() && !before->second.bound &&
+  const bool early = is_early(report_);
+  if (!stale && !outcome.reply.error) note_early(input);
+  const bool bind_due = before != stays_.end() && !before->second.bound && !early &&
                         report_.kind == Report::Kind::kBound && !outcome.reply.error;
   const bool end_due = before != stays_.end() && report_.kind == Report::Kind::kGone;
   for (const Fact& fact : outcome.facts) {
@@ -58,7 +73,7 @@ void Books::saw(const Input& input, const ApplyOutcome& outcome) {
     if (bind_due && after != stays_.end() && !after->second.bound) {
       wrong(*named_, "was reported bound, and that was ignored");
     }
-    const bool sure = !report_.pod.uid.empty() || report_.pod.attempt != 0;
+    const bool sure = !early && (!report_.pod.uid.empty() || report_.pod.attempt != 0);
     if (sure && after != stays_.end() && !report_.node.empty() && !outcome.reply.error &&
         nodes_.at(after->second.node) != report_.node) {
       wrong(*named_, "is at " + report_.node + ", and that was ignored");
@@ -66,6 +81,32 @@ void Books::saw(const Input& input, const ApplyOutcome& outcome) {
     if (end_due && after != stays_.end()) wrong(*named_, "was reported gone, and that was ignored");
   }
   if (!stale) mark(input, report_);
+}
+
+// It says that a pod is on a node which is not there (any more).
+bool Books::is_early(const Report& report) const {
+  return report.kind == Report::Kind::kBound && !report.node.empty() &&
+         there_.count(report.node) == 0;
+}
+
+// The last word of each pod on a node that is not there waits for it, until a list says all anew.
+void Books::note_early(const Input& input) {
+  const bool begins = std::holds_alternative<in::ListBegin>(input.body);
+  if (begins || std::holds_alternative<in::Restarted>(input.body)) early_.clear();
+  const bool says_where = std::holds_alternative<in::PodSeen>(input.body) ||
+                          std::holds_alternative<in::PodBound>(input.body) ||
+                          std::holds_alternative<in::PodGone>(input.body);
+  if (says_where) early_.erase(name_of(report_.pod));
+  if (is_early(report_)) early_[name_of(report_.pod)] = report_;
+}
+
+const Books::Report* Books::said_of(const Place& place) const {
+  if (named_ == place && report_.kind == Report::Kind::kBound) return &report_;
+  if (earlier_ && find(earlier_->pod) == place) return &*earlier_;
+  for (const auto& [name, report] : early_) {
+    if (find(report.pod) == place && !is_early(report)) return &report;
+  }
+  return nullptr;
 }
 
 // What a list has named since it began.
@@ -120,13 +161,16 @@ void Books::on(const fact::PodAdded& f) {
   stay.attempt = attempts_[f.job];
   stay.node = f.slot.node;
   // From its bind on, as far as the node was known; a restart may have forgotten since when.
-  const TimeMs at = report_.at_ms != 0 ? std::min(report_.at_ms, now_) : now_;
+  const Report& said = earlier_ ? *earlier_ : report_;
+  const TimeMs at = said.at_ms != 0 ? std::min(said.at_ms, now_) : now_;
   const TimeMs seen = node_since_.at(f.slot.node);
   if (f.bound_at_ms < std::max(at, seen) || f.bound_at_ms > std::max({at, seen, restarted_at_})) {
     wrong({f.job, f.rank}, "is charged from another time than its bind");
   }
   if (!stays_.emplace(Place{f.job, f.rank}, stay).second) wrong({f.job, f.rank}, "stays twice");
-  if (report_.kind != Report::Kind::kBound) wrong({f.job, f.rank}, "runs though nobody said so");
+  if (said_of({f.job, f.rank}) == nullptr && report_.kind != Report::Kind::kBound) {
+    wrong({f.job, f.rank}, "runs though nobody said so");
+  }
 }
 
 void Books::on(const fact::AttemptStarted& f) {
@@ -157,15 +201,14 @@ void Books::on(const fact::PodBound& f) {
   const auto known = stays_.find(place);
   if (known == stays_.end()) return wrong(place, "was bound without a hold");
   Stay& stay = known->second;
-  if (named_ != place || report_.kind != Report::Kind::kBound) {
-    return wrong(place, "was bound though nobody said so");
-  }
-  TimeMs at = report_.at_ms == 0 ? now_ : std::clamp(report_.at_ms, stay.since, now_);
-  if (f.slot.node != stay.node) at = now_;
+  const Report* const said = said_of(place);
+  if (said == nullptr) return wrong(place, "was bound though nobody said so");
+  TimeMs at = said->at_ms == 0 ? now_ : std::clamp(said->at_ms, stay.since, now_);
+  if (f.slot.node != stay.node || is_early(*said)) at = now_;
   if (f.at_ms != at) wrong(place, "was bound at another time");
   if (stay.bound) {
     if (f.slot.node == stay.node) wrong(place, "was bound twice");
-    if (nodes_.at(f.slot.node) != report_.node) wrong(place, "was moved to where it is not");
+    if (nodes_.at(f.slot.node) != said->node) wrong(place, "was moved to where it is not");
     if (stay.charged_to != now_) wrong(place, "was moved with its stay uncharged");
   } else {
     if (stay.held != at - stay.since) wrong(place, "its hold was charged for another time");
@@ -181,7 +224,7 @@ bool Books::node_went(NodeId node) const {
 }
 
 TimeMs Books::end_of(const Place& place, const Stay& stay) {
-  if (named_ == place && report_.kind == Report::Kind::kGone) {
+  if (ends_ == place || (named_ == place && report_.kind == Report::Kind::kGone)) {
     return report_.at_ms == 0 ? now_ : std::clamp(report_.at_ms, stay.charged_to, now_);
   }
   const bool unlisted =
@@ -203,6 +246,7 @@ void Books::close(const Place& place, TimeMs at) {
 
 void Books::on(const fact::PodGone& f) {
   const Place place{f.job, f.rank};
+  ends_ = report_.kind == Report::Kind::kGone ? find(report_.pod) : std::nullopt;
   std::erase_if(uids_, [&](const auto& entry) { return entry.second == place; });
   const auto known = stays_.find(place);
   if (known == stays_.end()) return;

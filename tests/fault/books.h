@@ -38,14 +38,19 @@ class Books {
     std::string node;
   };
   static Report report_of(const in::Body& body);
+  static std::optional<Report> earlier_bind(const in::Body& body);
   std::optional<Place> find(const PodRef& ref) const;
   void wrong(const Place& place, const std::string& what);
   void mark(const Input& input, const Report& report);
+  bool is_early(const Report& report) const;
+  void note_early(const Input& input);
+  const Report* said_of(const Place& place) const;  // now, or before its node was there
 
   void on(const fact::ClusterSynced& f);
   void on(const fact::NodeSet& f) {
     nodes_[f.id] = f.spec.name;
     node_since_.try_emplace(f.id, now_);
+    there_.insert(f.spec.name);
   }
   void on(const fact::PodAdded& f);
   void on(const fact::AttemptStarted& f);
@@ -61,6 +66,7 @@ class Books {
     if (f.barred) bars.push_back(f);
   }
   void on(const fact::NodeRemoved& f) {
+    there_.erase(nodes_.at(f.id));
     std::erase_if(bars, [&f](const fact::NodeBarred& b) { return b.node == f.id; });
   }
   template <class Other>
@@ -73,12 +79,16 @@ class Books {
 
   const Input* input_ = nullptr;
   Report report_;
-  std::optional<Place> named_;  // by report_
+  std::optional<Report> earlier_;  // what a pod that ended did before
+  std::optional<Place> named_;     // by report_
+  std::optional<Place> ends_;      // what it names now, and says the end of
   TimeMs now_ = 0;
   std::map<Place, Stay> stays_;
   std::map<std::string, Place> uids_;
   std::map<JobId, std::uint32_t> attempts_;
   std::map<NodeId, std::string> nodes_;
+  std::set<std::string> there_;                // names of nodes
+  std::map<std::string, Report> early_;        // by pod: of nodes that were not there
   std::map<ClusterId, TimeMs> unknown_since_;  // clusters that are not synced
   std::map<NodeId, TimeMs> node_since_;
   std::set<std::string> listed_nodes_;

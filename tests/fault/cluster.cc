@@ -47,14 +47,24 @@ std::int64_t Cluster::free_gpus(const NodeSpec& node) const {
 
 // --- what is reported ----------------------------------------------------------------------------
 
-in::Body Cluster::seen(const TruePod& pod) const { return in::PodSeen{kCluster, pod.record}; }
+in::Body Cluster::seen(const TruePod& pod) const {
+  in::PodSeen seen{kCluster, pod.record};
+  if (!pod.live()) {
+    seen.pod.ended = pod.cause;
+    seen.pod.ended_at_ms = pod.ended_ms;
+  }
+  return seen;
+}
 
 std::vector<in::Body> Cluster::list() const {
   std::vector<in::Body> all;
   for (const auto& [name, node] : nodes_) all.emplace_back(in::NodeSeen{kCluster, node});
   for (const auto& [key, pod] : pods_) {
     const bool launched = pod.ref.uid.empty();
-    if (pod.live() && !launched) all.push_back(seen(pod));
+    if (!launched && (pod.live() || pod.ended_ms % 2 == 0)) {  // all of it, in either way
+      all.push_back(seen(pod));
+      continue;
+    }
     if (pod.bound_ms != 0 && (launched || !pod.live())) {
       all.emplace_back(in::PodBound{kCluster, pod.ref, pod.record.node, pod.bound_ms});
     }
@@ -131,6 +141,7 @@ void Cluster::create_foreign() {
   pod.record.uid = pod.ref.uid = "uid-" + std::to_string(serial_);
   pod.record.shape.kind = GpuKind::kWhole;
   pod.record.shape.gpus = rng_.between(1, 2);
+  if (rng_.percent(30)) pod.record.shape = light_shape();
   for (const auto& [name, node] : nodes_) {
     if (free_gpus(node) < pod.record.shape.gpus || !rng_.percent(50)) continue;
     pod.record.node = name;
@@ -138,6 +149,21 @@ void Cluster::create_foreign() {
     log_.push_back(seen(pods_[pod.ref.uid] = pod));
     return;
   }
+}
+
+PodShape Cluster::light_shape() {
+  PodShape shape;
+  shape.cpu_milli = 100 * rng_.between(1, 9);
+  return shape;
+}
+
+std::int64_t Cluster::light_cpu(const std::string& node) const {
+  std::int64_t cpu = 0;
+  for (const auto& [key, pod] : pods_) {
+    const bool here = pod.occupies() && pod.record.node == node;
+    if (here && pod.record.shape.kind == GpuKind::kNone) cpu += pod.record.shape.cpu_milli;
+  }
+  return cpu;
 }
 
 void Cluster::let_slip() {

@@ -29,7 +29,13 @@ void Edge::disconnect() {
 void Edge::relist() {
   outbox_.clear();
   outbox_.emplace_back(in::ListBegin{kCluster});
-  for (in::Body& body : cluster_.list()) outbox_.push_back(std::move(body));
+  std::vector<in::Body> list = cluster_.list();
+  if (faults_.reorder && rng_.percent(40)) {  // two lists in one: pods may come before their nodes
+    std::stable_partition(list.begin(), list.end(), [](const in::Body& body) {
+      return !std::holds_alternative<in::NodeSeen>(body);
+    });
+  }
+  for (in::Body& body : list) outbox_.push_back(std::move(body));
   outbox_.emplace_back(in::ListComplete{kCluster});
   cursor_ = cluster_.log().size();
 }
@@ -74,6 +80,8 @@ void Edge::on_reply(const in::Body& body, const Reply& reply) {
     }
   } else if (const auto* gone = std::get_if<in::PodGone>(&body)) {
     if (!reply.error) cluster_.forget(gone->pod);
+  } else if (const auto* seen = std::get_if<in::PodSeen>(&body)) {
+    if (!reply.error && seen->pod.ended != Cause::kNone) cluster_.forget({seen->pod.uid, {}, 0, 0});
   }
 }
 

@@ -137,6 +137,7 @@ void World::compare_picture() {
   const std::map<std::string, Pictured> picture = picture_of(judge_.engine());
   for (const auto& [name, pod] : cluster_.pods()) {
     if (!pod.live() || pod.evicted) continue;  // what is being stopped may be unknown already
+    if (pod.record.shape.kind == GpuKind::kNone) continue;
     const auto known = picture.find(name);
     if (known == picture.end()) {
       judge_.wrong(name + " lives and the engine does not know it");
@@ -147,6 +148,13 @@ void World::compare_picture() {
                    "\"");
     } else if (known->second.state == PodState::kHeld && pod.place != known->second.node) {
       judge_.wrong(name + " is reserved and its gate is not open");
+    }
+  }
+  const Engine& engine = judge_.engine();
+  for (NodeId id : engine.nodes(ClusterId(1))) {
+    const std::string& name = engine.fleet().node(id)->name;
+    if (engine.fleet().others(id).cpu_milli != cluster_.light_cpu(name)) {
+      judge_.wrong("pods without GPUs take another sum of " + name);
     }
   }
   for (const auto& [name, known] : picture) {
@@ -251,7 +259,7 @@ void World::compare_times() {
     }
   }
   for (const TruePod& pod : cluster_.ended()) {
-    if (pod.bound_ms == 0) continue;
+    if (pod.bound_ms == 0 || pod.record.shape.kind == GpuKind::kNone) continue;
     const auto known = allocations.find(name_of(pod.ref));
     // A launcher may start what was taken back meanwhile, or what it has forgotten to have ended;
     // it is told, and stops it.

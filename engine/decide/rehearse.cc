@@ -1,0 +1,29 @@
+#include "engine/decide/rehearse.h"
+
+#include <utility>
+
+#include "core/limits.h"
+#include "engine/decide/decide.h"
+
+namespace subak::decide {
+
+std::optional<std::set<JobId>> rehearse_pass(const State& s) {
+  const std::size_t jobs = s.jobs().all().size() - s.jobs().count(JobState::kDone);
+  if (jobs + s.nodes().size() > limits::kMaxRehearsed) return std::nullopt;
+  State copy;
+  s.keep([&](fact::Body body) { copy.apply(Fact{0, s.fact_ms(), std::move(body)}); });
+  copy.set_seq(s.seq());
+  copy.advance(s.now());
+  Search search(copy.fleet());
+  PassMemory memory;
+  const Input pass{s.now(), "", "", in::Pass{}};
+  Decision d(copy, search, pass);
+  decide(d, in::Pass{}, memory);
+  std::set<JobId> starts;
+  for (const Fact& fact : d.out.facts) {
+    if (const auto* f = std::get_if<fact::AttemptStarted>(&fact.body)) starts.insert(f->id);
+  }
+  return starts;
+}
+
+}  // namespace subak::decide

@@ -1,0 +1,16 @@
+// What the next pass would do, on a copy. Threads: none.
+#pragma once
+
+#include <optional>
+#include <set>
+
+#include "core/ids.h"
+#include "engine/state/state.h"
+
+namespace subak::decide {
+
+// The jobs that a pass at the state's time would start; nothing where the state has more jobs and
+// nodes than limits::kMaxRehearsed. O(state).
+std::optional<std::set<JobId>> rehearse_pass(const State& s);
+
+}  // namespace subak::decide

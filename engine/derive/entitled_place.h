@@ -1,0 +1,27 @@
+// A place and what is paid for it, judged together: the same for a pass and for reasons.
+// Threads: none; pure functions, but for the memory of the search, which decides nothing.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "accounting/entitlement.h"
+#include "engine/state/state.h"
+#include "placement/picture.h"
+#include "placement/search.h"
+
+namespace subak::derive {
+
+struct EntitledPlace {
+  std::optional<Placement> placement;
+  std::optional<Binding> barred;  // there was a place, and this rule against it: the first of them
+};
+
+// The best place that the job may have in the picture. Where the best of all is on a product that a
+// rule of its accounts bars, the next best product is tried.
+EntitledPlace find_entitled(const State& s, Search& search, const Picture& picture,
+                            const state::Job& job);
+// What the place takes, by product.
+std::vector<ProductDemand> amounts_of(const State& s, const Placement& placement);
+
+}  // namespace subak::derive
