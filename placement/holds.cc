@@ -83,7 +83,7 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
 
 void Fleet::set_others(NodeId id, const NodeUse& use) {
   NodeState& n = impl_->at(id);
-  assert(n.present && "what takes of a node is on one that is there");
+  must(n.present, "what takes of a node is on one that is there");
   n.load.others = use;
   impl_->refresh(id);
   ++impl_->freed;
