@@ -73,6 +73,9 @@ inline constexpr std::size_t kMaxGpusPerNode = 64;
 // for the allocations of the largest job, one on each node, and the domains that they keep.
 inline constexpr std::size_t kMaxPictureNodes = 16'384;
 
+// Pods of one cluster whose node has not been seen: what was said of more is refused. Half of it is
+// for pods with GPUs alone.
+inline constexpr std::size_t kMaxEarlyPods = 4096;
 // Pods without GPUs that count on one node. More: the edge is told, and they do not.
 inline constexpr std::size_t kMaxLightPodsPerNode = 1024;
 

@@ -65,8 +65,7 @@ struct Policy {
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 
-// One pod as an edge sees it. A gated GPU pod joins the queue; one that is bound without us is
-// foreign.
+// One pod as an edge sees it. A gated GPU pod joins the queue; one bound without us is foreign.
 struct PodRecord {
   std::string uid;
   std::string ns;
@@ -87,12 +86,10 @@ struct PodRecord {
   bool other_manager = false;  // another queue manager's pod: charged, never queued
   std::string node;            // spec.nodeName, empty while unbound
   bool running = false;
-  TimeMs bound_at_ms = 0;  // 0: the time of the input
-  // It has ended, and why; kNone: it lives. Where it was and what it took counts no more.
-  Cause ended = Cause::kNone;
-  TimeMs ended_at_ms = 0;  // 0: the time of the input
-  // When it was made, which is when its job was submitted; 0 or later than the input: then.
-  TimeMs created_at_ms = 0;
+  TimeMs bound_at_ms = 0;      // 0: the time of the input
+  Cause ended = Cause::kNone;  // why it has ended; kNone: it lives
+  TimeMs ended_at_ms = 0;      // 0: the time of the input
+  TimeMs created_at_ms = 0;    // its job waits since then; 0 or later than the input: since that
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);

@@ -23,13 +23,16 @@ std::string name_of(const PodRef& ref) {
          std::to_string(ref.attempt);
 }
 
-// The node has not been seen: what was said waits for it, in bounds, and is refused beyond.
+// The node has not been seen: what was said waits for it, in bounds, and is refused beyond. An edge
+// may never tell of nodes without GPUs: pods that have none leave half of the room to others.
 void wait_for_node(Decision& d, ClusterId cluster, const std::string& node) {
   const auto* bound = std::get_if<in::PodBound>(&d.input.body);
   const auto* seen = std::get_if<in::PodSeen>(&d.input.body);
   must(bound != nullptr || seen != nullptr, "only these two say where a pod is");
   const std::string pod = bound != nullptr ? name_of(bound->pod) : seen->pod.uid;
-  if (d.s.clusters().early(cluster) < limits::kMaxObserveInFlight) {
+  const bool light = seen != nullptr && seen->pod.shape.kind == GpuKind::kNone;
+  const std::size_t most = light ? limits::kMaxEarlyPods / 2 : limits::kMaxEarlyPods;
+  if (d.s.clusters().early(cluster) < most) {
     return d.tell(note::PodEarly{cluster, {pod, node, d.input.body}});
   }
   d.refuse({ErrorCode::kNotFound, "node", node, "no such node has been seen"}, pod);

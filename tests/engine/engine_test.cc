@@ -182,6 +182,30 @@ TEST(Engine, SurveySeesForeignPodsFragmentsAndWhoWaitsLongest) {
                                                 {ReasonToken::kWaitingForCapacity, 2}}));
 }
 
+// An edge that never tells of nodes without GPUs still says which pods are there.
+TEST(Engine, PodsOfNodesThatNeverComeLeaveRoomForThoseThatDo) {
+  Engine engine;
+  engine.apply(at(0, in::SetCluster{"main", Mode::kEnforce, {}, "", false}));
+  engine.apply(at(0, in::ListBegin{"main"}));
+  PodRecord pod;
+  pod.ns = "web";
+  std::size_t waiting = 0;
+  const auto said = [&](const std::string& uid, const std::string& where) {
+    pod.uid = pod.name = uid;
+    pod.node = where;
+    return !engine.apply(at(1, in::PodSeen{"main", pod})).reply.error;
+  };
+  for (std::size_t i = 0; i < limits::kMaxEarlyPods; ++i) {
+    waiting += said("light-" + std::to_string(i), "cpu-1") ? 1 : 0;
+  }
+  EXPECT_EQ(waiting, limits::kMaxEarlyPods / 2);
+  pod.shape = whole(1, 8).groups[0].shape;
+  EXPECT_TRUE(said("heavy", "n1"));
+  EXPECT_FALSE(engine.job(JobId(ClusterId(1), 1), false));
+  engine.apply(at(2, in::NodeSeen{"main", node("n1", 8)}));
+  EXPECT_TRUE(engine.job(JobId(ClusterId(1), 1), false));
+}
+
 std::string refusal(Engine& engine, in::Body body) {
   const auto error = engine.apply(at(engine.now(), std::move(body))).reply.error;
   return error ? std::string(to_string(error->code)) + " " + error->message() : "";
