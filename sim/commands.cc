@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "core/duration.h"
+#include "sim/bursty.h"
 #include "sim/json_out.h"
 #include "sim/plot.h"
 #include "sim/report.h"
 #include "sim/share_case.h"
 #include "sim/simulate.h"
 #include "sim/table.h"
-#include "sim/bursty.h"
 #include "sim/toy.h"
 #include "sim/trace.h"
 

@@ -272,10 +272,10 @@ TEST(Engine, NodesAtOnceAreBoundedOverAllClustersAndMayBeImportedAgain) {
 TEST(Engine, AForeignGangEndsWhereAJobDoes) {
   Engine engine;
   set_up(engine, 0);
-  NodeSpec wide = node("n", 0);
-  wide.product.clear();
-  engine.apply(at(0, in::ImportNodes{"main", {wide}, "", false}));
+  engine.apply(at(0, in::ImportNodes{"main", {node("n", 8)}, "", false}));
   PodRecord stray;
+  stray.shape.kind = GpuKind::kWhole;
+  stray.shape.gpus = 1;
   stray.ns = "x";
   stray.gang = "deployment";
   stray.node = "n";
