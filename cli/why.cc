@@ -43,7 +43,7 @@ void print_patience(Session& s, const v1::Explanation& e) {
     s.out() << '\n';
   } else if (e.has_patience_until()) {
     s.out() << "\npatience until " << time_text(e.patience_until())
-            << ": if it is next then and does not fit, nodes are kept free for it\n";
+            << ":\nif it is next then and does not fit, nodes are kept free for it\n";
   }
 }
 

@@ -350,6 +350,7 @@ TEST(FollowerQueueTest, ALongQueueIsOrderedBesideOtherReads) {
   fact::AccountSet account;
   account.id = AccountId(9);
   account.spec.path = "c";
+  account.revision = 1;
   more.facts = std::make_shared<const std::vector<Fact>>(1, Fact{more.seq, 1000, account});
   follower.durable(more);
   EXPECT_EQ(ask_order().get(), expected);
