@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SUBAK, SUBAKD = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
@@ -59,6 +60,15 @@ class Commands(unittest.TestCase):
             for line in done.stdout.splitlines():
                 self.assertLessEqual(len(line), COLUMNS, line)
         return done.stdout
+
+    def ok_with(self, wanted, *arguments):
+        """The order is made anew at most once a second: until it has what was submitted just now."""
+        for _ in range(100):
+            out = self.ok(*arguments)
+            if wanted in out:
+                return out
+            time.sleep(0.1)
+        self.fail(f"{arguments}: no {wanted} in\n{out}")
 
     def fails(self, code, *arguments):
         done = self.run_subak(*arguments)
@@ -162,8 +172,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(len(job["pods"]), 2)
         self.assertIn("0-7", self.ok("job", "get", first))
         self.assertIn("train", self.ok("job", "list", "--account", team))
-        queue = self.ok("queue", "--account", team)
-        self.assertIn(second, queue)
+        queue = self.ok_with(second, "queue", "--account", team)
         self.assertIn("1x8", queue)
         rows = list(csv.DictReader(io.StringIO(self.ok("queue", "--account", team, "--output", "csv"))))
         self.assertEqual([(row["JOB"], row["ACCOUNT"]) for row in rows], [(second, team)])
