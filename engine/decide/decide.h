@@ -27,10 +27,11 @@ struct PassMemory {
     std::uint64_t at = 0;      // freed_version() + 1; 0: not known
   };
   using BlockedShapes = std::vector<Blocked>;
-  // A rule of accounts stops a line (named by one of its jobs), or whatever asks for as much at or
-  // below an account.
+  // A rule of accounts stops a line (named by one of its jobs, as long as that asks for the same), or
+  // whatever asks for as much at or below an account.
   struct Barred {
     JobId line;
+    std::uint64_t serial = 0;  // of the job's shape
     AccountId account;
     MilliGpu least = 0;
   };

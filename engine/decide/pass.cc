@@ -156,13 +156,13 @@ class Walk {
   }
   void pass_over(JobId id) { pass_.block_line(id); }  // in this walk
   // What stops one job of a leaf with a shape stops them all.
-  void bar_line(JobId id) { bar({id, AccountId(), 0}); }
+  void bar_line(JobId id) { bar({id, serial_of(id), AccountId(), 0}); }
   // True, and noted: a rule stops the job whatever place it may find.
   bool bar_if_stopped(const state::Job& job) {
     const auto binding = stopped(d_, job, Asking::kAmounts);
     if (!binding) return false;
     if (binding->any_product) {
-      bar({JobId(), binding->subject, binding->need});
+      bar({JobId(), 0, binding->subject, binding->need});
     } else {
       bar_line(job.id);
     }
@@ -176,8 +176,10 @@ class Walk {
   }
   void apply(const PassMemory::Barred& barred) {
     if (barred.account) return pass_.block_account(barred.account, barred.least);
-    if (d_.s.jobs().ready().contains(barred.line)) pass_.block_line(barred.line);
+    const bool waits = d_.s.jobs().ready().contains(barred.line);
+    if (waits && serial_of(barred.line) == barred.serial) pass_.block_line(barred.line);
   }
+  std::uint64_t serial_of(JobId id) const { return d_.s.fleet().serial(d_.s.jobs().at(id).shape); }
 
   Decision& d_;
   PassMemory& memory_;
