@@ -24,4 +24,28 @@ bool may_change(JobState from, JobState to) {
   return false;
 }
 
+bool comes_back(Cause cause) {
+  switch (cause) {
+    case Cause::kExpired:
+    case Cause::kPreempted:
+    case Cause::kNodeLost:
+    case Cause::kNodeDrained:
+    case Cause::kRejected:
+    case Cause::kUnschedulable:
+    case Cause::kReleaseRefused:
+    case Cause::kMemberLost:
+    case Cause::kFailed:
+    case Cause::kVanished:
+    case Cause::kFinished:
+    case Cause::kNone:
+      return true;
+    case Cause::kCancelled:
+    case Cause::kTimeLimit:
+    case Cause::kBudget:
+    case Cause::kMisconfigured:
+      return false;
+  }
+  return false;
+}
+
 }  // namespace subak

@@ -1,5 +1,5 @@
 // The states of jobs and pods, which change of a job's state may happen, and why anything ends.
-// The engine decides every change by this one table.
+// The engine decides every change by this one table (docs/design/0024).
 //
 //                    +------------------ ended, to wait again -----------------+
 //                    v                                                         |
@@ -89,6 +89,32 @@ bool may_change(JobState from, JobState to);
 // It has no place and wants one: incomplete, queued or paused.
 constexpr bool is_waiting(JobState state) {
   return state == JobState::kIncomplete || state == JobState::kQueued || state == JobState::kPaused;
+}
+
+// A job whose attempt ended so may wait again, if there is somebody to wait with; else it is done.
+// kFinished comes back only for pods that wait already.
+bool comes_back(Cause cause);
+
+// Which scheduling gates keep a pod of Kubernetes from its node. A pod can lose gates, never get
+// them. Values are durable: append only.
+enum class PodGate : std::uint8_t {
+  kOpen = 0,     // none; also of pods that never had ours, and of those of a launcher
+  kClosed = 1,   // ours
+  kForeign = 2,  // those of others; ours is gone
+  kBoth = 3      // ours and those of others: it cannot go even if ours is opened
+};
+template <>
+struct EnumText<PodGate> {
+  static constexpr std::array<std::string_view, 4> names{"open", "closed", "foreign", "both"};
+};
+// Ours keeps it: nothing but us lets it go, and it can be placed, now or later.
+constexpr bool is_closed(PodGate gate) {
+  return gate == PodGate::kClosed || gate == PodGate::kBoth;
+}
+
+// What is left of `known` when a pod is seen with `seen`: gates only go.
+constexpr PodGate gates_left(PodGate known, PodGate seen) {
+  return static_cast<PodGate>(static_cast<unsigned>(known) & static_cast<unsigned>(seen));
 }
 
 // Where a pod of a job is. Values are durable: append only.

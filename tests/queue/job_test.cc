@@ -46,5 +46,25 @@ TEST(JobStates, NamesRoundTrip) {
   }
 }
 
+TEST(JobStates, WhatAPersonOrARuleEndedDoesNotComeBack) {
+  const std::set<Cause> for_good{Cause::kCancelled, Cause::kTimeLimit, Cause::kBudget,
+                                 Cause::kMisconfigured};
+  for (std::size_t i = 0; i < EnumText<Cause>::names.size(); ++i) {
+    const auto cause = static_cast<Cause>(i);
+    EXPECT_EQ(comes_back(cause), !for_good.contains(cause)) << enum_name(cause);
+  }
+}
+
+TEST(PodGates, OnlyGo) {
+  using G = PodGate;
+  EXPECT_EQ(gates_left(G::kBoth, G::kClosed), G::kClosed);
+  EXPECT_EQ(gates_left(G::kBoth, G::kForeign), G::kForeign);
+  EXPECT_EQ(gates_left(G::kClosed, G::kOpen), G::kOpen);
+  EXPECT_EQ(gates_left(G::kOpen, G::kBoth), G::kOpen);  // late news
+  EXPECT_EQ(gates_left(G::kForeign, G::kClosed), G::kOpen);
+  EXPECT_TRUE(is_closed(G::kClosed) && is_closed(G::kBoth));
+  EXPECT_FALSE(is_closed(G::kOpen) || is_closed(G::kForeign));
+}
+
 }  // namespace
 }  // namespace subak
