@@ -65,17 +65,6 @@ constexpr std::size_t kMaxWarningBytes = 256;
 
 bool is_pod(const Review& r) { return r.group.empty() && r.kind == "Pod"; }
 
-bool matches(std::string_view pattern, std::string_view name) {
-  if (!pattern.ends_with('*')) return pattern == name;
-  pattern.remove_suffix(1);
-  return name.starts_with(pattern);
-}
-
-bool is_exempt(const AdmissionConfig& config, std::string_view ns) {
-  return std::any_of(config.exempt_namespaces.begin(), config.exempt_namespaces.end(),
-                     [&](const std::string& p) { return matches(p, ns); });
-}
-
 // A namespace is managed when an account names it, or when an operator gave it a mode of its own.
 bool is_managed(const Context& c) {
   const auto& own = c.cluster.namespaces;
@@ -170,7 +159,7 @@ Decision decide(const View& view, const AdmissionConfig& config, std::string_vie
   const bool ours = whole ? pod || policy::is_suspendable(review.group, review.kind)
                           : pod && review.sub_resource == "ephemeralcontainers";
   if (!ours) return untouched(Because::kNotOurs);
-  if (is_exempt(config, review.ns)) return untouched(Because::kExemptNamespace);
+  if (is_system_namespace(view.policy, review.ns)) return untouched(Because::kExemptNamespace);
   const ClusterView* cluster = view.cluster(cluster_name);
   if (cluster == nullptr) return decide_unknown(view, config, cluster_name, review);
   Context c{view, config, *cluster, endpoint, review, cluster->mode_of(review.ns)};

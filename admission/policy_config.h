@@ -34,9 +34,6 @@ struct EnumText<UnknownCluster> {
 };
 
 struct AdmissionConfig {
-  // Namespaces that are never touched; a trailing * matches any rest.
-  std::vector<std::string> exempt_namespaces{"kube-system",  "kube-public",  "kube-node-lease",
-                                             "subak-system", "gpu-operator", "nvidia-*"};
   std::vector<std::string> extra_gpu_resources;  // counted as whole GPUs
   // Whose pods are known as another manager's where Subak observes.
   std::vector<std::string> other_schedulers{"kai-scheduler",   "volcano",

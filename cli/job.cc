@@ -44,8 +44,8 @@ Cell elapsed_cell(const v1::Job& job, TimeMs now) {
 
 // What it waits for; for how long its place is kept, if it has one.
 std::string reason_text(const v1::Job& job) {
-  if (!job.has_hold_until()) return job.waits_for();
-  return "until " + local_time_text(to_ms(job.hold_until())).substr(11);
+  if (!job.has_until()) return job.waits_for();
+  return "until " + local_time_text(to_ms(job.until())).substr(11);
 }
 
 Table job_table(const v1::ListJobsResponse& answer) {
@@ -142,15 +142,28 @@ Table pod_table(const v1::Job& job) {
                {"NODE", Align::kLeft, Room::kElastic},
                {"GPU INDEXES"},
                {"GPUS", Align::kRight},
+               {"GATE", Align::kLeft, Room::kWide},
                time_column("SINCE"),
                {"POD", Align::kLeft, Room::kElastic},
                {"UID", Align::kLeft, Room::kWide}});
   for (const v1::JobPod& p : job.pods()) {
     table.row({std::to_string(p.rank()), word(p.state()), p.node().empty() ? "-" : p.node(),
-               gpu_indexes(p.gpu_mask()), gpus_text(p.milligpu()), time_cell(p.since()), p.name(),
-               p.uid()});
+               gpu_indexes(p.gpu_mask()), gpus_text(p.milligpu()), word(p.gate()),
+               time_cell(p.since()), p.name(), p.uid()});
   }
   return table;
+}
+
+struct Until {
+  const char* name;
+  const char* then;
+};
+
+Until until_of(v1::JobState state) {
+  if (state == v1::JOB_STATE_INCOMPLETE)
+    return {"waits", "; done unless a pod of it comes by then"};
+  if (state == v1::JOB_STATE_PAUSED) return {"paused", "; queued again then"};
+  return {"place kept", "; its pods must be bound by then"};
 }
 
 void print_job(Session& s, const v1::Job& j) {
@@ -168,8 +181,9 @@ void print_job(Session& s, const v1::Job& j) {
   if (j.spec().has_time_limit()) line("time limit", age_text(to_ms(j.spec().time_limit())));
   line("origin", word(j.origin()));
   line("submitted", time_text(j.submit_time()));
-  if (j.has_hold_until()) {
-    line("place kept", "until " + time_text(j.hold_until()) + "; its pods must be bound by then");
+  if (j.has_until()) {
+    const Until until = until_of(j.state());
+    line(until.name, "until " + time_text(j.until()) + until.then);
   }
   line("started", time_text(j.start_time()));
   line("ended", time_text(j.end_time()));

@@ -27,8 +27,8 @@ void print_head(Session& s, const v1::Explanation& e) {
             << ", priority " << spec.priority() << ", waiting for "
             << age_text(now_ms() - to_ms(job.submit_time())) << '\n';
   }
-  if (job.has_hold_until()) {
-    s.out() << "its place is kept until " << time_text(job.hold_until())
+  if (job.has_until() && job.state() == v1::JOB_STATE_STARTING) {
+    s.out() << "its place is kept until " << time_text(job.until())
             << ": its pods must be bound by then\n";
   }
 }

@@ -56,6 +56,7 @@ std::string word(v1::JobState state);
 std::string word(v1::JobOrigin origin);
 std::string word(v1::Cause cause);
 std::string word(v1::PodState state);
+std::string word(v1::PodGate gate);
 std::string word(v1::Mode mode);
 std::string word(v1::UsageState state);
 v1::JobState job_state_of(const std::string& text);  // checked by the parser before

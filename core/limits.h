@@ -44,6 +44,14 @@ inline constexpr TimeMs kMaxTimeMs = 253'402'300'799'999;  // the end of the yea
 inline constexpr std::size_t kMaxBatchJobs = 1000;         // BatchCreateJobs
 inline constexpr MilliGpu kMaxMilliGpu = 1'000'000'000;    // 10^6 GPUs in any one quantity
 
+// A gang of which no pod is left waits this long for its controller to make them anew; then it is
+// done. Longer than a Kubernetes Job's longest back-off (10 minutes).
+inline constexpr DurationMs kGangReturnMs = 15 * kMinuteMs;
+// A job whose gates could not be opened waits before its next attempt: first, and doubled each time
+// up to the most.
+inline constexpr DurationMs kReleaseRetryMs = 10 * kSecondMs;
+inline constexpr DurationMs kMaxReleaseRetryMs = 2 * kHourMs;
+
 // Ended jobs that can still be asked for; then the oldest is forgotten (the ledger is not)
 inline constexpr std::size_t kDoneJobsKept = 10'000;
 

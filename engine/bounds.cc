@@ -61,6 +61,7 @@ constexpr std::array kTable{
     Row{"key", "", 0, kText},
     Row{"labels", "", 0, kNodeList},
     Row{"lend", "", 0, kName},
+    Row{"let_go_to", "", 0, kName},
     Row{"limit", "", 0, kProducts},
     Row{"memory_bytes", "", 0, limits::kMaxMemoryBytes},
     Row{"message", "", 0, static_cast<std::int64_t>(limits::kMaxMessageBytes)},
@@ -77,6 +78,7 @@ constexpr std::array kTable{
     Row{"not_ready_since_ms", "", 0, limits::kMaxTimeMs},
     Row{"ns", "", 0, kName},
     Row{"op", "", 0, kName},
+    Row{"owner", "", 0, kName},
     Row{"path", "", 0, kName},
     Row{"patience_ms", "", kLeast, limits::kMaxTimeLimitMs},
     Row{"pod_slots", "", 0, limits::kMaxResourceCount},
@@ -99,6 +101,7 @@ constexpr std::array kTable{
     Row{"segment", "", 0, kPods},
     Row{"shares", "", kLeast, kMost},  // accounting/tree_check.cc
     Row{"subject", "", 0, kName},
+    Row{"system_namespaces", "", 0, static_cast<std::int64_t>(limits::kMaxNamespaceModes)},
     Row{"taints", "", 0, kNodeList},
     Row{"tick_ms", "", kLeast, limits::kMaxTimeLimitMs},
     Row{"time_limit_ms", "", kLeast, limits::kMaxTimeLimitMs},

@@ -68,6 +68,7 @@ struct PodRow {
   std::uint32_t rank = 0;
   std::string uid, name;
   PodState state = PodState::kWaiting;
+  PodGate gate = PodGate::kOpen;
   PodSlot slot;
   TimeMs since_ms = 0;
 };
@@ -85,7 +86,9 @@ struct JobRow {
   std::int32_t priority = 0;
   DurationMs time_limit_ms = 0;
   TimeMs submit_ms = 0, started_ms = 0, ended_ms = 0;
-  TimeMs until_ms = 0;  // starting: its pods must be bound by then
+  // Starting, ending: its pods must be bound by then. Incomplete: done unless a pod comes by then.
+  // Paused: queued again then.
+  TimeMs until_ms = 0;
   std::uint32_t attempt = 0;
   std::vector<NodeId> nodes;  // where it holds GPUs: by id, each once
   std::vector<PodRow> pods;   // only when asked for

@@ -235,8 +235,8 @@ struct ClusterRemoved {
   }
 };
 
-// What is remembered of a node that turned such pods away `times` in a row. While `barred` it is
-// not tried for them, until `until_ms`; then only the times are known, again until then. No times:
+// What is remembered of a node that turned such pods away `times` in a row. While `barred` it is not
+// tried for them, until `until_ms`; then only the times are known, again until then. No times:
 // nothing is remembered any more.
 struct NodeBarred {
   static constexpr std::string_view kName = "node_barred";
@@ -267,19 +267,20 @@ struct NodeLoad {
   }
 };
 
-using Body = std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
-                          AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted,
-                          AttemptStarted, DeadlinePassed, StopAsked, AttemptEnded, PlaceLost,
-                          PodBound, PodRunning, PodGone, Charged, Awaited, NodeBilled, MetersKept,
-                          LedgerKept, JobKept, RequestKept, CountersKept, NodeBarred, Finalized,
-                          ClockAccepted, ClusterRemoved, PodChanged, NodeLoad>;
+using Body =
+    std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
+                 AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted,
+                 AttemptStarted, DeadlinePassed, StopAsked, AttemptEnded, PlaceLost, PodBound,
+                 PodRunning, PodGone, Charged, Awaited, NodeBilled, MetersKept, LedgerKept, JobKept,
+                 RequestKept, CountersKept, NodeBarred, Finalized, ClockAccepted, ClusterRemoved,
+                 PodChanged, NodeLoad, PodSeated, PodGated, GangEmptied, JobAssigned>;
 
 }  // namespace fact
 
 // How many kinds each version has, from version 1 on. A store starts at version 1 and holds kinds,
 // fields and values of its version only; a Finalized fact raises it. What each version has is also
 // in tests/golden/format, where a test finds what was added without its version.
-inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{34};
+inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{38};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Body>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

@@ -50,6 +50,10 @@ struct JobCreated {
   DurationMs time_limit_ms = 0;
   EditStamp edit;
   TimeMs submit_ms = 0;  // since when it waits, if that is before this fact; 0: from now on
+  bool gang = false;     // pods that come later under its name and owner are its members
+  std::string owner;     // of a gang: PodRecord::owner
+  // What its pods say of account and user, as long as it is of no account.
+  std::string account, user;
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -63,11 +67,16 @@ struct JobCreated {
     v(9, "time_limit_ms", time_limit_ms);
     v(10, "edit", edit);
     v(11, "submit_ms", submit_ms);
+    v(12, "gang", gang);
+    v(13, "owner", owner);
+    v(14, "account", account);
+    v(15, "user", user);
   }
   friend bool operator==(const JobCreated&, const JobCreated&) = default;
 };
 
-// One pod joins a job. With `bound` it already sits on `slot` (foreign, adopted).
+// One pod joins a job: at a rank of its gang, or behind them, where it waits to take the place of
+// one that goes. With `bound` it already sits on `slot` (foreign, adopted).
 struct PodAdded {
   static constexpr std::string_view kName = "pod_added";
   JobId job;
@@ -80,6 +89,7 @@ struct PodAdded {
   PodSlot slot;
   TimeMs bound_at_ms = 0;
   std::string dispute;  // what it says otherwise than its gang, both values; empty: nothing
+  PodGate gate = PodGate::kOpen;
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -92,6 +102,7 @@ struct PodAdded {
     v(8, "slot", slot);
     v(9, "bound_at_ms", bound_at_ms);
     v(10, "dispute", dispute);
+    v(11, "gate", gate);
   }
 };
 
@@ -108,6 +119,60 @@ struct PodChanged {
     v(2, "rank", rank);
     v(3, "shape", shape);
     v(4, "dispute", dispute);
+  }
+};
+
+// A waiting pod takes the rank of one that has gone.
+struct PodSeated {
+  static constexpr std::string_view kName = "pod_seated";
+  JobId job;
+  std::uint32_t from = 0;
+  std::uint32_t rank = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "from", from);
+    v(3, "rank", rank);
+  }
+};
+
+// A pod that is not bound has other gates than before. Of one that is on its way: we opened ours.
+// Of one that waits: somebody else took it away, or our opening came after its time.
+struct PodGated {
+  static constexpr std::string_view kName = "pod_gated";
+  JobId job;
+  std::uint32_t rank = 0;
+  PodGate gate = PodGate::kOpen;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "rank", rank);
+    v(3, "gate", gate);
+  }
+};
+
+// No pod of a gang that waits is left: unless one comes by then, it is done.
+struct GangEmptied {
+  static constexpr std::string_view kName = "gang_emptied";
+  JobId id;
+  TimeMs until_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "until_ms", until_ms);
+  }
+};
+
+// A job of no account so far is of this one: it waits for its turn, or what runs is paid from now on.
+// What it held until now is charged before.
+struct JobAssigned {
+  static constexpr std::string_view kName = "job_assigned";
+  JobId id;
+  AccountId leaf;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "leaf", leaf);
   }
 };
 
@@ -197,12 +262,14 @@ struct AttemptEnded {
   std::uint32_t attempt = 0;  // 0: of a job that was found running
   Cause cause = Cause::kNone;
   JobState to = JobState::kDone;
+  TimeMs until_ms = 0;  // of kPaused: it is queued again by itself then; 0: a person does
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
     v(2, "attempt", attempt);
     v(3, "cause", cause);
     v(4, "to", to);
+    v(5, "until_ms", until_ms);
   }
 };
 
@@ -281,6 +348,7 @@ struct JobKept {
     TimeMs since_ms = 0;
     PodShape shape;  // pods of Kubernetes only; an API job's shapes are in its request
     std::string dispute;
+    PodGate gate = PodGate::kOpen;
     template <class V>
     void fields(V& v) {
       v(1, "uid", uid);
@@ -291,6 +359,7 @@ struct JobKept {
       v(6, "since_ms", since_ms);
       v(7, "shape", shape);
       v(8, "dispute", dispute);
+      v(9, "gate", gate);
     }
     friend bool operator==(const Pod&, const Pod&) = default;
   };
@@ -303,6 +372,8 @@ struct JobKept {
   TimeMs started_ms = 0;
   TimeMs ended_ms = 0;
   bool more = false;
+  Cause stop = Cause::kNone;
+  std::uint32_t refusals = 0;
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -314,6 +385,8 @@ struct JobKept {
     v(7, "started_ms", started_ms);
     v(8, "ended_ms", ended_ms);
     v(9, "more", more);
+    v(10, "stop", stop);
+    v(11, "refusals", refusals);
   }
 };
 

@@ -10,60 +10,17 @@
 #include <variant>
 #include <vector>
 
-#include "accounting/order.h"
 #include "accounting/tree.h"
 #include "core/ids.h"
 #include "core/quantity.h"
 #include "core/text.h"
 #include "engine/method.h"
+#include "engine/policy.h"
 #include "placement/node.h"
 #include "placement/request.h"
 #include "queue/job.h"
 
 namespace subak {
-
-// What Subak may do in a cluster or namespace. Values are durable: append only.
-enum class Mode : std::uint8_t {
-  kObserve,  // writes nothing, charges every GPU pod
-  kWarn,     // adds admission warnings
-  kEnforce,  // gates, queues and places
-};
-template <>
-struct EnumText<Mode> {
-  static constexpr std::array<std::string_view, 3> names{"observe", "warn", "enforce"};
-};
-
-struct NamespaceMode {
-  std::string ns;
-  Mode mode = Mode::kObserve;
-  template <class V>
-  void fields(V& v) {
-    v(1, "ns", ns);
-    v(2, "mode", mode);
-  }
-  friend bool operator==(const NamespaceMode&, const NamespaceMode&) = default;
-};
-
-// The numbers that steer decisions. Set as a whole; see docs/design for each.
-struct Policy {
-  OrderPolicy order = OrderPolicy::kTargetShare;
-  DurationMs half_life_ms = 7 * kDayMs;  // fixed once usage exists (a change needs a recompute)
-  DurationMs hold_ms = 10 * kMinuteMs;   // a reservation that is not bound by then is taken back
-  DurationMs patience_ms = 2 * kHourMs;  // the neediest job that does not fit gets nodes kept free
-                                         // for it once it has waited this long; 0 = never
-  DurationMs tick_ms = 5 * kMinuteMs;    // kUsageTick only: Slurm's PriorityCalcPeriod
-  bool tick_charge_end = true;           // kUsageTick only: charge at a job's end
-  template <class V>
-  void fields(V& v) {
-    v(1, "order", order);
-    v(2, "half_life_ms", half_life_ms);
-    v(3, "hold_ms", hold_ms);
-    v(4, "patience_ms", patience_ms);
-    v(5, "tick_ms", tick_ms);
-    v(6, "tick_charge_end", tick_charge_end);
-  }
-  friend bool operator==(const Policy&, const Policy&) = default;
-};
 
 // One pod as an edge sees it. A gated GPU pod joins the queue; one bound without us is foreign.
 struct PodRecord {
@@ -72,7 +29,7 @@ struct PodRecord {
   std::string name;
   std::string account;  // label subak.gpu/account; empty: the namespace decides
   std::string user;     // label subak.gpu/user
-  std::string gang;     // identity of its gang inside the namespace; empty: the pod alone
+  std::string gang;     // name of its gang inside the namespace; empty: the pod alone
   std::uint32_t gang_size = 1;
   std::int32_t rank = -1;  // completion or worker index; -1: order of arrival
   PodShape shape;
@@ -90,6 +47,11 @@ struct PodRecord {
   Cause ended = Cause::kNone;  // why it has ended; kNone: it lives
   TimeMs ended_at_ms = 0;      // 0: the time of the input
   TimeMs created_at_ms = 0;    // its job waits since then; 0 or later than the input: since that
+  // Uid of what makes the gang's pods anew: with the name its identity. Empty where it has none, or
+  // where the gang is named by our own label.
+  std::string owner{};
+  bool foreign_gates = false;  // carries scheduling gates of others
+  std::string let_go_to{};     // the node that our opened gate names; empty: it is closed
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
@@ -115,6 +77,9 @@ struct PodRecord {
     v(21, "ended", ended);
     v(22, "ended_at_ms", ended_at_ms);
     v(23, "created_at_ms", created_at_ms);
+    v(24, "owner", owner);
+    v(25, "foreign_gates", foreign_gates);
+    v(26, "let_go_to", let_go_to);
   }
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };
@@ -440,6 +405,21 @@ struct PodGone {
   }
 };
 
+// The pod cannot go to the place that it was let go to: kReleaseRefused (the API server does not
+// let its gate be opened) or kUnschedulable (the cluster's scheduler finds no way there).
+struct PodRefused {
+  static constexpr std::string_view kName = "pod_refused";
+  std::string cluster;
+  PodRef pod;
+  Cause cause = Cause::kNone;
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "pod", pod);
+    v(3, "cause", cause);
+  }
+};
+
 // --- made by the runtime -------------------------------------------------------------------------
 
 struct Tick {  // a deadline of next_deadline() has come
@@ -461,7 +441,7 @@ struct Restarted {  // first input after recovery: observed clusters must list a
 using Body = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
                           SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen,
                           NodeGone, PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted,
-                          Finalize, AcceptClock, DeleteCluster, CallDenied>;
+                          Finalize, AcceptClock, DeleteCluster, CallDenied, PodRefused>;
 
 }  // namespace in
 

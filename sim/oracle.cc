@@ -1,8 +1,6 @@
 #include "sim/oracle.h"
 
 #include <algorithm>
-#include <bit>
-#include <set>
 
 namespace subak::sim {
 namespace {
@@ -41,6 +39,8 @@ void Oracle::saw(const Input& input, const ApplyOutcome& outcome) {
     note_light(input);
     judge_light();
   }
+  for (const Effect& effect : outcome.effects) judge_effect(effect);
+  judge_gangs();
   if (in_pass_ && options_.judge_order) judge_nobody_waits();
 }
 
@@ -206,17 +206,29 @@ void Oracle::on(const fact::JobCreated& f) {
   j.state = f.state;
   j.origin = f.origin;
   j.request = f.request;
+  j.name = f.name;
+  j.owner = f.owner;
+  j.gang = f.gang;
   j.gang_size = f.gang_size;
   j.priority = f.priority;
   if (f.submit_ms > now_) wrong(name(f.id, 0) + " was submitted later than now");
   j.submit = f.submit_ms == 0 ? now_ : f.submit_ms;
+  for (const Job& other : jobs_) {
+    const bool same = other.gang && other.id.cluster() == f.id.cluster() && other.name == f.name &&
+                      other.owner == f.owner;
+    if (f.gang && same && other.origin == JobOrigin::kPods && comes_back(other.stop)) {
+      wrong(name(f.id, 0) + " is a second job of the gang of " + name(other.id, 0));
+    }
+  }
   jobs_.push_back(std::move(j));
 }
 
 void Oracle::on(const fact::PodAdded& f) {
   Job* const j = job(f.job);
-  if (j->shapes.size() <= f.rank) j->shapes.resize(f.rank + 1);
-  j->shapes[f.rank] = f.shape;
+  if (j->pods.size() <= f.rank) j->pods.resize(f.rank + 1);
+  if (j->pods[f.rank].live) wrong(name(f.job, f.rank) + " comes where another pod is");
+  j->pods[f.rank] = {f.shape, true, f.controlled, f.gate, !f.dispute.empty()};
+  j->until = 0;
   if (!f.bound) return;
   if (f.bound_at_ms > now_) wrong(name(f.job, f.rank) + " was bound later than now");
   open(*j, f.rank, f.slot, true, f.bound_at_ms);
@@ -224,16 +236,20 @@ void Oracle::on(const fact::PodAdded& f) {
 
 void Oracle::on(const fact::JobMoved& f) {
   Job* const j = job(f.id);
-  const bool completed = j->state == JobState::kIncomplete && f.to == JobState::kQueued;
-  if (completed && j->origin == JobOrigin::kPods) {
+  if (f.to == JobState::kQueued && j->origin == JobOrigin::kPods) {
     join(*j);
   }
+  if (f.to == JobState::kDone && live(*j) > 0)
+    wrong(name(f.id, 0) + " is done with pods that live");
+  j->until = 0;
   move(*j, f.to);
 }
 
 void Oracle::join(Job& j) {
   j.request.groups.clear();
-  for (const PodShape& shape : j.shapes) j.request.groups.push_back({1, shape});
+  for (std::uint32_t rank = 0; rank < j.gang_size; ++rank) {
+    j.request.groups.push_back({1, j.pods[rank].shape});
+  }
 }
 
 void Oracle::on(const fact::PodChanged& f) {
@@ -241,8 +257,9 @@ void Oracle::on(const fact::PodChanged& f) {
   if (j->state == JobState::kStarting || j->state == JobState::kRunning) {
     wrong(name(f.job, f.rank) + " changed though it does not wait");
   }
-  j->shapes.at(f.rank) = f.shape;
-  if (j->state != JobState::kIncomplete) join(*j);
+  j->pods.at(f.rank).shape = f.shape;
+  j->pods[f.rank].disputed = !f.dispute.empty();
+  if (j->state != JobState::kIncomplete && f.rank < j->gang_size) join(*j);
 }
 
 void Oracle::on(const fact::AttemptStarted& f) {
@@ -259,8 +276,10 @@ void Oracle::on(const fact::AttemptStarted& f) {
       wrong(name(f.id, rank) + " was sent where it was turned away too lately");
     }
   }
+  if (j->origin == JobOrigin::kPods && !is_whole(*j)) wrong(name(f.id, 0) + " started in part");
   j->state = JobState::kStarting;
   j->attempt = f.attempt;
+  j->until = f.until_ms;
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
     open(*j, rank, f.slots[rank], false, now_);
   }
@@ -270,6 +289,8 @@ void Oracle::on(const fact::StopAsked& f) {
   Job* const j = job(f.id);
   if (f.attempt != j->attempt) wrong(name(f.id, 0) + " is to end in another attempt");
   j->state = JobState::kEnding;
+  j->stop = f.cause;
+  j->until = f.until_ms;
 }
 
 void Oracle::on(const fact::AttemptEnded& f) {
@@ -280,6 +301,9 @@ void Oracle::on(const fact::AttemptEnded& f) {
     if (s.bound) wrong(name(s.job, s.rank) + " is bound though its attempt ended");
     close(s.job, s.rank, now_);
   }
+  judge_end(*j, f);
+  j->stop = Cause::kNone;
+  j->until = f.until_ms;
   move(*j, f.to);
 }
 
@@ -291,82 +315,6 @@ void Oracle::move(Job& j, JobState to) {
     if (s.job == id) wrong("an ended job still holds " + name(s.job, s.rank));
   }
   std::erase_if(jobs_, [id](const Job& other) { return other.id == id; });
-}
-
-void Oracle::judge_place(const Job& j, const fact::AttemptStarted& f) {
-  if (f.slots.size() != j.gang_size) wrong(name(f.id, 0) + " was not started as a whole");
-  std::vector<Slot> with = slots_;
-  for (const PodSlot& s : f.slots) with.push_back({f.id, 0, 0, j.leaf, s, now_, now_, false, true});
-  for (const PodSlot& s : f.slots) {
-    const Node* const n = node(s.node);
-    if (!n || !n->there || !n->spec.ready || n->spec.unschedulable || n->drained ||
-        n->cluster != f.id.cluster()) {
-      wrong(name(f.id, 0) + " was put on a node that takes no work");
-      continue;
-    }
-    MilliGpu total = 0;
-    bool all_ours = true;
-    // Cut GPUs and the others have a capacity each: a node that lost one says itself of which kind.
-    const bool cut = s.gpu_mask == 0;
-    for (const Slot& other : with) {
-      if (other.at.node != s.node || (other.at.gpu_mask == 0) != cut) continue;
-      total += other.at.milligpu;
-      all_ours = all_ours && other.ours;
-    }
-    // Unhealthy GPUs are whole ones; slices are counted by profile.
-    const std::int64_t ill = n->spec.mig_gpus > 0 ? 0 : n->spec.unhealthy_gpus;
-    const std::int64_t gpus = cut ? n->spec.mig_gpus : n->spec.gpus - n->spec.mig_gpus - ill;
-    const MilliGpu there = gpus * kMilliPerGpu;
-    if (all_ours && total > there) wrong(name(f.id, 0) + " lifts a node above its GPUs");
-    // A whole GPU is nobody else's.
-    if (s.milligpu != std::popcount(s.gpu_mask) * kMilliPerGpu) continue;
-    for (const Slot& other : slots_) {
-      if (other.at.node == s.node && (other.at.gpu_mask & s.gpu_mask) != 0) {
-        wrong(name(f.id, 0) + " got a GPU of " + name(other.job, other.rank));
-      }
-    }
-  }
-}
-
-// Beside the pods without GPUs, where nobody was put on the node but by us.
-void Oracle::judge_cpu(const Job& j, const fact::AttemptStarted& f) {
-  std::map<NodeId, std::int64_t> wanted;
-  for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
-    wanted[f.slots[rank].node] += shape_of(j, rank).cpu_milli;
-  }
-  for (const auto& [id, cpu] : wanted) {
-    const Node& n = *node(id);
-    if (cpu == 0 || n.spec.cpu_milli == 0) continue;
-    std::int64_t used = cpu + n.others_cpu;
-    bool all_ours = true;
-    for (const Slot& s : slots_) {
-      if (s.at.node != id) continue;
-      used += shape_of(*job(s.job), s.rank).cpu_milli;
-      all_ours = all_ours && s.ours;
-    }
-    if (all_ours && used > n.spec.cpu_milli) wrong(name(f.id, 0) + " lifts a node above its CPU");
-  }
-}
-
-// Jobs of one shape; the others may name a product for each.
-void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
-  if (j.request.groups.size() != 1 || j.request.groups[0].shape.kind == GpuKind::kNone) return;
-  const bool nvlink = !j.request.prefer && (j.request.topology == Topology::kNvlink ||
-                                            j.request.topology == Topology::kNvlinkExclusive);
-  std::set<std::string> products, domains;
-  for (const PodSlot& s : f.slots) {
-    const NodeSpec& n = node(s.node)->spec;
-    products.insert(n.product);
-    const bool whole = n.gpus_per_domain == 0 || s.gpu_mask == 0 || !n.clique.empty();
-    const std::string at = n.clique.empty() ? "#" + std::to_string(s.node.value) : n.clique;
-    for (std::int64_t gpu = 0; gpu < 64; ++gpu) {
-      const bool mine = whole ? gpu == 0 : (s.gpu_mask >> gpu & 1) != 0;
-      if (mine) domains.insert(at + (whole ? "" : "/" + std::to_string(gpu / n.gpus_per_domain)));
-    }
-    if (nvlink && n.product == "NVIDIA-L40S") wrong(name(f.id, 0) + " has no NVLink");
-  }
-  if (products.size() > 1) wrong(name(f.id, 0) + " got several products");
-  if (nvlink && domains.size() > 1) wrong(name(f.id, 0) + " is in several NVLink domains");
 }
 
 void Oracle::open(const Job& j, std::uint32_t rank, const PodSlot& at, bool bound, TimeMs from) {
@@ -417,6 +365,8 @@ void Oracle::on(const fact::PodBound& f) {
   if (!s) return wrong(name(f.job, f.rank) + " was bound without a hold");
   if (s->bound && s->at.node == f.slot.node) wrong(name(f.job, f.rank) + " was bound twice");
   s->bound = true;
+  Job* const j = job(f.job);
+  if (f.rank < j->pods.size()) j->pods[f.rank].gate = PodGate::kOpen;
   if (s->at == f.slot) return;
   if (s->charged_to != now_ && s->at.milligpu > 0) wrong("a pod moved with its hold uncharged");
   s->at = f.slot;
@@ -437,28 +387,10 @@ void Oracle::on(const fact::PodRunning& f) {
 }
 
 const PodShape& Oracle::shape_of(const Job& j, std::uint32_t rank) const {
-  if (rank < j.shapes.size()) return j.shapes[rank];
+  if (j.origin != JobOrigin::kApi && rank < j.pods.size()) return j.pods[rank].shape;
   std::size_t group = 0;
   while (rank >= j.request.groups[group].count) rank -= j.request.groups[group++].count;
   return j.request.groups[group].shape;
-}
-
-bool Oracle::barred(NodeId node, const PodShape& shape) const {
-  return std::any_of(bars_.begin(), bars_.end(), [&](const Bar& b) {
-    return b.node == node && b.until > now_ && b.shape == shape;
-  });
-}
-
-// 10 s, doubled with each time in a row, at most 2 h; what is 2 h past its end is forgotten.
-void Oracle::turned_away(const Slot& s, const PodShape& shape) {
-  std::erase_if(bars_, [&](const Bar& b) { return b.until + 2 * kHourMs <= now_; });
-  auto bar = std::find_if(bars_.begin(), bars_.end(),
-                          [&](const Bar& b) { return b.node == s.at.node && b.shape == shape; });
-  if (bar == bars_.end()) bar = bars_.insert(bar, Bar{s.at.node, shape, 0, 0});
-  DurationMs length = 10'000;
-  for (int i = 0; i < bar->times; ++i) length = std::min<DurationMs>(2 * length, 2 * kHourMs);
-  ++bar->times;
-  bar->until = now_ + length;
 }
 
 void Oracle::on(const fact::PodGone& f) {
@@ -467,6 +399,8 @@ void Oracle::on(const fact::PodGone& f) {
     turned_away(*s, shape_of(*job(f.job), f.rank));
   }
   close(f.job, f.rank, f.at_ms);
+  Job* const j = job(f.job);
+  if (f.rank < j->pods.size()) j->pods[f.rank].live = false;
 }
 
 void Oracle::on(const fact::PlaceLost& f) {
@@ -488,7 +422,9 @@ void Oracle::on(const fact::Charged& f) {
     wrong(what + " was charged for something else");
   }
   const bool ours = r.state == UsageState::kHeldUnbound || r.state == UsageState::kLost;
-  if (r.payer != (ours ? kPlatform : s->leaf)) wrong(what + " was charged to the wrong payer");
+  const bool system = s->leaf == kUnassigned && in_system_namespace(*job(r.allocation.job));
+  if (r.payer != (ours || system ? kPlatform : s->leaf))
+    wrong(what + " was charged to the wrong payer");
   if ((r.to_ms - 1) / kDayMs != r.from_ms / kDayMs) wrong(what + " has a row of two days");
   s->charged_to = r.to_ms;
 }

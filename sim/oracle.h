@@ -11,6 +11,9 @@
 //                       `judge_order` is set: the world must then stay with whole GPUs, no late
 //                       reports, no patience). Who could start is whom one product can hold and the
 //                       rules of its accounts allow it: limits, of any and of each product, borrow
+//   gangs and gates     a member joins the gang's live job; who is whole is queued, who is not is
+//                       not; an attempt that ended leaves the job waiting exactly if somebody is or
+//                       comes; nobody ends a pod whose gate is closed but a person
 //   the sums            per account what is held, runs, was used, its decayed usage and surplus;
 //                       per node what is allocated; the ledger's sums; jobs by state; the bill's
 //                       residual
@@ -89,14 +92,24 @@ class Oracle {
     JobId job;
     std::uint32_t rank = 0;
   };
+  struct Pod {
+    PodShape shape;
+    bool live = false, controlled = false;
+    PodGate gate = PodGate::kOpen;
+    bool disputed = false;  // it says otherwise than its gang
+  };
   struct Job {
     JobId id;
+    std::string name, owner;
+    bool gang = false;
     AccountId leaf;
     JobState state = JobState::kIncomplete;
     JobOrigin origin = JobOrigin::kApi;
-    GangRequest request;           // of pods: joined from `shapes` when complete
-    std::vector<PodShape> shapes;  // by rank
+    GangRequest request;    // of pods: joined from theirs when complete
+    std::vector<Pod> pods;  // of pods: by rank, then those that wait behind
     std::uint32_t gang_size = 0, attempt = 0;
+    Cause stop = Cause::kNone;
+    TimeMs until = 0;
     std::int32_t priority = 0;
     TimeMs submit = 0;
   };
@@ -138,6 +151,10 @@ class Oracle {
   void on(const fact::PlaceLost& f);
   void on(const fact::PodBound& f);
   void on(const fact::PodRunning& f);
+  void on(const fact::PodSeated& f);
+  void on(const fact::PodGated& f);
+  void on(const fact::JobAssigned& f);
+  void on(const fact::GangEmptied& f);
   void on(const fact::PodGone& f);
   void on(const fact::Charged& f);
   void on(const fact::Awaited& f);
@@ -147,7 +164,6 @@ class Oracle {
   bool is_stale(const Input& input) const;
   void note_light(const Input& input);
   void judge_light();
-  void judge_cpu(const Job& job, const fact::AttemptStarted& f);
   Account* account(AccountId id);
   const Account* account(AccountId id) const;
   Node* node(NodeId id);
@@ -162,13 +178,25 @@ class Oracle {
   std::vector<std::map<std::string, MilliGpu>> quotas_of_path(AccountId id) const;
   void quotas_changed(AccountId id, const std::vector<std::map<std::string, MilliGpu>>& before);
   void follow_level(Account& a, TimeMs at);
-  void judge_place(const Job& job, const fact::AttemptStarted& f);
   void move(Job& job, JobState to);
   static void join(Job& job);  // what its pods ask for is its request
   const PodShape& shape_of(const Job& job, std::uint32_t rank) const;
+
+  // oracle_place.cc
+  void judge_place(const Job& job, const fact::AttemptStarted& f);
+  void judge_cpu(const Job& job, const fact::AttemptStarted& f);
+  void judge_together(const Job& job, const fact::AttemptStarted& f);
   bool barred(NodeId node, const PodShape& shape) const;
   void turned_away(const Slot& slot, const PodShape& shape);
-  void judge_together(const Job& job, const fact::AttemptStarted& f);
+
+  // oracle_gang.cc: gangs that come back, and gates
+  static bool is_whole(const Job& job);
+  static std::size_t live(const Job& job);
+  static std::vector<Pod>::const_iterator ranks_end(const Job& job);  // behind them are reserves
+  void judge_end(const Job& job, const fact::AttemptEnded& f);
+  void judge_effect(const Effect& effect);
+  void judge_gangs();
+  bool in_system_namespace(const Job& job) const;
 
   // oracle_sums.cc
   bool below(AccountId leaf, AccountId node) const;

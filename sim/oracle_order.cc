@@ -37,8 +37,13 @@ bool Oracle::fits(const Job& j, const std::string& product) const {
       continue;
     }
     std::uint64_t busy = 0;
-    for (const Slot& s : slots_) busy |= s.at.node == n.id ? s.at.gpu_mask : 0;
-    room.emplace_back(n.spec.gpus - std::popcount(busy), &n);
+    std::int64_t unknown = 0;  // GPUs of pods that came past us, nobody knows which
+    for (const Slot& s : slots_) {
+      if (s.at.node != n.id) continue;
+      busy |= s.at.gpu_mask;
+      if (s.at.gpu_mask == 0) unknown += s.at.milligpu / kMilliPerGpu;
+    }
+    room.emplace_back(n.spec.gpus - std::popcount(busy) - unknown, &n);
   }
   std::vector<std::pair<std::int64_t, const PodShape*>> pods;
   for (const PodGroup& g : j.request.groups) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "sim/random_world.h"
 
@@ -35,8 +36,11 @@ PodShape RandomWorld::shape() {
 in::Body RandomWorld::new_pod() {
   constexpr std::size_t kRemembered = 8;
   const auto next = [this] {
+    std::swap(unfinished_[rng_.below(unfinished_.size())], unfinished_.back());
     in::PodSeen seen = std::move(unfinished_.back());
     unfinished_.pop_back();
+    seen.pod.foreign_gates = rng_.percent(5);
+    records_[seen.pod.uid] = seen.pod;
     gated_.push_back(seen);
     if (gated_.size() > kRemembered) gated_.erase(gated_.begin());
     return seen;
@@ -46,9 +50,10 @@ in::Body RandomWorld::new_pod() {
   seen.cluster = "watched";
   const std::string account = some_account();
   const std::string name = "pod-" + std::to_string(++serial_);
-  seen.pod.ns = "ns-" + account;
-  seen.pod.gang = name;
-  seen.pod.gang_size = rng_.percent(60) ? 1 : static_cast<std::uint32_t>(rng_.between(2, 4));
+  seen.pod.ns = rng_.percent(3) ? "late" : "ns-" + account;
+  seen.pod.gang_size = rng_.percent(50) ? 1 : static_cast<std::uint32_t>(rng_.between(2, 4));
+  if (seen.pod.gang_size > 1 || rng_.percent(50)) seen.pod.gang = name;
+  if (rng_.percent(50)) seen.pod.owner = "owner-" + name;
   seen.pod.shape = shape();
   seen.pod.gated = !rng_.percent(3);
   seen.pod.controlled = rng_.percent(70);
@@ -75,11 +80,76 @@ in::Body RandomWorld::changed_pod() {
   return seen;
 }
 
+// A controller makes a pod of a gang anew before the old one has gone.
+in::Body RandomWorld::remake_pod() {
+  if (records_.empty()) return in::Pass{};
+  auto it = std::next(records_.begin(), static_cast<std::ptrdiff_t>(rng_.below(records_.size())));
+  if (!it->second.controlled || it->second.gang.empty()) return in::Pass{};
+  in::PodSeen again{"watched", it->second};
+  again.pod.uid = "uid-" + std::to_string(++serial_);
+  again.pod.gated = true;
+  again.pod.foreign_gates = again.pod.running = false;
+  again.pod.node.clear();
+  again.pod.let_go_to.clear();
+  records_[again.pod.uid] = again.pod;
+  return again;
+}
+
+// Somebody takes a gate away: ours by hand, or their own.
+in::Body RandomWorld::take_gate() {
+  if (records_.empty()) return in::Pass{};
+  PodRecord& record =
+      std::next(records_.begin(), static_cast<std::ptrdiff_t>(rng_.below(records_.size())))->second;
+  if (record.foreign_gates) {
+    record.foreign_gates = false;
+  } else if (!options_.plain && rng_.percent(20)) {
+    record.gated = false;
+  }
+  return say_again(record);
+}
+
+in::Body RandomWorld::say_again(const PodRecord& record) const {
+  in::PodSeen seen{"watched", record};
+  seen.pod.running = false;  // said by itself
+  return seen;
+}
+
+void RandomWorld::gone(JobId job, std::uint32_t rank, Cause cause) {
+  const auto seat = seats_.find({job, rank});
+  if (seat == seats_.end()) return;
+  const auto record = records_.find(seat->second);
+  if (record != records_.end()) {
+    PodRecord again = record->second;
+    records_.erase(record);
+    const bool remade = again.controlled && !again.gang.empty() && cause != Cause::kFinished;
+    if (remade && rng_.percent(70)) {
+      again.uid = "uid-" + std::to_string(++serial_);
+      again.gated = true;
+      again.running = again.foreign_gates = false;
+      again.node.clear();
+      again.let_go_to.clear();
+      unfinished_.push_back({"watched", again});
+    }
+  }
+  seats_.erase(seat);
+}
+
+void RandomWorld::note_pods(const Fact& fact) {
+  if (const auto* added = std::get_if<fact::PodAdded>(&fact.body)) {
+    seats_[{added->job, added->rank}] = added->uid;
+  } else if (const auto* seated = std::get_if<fact::PodSeated>(&fact.body)) {
+    seats_[{seated->job, seated->rank}] = seats_[{seated->job, seated->from}];
+    seats_.erase({seated->job, seated->from});
+  } else if (const auto* went = std::get_if<fact::PodGone>(&fact.body)) {
+    gone(went->job, went->rank, went->cause);
+  }
+}
+
 // A pod that was bound without us, somewhere.
 in::Body RandomWorld::foreign_pod() {
   in::PodSeen seen;
   seen.cluster = "watched";
-  seen.pod.ns = rng_.percent(70) ? "ns-" + some_account() : "nobodys";
+  seen.pod.ns = rng_.percent(70) ? "ns-" + some_account() : rng_.percent(50) ? "late" : "nobodys";
   seen.pod.name = "foreign-" + std::to_string(++serial_);
   seen.pod.uid = "uid-" + std::to_string(serial_);
   seen.pod.shape = rng_.percent(30) ? light_shape() : shape();
@@ -91,6 +161,8 @@ in::Body RandomWorld::foreign_pod() {
     constexpr std::size_t kRemembered = 24;
     light_.push_back(seen);
     if (light_.size() > kRemembered) light_.erase(light_.begin());
+  } else {
+    records_[seen.pod.uid] = seen.pod;
   }
   return seen;
 }
@@ -123,6 +195,14 @@ in::Body RandomWorld::advance_pod() {
   const PodRef reference = ref(pod);
   if (pod.state == Pod::State::kDoomed || rng_.percent(5)) return end_pod(pod);
   if (pod.state == Pod::State::kOpen) {
+    const auto record = records_.find(pod.uid);
+    if (record != records_.end() && record->second.gated && rng_.percent(50)) {
+      if (rng_.percent(10)) return in::PodRefused{cluster, reference, Cause::kReleaseRefused};
+      record->second.gated = false;
+      record->second.let_go_to = pod.node;
+      return say_again(record->second);
+    }
+    if (rng_.percent(2)) return in::PodRefused{cluster, reference, Cause::kUnschedulable};
     std::string node = pod.node;
     if (!options_.plain && rng_.percent(3)) node = node_name(rng_.below(16));
     // News may come in another order: it runs before it is known to be bound, or where.
@@ -130,6 +210,10 @@ in::Body RandomWorld::advance_pod() {
     if (rng_.percent(10)) return in::Pass{};  // slow to bind: the hold may run out
     pod.state = Pod::State::kBound;
     pod.node = node;
+    if (record != records_.end()) {
+      record->second.gated = record->second.foreign_gates = false;
+      record->second.node = node;
+    }
     TimeMs at = 0;
     if (!options_.plain && rng_.percent(20)) at = now_ - rng_.between(0, kMinuteMs);
     return in::PodBound{cluster, reference, node, at};

@@ -124,8 +124,10 @@ in::Body RandomWorld::choose() {
   const bool crowded = jobs_.size() > (options_.plain ? most_jobs_ : 60);
   const std::uint64_t dice = rng_.below(1000);
   if (dice < 170) return crowded ? advance_pod() : submit();
-  if (dice < 270) return crowded ? advance_pod() : new_pod();
-  if (dice < 843) return advance_pod();
+  if (dice < 270) return crowded && unfinished_.empty() ? advance_pod() : new_pod();
+  if (dice < 824) return advance_pod();
+  if (dice < 834) return remake_pod();
+  if (dice < 844) return take_gate();
   if (dice < 850) return changed_pod();
   if (dice < 856) return options_.plain ? advance_pod() : light_pod();
   if (dice < 875) return options_.plain ? advance_pod() : foreign_pod();
@@ -164,6 +166,7 @@ in::Body RandomWorld::edit_account() {
     set.spec.user = true;
   } else {
     set.spec.namespaces = {"ns-" + set.spec.path};
+    if (rng_.percent(10)) set.spec.namespaces.emplace_back("late");
   }
   set.spec.shares = rng_.between(0, 6);
   const auto gpus = [this](std::int64_t most) {
@@ -237,6 +240,7 @@ in::Body RandomWorld::change_policy() {
   policy.hold_ms = 5 * kMinuteMs;
   policy.patience_ms = options_.plain ? 0 : kHourMs * rng_.between(0, 2);
   policy.order = kOrders[rng_.below(std::size(kOrders))];
+  if (rng_.percent(50)) policy.system_namespaces = {"nobodys"};
   return in::SetPolicy{policy};
 }
 
@@ -267,15 +271,8 @@ in::Body RandomWorld::list_again() {
   for (const in::PodSeen& seen : light_) {
     if (rng_.percent(80)) planned_.emplace_back(seen);
   }
-  for (const Pod& pod : pods_) {
-    if (pod.uid.empty() || pod.job.cluster() != ClusterId(2) || rng_.percent(5)) continue;
-    in::PodSeen seen;
-    seen.cluster = "watched";
-    seen.pod.uid = pod.uid;
-    seen.pod.ns = "ns-ml";
-    seen.pod.name = "again";
-    if (pod.state != Pod::State::kOpen) seen.pod.node = pod.node;
-    planned_.emplace_back(std::move(seen));
+  for (const auto& [uid, record] : records_) {
+    if (!rng_.percent(5)) planned_.push_back(say_again(record));
   }
   planned_.emplace_back(in::ListComplete{"watched"});
   return in::ListBegin{"watched"};
@@ -295,6 +292,7 @@ void RandomWorld::saw(const Input& input, const ApplyOutcome& outcome) {
   if (taken && std::holds_alternative<in::ListBegin>(input.body)) listing_ = true;
   if (taken && std::holds_alternative<in::ListComplete>(input.body)) listing_ = false;
   for (const Fact& fact : outcome.facts) {
+    note_pods(fact);
     if (const auto* synced = std::get_if<fact::ClusterSynced>(&fact.body)) {
       session_ = std::max(session_, synced->session);
     } else if (const auto* created = std::get_if<fact::JobCreated>(&fact.body)) {

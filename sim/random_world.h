@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,12 +60,17 @@ class RandomWorld {
   in::Body changed_pod();
   in::Body light_pod();
   in::Body foreign_pod();
+  in::Body remake_pod();
+  in::Body take_gate();
+  in::Body say_again(const PodRecord& record) const;
   in::Body advance_pod();
   in::Body end_pod(const Pod& pod);
   PodShape shape();
   PodShape light_shape();
   PodRef ref(const Pod& pod);
   void open_gate(const Effect& effect);
+  void note_pods(const Fact& fact);
+  void gone(JobId job, std::uint32_t rank, Cause cause);
   void forget(JobId job, std::optional<std::uint32_t> rank, bool only_open);
 
   Options options_;
@@ -77,6 +83,9 @@ class RandomWorld {
   std::vector<in::PodSeen> unfinished_;  // members of gangs still to come
   std::vector<in::PodSeen> gated_;       // that came not long ago
   std::vector<in::PodSeen> light_;       // the same of pods without GPUs
+  // Pods of Kubernetes that live, as they were last: by uid, and where they are in their job.
+  std::map<std::string, PodRecord> records_;
+  std::map<std::pair<JobId, std::uint32_t>, std::string> seats_;
   std::optional<Input> last_;
   std::uint64_t serial_ = 0;
   bool listing_ = false;

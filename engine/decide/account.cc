@@ -89,6 +89,7 @@ void decide(Decision& d, const in::SetAccount& i) {
   if (!old || amounts_differ(d.s.tree().node(old).spec, spec)) warn_of(d, spec);
   if (i.validate_only) return;
   d.emit(fact::AccountSet{id, spec, d.out.reply.revision, d.stamp(i.reason)});
+  assign_jobs(d, spec);
 }
 
 void decide(Decision& d, const in::DeleteAccount& i) {

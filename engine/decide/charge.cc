@@ -28,6 +28,12 @@ void charge_day(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
   d.emit(fact::Charged{std::move(row)});
 }
 
+// Who pays for what runs well.
+AccountId payer_of(const Decision& d, const state::Job& job) {
+  const bool system = job.leaf == kUnassigned && is_system_namespace(d.s.policy(), job.ns());
+  return system ? kPlatform : job.leaf;
+}
+
 }  // namespace
 
 void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
@@ -44,7 +50,8 @@ void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
     good_until = std::clamp(node->not_ready_since_ms, pod.since_ms, to);
   }
   const bool foreign = job.origin == JobOrigin::kForeign;
-  charge(d, job, rank, good_until, foreign ? UsageState::kForeign : UsageState::kUsed, job.leaf);
+  charge(d, job, rank, good_until, foreign ? UsageState::kForeign : UsageState::kUsed,
+         payer_of(d, job));
   charge(d, job, rank, to, UsageState::kLost, kPlatform);
 }
 

@@ -76,6 +76,7 @@ void decide(Decision& d, const in::PodSeen& i);
 void decide(Decision& d, const in::PodBound& i);
 void decide(Decision& d, const in::PodRunning& i);
 void decide(Decision& d, const in::PodGone& i);
+void decide(Decision& d, const in::PodRefused& i);
 // pass.cc
 void decide(Decision& d, const in::Pass& i, PassMemory& memory);
 
@@ -92,15 +93,33 @@ void remove_node(Decision& d, NodeId id);
 
 // job.cc: the user's node below the account, made at its first use.
 AccountId leaf_of(Decision& d, AccountId account, const std::string& user);
-// A pod that is not bound yet is never deleted unless something would make it anew.
-bool may_evict(const state::Job& job);
-// It has its place, and nothing of it was bound yet.
-bool is_untouched(const state::Job& job);
+
+// life.cc: when an attempt is over, and what comes after it.
 // Its pods are asked to end. A job that ends already gets another cause.
 void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by);
-// The last pod gone ends the job; ranks of a gang that never came do not count. `cause`: unless it
-// has one already.
-void finish_if_over(Decision& d, JobId id, Cause cause);
+// The attempt cannot go on as it is. What is not on its way yet gives its place back: a rank that a
+// launcher has made no pod of, a pod whose gate is closed. What is, or is there, is asked to end,
+// unless nothing would make it anew: then it stays as it is.
+void give_up(Decision& d, JobId id, Cause cause);
+// The place of a pod that is on its way is no more; the pod stays. Its gang's attempt cannot go on.
+void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause);
+// If nothing of its attempt is left, or of a job that is to end, the attempt is over: the job waits
+// again or is done.
+void finish_if_over(Decision& d, JobId id);
+// A job of pods that waits: those behind its ranks take those that are free, and it is queued
+// exactly if it is whole. `cause`: of its end, if nobody is left.
+void settle(Decision& d, JobId id, Cause cause = Cause::kVanished);
+// Whether the gang's request stays within bounds with this pod at this rank.
+std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
+                                      const PodShape& shape);
+// What the whole gang's request comes to is within bounds.
+std::optional<Error> check_bytes(std::size_t of_gang);
+// Jobs of no account in the namespaces of this one become its own.
+void assign_jobs(Decision& d, const AccountSpec& spec);
+// The time of its hold is over. A pod that nothing would make anew keeps its place and says so.
+void expire(Decision& d, const state::Job& job);
+// Nobody came, or a pause is over.
+void end_wait(Decision& d, const state::Job& job);
 
 // bars.cc: the node turned such a pod away: it is not tried for them for a while, longer each time.
 void bar_node(Decision& d, NodeId node, const PodShape& shape);
@@ -118,7 +137,11 @@ void sum_light_pods(Decision& d, NodeId node);
 
 // pod.cc: a node was seen for the first time: decides what was said of pods on it before.
 void decide_early(Decision& d, ClusterId cluster, const std::string& node);
-// pod.cc: the pod is gone at `at`; what it held is charged and given back.
+// The account of a pod: its label `said` if it is within its namespace's account, else that account;
+// kUnassigned if no account has the namespace.
+AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
+                     const std::string& said);
+// The pod is gone at `at`; what it held is charged and given back.
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause);
 
 // charge.cc: the ledger rows for what the pod held since its last one, one for each UTC day. Pods

@@ -1,5 +1,6 @@
 #include "engine/decide/decision.h"
 
+#include <set>
 #include <type_traits>
 
 #include "core/limits.h"
@@ -40,8 +41,13 @@ EditStamp Decision::stamp(const std::string& reason) const {
   return {input.actor, reason, content == 0 ? std::string() : input.request_id, method, content};
 }
 
-void Decision::effect_of(const state::Job& job) {
-  if (auto effect = derive::effect_of(s, job)) out.effects.push_back(*std::move(effect));
+void Decision::add_effects() {
+  std::set<JobId> seen;
+  for (const JobId id : acted_) {
+    const state::Job* const job = s.jobs().find(id);
+    if (job == nullptr || !seen.insert(id).second) continue;
+    if (auto effect = derive::effect_of(s, *job)) out.effects.push_back(*std::move(effect));
+  }
 }
 
 }  // namespace subak::decide

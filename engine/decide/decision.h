@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "engine/engine.h"
@@ -45,8 +46,12 @@ class Decision {
   void refuse(Error error, const std::string& subject);
   // Who did it, why, and under which request id.
   EditStamp stamp(const std::string& reason) const;
-  // What is to be done outside about this job now, if anything.
-  void effect_of(const state::Job& job);
+  // Something is to be done outside about this job. What it is follows from how the job stands when
+  // the input is decided.
+  void act_on(JobId id) { acted_.push_back(id); }
+  // The input is decided: out.effects are those of the jobs that were acted on, each once, in the
+  // order of the first time.
+  void add_effects();
 
   const State& s;
   Search& search;  // of s.fleet()
@@ -58,6 +63,7 @@ class Decision {
 
  private:
   State& state_;  // for emit() and tell() alone
+  std::vector<JobId> acted_;
 };
 
 }  // namespace subak::decide

@@ -1,9 +1,7 @@
 // Decisions about jobs that were asked for: submit, cancel, hold, and what expires.
-#include <algorithm>
-#include <cassert>
-
 #include "accounting/entitlement.h"
 #include "core/decimal.h"
+#include "core/duration.h"
 #include "core/limits.h"
 #include "engine/decide/decide.h"
 #include "engine/derive/deadlines.h"
@@ -118,12 +116,11 @@ void decide(Decision& d, const in::CancelJob& i) {
                     text::job_id_text(i.job));
   }
   d.out.reply.job = i.job;
-  const bool asked = job->state == JobState::kEnding && job->cause == Cause::kCancelled;
-  if (asked || job->state == JobState::kDone) return;
-  if (job->pods_holding() > 0 || job->from_pods() || job->active()) {
-    const bool lost_all = job->pods_holding() == 0 && job->active();
+  if (job->ends_for_good() || job->state == JobState::kDone) return;
+  if (job->pods_live() > 0 || job->active()) {
+    const bool lost_all = job->pods_live() == 0;
     ask_stop(d, *job, Cause::kCancelled, d.stamp(i.reason));
-    if (lost_all) finish_if_over(d, i.job, Cause::kCancelled);
+    if (lost_all) finish_if_over(d, i.job);
     return;
   }
   fact::JobMoved moved;
@@ -142,6 +139,12 @@ void decide(Decision& d, const in::HoldJob& i) {
     return d.refuse({ErrorCode::kNotFound, "job", id, "there is no such job"}, id);
   }
   d.out.reply.job = i.job;
+  if (i.held && job->state == JobState::kPaused && job->until_ms != 0) {
+    return d.refuse({ErrorCode::kPrecondition, "job", id,
+                     "it is paused until " + format_time(job->until_ms) +
+                         " since its gates could not be opened: release it first"},
+                    id);
+  }
   const JobState wanted = i.held ? JobState::kPaused : JobState::kQueued;
   if (job->state == wanted) return;
   if (job->state != JobState::kQueued && job->state != JobState::kPaused) {
@@ -150,120 +153,24 @@ void decide(Decision& d, const in::HoldJob& i) {
                          ": only a waiting job can be " + (i.held ? "held" : "released")},
                     id);
   }
-  if (!i.held && job->from_pods() && job->attempt > 0) {
-    return d.refuse({ErrorCode::kPrecondition, "job", id,
-                     "the node that its pods were let go to is gone: cancel it and make them anew"},
-                    id);
-  }
   fact::JobMoved moved;
   moved.id = i.job;
   moved.from = job->state;
   moved.to = wanted;
   moved.edit = d.stamp(i.reason);
-  const bool a_pod_went = std::any_of(job->pods.begin(), job->pods.end(), [](const state::Pod& p) {
-    return p.state == PodState::kGone;
-  });
-  if (!i.held && (a_pod_went || job->disputing() != nullptr)) {
-    moved.to = JobState::kIncomplete;
-  }
+  const bool lacks = !job->is_whole() || job->disputing() != nullptr;
+  if (!i.held && job->from_pods() && lacks) moved.to = JobState::kIncomplete;
   d.emit(std::move(moved));
 }
 
-// Its pods are asked to end. A job that ends already may get a cause that weighs more.
-void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by) {
-  fact::StopAsked stop;
-  stop.id = job.id;
-  stop.attempt = job.attempt;
-  stop.cause = cause;
-  stop.by = std::move(by);
-  stop.until_ms = job.active() ? job.until_ms : 0;
-  stop.from = job.state;
-  d.emit(std::move(stop));
-  d.effect_of(job);
-}
-
-namespace {
-
-// What is held unbound of a job is paid by us.
-void charge_unbound(Decision& d, const state::Job& job) {
-  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
-    if (job.pods[rank].state == PodState::kHeld) {
-      charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
-    }
-  }
-}
-
-// A job of a launcher whose pods are not all bound in time. What has no pod yet gives its place
-// back; where there are pods, they are asked to end.
-void expire_launched(Decision& d, const state::Job& job) {
-  const JobId id = job.id;
-  charge_unbound(d, job);
-  if (is_untouched(job)) {
-    d.emit(fact::AttemptEnded{id, job.attempt, Cause::kExpired, JobState::kQueued});
-    return;
-  }
-  d.emit(fact::DeadlinePassed{id, job.attempt});
-  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
-    if (job.pods[rank].state == PodState::kHeld) {
-      d.emit(fact::PlaceLost{id, rank, Cause::kExpired});
-    }
-  }
-  job.state == JobState::kStarting ? ask_stop(d, job, Cause::kExpired, {}) : d.effect_of(job);
-  finish_if_over(d, id, Cause::kExpired);
-}
-
-// A hold that was not bound in time. A gang of pods is evicted, if something would make its pods
-// anew; else it keeps its place and says so.
-void expire(Decision& d, const state::Job& job) {
-  if (!job.from_pods()) return expire_launched(d, job);
-  d.emit(fact::DeadlinePassed{job.id, job.attempt});
-  if (job.state == JobState::kEnding) return d.effect_of(job);
-  if (may_evict(job)) ask_stop(d, job, Cause::kExpired, {});
-}
-
-}  // namespace
-
 void decide(Decision& d, const in::Tick& /*i*/) {
-  const auto ended = [&d](const auto& hold) { return hold && hold->first <= d.s.now(); };
-  for (auto hold = derive::next_hold_end(d.s); ended(hold); hold = derive::next_hold_end(d.s)) {
-    expire(d, d.s.jobs().at(hold->second));
+  const auto due = [&d](const auto& end) { return end && end->first <= d.s.now(); };
+  for (auto end = derive::next_hold_end(d.s); due(end); end = derive::next_hold_end(d.s)) {
+    const state::Job& job = d.s.jobs().at(end->second);
+    job.active() ? expire(d, job) : end_wait(d, job);
   }
   end_bars(d);
   close_rows(d);
-}
-
-// A pod that is not bound yet is never deleted unless something would make it anew.
-bool may_evict(const state::Job& job) {
-  return std::none_of(job.pods.begin(), job.pods.end(), [](const state::Pod& p) {
-    const bool unbound = p.state == PodState::kHeld || p.state == PodState::kWaiting;
-    return unbound && !p.controlled;
-  });
-}
-
-bool is_untouched(const state::Job& job) {
-  return job.state == JobState::kStarting &&
-         std::none_of(job.pods.begin(), job.pods.end(), [](const state::Pod& p) {
-           return p.is_bound() || p.state == PodState::kGone;
-         });
-}
-
-// The last pod gone ends the job; ranks of a gang that never came do not count.
-void finish_if_over(Decision& d, JobId id, Cause cause) {
-  const state::Job* job = d.s.jobs().find(id);
-  if (job == nullptr || job->state == JobState::kDone) return;
-  const bool over = std::all_of(job->pods.begin(), job->pods.end(), [&](const state::Pod& p) {
-    const bool never_came = p.state == PodState::kWaiting && p.uid.empty();
-    const bool may_lack = job->state == JobState::kEnding || job->from_pods();
-    return p.state == PodState::kGone || (never_came && may_lack);
-  });
-  if (job->cause != Cause::kNone) cause = job->cause;
-  if (over && job->waits()) {
-    d.emit(fact::JobMoved{id, JobState::kDone, cause, {}, JobState::kIncomplete});
-  } else if (over) {
-    d.emit(fact::AttemptEnded{id, job->attempt, cause, JobState::kDone});
-  } else if (job->state == JobState::kQueued) {  // a gated pod was deleted: another is waited for
-    d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
-  }
 }
 
 }  // namespace subak::decide

@@ -82,47 +82,20 @@ void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const E
   if (fresh) decide_early(d, cluster.id, name);
 }
 
-// Pods on their way to a node that is gone give back what they held there and stay known: they
-// still are in the cluster, and once their gates are open nothing sends them elsewhere. They are
-// evicted if something makes them anew; else they wait for a person.
-void release_lost(Decision& d, const state::Job& job, NodeId node) {
-  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
-    const state::Pod& pod = job.pods[rank];
-    if (pod.state != PodState::kHeld || pod.slot.node != node) continue;
-    charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
-    d.emit(fact::PlaceLost{job.id, rank, Cause::kNodeLost});
-  }
-  if (job.state != JobState::kStarting) return;
-  if (may_evict(job)) {
-    ask_stop(d, job, Cause::kNodeLost, {});
-  } else if (job.pods_holding() == 0) {
-    d.emit(fact::AttemptEnded{job.id, job.attempt, Cause::kNodeLost, JobState::kPaused});
-  }
-}
-
-// The pod holds something on a node that goes. A reservation of which nothing is bound yet is taken
-// back as a whole.
-void lose_place(Decision& d, const state::PodPlace& place, NodeId node) {
-  const state::Job& job = d.s.jobs().at(place.job);
-  const state::Pod& pod = job.pods[place.rank];
-  if (!pod.holds_slot()) return;  // given back together with its gang
-  if (!job.from_pods() && is_untouched(job)) {
-    for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
-      charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
-    }
-    d.emit(fact::AttemptEnded{place.job, job.attempt, Cause::kNodeLost, JobState::kQueued});
-  } else if (job.from_pods() && pod.state == PodState::kHeld) {
-    release_lost(d, job, node);
-  } else {
-    end_pod(d, place.job, place.rank, d.s.now(), Cause::kNodeLost);
-  }
+// The pod holds something on a node that goes.
+void lose_node(Decision& d, const state::PodPlace& place, NodeId node, Cause cause) {
+  const state::Pod& pod = d.s.jobs().at(place.job).pods[place.rank];
+  if (!pod.holds_slot() || pod.slot.node != node) return;  // given back together with its gang
+  pod.is_bound() ? end_pod(d, place.job, place.rank, d.s.now(), cause)
+                 : lose_place(d, place.job, place.rank, cause);
 }
 
 }  // namespace
 
 void remove_node(Decision& d, NodeId id) {
   if (const auto* held = d.s.allocations().on(id)) {
-    for (const state::PodPlace& place : std::set(*held)) lose_place(d, place, id);
+    const Cause cause = d.s.fleet().drained(id) ? Cause::kNodeDrained : Cause::kNodeLost;
+    for (const state::PodPlace& place : std::set(*held)) lose_node(d, place, id, cause);
   }
   d.emit(d.s.billed(id, d.s.now()));
   d.emit(fact::NodeRemoved{id});
@@ -196,6 +169,24 @@ void decide(Decision& d, const in::ListBegin& i) {
   d.emit(fact::ClusterSynced{cluster->id, false, false, session, since});
 }
 
+namespace {
+
+// Pods of the job that are outside and were not named, from behind, so that nobody who is gone
+// takes a rank.
+std::vector<PodRef> unlisted(const state::Job& job, const state::ListMarks& marks) {
+  std::vector<PodRef> pods;
+  for (auto rank = static_cast<std::uint32_t>(job.pods.size()); rank-- > 0;) {
+    const state::Pod& pod = job.pods[rank];
+    const bool known_outside = pod.is_live() && (!pod.uid.empty() || pod.is_bound());
+    if (known_outside && !marks.pods.contains({job.id, rank})) {
+      pods.push_back({pod.uid, job.id, rank, job.attempt});
+    }
+  }
+  return pods;
+}
+
+}  // namespace
+
 void decide(Decision& d, const in::ListComplete& i) {
   const state::Cluster* cluster = d.s.clusters().find(i.cluster);
   if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
@@ -211,15 +202,10 @@ void decide(Decision& d, const in::ListComplete& i) {
   d.tell(note::ListEnded{cluster->id});
   for (JobId id : d.s.jobs().ids()) {
     if (id.cluster() != cluster->id) continue;
-    const std::size_t pods = d.s.jobs().find(id)->pods.size();
-    for (std::uint32_t rank = 0; rank < pods; ++rank) {
-      const state::Job* job = d.s.jobs().find(id);
-      if (job == nullptr || job->state == JobState::kDone) break;
-      const state::Pod& pod = job->pods[rank];
-      const bool known_outside = !pod.uid.empty() || pod.is_bound();
-      if (pod.state == PodState::kGone || !known_outside || marks.pods.count({id, rank}) > 0)
-        continue;
-      end_pod(d, id, rank, ended, Cause::kVanished);
+    for (const PodRef& pod : unlisted(d.s.jobs().at(id), marks)) {
+      const auto place = d.s.jobs().find(cluster->id, pod);
+      const bool lives = place && d.s.jobs().at(place->job).pods[place->rank].is_live();
+      if (lives) end_pod(d, place->job, place->rank, ended, Cause::kVanished);
     }
   }
   for (NodeId id : d.s.fleet().nodes(cluster->id)) {

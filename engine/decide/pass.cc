@@ -36,7 +36,7 @@ void start(Decision& d, JobId id, Placement placement) {
   started.until_ms = d.s.now() + d.s.policy().hold_ms;
   started.slots = std::move(placement.slots);
   d.emit(std::move(started));
-  d.effect_of(d.s.jobs().at(id));
+  d.act_on(id);
 }
 
 // --- patience: nodes kept free for the neediest job that does not fit ----------------------------

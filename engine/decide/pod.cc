@@ -38,59 +38,69 @@ void wait_for_node(Decision& d, ClusterId cluster, const std::string& node) {
   d.refuse({ErrorCode::kNotFound, "node", node, "no such node has been seen"}, pod);
 }
 
-std::string gang_name(const PodRecord& pod) {
+std::string name_of(const PodRecord& pod) {
   return pod.ns + "/" + (pod.gang.empty() ? pod.name : pod.gang);
 }
 
-// The live job of the gang; nullptr if there is none.
-const state::Job* find_gang(const Decision& d, ClusterId cluster, const std::string& name) {
-  const JobId id = d.s.jobs().of_gang(cluster, name);
+PodGate gate_of(const PodRecord& pod) {
+  const PodGate ours = pod.gated ? PodGate::kClosed : PodGate::kOpen;
+  const PodGate others = pod.foreign_gates ? PodGate::kForeign : PodGate::kOpen;
+  return static_cast<PodGate>(static_cast<unsigned>(ours) | static_cast<unsigned>(others));
+}
+
+// The job that members of its gang join; nullptr: there is none, or the pod is alone.
+const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecord& pod) {
+  if (pod.gang.empty()) return nullptr;
+  const JobId id = d.s.jobs().of_gang(cluster, name_of(pod), pod.owner);
   return id ? d.s.jobs().find(id) : nullptr;
 }
 
-// The account that pays: the pod's label if it is within its namespace's account, else that
-// account. Where no account has the namespace, a label gives it none.
-AccountId account_of_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod) {
-  const AccountId of_ns = d.s.tree().find_namespace(cluster.name, pod.ns);
-  if (!of_ns) return kUnassigned;
-  const AccountId named = pod.account.empty() ? AccountId() : d.s.tree().find(pod.account);
-  for (AccountId a = named; a; a = d.s.tree().node(a).parent) {
-    if (a == of_ns && !d.s.tree().node(named).spec.user) return named;
+const state::Job* create_job(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
+                             AccountId account) {
+  fact::JobCreated created;
+  created.leaf = leaf_of(d, account, pod.user);
+  created.id = JobId(cluster.id, cluster.next_job);
+  created.origin = JobOrigin::kPods;
+  created.name = name_of(pod);
+  created.request.topology = pod.topology;
+  created.request.prefer = pod.prefer;
+  created.request.segment = pod.segment;
+  created.gang_size = pod.gang_size;
+  created.priority = pod.priority;
+  created.time_limit_ms = pod.time_limit_ms;
+  created.gang = !pod.gang.empty();
+  created.owner = pod.owner;
+  if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
+  if (account == kUnassigned) {
+    created.account = pod.account;
+    created.user = pod.user;
   }
-  return of_ns;
+  const JobId id = created.id;
+  d.emit(std::move(created));
+  return d.s.jobs().find(id);
 }
 
-std::optional<Error> check_bytes(std::size_t of_gang) {
-  if (of_gang <= limits::kMaxJobRequestBytes) return std::nullopt;
-  return Error{ErrorCode::kInvalid, "pod.shape", std::to_string(of_gang) + " bytes with its gang's",
-               "want at most " + std::to_string(limits::kMaxJobRequestBytes) +
-                   " bytes as they are stored; neighbours that ask for the same count once"};
-}
-
-// The gang's request, once it is whole, is one record in which neighbours that ask for the same
-// count once. Nothing is interned for a pod that may be refused.
-std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
-                                      const PodShape& shape) {
-  if (job.shape) return std::nullopt;  // it was whole once: its request stays as it is
-  std::size_t bytes = 0;
-  ShapeId before;
-  bool after_new = false;
-  const auto add_new = [&] {
-    if (!before || !(d.s.alone(before) == shape)) bytes += stored_bytes(shape);
-    after_new = true;
+// While the gang waits: the rank that the pod asks for, or the first that is free. Else, and where
+// all are taken: behind them, until a rank is free again. It may be more than there can be.
+std::uint32_t rank_for(const state::Job& job, const PodRecord& pod) {
+  const auto is_free = [&](std::uint32_t r) {
+    return r >= job.pods.size() || !job.pods[r].is_live();
   };
-  for (std::uint32_t r = 0; r < job.pods.size(); ++r) {
-    if (r == rank) {
-      add_new();
-    } else if (const ShapeId here = job.pods[r].shape; here) {
-      const bool same = after_new ? d.s.alone(here) == shape : here == before;
-      if (!same) bytes += d.s.alone_bytes(here);
-      before = here;
-      after_new = false;
+  if (job.waits()) {
+    const auto wanted = static_cast<std::uint32_t>(std::max(pod.rank, 0));
+    if (wanted < job.gang_size && is_free(wanted)) return wanted;
+    for (std::uint32_t r = 0; r < job.gang_size; ++r) {
+      if (is_free(r)) return r;
     }
   }
-  if (rank >= job.pods.size()) add_new();
-  return check_bytes(bytes);
+  std::uint32_t rank = job.gang_size;
+  while (!is_free(rank)) ++rank;
+  return rank;
+}
+
+bool is_below(const AccountTree& tree, AccountId below, AccountId account) {
+  while (below && below != account) below = tree.node(below).parent;
+  return below == account;
 }
 
 // What the pod says otherwise than the gang that it joins, both values; empty: nothing.
@@ -113,68 +123,25 @@ std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord
   const std::string gangs = topology(gang.topology, gang.prefer, gang.segment);
   if (mine != gangs) return says("topology", mine, gangs);
   AccountId payer = job.leaf;
+  if (payer == kUnassigned || account == kUnassigned) return "";
   if (d.s.tree().node(payer).spec.user) payer = d.s.tree().node(payer).parent;
   if (payer == account) return "";
+  // Without a label it says its namespace's account, which may be another than when its gang began.
+  const bool label_of_gang = is_below(d.s.tree(), payer, account);
+  if (pod.account.empty() && !label_of_gang) return "";
   return says("account", d.s.tree().node(account).spec.path, d.s.tree().node(payer).spec.path);
-}
-
-// All its pods are there and agree: it gets its place in the queue.
-void queue_if_whole(Decision& d, JobId id) {
-  const state::Job& job = d.s.jobs().at(id);
-  if (job.state != JobState::kIncomplete || job.disputing() != nullptr) return;
-  std::uint32_t there = 0;
-  while (there < job.pods.size() && !job.pods[there].uid.empty() &&
-         job.pods[there].state != PodState::kGone) {
-    ++there;
-  }
-  if (there < job.gang_size) return;
-  fact::JobMoved moved;
-  moved.id = id;
-  moved.to = JobState::kQueued;
-  d.emit(std::move(moved));
 }
 
 void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                AccountId account) {
-  const std::string name = gang_name(pod);
-  const state::Job* job = find_gang(d, cluster.id, name);
-  const bool open =
-      job != nullptr && (job->state == JobState::kIncomplete || job->state == JobState::kPaused);
-  if (job != nullptr && !open) {  // its gang has started without it: it waits by itself
-    PodRecord alone = pod;
-    alone.gang = name.substr(pod.ns.size() + 1) + "#" + pod.uid;
-    alone.gang_size = 1;
-    alone.rank = -1;
-    return queue_pod(d, cluster, alone, account);
-  }
-  if (job == nullptr) {
-    fact::JobCreated created;
-    created.leaf = leaf_of(d, account, pod.user);
-    created.id = JobId(cluster.id, cluster.next_job);
-    created.origin = JobOrigin::kPods;
-    created.name = name;
-    created.request.topology = pod.topology;
-    created.request.prefer = pod.prefer;
-    created.request.segment = pod.segment;
-    created.gang_size = pod.gang_size;
-    created.priority = pod.priority;
-    created.time_limit_ms = pod.time_limit_ms;
-    if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
-    const JobId id = created.id;
-    d.emit(std::move(created));
-    job = d.s.jobs().find(id);
-  }
-  auto is_free = [&](std::uint32_t r) {
-    return r >= job->pods.size() || job->pods[r].uid.empty() ||
-           job->pods[r].state == PodState::kGone;
-  };
-  std::uint32_t rank = pod.rank >= 0 ? static_cast<std::uint32_t>(pod.rank) : 0;
-  if (rank >= job->gang_size || !is_free(rank)) rank = 0;
-  while (!is_free(rank)) ++rank;
+  const state::Job* job = find_gang(d, cluster.id, pod);
+  if (job == nullptr || job->origin != JobOrigin::kPods) job = create_job(d, cluster, pod, account);
   const JobId id = job->id;
-  if (rank >= job->gang_size) {
-    return d.refuse({ErrorCode::kPrecondition, "pod.gang", name,
-                     "the gang already has its " + std::to_string(job->gang_size) + " pods"},
+  const std::uint32_t rank = rank_for(*job, pod);
+  if (rank - std::min(rank, job->gang_size) >= limits::kMaxPodsPerJob) {
+    return d.refuse({ErrorCode::kExhausted, "pod.gang", name_of(pod),
+                     "at most " + std::to_string(limits::kMaxPodsPerJob) +
+                         " pods may wait for a rank of one gang"},
                     pod.uid);
   }
   if (auto error = check_gang_bytes(d, *job, rank, pod.shape)) return d.refuse(*error, pod.uid);
@@ -186,9 +153,10 @@ void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
   added.shape = pod.shape;
   added.controlled = pod.controlled;
   added.dispute = dispute_of(d, *job, pod, account);
+  added.gate = gate_of(pod);
   d.emit(std::move(added));
   d.tell(note::PodListed{cluster.id, {id, rank}});
-  queue_if_whole(d, id);
+  settle(d, id);
 }
 
 // A pod that waits is seen again: what it asks for now counts.
@@ -199,14 +167,15 @@ void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod,
   const bool waits = job.waits() && known.state == PodState::kWaiting;
   const bool may = pod.gated && pod.shape.kind != GpuKind::kNone;
   if (!waits || !may) return;
-  const std::string dispute = job.shape ? known.dispute : dispute_of(d, job, pod, account);
+  const bool whole = job.shape && place.rank < job.ranks();
+  const std::string dispute = whole ? known.dispute : dispute_of(d, job, pod, account);
   if (d.s.jobs().shape_of(known) == pod.shape && known.dispute == dispute) return;
   const auto error =
-      job.shape ? check_bytes(stored_bytes(d.s.jobs().request_with(job, place.rank, pod.shape)))
-                : check_gang_bytes(d, job, place.rank, pod.shape);
+      whole ? check_bytes(stored_bytes(d.s.jobs().request_with(job, place.rank, pod.shape)))
+            : check_gang_bytes(d, job, place.rank, pod.shape);
   if (error) return d.refuse(*error, pod.uid);
   d.emit(fact::PodChanged{place.job, place.rank, pod.shape, dispute});
-  queue_if_whole(d, place.job);
+  settle(d, place.job);
 }
 
 // Bound without us: it takes capacity and is charged, from its bind on, as far as we knew the node.
@@ -214,14 +183,10 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
                  AccountId account) {
   const NodeId node = d.s.nodes().find(cluster.id, pod.node);
   if (!node) return wait_for_node(d, cluster.id, pod.node);
-  const std::string name = gang_name(pod);
-  const state::Job* job = find_gang(d, cluster.id, name);
+  const state::Job* job = find_gang(d, cluster.id, pod);
+  const bool taken = job != nullptr && job->origin == JobOrigin::kPods;
   const bool full = job != nullptr && job->pods.size() >= limits::kMaxPodsPerJob;
-  if (job != nullptr && (job->state != JobState::kRunning || full)) {
-    PodRecord alone = pod;
-    alone.gang = name.substr(pod.ns.size() + 1) + "#" + pod.uid;
-    return add_foreign(d, cluster, alone, account);
-  }
+  if (job != nullptr && (taken || full || job->state != JobState::kRunning)) job = nullptr;
   if (job == nullptr) {
     fact::JobCreated created;
     created.leaf = leaf_of(d, account, pod.user);
@@ -230,8 +195,14 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
                          ? JobOrigin::kAdopted
                          : JobOrigin::kForeign;
     created.state = JobState::kRunning;
-    created.name = name;
+    created.name = name_of(pod);
     created.gang_size = pod.gang_size;
+    created.gang = !pod.gang.empty() && !taken && !full;
+    created.owner = pod.owner;
+    if (account == kUnassigned) {
+      created.account = pod.account;
+      created.user = pod.user;
+    }
     const JobId id = created.id;
     d.emit(std::move(created));
     job = d.s.jobs().find(id);
@@ -292,7 +263,6 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
     const auto slash = pod.name.find('/');
     stray.ns = pod.name.substr(0, slash);
     stray.name = pod.name.substr(slash + 1);
-    stray.gang = stray.name + "#" + pod.uid;
     stray.shape = d.s.jobs().shape_of(pod);
     stray.controlled = pod.controlled;
     stray.node = node_name;
@@ -322,7 +292,7 @@ bool is_light(const Decision& d, const std::string& cluster_name, const PodRef& 
 // been bound meanwhile, and ends with its own end.
 void end_seen(Decision& d, const state::Cluster& cluster, const in::PodSeen& i) {
   const PodRecord& pod = i.pod;
-  const auto known = d.s.jobs().of_uid(pod.uid);
+  const auto known = d.s.jobs().of_uid(cluster.id, pod.uid);
   if (known && pod.bound_at_ms != 0 && d.s.nodes().find(cluster.id, pod.node)) {
     const state::Job& job = d.s.jobs().at(known->job);
     if (!job.pods[known->rank].is_bound()) bind(d, job, known->rank, pod.node, pod.bound_at_ms);
@@ -330,7 +300,39 @@ void end_seen(Decision& d, const state::Cluster& cluster, const in::PodSeen& i) 
   decide(d, in::PodGone{i.cluster, {pod.uid, {}, 0}, pod.ended_at_ms, pod.ended});
 }
 
+// Gates only go. Of a pod that is on its way we opened ours; if for another place than it has now,
+// its attempt cannot go on. Of one that waits somebody else took it away: it goes wherever the
+// scheduler lets it, and its gang is not whole. If it has had a place, our own opening came late:
+// it is made anew, if something does that.
+void note_gate(Decision& d, JobId id, std::uint32_t rank, const PodRecord& seen) {
+  const state::Job& job = d.s.jobs().at(id);
+  const state::Pod& pod = job.pods[rank];
+  const PodGate gate = gates_left(pod.gate, gate_of(seen));
+  if (pod.is_bound() || gate == pod.gate) return;
+  const bool opened = is_closed(pod.gate) && !is_closed(gate);
+  d.emit(fact::PodGated{id, rank, gate});
+  if (!opened || rank >= job.ranks()) return settle(d, id);
+  if (pod.state == PodState::kHeld) {
+    const std::string& node = d.s.fleet().node(pod.slot.node)->name;
+    if (!seen.let_go_to.empty() && seen.let_go_to != node) lose_place(d, id, rank, Cause::kExpired);
+    return;
+  }
+  settle(d, id);
+  if (job.waits() && job.attempt > 0 && pod.controlled) ask_stop(d, job, Cause::kExpired, {});
+}
+
 }  // namespace
+
+AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
+                     const std::string& said) {
+  const AccountId of_ns = d.s.tree().find_namespace(d.s.clusters().name_of(cluster), ns);
+  if (!of_ns) return kUnassigned;
+  const AccountId named = said.empty() ? AccountId() : d.s.tree().find(said);
+  for (AccountId a = named; a; a = d.s.tree().node(a).parent) {
+    if (a == of_ns && !d.s.tree().node(named).spec.user) return named;
+  }
+  return of_ns;
+}
 
 void decide(Decision& d, const in::PodSeen& i) {
   const state::Cluster* cluster = d.s.clusters().find(i.cluster);
@@ -351,11 +353,14 @@ void decide(Decision& d, const in::PodSeen& i) {
   }
   if (pod.ended != Cause::kNone) return end_seen(d, *cluster, i);
   d.tell(note::PodNotEarly{cluster->id, pod.uid});
-  if (const auto known = d.s.jobs().of_uid(pod.uid)) {
+  const AccountId account = account_of(d, cluster->id, pod.ns, pod.account);
+  if (const auto known = d.s.jobs().of_uid(cluster->id, pod.uid)) {
     const auto [id, rank] = *known;
     d.tell(note::PodListed{cluster->id, *known});
     if (pod.node.empty()) {
-      change_pod(d, *known, pod, account_of_pod(d, *cluster, pod));
+      change_pod(d, *known, pod, account);
+      const auto place = d.s.jobs().of_uid(cluster->id, pod.uid);  // it may have got a rank
+      if (place) note_gate(d, place->job, place->rank, pod);
     } else {
       bind(d, d.s.jobs().at(id), rank, pod.node, pod.bound_at_ms);
     }
@@ -368,19 +373,33 @@ void decide(Decision& d, const in::PodSeen& i) {
     if (!d.s.nodes().find(cluster->id, pod.node)) return wait_for_node(d, cluster->id, pod.node);
     return see_light_pod(d, cluster->id, pod);
   }
-  const AccountId account = account_of_pod(d, *cluster, pod);
   if (!pod.node.empty()) return add_foreign(d, *cluster, pod, account);
-  const bool ours = pod.gated && !pod.other_manager && account != kUnassigned &&
-                    cluster->mode_of(pod.ns) == Mode::kEnforce;
+  const bool ours = pod.gated && !pod.other_manager && cluster->mode_of(pod.ns) == Mode::kEnforce;
   if (ours) queue_pod(d, *cluster, pod, account);
 }
 
+// The pod that the edge of a cluster names; nothing, and refused: there is none.
+std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluster_name,
+                                          const PodRef& ref) {
+  const state::Cluster* const cluster = d.s.clusters().find(cluster_name);
+  if (cluster == nullptr) {
+    d.refuse(no_cluster(cluster_name), cluster_name);
+    return std::nullopt;
+  }
+  const auto found = d.s.jobs().find(cluster->id, ref);
+  if (!found) {
+    d.refuse(unknown_pod(ref), ref.uid);
+    return std::nullopt;
+  }
+  d.tell(note::PodListed{cluster->id, *found});
+  return found;
+}
+
 void decide(Decision& d, const in::PodBound& i) {
-  const auto found = d.s.jobs().find(i.pod);
-  if (!found && is_light(d, i.cluster, i.pod)) return;
-  if (!found) return d.refuse(unknown_pod(i.pod), i.pod.uid);
+  if (is_light(d, i.cluster, i.pod)) return;
+  const auto found = find_named(d, i.cluster, i.pod);
+  if (!found) return;
   const auto [id, rank] = *found;
-  d.tell(note::PodListed{id.cluster(), {id, rank}});
   d.tell(note::PodNotEarly{id.cluster(), name_of(i.pod)});
   const state::Job& job = *d.s.jobs().find(id);
   // Without uid and attempt it may be late news of an earlier place: that moves nobody.
@@ -389,11 +408,10 @@ void decide(Decision& d, const in::PodBound& i) {
 }
 
 void decide(Decision& d, const in::PodRunning& i) {
-  const auto found = d.s.jobs().find(i.pod);
-  if (!found && is_light(d, i.cluster, i.pod)) return;
-  if (!found) return d.refuse(unknown_pod(i.pod), i.pod.uid);
+  if (is_light(d, i.cluster, i.pod)) return;
+  const auto found = find_named(d, i.cluster, i.pod);
+  if (!found) return;
   const auto [id, rank] = *found;
-  d.tell(note::PodListed{id.cluster(), {id, rank}});
   const state::Job& job = *d.s.jobs().find(id);
   if (job.pods[rank].state == PodState::kHeld) {
     const std::string node = d.s.fleet().node(job.pods[rank].slot.node)->name;
@@ -405,19 +423,16 @@ void decide(Decision& d, const in::PodRunning& i) {
   d.emit(fact::PodRunning{id, rank, at});
 }
 
+// A pod that we never charged, or one that is reported gone twice: both are nothing new.
 void decide(Decision& d, const in::PodGone& i) {
-  if (const state::Cluster* cluster = d.s.clusters().find(i.cluster)) {
-    d.tell(note::PodNotEarly{cluster->id, name_of(i.pod)});
-    if (end_light_pod(d, cluster->id, i.pod.uid)) return;
-  }
-  const auto found = d.s.jobs().find(i.pod);
-  if (!found) {
-    // A pod that we never charged, or one that is reported gone twice: both are nothing new.
-    return;
-  }
+  const state::Cluster* const cluster = d.s.clusters().find(i.cluster);
+  if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
+  d.tell(note::PodNotEarly{cluster->id, name_of(i.pod)});
+  if (end_light_pod(d, cluster->id, i.pod.uid)) return;
+  const auto found = d.s.jobs().find(cluster->id, i.pod);
+  if (!found) return;
   const auto [id, rank] = *found;
-  const state::Pod& pod = d.s.jobs().find(id)->pods[rank];
-  if (pod.state == PodState::kGone || (pod.uid.empty() && pod.state == PodState::kWaiting)) return;
+  if (!d.s.jobs().at(id).pods[rank].is_live()) return;
   const TimeMs at = i.ended_at_ms == 0 ? d.s.now() : std::min(i.ended_at_ms, d.s.now());
   end_pod(d, id, rank, at, i.cause);
 }
@@ -431,10 +446,23 @@ void decide_early(Decision& d, ClusterId cluster, const std::string& node) {
   }
 }
 
+// Only of a pod that is on its way: of any other it is late news.
+void decide(Decision& d, const in::PodRefused& i) {
+  if (i.cause != Cause::kReleaseRefused && i.cause != Cause::kUnschedulable) {
+    return d.refuse({ErrorCode::kInvalid, "cause", std::string(enum_name(i.cause)),
+                     "want release_refused or unschedulable"},
+                    i.pod.uid);
+  }
+  const auto found = find_named(d, i.cluster, i.pod);
+  if (!found || d.s.jobs().at(found->job).pods[found->rank].state != PodState::kHeld) return;
+  if (d.s.jobs().at(found->job).state == JobState::kStarting) give_up(d, found->job, i.cause);
+}
+
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause) {
   const state::Job& job = *d.s.jobs().find(id);
   const state::Pod& pod = job.pods[rank];
-  at = pod.holds_slot() ? std::clamp(at, pod.since_ms, d.s.now()) : d.s.now();
+  const bool had_place = pod.holds_slot();
+  at = had_place ? std::clamp(at, pod.since_ms, d.s.now()) : d.s.now();
   if (pod.state == PodState::kHeld) charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform);
   if (pod.is_bound()) {
     cause == Cause::kRejected ? charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform)
@@ -444,7 +472,15 @@ void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause) 
     bar_node(d, pod.slot.node, d.s.jobs().shape_of(pod));
   }
   d.emit(fact::PodGone{id, rank, at, cause});
-  finish_if_over(d, id, Cause::kFinished);
+  const bool ill = cause != Cause::kNone && cause != Cause::kFinished;
+  const bool goes_on = job.state == JobState::kStarting || job.state == JobState::kRunning;
+  if (job.waits()) {
+    settle(d, id, ill ? cause : Cause::kVanished);
+  } else if (goes_on && had_place && ill && job.pods_holding() > 0) {
+    give_up(d, id, Cause::kMemberLost);
+  } else {
+    finish_if_over(d, id);
+  }
 }
 
 }  // namespace subak::decide

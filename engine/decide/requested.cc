@@ -191,6 +191,7 @@ ApplyOutcome apply(State& state, Search& search, PassMemory& memory, const Input
   }
   keep_request(d);
   d.tell(note::Decided{});
+  d.add_effects();
   return std::move(d.out);
 }
 

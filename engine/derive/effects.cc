@@ -4,12 +4,18 @@
 namespace subak::derive {
 namespace {
 
-bool concerns(const state::Job& job, const state::Pod& pod) {
-  if (job.state == JobState::kStarting) return pod.state == PodState::kHeld;
-  return pod.holds_slot() || (pod.state == PodState::kWaiting && !pod.uid.empty());
+bool concerns(const state::Job& job, std::uint32_t rank) {
+  if (job.state == JobState::kStarting) return job.pods[rank].state == PodState::kHeld;
+  return must_go(job, rank);
 }
 
 }  // namespace
+
+bool must_go(const state::Job& job, std::uint32_t rank) {
+  const state::Pod& pod = job.pods[rank];
+  if (job.state != JobState::kEnding || !pod.is_live()) return false;
+  return job.ends_for_good() || pod.holds_slot() || (rank < job.ranks() && !is_closed(pod.gate));
+}
 
 std::optional<Effect> effect_of(const State& s, const state::Job& job) {
   if (!job.active()) return std::nullopt;
@@ -22,10 +28,10 @@ std::optional<Effect> effect_of(const State& s, const state::Job& job) {
   const state::Cluster& cluster = s.clusters().at(job.id.cluster());
   effect.session = cluster.owned ? 0 : cluster.session;
   effect.until_ms = ends ? 0 : job.until_ms;
-  if (ends) effect.cause = job.cause;
+  if (ends) effect.cause = job.stop;
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     const state::Pod& pod = job.pods[rank];
-    if (!concerns(job, pod)) continue;
+    if (!concerns(job, rank)) continue;
     EffectPod& out = effect.pods.emplace_back();
     out.rank = rank;
     out.uid = pod.uid;

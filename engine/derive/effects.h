@@ -11,6 +11,9 @@
 
 namespace subak::derive {
 
+// The job is ending, and this pod is to go. A pod whose gate is closed stays, and waits for the next
+// attempt, unless a person ends the whole job.
+bool must_go(const state::Job& job, std::uint32_t rank);
 // Of one job; nothing if nothing is to be done about it.
 std::optional<Effect> effect_of(const State& s, const state::Job& job);
 // Of all jobs of a cluster, by job id, then rank.

@@ -14,6 +14,7 @@
 namespace subak::derive {
 namespace {
 
+constexpr std::size_t kMostBlockers = 8;  // Reason::blockers
 constexpr double kRawPerGpuSecond = static_cast<double>(GpuTime::kRawPerGpuSecond);
 
 Reason reason(ReasonToken token, std::string subject, std::string detail) {
@@ -148,6 +149,31 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
   if (out.empty()) explain_order(s, places, job, position, out);
 }
 
+// What a gang lacks before it can wait for its turn.
+Reason explain_incomplete(const state::Job& job) {
+  Reason r = reason(ReasonToken::kGangIncomplete, job.name, "");
+  r.need = job.gang_size;
+  for (std::uint32_t rank = 0; rank < job.ranks(); ++rank) {
+    const state::Pod& pod = job.pods[rank];
+    r.have += pod.is_ready() ? 1 : 0;
+    if (pod.is_live() && !pod.is_ready() && r.blockers.size() < kMostBlockers) {
+      r.blockers.push_back(pod.name);
+    }
+  }
+  const std::string there = std::to_string(r.have) + " of " + std::to_string(r.need);
+  if (job.leaf == kUnassigned) {
+    r.subject = job.name.substr(0, job.name.find('/'));
+    r.detail = "no account names the namespace " + r.subject;
+  } else if (!r.blockers.empty()) {
+    r.detail = there + " pods can be placed; gates of others keep the rest, or ours is gone";
+  } else {
+    r.detail = there + " pods of the gang are there";
+  }
+  if (job.until_ms != 0)
+    r.detail += "; it is done unless one comes by " + format_time(job.until_ms);
+  return r;
+}
+
 }  // namespace
 
 std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
@@ -205,17 +231,16 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
     out.push_back(reason(ReasonToken::kMisconfigured, job.name, pod->dispute));
   }
   if (job.state == JobState::kIncomplete) {
-    Reason r = reason(ReasonToken::kGangIncomplete, job.name, "");
-    r.need = job.gang_size;
-    r.have = std::count_if(job.pods.begin(), job.pods.end(), [](const state::Pod& p) {
-      return p.state == PodState::kWaiting && !p.uid.empty();
-    });
-    r.detail = std::to_string(r.have) + " of " + std::to_string(r.need) + " pods are there";
+    Reason r = explain_incomplete(job);
     if (r.have < r.need || out.empty()) out.push_back(std::move(r));
     return out;
   }
   if (job.state == JobState::kPaused) {
-    out.push_back(reason(ReasonToken::kOnHold, text::job_id_text(job.id), "the job is paused"));
+    out.push_back(reason(
+        ReasonToken::kOnHold, text::job_id_text(job.id),
+        job.until_ms == 0
+            ? "the job is paused"
+            : "its gates could not be opened; it is tried again at " + format_time(job.until_ms)));
   }
   explain_entitlement(s, job, out);
   if (job.shape) explain_place(s, places, job, position, out);

@@ -66,7 +66,8 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
       row.milligpu += pod.slot.milligpu;
       row.nodes.push_back(pod.slot.node);
     }
-    if (with_pods) row.pods.push_back({rank, pod.uid, pod.name, pod.state, pod.slot, pod.since_ms});
+    if (with_pods)
+      row.pods.push_back({rank, pod.uid, pod.name, pod.state, pod.gate, pod.slot, pod.since_ms});
   }
   std::sort(row.nodes.begin(), row.nodes.end());
   row.nodes.erase(std::unique(row.nodes.begin(), row.nodes.end()), row.nodes.end());

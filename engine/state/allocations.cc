@@ -120,6 +120,23 @@ void Allocations::move(Job& job, std::uint32_t rank, const PodSlot& to, TimeMs n
   must(job.pods[rank].slot == to, "who moves holds the new slot");
 }
 
+void Allocations::assign(const Job& job, TimeMs now) {
+  const Totals before = totals_of(tree_);
+  Totals added;
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    const Pod& pod = job.pods[rank];
+    if (!pod.holds_slot() || !counts(job, pod.slot)) continue;
+    must(pod.since_ms == now, "what it held before is charged to nobody");
+    tree_.hold(job.leaf, fleet_.product_of(pod.slot.node), pod.slot.milligpu, now);
+    (pod.is_bound() ? added.running : added.held) += pod.slot.milligpu;
+    if (pod.is_bound()) bind(job, rank, now);
+    advance_tick(now);
+    if (tick_) tick_->job_start(job.leaf, pod.slot.milligpu, now);
+  }
+  must(totals_of(tree_) == Totals{before.held + added.held, before.running + added.running},
+       "the tree holds what the job holds");
+}
+
 void Allocations::relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now) {
   const ProductId after = fleet_.product_of(node);
   const std::set<PodPlace>* const pods = on(node);

@@ -52,6 +52,8 @@ class Allocations {
   void give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now);
   // It turned out to be elsewhere: what it holds changes, not since when. It is kHeld then.
   void move(Job& job, std::uint32_t rank, const PodSlot& to, TimeMs now);
+  // The job is somebody's from now on: what it holds counts for its leaf. Until now nobody's.
+  void assign(const Job& job, TimeMs now);
   // What a node's pods take is counted under the node's product: under its new name, if it got one.
   void relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now);
 

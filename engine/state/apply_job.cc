@@ -34,24 +34,66 @@ void State::on(const fact::JobCreated& f) {
   remember(f.edit, {now_, f.id, AccountId(), 0});
 }
 
+// A gang that changes its members while it waits has no request until it is whole again.
+void State::open_gang(Job& job) {
+  if (!job.shape || job.origin != JobOrigin::kPods) return;
+  jobs_.open_gang(job, [&](const PodShape& shape) { return use_alone(job.id.cluster(), shape); });
+}
+
 void State::on(const fact::PodAdded& f) {
+  Job& job = jobs_.writable(f.job);
+  must(job.state != JobState::kDone, "a job that is done has no new pods");
+  if (job.state == JobState::kPaused && f.rank < job.gang_size) open_gang(job);
   jobs_.add_pod(f, use_alone(f.job.cluster(), f.shape));
+  if (job.state == JobState::kIncomplete) jobs_.set_deadline(job, 0);  // somebody came
   if (!f.bound) return;
   must(f.bound_at_ms <= now_, "what is bound was bound before");
-  Job& job = jobs_.writable(f.job);
   allocations_.take(job, f.rank, f.slot, f.bound_at_ms);
   allocations_.bind(job, f.rank, f.bound_at_ms);
   job.pods[f.rank].state = PodState::kBound;
 }
 
 // Of a gang that is one request already, the request changes: what was kept for it is not any more.
+// Who waits behind the ranks has a shape of its own.
 void State::on(const fact::PodChanged& f) {
   Job& job = jobs_.writable(f.job);
-  must(job.waits() && job.pods.at(f.rank).state == PodState::kWaiting, "who waits may change");
+  must(job.pods.at(f.rank).state == PodState::kWaiting, "who waits may change");
   pass_due_ = true;
-  if (!job.shape) return jobs_.change_pod(f, use_alone(f.job.cluster(), f.shape));
+  if (!job.shape || f.rank >= job.ranks()) {
+    return jobs_.change_pod(f, use_alone(f.job.cluster(), f.shape));
+  }
+  must(job.waits(), "a request changes while its job waits");
   clusters_.await_no_longer(f.job);
   jobs_.change_request(job, fleet_.use(f.job.cluster(), jobs_.request_with(job, f.rank, f.shape)));
+}
+
+void State::on(const fact::PodSeated& f) {
+  Job& job = jobs_.writable(f.job);
+  must(job.state == JobState::kIncomplete || job.state == JobState::kPaused,
+       "ranks are taken while a gang is not whole");
+  open_gang(job);
+  jobs_.seat_pod(job, f.from, f.rank);
+  clusters_.move_mark(f.job.cluster(), {f.job, f.from}, {f.job, f.rank});
+}
+
+void State::on(const fact::PodGated& f) {
+  Pod& pod = jobs_.writable(f.job).pods.at(f.rank);
+  must(pod.is_live() && !pod.is_bound() && pod.gate != f.gate, "gates matter until a pod is bound");
+  pod.gate = f.gate;
+}
+
+void State::on(const fact::GangEmptied& f) {
+  Job& job = jobs_.writable(f.id);
+  must(job.state == JobState::kIncomplete && job.pods_live() == 0, "nobody of the gang is left");
+  jobs_.set_deadline(job, f.until_ms);
+}
+
+void State::on(const fact::JobAssigned& f) {
+  Job& job = jobs_.writable(f.id);
+  must(job.state != JobState::kDone && job.state != JobState::kQueued,
+       "who gets an account had no place in the queue");
+  jobs_.assign(job, f.leaf);
+  allocations_.assign(job, now_);
 }
 
 void State::on(const fact::JobMoved& f) {
@@ -60,7 +102,8 @@ void State::on(const fact::JobMoved& f) {
   must((f.cause == Cause::kNone) == (f.to != JobState::kDone), "an end has its cause");
   must(f.edit.actor.empty() || f.from == job.state, "who is moved is as it was seen");
   if (f.cause != Cause::kNone) job.cause = f.cause;
-  if (job.state == JobState::kIncomplete && f.to == JobState::kQueued) {
+  if (f.to == JobState::kIncomplete) open_gang(job);
+  if (f.to == JobState::kQueued && !job.shape) {
     jobs_.complete_gang(job, fleet_.use(f.id.cluster(), jobs_.request_of(job)));
   }
   set_state(job, f.to);
@@ -107,18 +150,20 @@ void State::on(const fact::StopAsked& f) {
   Job& job = jobs_.writable(f.id);
   must(f.attempt == job.attempt && f.from == job.state, "who is to end is as it was seen");
   must(f.cause != Cause::kNone, "a stop has its cause");
-  must(job.state != JobState::kEnding || f.cause != job.cause, "a stop is asked once of a cause");
-  job.cause = f.cause;
+  must(f.cause != job.stop, "a stop is asked once of a cause");
+  if (f.cause != Cause::kMemberLost || job.cause == Cause::kNone) job.cause = f.cause;
+  job.stop = f.cause;
   if (job.state != JobState::kEnding) set_state(job, JobState::kEnding);
   must(f.until_ms == 0 || f.until_ms >= job.started_ms, "a hold ends after it begins");
   jobs_.set_deadline(job, f.until_ms);
+  if (job.ends_for_good()) jobs_.forget_gang(job);
   remember(f.by, {now_, f.id, AccountId(), 0});
 }
 
 void State::on(const fact::AttemptEnded& f) {
   Job& job = jobs_.writable(f.id);
   must(f.attempt == job.attempt && f.cause != Cause::kNone, "an attempt ends once, of a cause");
-  must(job.active() || job.state == JobState::kRunning, "who ends had a place");
+  must(job.active() || job.state == JobState::kRunning, "who ends had a place or was asked to");
   must(f.to == JobState::kDone || is_waiting(f.to), "who has no attempt waits, or is done");
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     must(!job.pods[rank].is_bound(), "nothing of an attempt that ended is bound");
@@ -126,9 +171,20 @@ void State::on(const fact::AttemptEnded& f) {
   }
   must(job.pods_holding() == 0, "nothing of an attempt that ended is held");
   job.cause = f.cause;
-  if (f.to != JobState::kDone) job.started_ms = 0;
+  job.stop = Cause::kNone;
+  job.refusals = f.cause == Cause::kReleaseRefused ? job.refusals + 1 : 0;
+  if (f.to != JobState::kDone) wait_again(job);
+  if (f.to == JobState::kIncomplete) open_gang(job);
   set_state(job, f.to);
+  if (f.to == JobState::kPaused) jobs_.set_deadline(job, f.until_ms);
   if (f.to == JobState::kDone) jobs_.end(job, now_);
+}
+
+// A launcher makes all its pods anew; of a gang, those that are there still wait.
+void State::wait_again(Job& job) {
+  job.started_ms = 0;
+  if (job.origin != JobOrigin::kApi) return;
+  for (Pod& pod : job.pods) pod.state = PodState::kWaiting;
 }
 
 void State::give_place_back(Job& job, std::uint32_t rank) {
@@ -143,12 +199,14 @@ void State::on(const fact::PlaceLost& f) {
   must(job.active(), "who loses a place has an attempt");
   must(job.pods.at(f.rank).state == PodState::kHeld, "who loses a place was on its way there");
   must(f.cause != Cause::kNone, "a place is lost of a cause");
+  if (job.cause == Cause::kNone) job.cause = f.cause;
   give_place_back(job, f.rank);
 }
 
 // A starting job runs when no pod is left to bind.
 void State::run_if_bound(Job& job) {
-  const bool all = std::none_of(job.pods.begin(), job.pods.end(), [](const Pod& p) {
+  const auto end = job.pods.begin() + static_cast<std::ptrdiff_t>(job.ranks());
+  const bool all = std::none_of(job.pods.begin(), end, [](const Pod& p) {
     return p.state == PodState::kWaiting || p.state == PodState::kHeld;
   });
   if (all && job.state == JobState::kStarting && job.pods_holding() > 0) {
@@ -168,6 +226,7 @@ void State::on(const fact::PodBound& f) {
   }
   allocations_.bind(job, f.rank, now_);
   pod.state = PodState::kBound;
+  pod.gate = PodGate::kOpen;
   run_if_bound(job);
 }
 
@@ -187,6 +246,8 @@ void State::on(const fact::PodGone& f) {
     const bool ill = f.cause != Cause::kNone && f.cause != Cause::kFinished;
     if (ill && job.cause == Cause::kNone) job.cause = f.cause;
   }
+  const bool of_gang = f.rank < job.ranks();
+  if (job.state == JobState::kPaused && of_gang) open_gang(job);
   jobs_.end_pod(job, f.rank);
   run_if_bound(job);
   pass_due_ = true;
@@ -204,7 +265,7 @@ void State::on(const fact::JobKept& f) {
 }
 
 void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept, bool lives) {
-  ShapeUse shape = job.shape.share();
+  ShapeUse shape = rank < job.ranks() ? job.shape.share() : ShapeUse();
   if (!shape && lives && !kept.uid.empty())  // it was seen
     shape = use_alone(job.id.cluster(), kept.shape);
   jobs_.restore_pod(job, rank, std::move(shape));

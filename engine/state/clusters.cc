@@ -140,6 +140,13 @@ void Clusters::mark(ClusterId id, NodeId node) {
   if (it != lists_.end()) it->second.nodes.insert(node);
 }
 
+void Clusters::move_mark(ClusterId id, const PodPlace& from, const PodPlace& to) {
+  const auto list = lists_.find(id);
+  if (list == lists_.end()) return;
+  list->second.pods.erase(to);
+  if (list->second.pods.erase(from) == 1) list->second.pods.insert(to);
+}
+
 void Clusters::mark(ClusterId id, const PodPlace& pod) {
   const auto it = lists_.find(id);
   if (it != lists_.end()) it->second.pods.insert(pod);

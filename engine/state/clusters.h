@@ -88,9 +88,11 @@ class Clusters {
   void end_list(ClusterId id);
   void early(ClusterId id, EarlyPod pod);
   void not_early(ClusterId id, const std::string& pod);
+  void forget_early(ClusterId id) { early_.erase(id); }
   // Nothing if no list is being read.
   void mark(ClusterId id, NodeId node);
   void mark(ClusterId id, const PodPlace& pod);
+  void move_mark(ClusterId id, const PodPlace& from, const PodPlace& to);  // the pod has moved
 
   // The clusters as facts; what is awaited comes after the jobs.
   void keep(const Sink& sink) const;

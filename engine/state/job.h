@@ -23,6 +23,7 @@ struct Pod {
   std::string name;     // "namespace/name"
   std::string dispute;  // what it says otherwise than its gang; while any pod does, it cannot start
   PodState state = PodState::kWaiting;
+  PodGate gate = PodGate::kOpen;
   bool controlled = false;       // something would make it anew
   PodSlot slot;                  // what it holds; empty if it holds nothing
   TimeMs since_ms = 0;           // start of the interval that its next ledger row covers
@@ -32,6 +33,18 @@ struct Pod {
     return state == PodState::kHeld || state == PodState::kBound || state == PodState::kRunning;
   }
   bool is_bound() const { return state == PodState::kBound || state == PodState::kRunning; }
+  // It is in its cluster and has not ended. A rank of a launcher's has no pod by itself.
+  bool is_live() const { return holds_slot() || (state == PodState::kWaiting && !uid.empty()); }
+  // It could be placed now.
+  bool is_ready() const {
+    return state == PodState::kWaiting && !uid.empty() && gate == PodGate::kClosed;
+  }
+};
+
+// What the pods of a job of Kubernetes say of the whole.
+struct OfPods {
+  std::string owner;          // of a gang: uid of what makes its pods anew
+  std::string account, user;  // while it is of no account
 };
 
 struct Job {
@@ -40,24 +53,43 @@ struct Job {
   ShapeUse shape;  // none while incomplete, for foreign jobs, and once it has ended
   JobState state = JobState::kIncomplete;
   JobOrigin origin = JobOrigin::kApi;
-  Cause cause = Cause::kNone;  // of its end; before that, what its attempt ends of
+  Cause cause = Cause::kNone;  // of its end; before that, what its attempt ends or ended of
+  Cause stop = Cause::kNone;   // kEnding: why its pods are asked to end
+  bool gang = false;           // its name is an identity: members may come later
   std::int32_t priority = 0;
   std::uint32_t gang_size = 0;
   std::uint32_t attempt = 0;
   TimeMs submit_ms = 0, started_ms = 0, ended_ms = 0;
-  TimeMs until_ms = 0;  // of its hold; 0: it has none, or it is past
+  // Starting, ending: end of its hold. Incomplete: done unless a member comes by then. Paused:
+  // queued again then. 0: none, or past.
+  TimeMs until_ms = 0;
+  std::uint32_t refusals = 0;  // attempts in a row whose gates could not be opened
   DurationMs time_limit_ms = 0;
-  std::string name;       // "namespace/gang" of a job made of pods
-  std::vector<Pod> pods;  // by rank; empty for an API job never reserved
-  // Of a gang that is not complete: its topology and segment. Of an ended job: all it asked for.
+  std::string name;  // "namespace/gang" of a job made of pods
+  // By rank; empty for an API job never started. Behind the ranks of a gang: those that came early
+  // and wait to take the place of one that goes.
+  std::vector<Pod> pods;
+  // Of a job made of pods: its topology and segment. Of an ended job: all it asked for.
   std::shared_ptr<const GangRequest> asked;
+  std::unique_ptr<OfPods> of_pods;  // only of those, and until it is done
 
   bool from_pods() const { return origin != JobOrigin::kApi; }
   bool waits() const { return is_waiting(state); }
+  // The namespace of a job made of pods.
+  std::string ns() const { return name.substr(0, name.find('/')); }
   // Something is to be done outside about it (derive/effects.h).
   bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
   const Pod* disputing() const;  // a pod that is there and says otherwise; nullptr: none
+  // Its pods are asked to end, and it will not wait again: its name is free for another.
+  bool ends_for_good() const { return state == JobState::kEnding && !comes_back(stop); }
+  // All ranks of the gang have a pod that could be placed now.
+  bool is_whole() const;
+  // Pods that are its gang's, not behind it.
+  std::size_t ranks() const {
+    return origin == JobOrigin::kPods && gang_size < pods.size() ? gang_size : pods.size();
+  }
   std::size_t pods_holding() const;
+  std::size_t pods_live() const;
 };
 
 // One rank of one job.

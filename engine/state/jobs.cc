@@ -4,6 +4,8 @@
 #include <cassert>
 #include <iterator>
 #include <memory>
+#include <span>
+#include <utility>
 
 #include "core/limits.h"
 #include "core/must.h"
@@ -11,11 +13,23 @@
 
 namespace subak::state {
 
+bool Job::is_whole() const {
+  if (gang_size == 0 || pods.size() < gang_size) return false;
+  return std::all_of(pods.begin(), pods.begin() + gang_size,
+                     [](const Pod& p) { return p.is_ready(); });
+}
+
+std::size_t Job::pods_live() const {
+  return static_cast<std::size_t>(
+      std::count_if(pods.begin(), pods.end(), [](const Pod& p) { return p.is_live(); }));
+}
+
 const Pod* Job::disputing() const {
-  const auto it = std::find_if(pods.begin(), pods.end(), [](const Pod& p) {
+  const auto end = pods.begin() + static_cast<std::ptrdiff_t>(ranks());
+  const auto it = std::find_if(pods.begin(), end, [](const Pod& p) {
     return p.state == PodState::kWaiting && !p.dispute.empty();
   });
-  return it == pods.end() ? nullptr : &*it;
+  return it == end ? nullptr : &*it;
 }
 
 std::size_t Job::pods_holding() const {
@@ -42,23 +56,30 @@ std::vector<JobId> Jobs::ids() const {
   return out;
 }
 
-std::optional<PodPlace> Jobs::of_uid(const std::string& uid) const {
-  const auto it = uids_.find(uid);
-  if (it == uids_.end()) return std::nullopt;
+std::optional<PodPlace> Jobs::of_uid(ClusterId cluster, const std::string& uid) const {
+  const auto of_cluster = uids_.find(cluster);
+  if (of_cluster == uids_.end()) return std::nullopt;
+  const auto it = of_cluster->second.find(uid);
+  if (it == of_cluster->second.end()) return std::nullopt;
   return it->second;
 }
 
-std::optional<PodPlace> Jobs::find(const PodRef& ref) const {
-  if (!ref.uid.empty()) return of_uid(ref.uid);
+std::optional<PodPlace> Jobs::find(ClusterId cluster, const PodRef& ref) const {
+  if (!ref.uid.empty()) return of_uid(cluster, ref.uid);
   const Job* const job = find(ref.job);
-  if (job == nullptr || ref.rank >= job->pods.size()) return std::nullopt;
+  if (job == nullptr || ref.job.cluster() != cluster) return std::nullopt;
+  if (ref.rank >= job->pods.size()) return std::nullopt;
   if (ref.attempt != 0 && ref.attempt != job->attempt) return std::nullopt;
   return PodPlace{ref.job, ref.rank};
 }
 
-JobId Jobs::of_gang(ClusterId cluster, const std::string& name) const {
-  const auto it = gangs_.find({cluster, name});
+JobId Jobs::of_gang(ClusterId cluster, const std::string& name, const std::string& owner) const {
+  const auto it = gangs_.find({cluster, name, owner});
   return it == gangs_.end() ? JobId() : it->second;
+}
+
+Jobs::GangKey Jobs::key_of(const Job& job) {
+  return {job.id.cluster(), job.name, job.of_pods ? job.of_pods->owner : std::string()};
 }
 
 const PodShape& Jobs::shape_of(const Pod& pod) const {
@@ -111,7 +132,7 @@ GangRequest Jobs::request_with(const Job& job, std::uint32_t rank, const PodShap
 GangRequest Jobs::gathered_request(const Job& job) const {
   GangRequest request = job.asked ? *job.asked : GangRequest();
   request.groups.clear();
-  for (const Pod& pod : job.pods) {
+  for (const Pod& pod : std::span(job.pods).first(job.ranks())) {
     if (pod.shape) append(request.groups, 1, shape_of(pod));
   }
   return request;
@@ -146,6 +167,10 @@ ReadyJob Jobs::ready_job(const Job& job) {
   return {job.id, job.leaf, job.shape, job.priority, job.submit_ms};
 }
 
+std::unique_ptr<OfPods> Jobs::said_by_pods(const fact::JobCreated& f) {
+  return std::make_unique<OfPods>(OfPods{f.owner, f.account, f.user});
+}
+
 Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   const auto [it, added] = by_id_.try_emplace(f.id);
   must(added && static_cast<bool>(f.id), "a new job has a new number");
@@ -164,10 +189,13 @@ Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   must(f.submit_ms <= now, "who waits was submitted");
   job.submit_ms = f.submit_ms == 0 ? now : f.submit_ms;
   ++count_of(job.state);
+  job.gang = f.gang;
   if (job.from_pods()) {
-    gangs_[{f.id.cluster(), f.name}] = f.id;
+    job.of_pods = said_by_pods(f);
     job.asked = std::make_shared<const GangRequest>(f.request);
   }
+  if (job.gang) gangs_[key_of(job)] = f.id;
+  note_unassigned(job);
   if (job.origin == JobOrigin::kForeign || job.origin == JobOrigin::kAdopted) job.started_ms = now;
   return job;
 }
@@ -180,14 +208,15 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
   must(static_cast<bool>(shape), "a pod has a shape");
   if (job.pods.size() <= f.rank) job.pods.resize(f.rank + 1);
   Pod& pod = job.pods[f.rank];
-  must(!pod.holds_slot(), "a pod comes to a rank that is free");
+  must(!pod.is_live(), "a pod comes to a rank that is free");
   pod = Pod{};
   pod.uid = f.uid;
   pod.name = f.name;
   pod.controlled = f.controlled;
   pod.dispute = f.dispute;
+  pod.gate = f.gate;
   pod.shape = std::move(shape);
-  uids_[f.uid] = {f.job, f.rank};
+  uids_[job.id.cluster()][f.uid] = {f.job, f.rank};
 }
 
 void Jobs::change_pod(const fact::PodChanged& f, ShapeUse shape) {
@@ -205,14 +234,67 @@ void Jobs::change_request(Job& job, ShapeUse shape) {
   if (queued) ready_.add(ready_job(job), tree_);
 }
 
+void Jobs::seat_pod(Job& job, std::uint32_t from, std::uint32_t rank) {
+  must(from >= job.gang_size && rank < job.gang_size, "who waits behind the ranks gets one");
+  Pod& waiting = job.pods.at(from);
+  Pod& seat = job.pods.at(rank);
+  must(waiting.state == PodState::kWaiting && waiting.is_live() && !seat.is_live(),
+       "a pod that waits takes a rank that is free");
+  seat = std::exchange(waiting, Pod{});
+  uids_[job.id.cluster()][seat.uid] = {job.id, rank};
+  while (job.pods.size() > job.gang_size && !job.pods.back().is_live()) job.pods.pop_back();
+}
+
 void Jobs::complete_gang(Job& job, ShapeUse shape) {
   must(static_cast<bool>(shape), "a whole gang has a shape");
-  must(fleet_.request(shape).pods() == job.pods.size(), "a shape has a rank for each pod");
+  must(fleet_.request(shape).pods() == job.gang_size, "a shape has a rank for each pod");
   job.shape = std::move(shape);
-  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+  for (std::uint32_t rank = 0; rank < job.gang_size; ++rank) {
     job.pods[rank].shape = job.shape.share();
     job.pods[rank].shape_rank = rank;
   }
+}
+
+void Jobs::open_gang(Job& job, const std::function<ShapeUse(const PodShape&)>& alone) {
+  must(job.from_pods() && job.pods_holding() == 0, "who holds a place keeps its request");
+  for (std::uint32_t rank = 0; rank < job.gang_size; ++rank) {
+    Pod& pod = job.pods[rank];
+    const PodShape shape = shape_of(pod);
+    pod.shape = alone(shape);
+    pod.shape_rank = 0;
+  }
+  job.shape = ShapeUse();
+}
+
+void Jobs::note_unassigned(const Job& job) {
+  if (job.from_pods() && job.leaf == kUnassigned) unassigned_[job.ns()].insert(job.id);
+}
+
+void Jobs::forget_unassigned(const Job& job) {
+  const auto of_ns = unassigned_.find(job.ns());
+  if (of_ns == unassigned_.end()) return;
+  of_ns->second.erase(job.id);
+  if (of_ns->second.empty()) unassigned_.erase(of_ns);
+}
+
+std::vector<JobId> Jobs::unassigned(ClusterId cluster, const std::string& ns) const {
+  std::vector<JobId> out;
+  const auto of_ns = unassigned_.find(ns);
+  if (of_ns == unassigned_.end()) return out;
+  std::copy_if(of_ns->second.begin(), of_ns->second.end(), std::back_inserter(out),
+               [&](JobId id) { return id.cluster() == cluster; });
+  return out;
+}
+
+void Jobs::assign(Job& job, AccountId leaf) {
+  must(job.leaf == kUnassigned && tree_.exists(leaf), "who is of no account gets one");
+  forget_unassigned(job);
+  job.leaf = leaf;
+}
+
+void Jobs::forget_gang(const Job& job) {
+  const auto gang = gangs_.find(key_of(job));
+  if (gang != gangs_.end() && gang->second == job.id) gangs_.erase(gang);
 }
 
 void Jobs::set_state(Job& job, JobState to) {
@@ -223,7 +305,7 @@ void Jobs::set_state(Job& job, JobState to) {
   --count_of(job.state);
   ++count_of(to);
   job.state = to;
-  if (!job.active()) set_deadline(job, 0);
+  set_deadline(job, job.active() ? job.until_ms : 0);
   if (job.active()) {
     active_.insert(job.id);
   } else {
@@ -241,7 +323,7 @@ void Jobs::put_off(ClusterId cluster, DurationMs by) {
 }
 
 void Jobs::set_deadline(Job& job, TimeMs until_ms) {
-  must(until_ms == 0 || job.active(), "who neither starts nor ends has no deadline");
+  must(until_ms == 0 || job.active() || job.waits(), "who runs or is done has no deadline");
   if (job.until_ms != 0) {
     must(deadlines_.erase({job.until_ms, job.id}) == 1, "deadlines are indexed");
   }
@@ -252,17 +334,19 @@ void Jobs::set_deadline(Job& job, TimeMs until_ms) {
 void Jobs::end(Job& job, TimeMs now) {
   must(job.state == JobState::kDone && job.pods_holding() == 0, "an ended job holds nothing");
   job.ended_ms = now;
-  const auto gang = gangs_.find({job.id.cluster(), job.name});
-  if (gang != gangs_.end() && gang->second == job.id) gangs_.erase(gang);
+  forget_gang(job);
+  forget_unassigned(job);
+  auto& uids = uids_[job.id.cluster()];
   for (const Pod& pod : job.pods) {
-    const auto known = uids_.find(pod.uid);  // a pod that got past its gate goes on in another job
-    if (known != uids_.end() && known->second.job == job.id) uids_.erase(known);
+    const auto known = uids.find(pod.uid);  // a pod that got past its gate goes on in another job
+    if (known != uids.end() && known->second.job == job.id) uids.erase(known);
   }
   // It is shown for as long as it is remembered; nothing searches for it any more.
   job.asked = job.shape ? fleet_.shared_request(job.shape)
                         : std::make_shared<const GangRequest>(gathered_request(job));
   job.shape = ShapeUse();
   for (Pod& pod : job.pods) pod.shape = ShapeUse();
+  job.of_pods.reset();
   done_.push_back(job.id);
   forget_done();
 }
@@ -272,7 +356,10 @@ void Jobs::end_pod(Job& job, std::uint32_t rank) {
   must(pod.slot == PodSlot(), "a pod that is gone holds nothing");
   must(pod.state != PodState::kGone, "a pod goes once");
   pod.state = PodState::kGone;
-  uids_.erase(pod.uid);
+  uids_[job.id.cluster()].erase(pod.uid);
+  if (rank < job.ranks()) return;
+  pod = Pod{};  // nobody waits there any more
+  while (job.pods.size() > job.gang_size && !job.pods.back().is_live()) job.pods.pop_back();
 }
 
 void Jobs::forget_done() {
@@ -286,8 +373,11 @@ void Jobs::forget_done() {
 
 void Jobs::check_job(const Job& job) const {
   must(ready_.contains(job.id) == (job.state == JobState::kQueued), "queued jobs are in the queue");
-  const bool empty = job.state == JobState::kDone || job.state == JobState::kQueued;
+  const bool empty = job.waits() || job.state == JobState::kDone;
   must(!empty || job.pods_holding() == 0, "a job that waits or has ended holds nothing");
+  must(job.stop == Cause::kNone || job.state == JobState::kEnding, "who is to end is ending");
+  const bool whole = job.origin != JobOrigin::kPods || job.is_whole();
+  must(job.state != JobState::kQueued || whole, "who is queued could start");
   must(job.until_ms == 0 || deadlines_.contains({job.until_ms, job.id}), "deadlines are indexed");
   must(active_.contains(job.id) == job.active(), "who starts or ends is indexed");
 }
@@ -303,10 +393,18 @@ void Jobs::check() const {
   must(counts == counts_, "jobs are counted by state");
   must(ids().size() == by_id_.size(), "each job is in the list of ids once");
   must(done_.size() == count(JobState::kDone), "ended jobs are in the order of their ends");
-  for (const auto& [name, id] : gangs_) must(find(id) != nullptr, "a gang has a job");
-  for (const auto& [uid, place] : uids_) {  // any order: each is judged by itself
-    const Job* const job = find(place.job);
-    must(job != nullptr && place.rank < job->pods.size(), "a uid is of a pod");
+  for (const auto& [key, id] : gangs_) {
+    const Job& job = at(id);
+    must(job.gang && key == key_of(job), "a gang is found by its identity");
+    must(job.state != JobState::kDone && !job.ends_for_good(), "members join who may still start");
+  }
+  for (const auto& [cluster, uids] : uids_) {
+    for (const auto& [uid, place] : uids) {  // any order: each is judged by itself
+      const Job* const job = find(place.job);
+      must(job != nullptr && place.rank < job->pods.size(), "a uid is of a pod");
+      must(job->id.cluster() == cluster && job->pods[place.rank].uid == uid,
+           "a uid is of a pod of its cluster");
+    }
   }
 }
 

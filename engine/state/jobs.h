@@ -1,6 +1,6 @@
-// All jobs and gangs, each under everything that it is looked up by: number, uid of a pod, name of
-// a gang, deadline of its hold, state, place in the queue. What a job holds is Allocations' to
-// change; here is what it is.
+// All jobs and gangs, each under everything that it is looked up by: number, uid of a pod, identity
+// of a gang, deadline, state, place in the queue. What a job holds is Allocations' to change; here
+// is what it is.
 //
 // A reference to a job holds until the job is forgotten, limits::kDoneJobsKept ends after its own;
 // one to a pod of it until pods join the job, or its attempt starts. Threads: none; State owns it.
@@ -13,6 +13,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -50,15 +51,18 @@ class Jobs {
   // Ascending, for pages. A job that is gone stays in it for a while: look each one up.
   const std::vector<JobId>& ascending() const { return ids_.ascending(); }
   const std::set<JobId>& active() const { return active_; }  // Job::active()
-  const Deadlines& deadlines() const { return deadlines_; }  // of holds
+  const Deadlines& deadlines() const { return deadlines_; }  // Job::until_ms
   std::size_t count(JobState state) const { return counts_[static_cast<std::size_t>(state)]; }
   const ReadyQueue& ready() const { return ready_; }
-  // The live pod of this uid.
-  std::optional<PodPlace> of_uid(const std::string& uid) const;
-  // By uid, or by rank of a job; nothing if it is of an attempt that was taken back meanwhile.
-  std::optional<PodPlace> find(const PodRef& ref) const;
-  // The live gang of this name ("namespace/gang"); none if there is none.
-  JobId of_gang(ClusterId cluster, const std::string& name) const;
+  // The live pod of this uid. Uids are the cluster's own.
+  std::optional<PodPlace> of_uid(ClusterId cluster, const std::string& uid) const;
+  // By uid, or by rank of a job of the cluster; nothing if it is of an attempt that was taken back
+  // meanwhile.
+  std::optional<PodPlace> find(ClusterId cluster, const PodRef& ref) const;
+  // The job that a pod of this gang ("namespace/gang", PodRecord::owner) joins; none: a new one.
+  JobId of_gang(ClusterId cluster, const std::string& name, const std::string& owner) const;
+  // Jobs made of pods that are not done and are of no account, by number; of one namespace.
+  std::vector<JobId> unassigned(ClusterId cluster, const std::string& ns) const;
 
   // What one pod asks for. Its shape is set.
   const PodShape& shape_of(const Pod& pod) const;
@@ -84,8 +88,16 @@ class Jobs {
   void change_pod(const fact::PodChanged& f, ShapeUse shape);
   // The job, which waits, asks for something else; it keeps its place in the line.
   void change_request(Job& job, ShapeUse shape);
+  // A waiting pod moves to a rank that is free.
+  void seat_pod(Job& job, std::uint32_t from, std::uint32_t rank);
   // All pods are there: the gang becomes one request, and each pod a rank of it.
   void complete_gang(Job& job, ShapeUse shape);
+  // Its pods may change again: each has a shape of its own, which `alone` gives.
+  void open_gang(Job& job, const std::function<ShapeUse(const PodShape&)>& alone);
+  // Its name is free for another job.
+  void forget_gang(const Job& job);
+  // A job of no account gets one. What it holds is Allocations::assign's.
+  void assign(Job& job, AccountId leaf);
   // The one place where a job's state changes, with everything that is indexed by it. Asserts that
   // the table of queue/job.h has the step.
   void set_state(Job& job, JobState to);
@@ -116,12 +128,15 @@ class Jobs {
 
  private:
   fact::JobKept kept(const Job& job) const;  // without its pods
-  fact::JobKept::Pod kept(const Job& job, const Pod& pod) const;
+  fact::JobKept::Pod kept(const Job& job, std::uint32_t rank) const;
   void keep(const Job& job, const Sink& sink) const;
   static ReadyJob ready_job(const Job& job);
   std::size_t& count_of(JobState state) { return counts_[static_cast<std::size_t>(state)]; }
   GangRequest gathered_request(const Job& job) const;
+  static std::unique_ptr<OfPods> said_by_pods(const fact::JobCreated& f);
   void forget_done();
+  void note_unassigned(const Job& job);
+  void forget_unassigned(const Job& job);
   void check_job(const Job& job) const;
 
   const Fleet& fleet_;
@@ -131,8 +146,16 @@ class Jobs {
   std::deque<JobId> done_;  // oldest first
   std::set<JobId> active_;
   Deadlines deadlines_;
-  std::map<std::pair<ClusterId, std::string>, JobId> gangs_;  // of live jobs made of pods
-  std::unordered_map<std::string, PodPlace> uids_;
+  struct GangKey {
+    ClusterId cluster;
+    std::string name, owner;
+    friend auto operator<=>(const GangKey&, const GangKey&) = default;
+  };
+  static GangKey key_of(const Job& job);
+
+  std::map<GangKey, JobId> gangs_;                     // whom later members join
+  std::map<std::string, std::set<JobId>> unassigned_;  // by namespace; none is empty
+  std::map<ClusterId, std::unordered_map<std::string, PodPlace>> uids_;
   std::array<std::size_t, EnumText<JobState>::names.size()> counts_{};
   ReadyQueue ready_;
   std::vector<fact::JobKept::Pod> gathered_;

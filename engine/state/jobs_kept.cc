@@ -19,6 +19,12 @@ fact::JobKept Jobs::kept(const Job& job) const {
   k.job.gang_size = job.gang_size;
   k.job.priority = job.priority;
   k.job.time_limit_ms = job.time_limit_ms;
+  k.job.gang = job.gang;
+  if (job.of_pods) {
+    k.job.owner = job.of_pods->owner;
+    k.job.account = job.of_pods->account;
+    k.job.user = job.of_pods->user;
+  }
   if (job.shape) {
     k.job.request = fleet_.request(job.shape);
   } else if (job.asked) {
@@ -28,21 +34,26 @@ fact::JobKept Jobs::kept(const Job& job) const {
   k.attempt = job.attempt;
   k.until_ms = job.until_ms;
   k.cause = job.cause;
+  k.stop = job.stop;
+  k.refusals = job.refusals;
   k.started_ms = job.started_ms;
   k.ended_ms = job.ended_ms;
   return k;
 }
 
-fact::JobKept::Pod Jobs::kept(const Job& job, const Pod& pod) const {
+fact::JobKept::Pod Jobs::kept(const Job& job, std::uint32_t rank) const {
+  const Pod& pod = job.pods[rank];
   fact::JobKept::Pod p;
   p.uid = pod.uid;
   p.name = pod.name;
   p.state = pod.state;
   p.controlled = pod.controlled;
   p.dispute = pod.dispute;
+  p.gate = pod.gate;
   p.slot = pod.slot;
   p.since_ms = pod.since_ms;
-  if (!job.shape && pod.shape) p.shape = shape_of(pod);
+  const bool of_request = job.shape && rank < job.ranks();
+  if (!of_request && pod.shape) p.shape = shape_of(pod);
   return p;
 }
 
@@ -53,8 +64,8 @@ void Jobs::keep(const Job& job, const Sink& sink) const {
   part.job.id = job.id;
   part.more = true;
   std::size_t bytes = 0;
-  for (const Pod& pod : job.pods) {
-    part.pods.push_back(kept(job, pod));
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    part.pods.push_back(kept(job, rank));
     bytes += stored_bytes(part.pods.back());
     if (bytes < limits::kCheckpointPartBytes) continue;
     sink(part);
@@ -93,12 +104,19 @@ Job& Jobs::restore(const fact::JobKept& f, ShapeUse shape) {
   job.gang_size = f.job.gang_size;
   job.priority = f.job.priority;
   job.time_limit_ms = f.job.time_limit_ms;
+  job.gang = f.job.gang;
   job.submit_ms = f.submit_ms;
   job.attempt = f.attempt;
   job.cause = f.cause;
+  job.stop = f.stop;
+  job.refusals = f.refusals;
   job.started_ms = f.started_ms;
   job.ended_ms = f.ended_ms;
   if (!job.shape) job.asked = std::make_shared<const GangRequest>(f.job.request);
+  if (job.from_pods() && f.job.state != JobState::kDone) {
+    job.of_pods = said_by_pods(f.job);
+    note_unassigned(job);
+  }
   job.pods.resize(gathered_.size());
   return job;
 }
@@ -110,10 +128,13 @@ void Jobs::restore_pod(Job& job, std::uint32_t rank, ShapeUse shape) {
   pod.name = kept_pod.name;
   pod.controlled = kept_pod.controlled;
   pod.dispute = kept_pod.dispute;
+  pod.gate = kept_pod.gate;
   pod.state = kept_pod.state;
   pod.shape = std::move(shape);
-  pod.shape_rank = job.shape ? rank : 0;
-  if (!pod.uid.empty() && pod.state != PodState::kGone) uids_[pod.uid] = {job.id, rank};
+  pod.shape_rank = job.shape && rank < job.ranks() ? rank : 0;
+  if (!pod.uid.empty() && pod.state != PodState::kGone) {
+    uids_[job.id.cluster()][pod.uid] = {job.id, rank};
+  }
 }
 
 void Jobs::restored(Job& job, const fact::JobKept& f) {
@@ -129,8 +150,8 @@ void Jobs::restored(Job& job, const fact::JobKept& f) {
   set_deadline(job, f.until_ms);
   if (job.state == JobState::kDone) {
     done_.push_back(job.id);
-  } else if (job.from_pods()) {
-    gangs_[{job.id.cluster(), job.name}] = job.id;
+  } else if (job.gang && !job.ends_for_good()) {
+    gangs_[key_of(job)] = job.id;
   }
 }
 

@@ -43,6 +43,10 @@ struct PodNotEarly {
   ClusterId cluster;
   std::string pod;
 };
+// The edge says all anew: a process that begins knows of no early pods.
+struct EarlyForgotten {
+  ClusterId cluster;
+};
 // A pod without GPUs is on this node, or (no node) is not there any more.
 struct LightPodSeen {
   ClusterId cluster;
@@ -67,7 +71,7 @@ struct PassDue {
 namespace subak {
 
 using Note = std::variant<note::Heard, note::ListBegun, note::ListEnded, note::NodeListed,
-                          note::PodListed, note::PodEarly, note::PodNotEarly, note::LightPodSeen,
-                          note::ShapeSeen, note::Decided, note::PassDue>;
+                          note::PodListed, note::PodEarly, note::PodNotEarly, note::EarlyForgotten,
+                          note::LightPodSeen, note::ShapeSeen, note::Decided, note::PassDue>;
 
 }  // namespace subak

@@ -125,6 +125,10 @@ class State {
   void on(const fact::AttemptEnded& f);
   void on(const fact::PlaceLost& f);
   void on(const fact::PodBound& f);
+  void on(const fact::PodSeated& f);
+  void on(const fact::PodGated& f);
+  void on(const fact::GangEmptied& f);
+  void on(const fact::JobAssigned& f);
   void on(const fact::PodRunning& f);
   void on(const fact::PodGone& f);
   void on(const fact::JobKept& f);
@@ -139,6 +143,7 @@ class State {
   void on(const note::PodListed& n) { clusters_.mark(n.cluster, n.pod); }
   void on(const note::PodEarly& n) { clusters_.early(n.cluster, n.pod); }
   void on(const note::PodNotEarly& n) { clusters_.not_early(n.cluster, n.pod); }
+  void on(const note::EarlyForgotten& n) { clusters_.forget_early(n.cluster); }
   void on(const note::LightPodSeen& n) {
     n.node ? light_pods_.seen(n.cluster, n.uid, n.node, n.shape)
            : light_pods_.gone(n.cluster, n.uid);
@@ -150,6 +155,8 @@ class State {
   void set_state(state::Job& job, JobState to);
   void run_if_bound(state::Job& job);
   void give_place_back(state::Job& job, std::uint32_t rank);
+  void wait_again(state::Job& job);
+  void open_gang(state::Job& job);
   void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept, bool lives);
   ShapeUse use_alone(ClusterId cluster, const PodShape& shape);
   std::vector<std::pair<ProductId, MilliGpu>> intern(const ProductAmounts& amounts);

@@ -11,6 +11,7 @@ void put_pod(const PodRow& row, const Engine& engine, v1::JobPod* out) {
   out->set_name(row.name);
   out->set_state(static_cast<v1::PodState>(static_cast<int>(row.state) + 1));
   if (const NodeSpec* node = engine.fleet().node(row.slot.node)) out->set_node(node->name);
+  out->set_gate(static_cast<v1::PodGate>(row.gate));
   out->set_gpu_mask(row.slot.gpu_mask);
   out->set_milligpu(row.slot.milligpu);
   if (row.since_ms != 0) put(row.since_ms, out->mutable_since());
@@ -87,7 +88,7 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
     if (const NodeSpec* node = engine.fleet().node(id)) out->add_nodes(node->name);
   }
   out->set_node_count(static_cast<std::int32_t>(row.nodes.size()));
-  if (row.until_ms != 0) put(row.until_ms, out->mutable_hold_until());
+  if (row.until_ms != 0) put(row.until_ms, out->mutable_until());
 }
 
 void put(const Reason& reason, v1::WaitReason* out) {

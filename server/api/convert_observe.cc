@@ -37,6 +37,8 @@ void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
   out->other_manager = in.other_manager();
   out->node = check.name("node", in.node(), false);
   out->running = in.running();
+  out->foreign_gates = in.foreign_gates();
+  out->let_go_to = check.name("let_go_to", in.let_go_to(), false);
   if (in.has_bound_at()) out->bound_at_ms = check.time("bound_at", in.bound_at());
   out->ended = get_cause(check, "ended", in.ended());
   if (in.has_ended_at()) out->ended_at_ms = check.time("ended_at", in.ended_at());
@@ -54,6 +56,7 @@ PodRecord get_pod(Check& check, const v1::PodRecord& in) {
   out.account = check.name("account", in.account(), false);
   out.user = check.name("user", in.user(), false);
   out.gang = check.name("gang", in.gang(), false);
+  out.owner = check.name("owner", in.owner(), false);
   const std::int64_t size = check.number("gang_size", in.gang_size(), 0, limits::kMaxPodsPerJob);
   out.gang_size = size == 0 ? 1 : static_cast<std::uint32_t>(size);
   if (in.has_rank()) {
@@ -117,6 +120,13 @@ in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string
     case Event::kPodGone: {
       const auto scope = check.in("pod_gone");
       return get_gone(check, in.pod_gone(), cluster);
+    }
+    case Event::kPodRefused: {
+      const auto scope = check.in("pod_refused");
+      const v1::PodRefused& refused = in.pod_refused();
+      return in::PodRefused{cluster, get_ref(check, refused.pod()),
+                            static_cast<Cause>(check.enum_value("cause", refused.cause(),
+                                                                v1::CAUSE_MISCONFIGURED))};
     }
     case Event::EVENT_NOT_SET:
       break;

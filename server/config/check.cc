@@ -64,6 +64,7 @@ Policy Config::policy_over(const Policy& stored) const {
   if (half_life_ms) policy.half_life_ms = *half_life_ms;
   if (hold_ms) policy.hold_ms = *hold_ms;
   if (patience_ms) policy.patience_ms = *patience_ms;
+  policy.system_namespaces = system_namespaces;
   return policy;
 }
 

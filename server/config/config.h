@@ -63,7 +63,7 @@ struct Config {
   std::optional<DurationMs> half_life_ms, hold_ms, patience_ms;
 
   std::vector<std::string> gpu_kinds;          // extended resources counted like nvidia.com/gpu
-  std::vector<std::string> system_namespaces;  // never touched, beside the built-in list
+  std::vector<std::string> system_namespaces;  // Policy::system_namespaces
   std::string break_glass_group = "subak:break-glass";  // may remove our gate
   DeviceClaims device_claims = DeviceClaims::kGate;
   UnknownCluster unknown_cluster = UnknownCluster::kWarn;

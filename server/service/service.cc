@@ -187,8 +187,6 @@ Result<std::shared_ptr<CertificateStore>> Service::Impl::open_certificates() {
 std::optional<Error> Service::Impl::start_webhook() {
   WebhookOptions hook_options;
   AdmissionConfig& policy = hook_options.policy;
-  policy.exempt_namespaces.insert(policy.exempt_namespaces.end(), config.system_namespaces.begin(),
-                                  config.system_namespaces.end());
   policy.extra_gpu_resources = config.gpu_kinds;
   policy.break_glass_group = config.break_glass_group;
   policy.device_claims = config.device_claims;

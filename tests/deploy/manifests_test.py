@@ -76,7 +76,8 @@ def main():
     tree = pathlib.Path(sys.argv[1])
     documents = read(tree)
     config = (tree / "admission" / "policy_config.h").read_text()
-    exempt = {n for n in strings(config, "exempt_namespaces") if not n.endswith("*")}
+    modes = (tree / "engine" / "policy.h").read_text()
+    exempt = {n for n in strings(modes, "6> kSystemNamespaces") if not n.endswith("*")}
     for name, document in documents:
         check(document["apiVersion"] == "admissionregistration.k8s.io/v1", f"{name}: apiVersion")
         for hook in document.get("webhooks", []):

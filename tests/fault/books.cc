@@ -173,6 +173,15 @@ void Books::on(const fact::PodAdded& f) {
   }
 }
 
+void Books::on(const fact::PodSeated& f) {
+  for (auto& [uid, place] : uids_) {
+    if (place == Place{f.job, f.from}) place.second = f.rank;
+  }
+  listed_.erase({f.job, f.rank});
+  if (listed_.erase({f.job, f.from}) > 0) listed_.insert({f.job, f.rank});
+  if (stays_.count({f.job, f.from}) > 0) wrong({f.job, f.from}, "changes its rank with its place");
+}
+
 void Books::on(const fact::AttemptStarted& f) {
   attempts_[f.id] = f.attempt;
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
@@ -257,7 +266,16 @@ void Books::on(const fact::PodGone& f) {
 
 void Books::lose(const Place& place, Cause cause) {
   const Stay& stay = stays_.at(place);
-  if (now_ < stay.until && cause == Cause::kExpired) wrong(place, "expired before its time");
+  // Or a gate was opened for an attempt before: its pod goes where that one let it go to.
+  const auto* const seen = std::get_if<in::PodSeen>(&input_->body);
+  const auto late = seen != nullptr ? find({seen->pod.uid, {}, 0}) : std::nullopt;
+  const bool same =
+      late && stays_.contains(*late) && seen->pod.let_go_to == nodes_.at(stays_.at(*late).node);
+  const bool elsewhere =
+      late && late->first == place.first && !seen->pod.let_go_to.empty() && !same;
+  if (now_ < stay.until && cause == Cause::kExpired && !elsewhere) {
+    wrong(place, "expired before its time");
+  }
   close(place, now_);
 }
 

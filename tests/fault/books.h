@@ -53,6 +53,7 @@ class Books {
     there_.insert(f.spec.name);
   }
   void on(const fact::PodAdded& f);
+  void on(const fact::PodSeated& f);
   void on(const fact::AttemptStarted& f);
   void on(const fact::AttemptEnded& f);
   void on(const fact::PlaceLost& f);

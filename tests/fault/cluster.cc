@@ -109,14 +109,15 @@ void Cluster::create_gang() {
   const std::string name = "job-" + std::to_string(++serial_);
   PodRecord pod;
   pod.ns = kNamespaces[rng_.below(std::size(kNamespaces))];
-  pod.gang = name;
   pod.gang_size = rng_.percent(60) ? 1 : static_cast<std::uint32_t>(rng_.between(2, 4));
   pod.shape.kind = GpuKind::kWhole;
   constexpr std::int64_t kSizes[] = {1, 1, 2, 4};
   pod.shape.gpus = kSizes[rng_.below(std::size(kSizes))];
   if (rng_.percent(20)) pod.shape.products = {"H100"};
+  if (pod.gang_size > 1 || rng_.percent(50)) pod.gang = name;
   pod.gated = true;
   pod.controlled = rng_.percent(70);
+  if (pod.controlled) pod.owner = "owner-" + name;
   if (rng_.percent(40)) pod.user = "u" + std::to_string(rng_.below(2));
   if (rng_.percent(20)) pod.priority = 10;
   for (std::uint32_t rank = 0; rank < pod.gang_size; ++rank) {
@@ -173,7 +174,9 @@ void Cluster::let_slip() {
     if (!node.ready || free_gpus(node) < pod->record.shape.gpus) continue;
     pod->record.gated = false;
     pod->place = name;
-    return bind(*pod, name);
+    if (rng_.percent(50)) return bind(*pod, name);
+    log_.push_back(seen(*pod));  // the scheduler takes its time
+    return;
   }
 }
 
@@ -222,6 +225,7 @@ void Cluster::end(TruePod& pod, Cause cause) {
   again.running = false;
   again.node.clear();
   again.bound_at_ms = 0;
+  again.let_go_to.clear();
   unborn_.push_back(again);
 }
 
@@ -257,7 +261,7 @@ void Cluster::node_event() {
 
 void Cluster::heal(const Faults& none) {
   faults_ = none;
-  replaced_ = kMostReplaced;
+  healed_ = true;
   for (std::size_t i = 0; i < kNodes; ++i) {
     nodes_[spec_of(i).name] = spec_of(i);
     log_.emplace_back(in::NodeSeen{kCluster, spec_of(i)});
@@ -297,14 +301,12 @@ bool Cluster::open_gate(const Effect& effect, const EffectPod& pod) {
   TruePod& mine = known->second;
   if (!mine.live()) return true;  // its end is reported elsewhere
   if (!mine.record.gated) {
-    if (mine.place != pod.node && !mine.occupies()) {
-      complaints_.push_back("the gate of " + pod.uid + " was opened to " + mine.place +
-                            ", then to " + pod.node);
-    }
+    // It was opened for an earlier attempt, and that was not heard: it is said again.
+    if (mine.place != pod.node && !mine.occupies()) log_.push_back(seen(mine));
     return true;
   }
   mine.record.gated = false;
-  mine.place = pod.node;
+  mine.place = mine.record.let_go_to = pod.node;
   log_.push_back(seen(mine));
   return true;
 }
@@ -329,6 +331,11 @@ void Cluster::launch(const Effect& effect, const EffectPod& pod) {
 bool Cluster::evict(const Effect& effect, const EffectPod& pod) {
   const auto known = pods_.find(name_of(launched_ref(effect, pod)));
   if (known == pods_.end()) return false;
+  const PodRecord& record = known->second.record;
+  if (!pod.uid.empty() && effect.cause != Cause::kCancelled) {
+    if (record.gated) complaints_.push_back(pod.uid + " was evicted with its gate closed");
+    if (!record.controlled) complaints_.push_back(pod.uid + " was evicted, and nobody remakes it");
+  }
   known->second.evicted = known->second.live();
   return true;
 }

@@ -94,6 +94,7 @@ class Cluster {
   std::vector<std::string> complaints_;
   std::uint64_t serial_ = 0;
   std::size_t replaced_ = 0;
+  bool healed_ = false;  // controllers go on until all is done
   std::size_t turned_away_ = 0;
 };
 

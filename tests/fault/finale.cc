@@ -139,6 +139,8 @@ void World::compare_picture() {
     if (!pod.live() || pod.evicted) continue;  // what is being stopped may be unknown already
     if (pod.record.shape.kind == GpuKind::kNone) continue;
     const auto known = picture.find(name);
+    // Its gate went before anybody had told of it: it counts once it is bound.
+    if (known == picture.end() && !pod.occupies() && !pod.record.gated) continue;
     if (known == picture.end()) {
       judge_.wrong(name + " lives and the engine does not know it");
     } else if (pod.occupies() != is_bound(known->second.state) ||
@@ -146,7 +148,8 @@ void World::compare_picture() {
       judge_.wrong(name + " is on \"" + pod.record.node + "\", to the engine " +
                    std::string(enum_name(known->second.state)) + " on \"" + known->second.node +
                    "\"");
-    } else if (known->second.state == PodState::kHeld && pod.place != known->second.node) {
+    } else if (known->second.state == PodState::kHeld && pod.place != known->second.node &&
+               (pod.record.gated || !pod.record.let_go_to.empty())) {
       judge_.wrong(name + " is reserved and its gate is not open");
     }
   }
@@ -214,7 +217,7 @@ void World::give_up() {
     const auto job = judge_.engine().job(row.id, true);
     const bool left_behind =
         job->attempt > 0 && std::any_of(job->pods.begin(), job->pods.end(), [](const PodRow& pod) {
-          return pod.state == PodState::kWaiting && !pod.uid.empty();
+          return pod.state == PodState::kWaiting && !pod.uid.empty() && !is_closed(pod.gate);
         });
     if (job->state == JobState::kEnding || (job->state != JobState::kIncomplete && !left_behind))
       continue;
@@ -240,13 +243,20 @@ void World::compare_times() {
   if (!faults_.exact_times()) return;
   std::map<std::string, std::pair<AllocationId, TimeMs>> allocations;  // and bound when, by pod
   std::map<AllocationId, DurationMs> used;
+  std::map<std::pair<JobId, std::uint32_t>, TimeMs> starts;  // of attempts
   std::map<JobId, std::uint32_t> attempts;
   std::map<std::pair<JobId, std::uint32_t>, std::string> uids;
   for (const Fact& fact : store_.facts()) {
     if (const auto* added = std::get_if<fact::PodAdded>(&fact.body)) {
       uids[{added->job, added->rank}] = added->uid;
+      // It got past its gate, or was let go too late: it is charged where it is.
+      const AllocationId id{added->job, added->rank, 0};
+      if (added->bound) allocations[added->uid] = {id, added->bound_at_ms};
+    } else if (const auto* seated = std::get_if<fact::PodSeated>(&fact.body)) {
+      uids[{seated->job, seated->rank}] = uids[{seated->job, seated->from}];
     } else if (const auto* started = std::get_if<fact::AttemptStarted>(&fact.body)) {
       attempts[started->id] = started->attempt;
+      starts[{started->id, started->attempt}] = fact.time_ms;
     } else if (const auto* bound = std::get_if<fact::PodBound>(&fact.body)) {
       const AllocationId id{bound->job, bound->rank, attempts[bound->job]};
       const auto uid = uids.find({bound->job, bound->rank});
@@ -255,7 +265,8 @@ void World::compare_times() {
       allocations[name_of(ref)] = {id, bound->at_ms};
     } else if (const auto* charged = std::get_if<fact::Charged>(&fact.body)) {
       const LedgerRow& row = charged->row;
-      if (row.state == UsageState::kUsed) used[row.allocation] += row.to_ms - row.from_ms;
+      const bool ran = row.state == UsageState::kUsed || row.state == UsageState::kForeign;
+      if (ran) used[row.allocation] += row.to_ms - row.from_ms;
     }
   }
   for (const TruePod& pod : cluster_.ended()) {
@@ -270,7 +281,10 @@ void World::compare_times() {
     }
     const auto& [id, bound_ms] = known->second;
     if (launched && pod.evicted && pod.bound_ms != bound_ms) continue;
-    if (used[id] != pod.ended_ms - pod.bound_ms) {
+    // An attempt may have been taken back while its pod was bound, and nobody had said so: its place
+    // was free in the books then.
+    const TimeMs since = std::max(pod.bound_ms, starts[{id.job, id.attempt}]);
+    if (used[id] != pod.ended_ms - since) {
       judge_.wrong(name_of(pod.ref) + " ran " + std::to_string(pod.ended_ms - pod.bound_ms) +
                    " ms, charged were " + std::to_string(used[id]));
     }

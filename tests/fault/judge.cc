@@ -14,16 +14,17 @@ bool legal(JobState from, JobState to) {
   if (to == S::kDone) return from != S::kDone;
   switch (from) {
     case S::kIncomplete:
-      return to == S::kQueued || to == S::kPaused || to == S::kEnding;
+      return to == S::kQueued || to == S::kEnding;
     case S::kQueued:
       return to == S::kIncomplete || to == S::kPaused || to == S::kStarting || to == S::kEnding;
     case S::kPaused:
       return to == S::kIncomplete || to == S::kQueued || to == S::kEnding;
     case S::kStarting:
-      return to == S::kQueued || to == S::kPaused || to == S::kRunning || to == S::kEnding;
+      return is_waiting(to) || to == S::kRunning || to == S::kEnding;
     case S::kRunning:
-      return to == S::kEnding;
+      return is_waiting(to) || to == S::kEnding;
     case S::kEnding:
+      return is_waiting(to);
     case S::kDone:
       return false;
   }
@@ -234,10 +235,12 @@ void Judge::delivered(const Effect& effect) {
     const std::string key = pod.uid.empty() ? job + "/" + std::to_string(pod.rank) + "/" +
                                                   std::to_string(effect.attempt)
                                             : pod.uid;
-    const std::string where = pod.node + " " + std::to_string(pod.gpu_mask);
-    if (gates_.emplace(key, where).first->second != where) {
+    const Opened opened{effect.attempt, pod.node + " " + std::to_string(pod.gpu_mask)};
+    Opened& before = gates_.emplace(key, opened).first->second;
+    if (before.attempt == opened.attempt && before.where != opened.where) {
       wrong("the gate of " + key + " was opened for two places");
     }
+    before = opened;
   }
 }
 

@@ -75,7 +75,11 @@ class Judge {
   std::map<std::string, std::uint64_t> applied_;  // post: last fact when it was applied
   std::map<std::pair<JobId, std::uint32_t>, std::uint64_t> started_;  // attempt: its fact
   std::map<std::pair<JobId, Cause>, std::uint64_t> stopped_;
-  std::map<std::string, std::string> gates_;  // pod: where its gate was opened to
+  struct Opened {
+    std::uint32_t attempt = 0;
+    std::string where;
+  };
+  std::map<std::string, Opened> gates_;  // pod: where its gate was to be opened to
   std::map<std::uint64_t, std::array<std::uint64_t, 2>> digests_;  // by last fact
   std::size_t inputs_ = 0;
   std::vector<std::string> mistakes_;

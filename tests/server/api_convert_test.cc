@@ -38,6 +38,7 @@ TEST(ApiEnums, SayTheCoresWords) {
   expect_same_words<UsageState>(v1::UsageState_descriptor(), "USAGE_STATE_", 1);
   expect_same_words<EffectKind>(v1::EffectKind_descriptor(), "EFFECT_KIND_", 1);
   expect_same_words<Topology>(v1::Topology_descriptor(), "TOPOLOGY_", 1);
+  expect_same_words<PodGate>(v1::PodGate_descriptor(), "POD_GATE_", 0);
   expect_same_words<Cause>(v1::Cause_descriptor(), "CAUSE_", 0);
   expect_same_words<GpuKind>(v1::GpuKind_descriptor(), "GPU_KIND_", 0);
 }

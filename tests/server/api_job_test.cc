@@ -221,10 +221,10 @@ TEST_F(ApiJobTest, ListsSayWhereWhyAndUntilWhen) {
   EXPECT_EQ(out.jobs(0).node_count(), 1);
   EXPECT_EQ(out.jobs(0).waits_for(), "");
   const std::int64_t hold_s = Policy().hold_ms / kSecondMs;
-  EXPECT_EQ(out.jobs(0).hold_until().seconds(), clock_.wall_ms() / kSecondMs + hold_s);
+  EXPECT_EQ(out.jobs(0).until().seconds(), clock_.wall_ms() / kSecondMs + hold_s);
   EXPECT_EQ(out.jobs(1).waits_for(), "WaitingForCapacity");
   EXPECT_EQ(out.jobs(1).node_count(), 0);
-  EXPECT_FALSE(out.jobs(1).has_hold_until());
+  EXPECT_FALSE(out.jobs(1).has_until());
   EXPECT_EQ(out.jobs(2).waits_for(), "OnHold");
   in.set_user("ana");
   in.set_page_size(1);

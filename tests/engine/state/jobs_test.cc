@@ -19,6 +19,8 @@ Job& gang(Small& small, std::uint64_t number, const std::string& name) {
   f.origin = JobOrigin::kPods;
   f.name = name;
   f.gang_size = 2;
+  f.gang = true;
+  f.owner = "o";
   return small.jobs.create(f, ShapeUse(), 0);
 }
 
@@ -29,6 +31,7 @@ fact::PodAdded pod(const Job& job, std::uint32_t rank, const std::string& uid) {
   f.uid = uid;
   f.name = "ns/" + uid;
   f.shape = Small::gpus(1, 1).groups.front().shape;
+  f.gate = PodGate::kClosed;
   return f;
 }
 
@@ -55,12 +58,12 @@ TEST(Jobs, AGangIsFoundByItsNameAndItsPodsByUid) {
   Small small;
   Job& job = gang(small, 1, "ns/train");
   come(small, job, 1, "u1");
-  EXPECT_EQ(small.jobs.of_gang(small.cluster, "ns/train"), job.id);
-  EXPECT_FALSE(small.jobs.of_gang(ClusterId(2), "ns/train"));
-  ASSERT_TRUE(small.jobs.of_uid("u1"));
-  EXPECT_EQ(*small.jobs.of_uid("u1"), (PodPlace{job.id, 1}));
-  EXPECT_EQ(small.jobs.find(PodRef{"u1", {}, 0}), (PodPlace{job.id, 1}));
-  EXPECT_FALSE(small.jobs.find(PodRef{"u2", {}, 0}));
+  EXPECT_EQ(small.jobs.of_gang(small.cluster, "ns/train", "o"), job.id);
+  EXPECT_FALSE(small.jobs.of_gang(ClusterId(2), "ns/train", "o"));
+  ASSERT_TRUE(small.jobs.of_uid(small.cluster, "u1"));
+  EXPECT_EQ(*small.jobs.of_uid(small.cluster, "u1"), (PodPlace{job.id, 1}));
+  EXPECT_EQ(small.jobs.find(small.cluster, PodRef{"u1", {}, 0}), (PodPlace{job.id, 1}));
+  EXPECT_FALSE(small.jobs.find(small.cluster, PodRef{"u2", {}, 0}));
   small.check();
 }
 
@@ -69,9 +72,91 @@ TEST(Jobs, APodOfAnAttemptThatWasTakenBackIsNotFoundByRank) {
   Job& job = small.submit(1, Small::gpus(1, 1));
   small.reserve(job, small.n1, 5);
   job.attempt = 2;
-  EXPECT_TRUE(small.jobs.find(PodRef{"", job.id, 0, 2}));
-  EXPECT_FALSE(small.jobs.find(PodRef{"", job.id, 0, 1}));
-  EXPECT_FALSE(small.jobs.find(PodRef{"", job.id, 1, 2}));
+  EXPECT_TRUE(small.jobs.find(small.cluster, PodRef{"", job.id, 0, 2}));
+  EXPECT_FALSE(small.jobs.find(small.cluster, PodRef{"", job.id, 0, 1}));
+  EXPECT_FALSE(small.jobs.find(small.cluster, PodRef{"", job.id, 1, 2}));
+}
+
+TEST(Jobs, TheSameUidInAnotherClusterIsAnotherPod) {
+  Small small;
+  Job& here = gang(small, 1, "ns/train");
+  come(small, here, 0, "u0");
+  fact::JobCreated f;
+  f.id = JobId(ClusterId(2), 1);
+  f.leaf = small.ml;
+  f.origin = JobOrigin::kPods;
+  f.gang_size = 1;
+  Job& there = small.jobs.create(f, ShapeUse(), 0);
+  come(small, there, 0, "u0");
+  EXPECT_EQ(small.jobs.of_uid(small.cluster, "u0"), (PodPlace{here.id, 0}));
+  EXPECT_EQ(small.jobs.of_uid(ClusterId(2), "u0"), (PodPlace{there.id, 0}));
+  EXPECT_FALSE(small.jobs.find(ClusterId(2), PodRef{"", here.id, 0, 0}));
+  small.check();
+}
+
+TEST(Jobs, AnotherOwnerIsAnotherGangAndAPodAloneIsNone) {
+  Small small;
+  Job& job = gang(small, 1, "ns/train");
+  EXPECT_EQ(small.jobs.of_gang(small.cluster, "ns/train", "o"), job.id);
+  EXPECT_FALSE(small.jobs.of_gang(small.cluster, "ns/train", "o2"));
+  fact::JobCreated f;
+  f.id = JobId(small.cluster, 2);
+  f.leaf = small.ml;
+  f.origin = JobOrigin::kPods;
+  f.name = "ns/alone";
+  small.jobs.create(f, ShapeUse(), 0);
+  EXPECT_FALSE(small.jobs.of_gang(small.cluster, "ns/alone", ""));
+  small.check();
+}
+
+TEST(Jobs, WhoWaitsBehindTheRanksTakesOneThatIsFree) {
+  Small small;
+  Job& job = gang(small, 1, "ns/train");
+  come(small, job, 0, "u0");
+  come(small, job, 1, "u1");
+  come(small, job, 2, "u2");
+  EXPECT_EQ(job.ranks(), 2u);
+  EXPECT_EQ(small.jobs.request_of(job).pods(), 2u);  // not its gang's yet
+  EXPECT_TRUE(job.is_whole());
+  small.jobs.end_pod(job, 1);
+  EXPECT_FALSE(job.is_whole());
+  small.jobs.seat_pod(job, 2, 1);
+  EXPECT_TRUE(job.is_whole());
+  EXPECT_EQ(job.pods.size(), 2u);
+  EXPECT_EQ(small.jobs.of_uid(small.cluster, "u2"), (PodPlace{job.id, 1}));
+  small.check();
+}
+
+TEST(Jobs, AGangThatIsOpenedIsOneRequestAPodAgain) {
+  Small small;
+  Job& job = gang(small, 1, "ns/train");
+  come(small, job, 0, "u0");
+  come(small, job, 1, "u1");
+  GangRequest request = small.jobs.request_of(job);
+  request.topology = Topology::kNode;
+  small.jobs.complete_gang(job, small.fleet.use(small.cluster, request));
+  small.jobs.open_gang(job, [&](const PodShape& shape) {
+    GangRequest alone;
+    alone.groups.push_back({1, shape});
+    return small.fleet.use(small.cluster, alone);
+  });
+  EXPECT_FALSE(job.shape);
+  EXPECT_EQ(job.pods[1].shape_rank, 0u);
+  EXPECT_EQ(small.jobs.request_of(job).pods(), 2u);
+  small.check();
+}
+
+TEST(Jobs, AJobThatEndsForGoodGivesItsNameAway) {
+  Small small;
+  Job& job = gang(small, 1, "ns/train");
+  come(small, job, 0, "u0");
+  job.stop = Cause::kCancelled;
+  small.jobs.set_state(job, JobState::kEnding);
+  small.jobs.forget_gang(job);
+  EXPECT_FALSE(small.jobs.of_gang(small.cluster, "ns/train", "o"));
+  Job& next = gang(small, 2, "ns/train");
+  EXPECT_EQ(small.jobs.of_gang(small.cluster, "ns/train", "o"), next.id);
+  small.check();
 }
 
 TEST(Jobs, ACompleteGangIsOneRequestOfItsRanks) {
@@ -94,10 +179,10 @@ TEST(Jobs, AnEndedGangIsNobodysNameAndItsPodsAreNobody) {
   Job& job = gang(small, 1, "ns/train");
   come(small, job, 0, "u0");
   small.jobs.end_pod(job, 0);
-  EXPECT_FALSE(small.jobs.of_uid("u0"));
+  EXPECT_FALSE(small.jobs.of_uid(small.cluster, "u0"));
   small.jobs.set_state(job, JobState::kDone);
   small.jobs.end(job, 9);
-  EXPECT_FALSE(small.jobs.of_gang(small.cluster, "ns/train"));
+  EXPECT_FALSE(small.jobs.of_gang(small.cluster, "ns/train", "o"));
   EXPECT_EQ(small.jobs.find(job.id)->ended_ms, 9);
   small.check();
 }
@@ -146,8 +231,8 @@ TEST(Jobs, AnyPartsOfACheckpointMakeTheSameJob) {
   ASSERT_EQ(back.pods.size(), 1u);
   again.jobs.restore_pod(back, 0, again.fleet.use(again.cluster, Small::gpus(1, 1)));
   again.jobs.restored(back, kept[0]);
-  EXPECT_EQ(again.jobs.of_gang(again.cluster, "ns/train"), job.id);
-  EXPECT_EQ(again.jobs.of_uid("u0"), (PodPlace{job.id, 0}));
+  EXPECT_EQ(again.jobs.of_gang(again.cluster, "ns/train", "o"), job.id);
+  EXPECT_EQ(again.jobs.of_uid(again.cluster, "u0"), (PodPlace{job.id, 0}));
   EXPECT_EQ(again.jobs.count(JobState::kIncomplete), 1u);
   again.check();
 }

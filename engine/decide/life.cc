@@ -1,0 +1,275 @@
+// Decisions about the life of a job: when an attempt is over, whether the job waits again or is
+// done, and who the pods of a waiting gang are (docs/design/0024).
+#include <algorithm>
+
+#include "core/limits.h"
+#include "core/stored_size.h"
+#include "engine/decide/decide.h"
+#include "engine/derive/effects.h"
+
+namespace subak::decide {
+namespace {
+
+using state::Job;
+using state::Pod;
+
+// It holds a place that nobody is on the way to, as far as we know.
+bool can_give_back(const Job& job, const Pod& pod) {
+  if (pod.state != PodState::kHeld) return false;
+  return job.origin == JobOrigin::kApi || is_closed(pod.gate);
+}
+
+// Nothing is lost for good if its pods are ended: a launcher or a controller makes them anew.
+// Without a controller a pod is only ever deleted by a person's cancel.
+bool may_stop(const Job& job) {
+  if (job.origin == JobOrigin::kApi) return true;
+  if (job.origin != JobOrigin::kPods) return false;
+  const auto end = job.pods.begin() + static_cast<std::ptrdiff_t>(job.ranks());
+  return std::all_of(job.pods.begin(), end, [](const Pod& p) {
+    return !p.is_live() || p.controlled || is_closed(p.gate);
+  });
+}
+
+// A pod of it waits for nobody but the cluster's scheduler: nothing can place it anew.
+bool lets_wait(const Job& job) {
+  const auto end = job.pods.begin() + static_cast<std::ptrdiff_t>(job.ranks());
+  return std::any_of(job.pods.begin(), end, [](const Pod& p) {
+    return p.state == PodState::kWaiting && p.is_live() && !is_closed(p.gate);
+  });
+}
+
+// Nobody is on the way to any place of the attempt.
+bool gives_all_back(const Job& job) {
+  const bool all = std::all_of(job.pods.begin(), job.pods.end(), [&](const Pod& p) {
+    return !p.holds_slot() || can_give_back(job, p);
+  });
+  return all && job.state == JobState::kStarting && job.pods_holding() > 0 && !lets_wait(job);
+}
+
+// The members of a gang come again.
+bool is_remade(const Job& job) {
+  return job.gang && job.origin == JobOrigin::kPods &&
+         std::any_of(job.pods.begin(), job.pods.end(), [](const Pod& p) { return p.controlled; });
+}
+
+Cause cause_of_end(const Job& job) {
+  const bool by_member = job.stop == Cause::kMemberLost;
+  if (job.state == JobState::kEnding && !by_member) return job.stop;
+  return job.cause == Cause::kNone ? Cause::kFinished : job.cause;
+}
+
+// Whoever started an API job starts it again after what was not its own doing.
+JobState api_job_after(Cause cause) {
+  const bool own =
+      cause == Cause::kFinished || cause == Cause::kFailed || cause == Cause::kVanished;
+  return own || !comes_back(cause) ? JobState::kDone : JobState::kQueued;
+}
+
+// Once what is held is given back, all ranks could be placed again.
+bool could_wait_whole(const Job& job) {
+  const auto end = job.pods.begin() + static_cast<std::ptrdiff_t>(job.ranks());
+  return std::all_of(job.pods.begin(), end, [](const Pod& p) {
+    return p.is_ready() || (p.state == PodState::kHeld && p.gate == PodGate::kClosed);
+  });
+}
+
+JobState state_after(const Job& job, Cause cause) {
+  if (job.origin == JobOrigin::kApi) return api_job_after(cause);
+  if (job.origin != JobOrigin::kPods || !comes_back(cause)) return JobState::kDone;
+  if (could_wait_whole(job)) return JobState::kQueued;
+  if (job.pods_live() > 0) return JobState::kIncomplete;
+  return cause != Cause::kFinished && is_remade(job) ? JobState::kIncomplete : JobState::kDone;
+}
+
+// 10 s, 20 s, 40 s, ...
+DurationMs retry_after(std::uint32_t refusals) {
+  DurationMs wait = limits::kReleaseRetryMs;
+  for (std::uint32_t i = 0; i < refusals && wait < limits::kMaxReleaseRetryMs; ++i) wait *= 2;
+  return std::min(wait, limits::kMaxReleaseRetryMs);
+}
+
+void end_attempt(Decision& d, const Job& job, Cause cause) {
+  const JobId id = job.id;
+  fact::AttemptEnded ended{id, job.attempt, cause, state_after(job, cause), 0};
+  if (cause == Cause::kReleaseRefused && ended.to == JobState::kQueued) {
+    ended.to = JobState::kPaused;  // at once it would be refused again
+    ended.until_ms = d.s.now() + retry_after(job.refusals);
+  }
+  d.emit(ended);
+  settle(d, id, cause);
+}
+
+// Nobody of a waiting gang is left. Its controller may make them anew: for a while it is waited for.
+void nobody_left(Decision& d, const Job& job, Cause cause) {
+  const JobId id = job.id;
+  if (job.until_ms != 0 && job.state == JobState::kIncomplete) return;  // it is waited for already
+  if (!is_remade(job)) {
+    d.emit(fact::JobMoved{id, JobState::kDone, cause, {}, JobState::kIncomplete});
+    return;
+  }
+  if (job.state != JobState::kIncomplete) {
+    d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
+  }
+  d.emit(fact::GangEmptied{id, d.s.now() + limits::kGangReturnMs});
+}
+
+// Who waits behind the ranks takes those that are free.
+void take_ranks(Decision& d, JobId id) {
+  const Job& job = d.s.jobs().at(id);
+  std::uint32_t from = job.gang_size;
+  for (std::uint32_t rank = 0; rank < job.gang_size && from < job.pods.size(); ++rank) {
+    if (job.pods[rank].is_live()) continue;
+    while (from < job.pods.size() && !job.pods[from].is_live()) ++from;
+    if (from == job.pods.size()) return;
+    if (job.state == JobState::kQueued) {
+      d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
+    }
+    if (check_gang_bytes(d, job, rank, d.s.jobs().shape_of(job.pods[from]))) return;
+    d.emit(fact::PodSeated{id, from, rank});
+  }
+}
+
+// An account names its namespace now: it waits for its turn, or pays from now on.
+void assign(Decision& d, JobId id) {
+  const Job& job = d.s.jobs().at(id);
+  const AccountId account = account_of(d, id.cluster(), job.ns(), job.of_pods->account);
+  if (account == kUnassigned) return;
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    if (job.pods[rank].is_bound()) charge_end(d, job, rank, d.s.now());
+  }
+  const AccountId leaf = leaf_of(d, account, job.of_pods->user);
+  d.emit(fact::JobAssigned{id, leaf});
+  settle(d, id);
+}
+
+}  // namespace
+
+// The gang's request, once it is whole, is one record in which neighbours that ask for the same
+// count once. Nothing is interned for a pod that may be refused.
+std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
+                                      const PodShape& shape) {
+  if (rank >= job.gang_size) return std::nullopt;  // it is looked at again when it gets a rank
+  std::size_t bytes = 0;
+  ShapeId before;
+  bool after_new = false;
+  const auto add_new = [&] {
+    if (!before || !(d.s.alone(before) == shape)) bytes += stored_bytes(shape);
+    after_new = true;
+  };
+  for (std::uint32_t r = 0; r < job.ranks(); ++r) {
+    if (r == rank) {
+      add_new();
+    } else if (const ShapeId here = job.pods[r].shape; here) {
+      const bool same = after_new ? d.s.alone(here) == shape : here == before;
+      if (!same) bytes += d.s.alone_bytes(here);
+      before = here;
+      after_new = false;
+    }
+  }
+  if (rank >= job.ranks()) add_new();
+  return check_bytes(bytes);
+}
+
+std::optional<Error> check_bytes(std::size_t of_gang) {
+  if (of_gang <= limits::kMaxJobRequestBytes) return std::nullopt;
+  return Error{ErrorCode::kInvalid, "pod.shape", std::to_string(of_gang) + " bytes with its gang's",
+               "want at most " + std::to_string(limits::kMaxJobRequestBytes) +
+                   " bytes as they are stored; neighbours that ask for the same count once"};
+}
+
+void ask_stop(Decision& d, const Job& job, Cause cause, EditStamp by) {
+  fact::StopAsked stop;
+  stop.id = job.id;
+  stop.attempt = job.attempt;
+  stop.cause = cause;
+  stop.by = std::move(by);
+  stop.until_ms = job.active() ? job.until_ms : 0;
+  stop.from = job.state;
+  d.emit(std::move(stop));
+  d.act_on(job.id);
+}
+
+void give_up(Decision& d, JobId id, Cause cause) {
+  const Job& job = d.s.jobs().at(id);
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    if (can_give_back(job, job.pods[rank])) {
+      charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
+    }
+  }
+  if (gives_all_back(job)) {
+    const bool own = cause == Cause::kMemberLost && job.cause != Cause::kNone;
+    return end_attempt(d, job, own ? job.cause : cause);
+  }
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    if (can_give_back(job, job.pods[rank])) d.emit(fact::PlaceLost{id, rank, cause});
+  }
+  const bool goes_on = job.state == JobState::kStarting || job.state == JobState::kRunning;
+  const bool there = job.pods_holding() > 0 || lets_wait(job);
+  if (goes_on && there && may_stop(job)) ask_stop(d, job, cause, {});
+  finish_if_over(d, id);
+}
+
+void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause) {
+  const Job& job = d.s.jobs().at(id);
+  give_up(d, id, cause);
+  if (job.pods[rank].state != PodState::kHeld) return;  // given back with the others
+  charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
+  d.emit(fact::PlaceLost{id, rank, cause});
+  finish_if_over(d, id);
+}
+
+void finish_if_over(Decision& d, JobId id) {
+  const Job* const job = d.s.jobs().find(id);
+  if (job == nullptr || job->state == JobState::kDone) return;
+  if (job->waits()) return settle(d, id);
+  for (std::uint32_t rank = 0; rank < job->pods.size(); ++rank) {
+    if (job->pods[rank].holds_slot() || derive::must_go(*job, rank)) return;
+  }
+  end_attempt(d, *job, cause_of_end(*job));
+}
+
+void settle(Decision& d, JobId id, Cause cause) {
+  const Job& job = d.s.jobs().at(id);
+  if (!job.waits() || job.origin != JobOrigin::kPods) return;
+  if (job.pods_live() == 0) return nobody_left(d, job, cause);
+  take_ranks(d, id);
+  const bool whole = job.is_whole() && job.leaf != kUnassigned && job.disputing() == nullptr;
+  if (job.state == JobState::kQueued && !whole) {
+    d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
+  } else if (job.state == JobState::kIncomplete && whole) {
+    d.emit(fact::JobMoved{id, JobState::kQueued, Cause::kNone, {}, JobState::kIncomplete});
+  }
+}
+
+void expire(Decision& d, const Job& job) {
+  const JobId id = job.id;
+  const bool ending = job.state == JobState::kEnding;
+  if (!gives_all_back(job)) d.emit(fact::DeadlinePassed{id, job.attempt});
+  give_up(d, id, Cause::kExpired);
+  if (ending && job.state == JobState::kEnding) d.act_on(id);
+}
+
+void end_wait(Decision& d, const Job& job) {
+  fact::JobMoved moved;
+  moved.id = job.id;
+  if (job.state == JobState::kIncomplete) {
+    moved.to = JobState::kDone;
+    moved.cause = job.cause == Cause::kNone ? Cause::kVanished : job.cause;
+  } else {
+    const bool whole = job.origin != JobOrigin::kPods || job.is_whole();
+    moved.to = whole ? JobState::kQueued : JobState::kIncomplete;
+  }
+  d.emit(std::move(moved));
+}
+
+void assign_jobs(Decision& d, const AccountSpec& spec) {
+  for (const std::string& name : spec.namespaces) {
+    const auto slash = name.find('/');
+    const std::string ns = slash == std::string::npos ? name : name.substr(slash + 1);
+    for (const auto& [cluster, _] : d.s.clusters().all()) {
+      for (const JobId id : d.s.jobs().unassigned(cluster, ns)) assign(d, id);
+    }
+  }
+}
+
+}  // namespace subak::decide

@@ -1,0 +1,71 @@
+// What an operator sets for the whole: modes of clusters and namespaces, and the numbers that steer
+// decisions. Values; they are parts of inputs and of facts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "accounting/order.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "core/text.h"
+
+namespace subak {
+
+// What Subak may do in a cluster or namespace. Values are durable: append only.
+enum class Mode : std::uint8_t {
+  kObserve,  // writes nothing, charges every GPU pod
+  kWarn,     // adds admission warnings
+  kEnforce,  // gates, queues and places
+};
+template <>
+struct EnumText<Mode> {
+  static constexpr std::array<std::string_view, 3> names{"observe", "warn", "enforce"};
+};
+
+struct NamespaceMode {
+  std::string ns;
+  Mode mode = Mode::kObserve;
+  template <class V>
+  void fields(V& v) {
+    v(1, "ns", ns);
+    v(2, "mode", mode);
+  }
+  friend bool operator==(const NamespaceMode&, const NamespaceMode&) = default;
+};
+
+// The numbers that steer decisions. Set as a whole; see docs/design for each.
+struct Policy {
+  OrderPolicy order = OrderPolicy::kTargetShare;
+  DurationMs half_life_ms = 7 * kDayMs;  // fixed once usage exists (a change needs a recompute)
+  DurationMs hold_ms = 10 * kMinuteMs;   // a reservation that is not bound by then is taken back
+  DurationMs patience_ms = 2 * kHourMs;  // the neediest job that does not fit gets nodes kept free
+                                         // for it once it has waited this long; 0 = never
+  DurationMs tick_ms = 5 * kMinuteMs;    // kUsageTick only: Slurm's PriorityCalcPeriod
+  bool tick_charge_end = true;           // kUsageTick only: charge at a job's end
+  // Beside kSystemNamespaces: they are never touched, and what runs there is the platform's to pay,
+  // unless an account names the namespace. A trailing * matches any rest.
+  std::vector<std::string> system_namespaces;
+  template <class V>
+  void fields(V& v) {
+    v(1, "order", order);
+    v(2, "half_life_ms", half_life_ms);
+    v(3, "hold_ms", hold_ms);
+    v(4, "patience_ms", patience_ms);
+    v(5, "tick_ms", tick_ms);
+    v(6, "tick_charge_end", tick_charge_end);
+    v(7, "system_namespaces", system_namespaces);
+  }
+  friend bool operator==(const Policy&, const Policy&) = default;
+};
+
+// Those that every cluster has: Kubernetes' own, ours, and those of NVIDIA's operators.
+inline constexpr std::array<std::string_view, 6> kSystemNamespaces{
+    "kube-system", "kube-public", "kube-node-lease", "subak-system", "gpu-operator", "nvidia-*"};
+// One of kSystemNamespaces, or of the policy's.
+bool is_system_namespace(const Policy& policy, std::string_view ns);
+
+}  // namespace subak

@@ -1,0 +1,125 @@
+// What the oracle says of gangs that come back, and of gates.
+#include <algorithm>
+
+#include "sim/oracle.h"
+
+namespace subak::sim {
+namespace {
+
+std::string name(JobId id) { return text::job_id_text(id); }
+
+bool waits(JobState state) {
+  return state == JobState::kIncomplete || state == JobState::kQueued || state == JobState::kPaused;
+}
+
+}  // namespace
+
+bool Oracle::is_whole(const Job& j) {
+  if (j.pods.size() < j.gang_size) return false;
+  return std::all_of(j.pods.begin(), j.pods.begin() + j.gang_size,
+                     [](const Pod& p) { return p.live && p.gate == PodGate::kClosed; });
+}
+
+std::vector<Oracle::Pod>::const_iterator Oracle::ranks_end(const Job& j) {
+  return j.pods.begin() +
+         static_cast<std::ptrdiff_t>(std::min<std::size_t>(j.gang_size, j.pods.size()));
+}
+
+std::size_t Oracle::live(const Job& j) {
+  return static_cast<std::size_t>(
+      std::count_if(j.pods.begin(), j.pods.end(), [](const Pod& p) { return p.live; }));
+}
+
+void Oracle::on(const fact::PodSeated& f) {
+  Job* const j = job(f.job);
+  if (f.from >= j->pods.size() || !j->pods[f.from].live || j->pods[f.rank].live) {
+    return wrong(name(f.job) + " seats nobody, or on somebody");
+  }
+  if (!waits(j->state)) wrong(name(f.job) + " changes its members while it has a place");
+  j->pods[f.rank] = j->pods[f.from];
+  j->pods[f.from].live = false;
+}
+
+void Oracle::on(const fact::PodGated& f) {
+  Job* const j = job(f.job);
+  Pod& pod = j->pods[f.rank];
+  if (gates_left(pod.gate, f.gate) != f.gate) wrong(name(f.job) + " got a gate that it had not");
+  pod.gate = f.gate;
+}
+
+void Oracle::on(const fact::JobAssigned& f) {
+  Job* const j = job(f.id);
+  if (j->leaf != kUnassigned) wrong(name(f.id) + " had an account");
+  j->leaf = f.leaf;
+  for (Slot& s : slots_) {
+    if (s.job != f.id) continue;
+    if (s.at.milligpu > 0 && s.charged_to != now_) wrong(name(f.id) + " has others pay its past");
+    s.leaf = f.leaf;
+    end_use(f.id, s.rank, now_);
+    begin_use(f.leaf, s.at.milligpu, now_, f.id, s.rank);
+  }
+}
+
+// As the engine's, without patterns.
+bool Oracle::in_system_namespace(const Job& j) const {
+  const auto& system = policy_.system_namespaces;
+  const std::string ns = j.name.substr(0, j.name.find('/'));
+  return std::find(system.begin(), system.end(), ns) != system.end();
+}
+
+void Oracle::on(const fact::GangEmptied& f) {
+  Job* const j = job(f.id);
+  if (live(*j) > 0) wrong(name(f.id) + " is said to be empty");
+  j->until = f.until_ms;
+}
+
+// Whether the job waits again, from what there is.
+void Oracle::judge_end(const Job& j, const fact::AttemptEnded& f) {
+  bool again = comes_back(f.cause);
+  if (j.stop != Cause::kNone && !comes_back(j.stop)) again = false;
+  if (j.origin == JobOrigin::kApi) {
+    again = again && f.cause != Cause::kFinished && f.cause != Cause::kFailed &&
+            f.cause != Cause::kVanished;
+  } else if (j.origin != JobOrigin::kPods) {
+    again = false;
+  } else if (live(j) == 0) {
+    const bool remade =
+        std::any_of(j.pods.begin(), ranks_end(j), [](const Pod& p) { return p.controlled; });
+    again = again && j.gang && remade && f.cause != Cause::kFinished;
+  }
+  if (again == (f.to == JobState::kDone)) {
+    wrong(name(f.id) + (again ? " is done though it could wait again" : " waits for nobody"));
+  }
+}
+
+// A person may end anything; we never end a pod that can still be placed.
+void Oracle::judge_effect(const Effect& effect) {
+  if (effect.kind != EffectKind::kEvict || effect.cause == Cause::kCancelled) return;
+  const Job* const j = job(effect.job);
+  if (j == nullptr || j->origin != JobOrigin::kPods) return;
+  for (const EffectPod& pod : effect.pods) {
+    if (is_closed(j->pods[pod.rank].gate)) wrong(name(j->id) + " has a closed gate evicted");
+    if (!j->pods[pod.rank].controlled)
+      wrong(name(j->id) + " has a pod evicted that nobody remakes");
+  }
+}
+
+// Between two inputs: who could wait for its turn does, and nobody else.
+void Oracle::judge_gangs() {
+  for (const Job& j : jobs_) {
+    if (j.origin != JobOrigin::kPods) continue;
+    const bool agree =
+        std::none_of(j.pods.begin(), ranks_end(j), [](const Pod& p) { return p.disputed; });
+    const bool whole = is_whole(j) && agree && j.leaf != kUnassigned;
+    if (j.state == JobState::kQueued && !whole) wrong(name(j.id) + " is queued in part");
+    if (j.state == JobState::kIncomplete && whole) wrong(name(j.id) + " is whole and not queued");
+    const bool room =
+        std::any_of(j.pods.begin(), ranks_end(j), [](const Pod& p) { return !p.live; });
+    const bool more = std::any_of(ranks_end(j), j.pods.end(), [](const Pod& p) { return p.live; });
+    if (waits(j.state) && room && more)
+      wrong(name(j.id) + " lets a member wait behind a free rank");
+    if (waits(j.state) && live(j) == 0 && j.until == 0) wrong(name(j.id) + " waits for nobody");
+  }
+}
+
+}  // namespace subak::sim

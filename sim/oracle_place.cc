@@ -1,0 +1,111 @@
+// What the oracle says of places: what a gang may be put on, and what turned its like away.
+#include <algorithm>
+#include <bit>
+#include <set>
+
+#include "sim/oracle.h"
+
+namespace subak::sim {
+namespace {
+
+std::string name(JobId id, std::uint32_t rank) {
+  return text::job_id_text(id) + "/" + std::to_string(rank);
+}
+
+}  // namespace
+
+void Oracle::judge_place(const Job& j, const fact::AttemptStarted& f) {
+  if (f.slots.size() != j.gang_size) wrong(name(f.id, 0) + " was not started as a whole");
+  std::vector<Slot> with = slots_;
+  for (const PodSlot& s : f.slots) with.push_back({f.id, 0, 0, j.leaf, s, now_, now_, false, true});
+  for (const PodSlot& s : f.slots) {
+    const Node* const n = node(s.node);
+    if (!n || !n->there || !n->spec.ready || n->spec.unschedulable || n->drained ||
+        n->cluster != f.id.cluster()) {
+      wrong(name(f.id, 0) + " was put on a node that takes no work");
+      continue;
+    }
+    MilliGpu total = 0;
+    bool all_ours = true;
+    // Cut GPUs and the others have a capacity each: a node that lost one says itself of which kind.
+    const bool cut = s.gpu_mask == 0;
+    for (const Slot& other : with) {
+      if (other.at.node != s.node || (other.at.gpu_mask == 0) != cut) continue;
+      total += other.at.milligpu;
+      all_ours = all_ours && other.ours;
+    }
+    // Unhealthy GPUs are whole ones; slices are counted by profile.
+    const std::int64_t ill = n->spec.mig_gpus > 0 ? 0 : n->spec.unhealthy_gpus;
+    const std::int64_t gpus = cut ? n->spec.mig_gpus : n->spec.gpus - n->spec.mig_gpus - ill;
+    const MilliGpu there = gpus * kMilliPerGpu;
+    if (all_ours && total > there) wrong(name(f.id, 0) + " lifts a node above its GPUs");
+    // A whole GPU is nobody else's.
+    if (s.milligpu != std::popcount(s.gpu_mask) * kMilliPerGpu) continue;
+    for (const Slot& other : slots_) {
+      if (other.at.node == s.node && (other.at.gpu_mask & s.gpu_mask) != 0) {
+        wrong(name(f.id, 0) + " got a GPU of " + name(other.job, other.rank));
+      }
+    }
+  }
+}
+
+// Beside the pods without GPUs, where nobody was put on the node but by us.
+void Oracle::judge_cpu(const Job& j, const fact::AttemptStarted& f) {
+  std::map<NodeId, std::int64_t> wanted;
+  for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
+    wanted[f.slots[rank].node] += shape_of(j, rank).cpu_milli;
+  }
+  for (const auto& [id, cpu] : wanted) {
+    const Node& n = *node(id);
+    if (cpu == 0 || n.spec.cpu_milli == 0) continue;
+    std::int64_t used = cpu + n.others_cpu;
+    bool all_ours = true;
+    for (const Slot& s : slots_) {
+      if (s.at.node != id) continue;
+      used += shape_of(*job(s.job), s.rank).cpu_milli;
+      all_ours = all_ours && s.ours;
+    }
+    if (all_ours && used > n.spec.cpu_milli) wrong(name(f.id, 0) + " lifts a node above its CPU");
+  }
+}
+
+// Jobs of one shape; the others may name a product for each.
+void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
+  if (j.request.groups.size() != 1 || j.request.groups[0].shape.kind == GpuKind::kNone) return;
+  const bool nvlink = !j.request.prefer && (j.request.topology == Topology::kNvlink ||
+                                            j.request.topology == Topology::kNvlinkExclusive);
+  std::set<std::string> products, domains;
+  for (const PodSlot& s : f.slots) {
+    const NodeSpec& n = node(s.node)->spec;
+    products.insert(n.product);
+    const bool whole = n.gpus_per_domain == 0 || s.gpu_mask == 0 || !n.clique.empty();
+    const std::string at = n.clique.empty() ? "#" + std::to_string(s.node.value) : n.clique;
+    for (std::int64_t gpu = 0; gpu < 64; ++gpu) {
+      const bool mine = whole ? gpu == 0 : (s.gpu_mask >> gpu & 1) != 0;
+      if (mine) domains.insert(at + (whole ? "" : "/" + std::to_string(gpu / n.gpus_per_domain)));
+    }
+    if (nvlink && n.product == "NVIDIA-L40S") wrong(name(f.id, 0) + " has no NVLink");
+  }
+  if (products.size() > 1) wrong(name(f.id, 0) + " got several products");
+  if (nvlink && domains.size() > 1) wrong(name(f.id, 0) + " is in several NVLink domains");
+}
+
+bool Oracle::barred(NodeId node, const PodShape& shape) const {
+  return std::any_of(bars_.begin(), bars_.end(), [&](const Bar& b) {
+    return b.node == node && b.until > now_ && b.shape == shape;
+  });
+}
+
+// 10 s, doubled with each time in a row, at most 2 h; what is 2 h past its end is forgotten.
+void Oracle::turned_away(const Slot& s, const PodShape& shape) {
+  std::erase_if(bars_, [&](const Bar& b) { return b.until + 2 * kHourMs <= now_; });
+  auto bar = std::find_if(bars_.begin(), bars_.end(),
+                          [&](const Bar& b) { return b.node == s.at.node && b.shape == shape; });
+  if (bar == bars_.end()) bar = bars_.insert(bar, Bar{s.at.node, shape, 0, 0});
+  DurationMs length = 10'000;
+  for (int i = 0; i < bar->times; ++i) length = std::min<DurationMs>(2 * length, 2 * kHourMs);
+  ++bar->times;
+  bar->until = now_ + length;
+}
+
+}  // namespace subak::sim
