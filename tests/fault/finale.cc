@@ -238,55 +238,77 @@ void World::drain() {
   if (!is_wrong()) judge_.wrong("never finished:" + unfinished());
 }
 
-// Where nothing kept the service from knowing them, the times in the books are the true ones.
-void World::compare_times() {
-  if (!faults_.exact_times()) return;
-  std::map<std::string, std::pair<AllocationId, TimeMs>> allocations;  // and bound when, by pod
-  std::map<AllocationId, DurationMs> used;
-  std::map<std::pair<JobId, std::uint32_t>, TimeMs> starts;  // of attempts
-  std::map<JobId, std::uint32_t> attempts;
+namespace {
+
+// What the books have of a pod that ran.
+struct Charged {
+  AllocationId id;
+  TimeMs bound_ms = 0;
+  TimeMs attempt_ms = 0;  // when its place became its own
+  // It was somewhere else than we had put it, or came past us: its time begins when that was said,
+  // which the books judge.
+  bool elsewhere = false;
+};
+
+std::map<std::string, Charged> charged_pods(const std::vector<Fact>& facts) {
+  std::map<std::string, Charged> pods;
+  std::map<JobId, std::pair<TimeMs, fact::AttemptStarted>> attempts;
   std::map<std::pair<JobId, std::uint32_t>, std::string> uids;
-  for (const Fact& fact : store_.facts()) {
+  for (const Fact& fact : facts) {
     if (const auto* added = std::get_if<fact::PodAdded>(&fact.body)) {
       uids[{added->job, added->rank}] = added->uid;
-      // It got past its gate, or was let go too late: it is charged where it is.
       const AllocationId id{added->job, added->rank, 0};
-      if (added->bound) allocations[added->uid] = {id, added->bound_at_ms};
+      if (added->bound) pods[added->uid] = {id, added->bound_at_ms, 0, true};
     } else if (const auto* seated = std::get_if<fact::PodSeated>(&fact.body)) {
       uids[{seated->job, seated->rank}] = uids[{seated->job, seated->from}];
     } else if (const auto* started = std::get_if<fact::AttemptStarted>(&fact.body)) {
-      attempts[started->id] = started->attempt;
-      starts[{started->id, started->attempt}] = fact.time_ms;
+      attempts[started->id] = {fact.time_ms, *started};
     } else if (const auto* bound = std::get_if<fact::PodBound>(&fact.body)) {
-      const AllocationId id{bound->job, bound->rank, attempts[bound->job]};
+      const auto& [attempt_ms, attempt] = attempts[bound->job];
+      const AllocationId id{bound->job, bound->rank, attempt.attempt};
       const auto uid = uids.find({bound->job, bound->rank});
       const PodRef ref = uid == uids.end() ? PodRef{"", id.job, id.rank, id.attempt}
                                            : PodRef{uid->second, {}, 0, 0};
-      allocations[name_of(ref)] = {id, bound->at_ms};
-    } else if (const auto* charged = std::get_if<fact::Charged>(&fact.body)) {
-      const LedgerRow& row = charged->row;
-      const bool ran = row.state == UsageState::kUsed || row.state == UsageState::kForeign;
-      if (ran) used[row.allocation] += row.to_ms - row.from_ms;
+      const bool elsewhere = attempt.slots.at(bound->rank).node != bound->slot.node;
+      pods[name_of(ref)] = {id, bound->at_ms, attempt_ms, elsewhere};
     }
+  }
+  return pods;
+}
+
+}  // namespace
+
+// Where nothing kept the service from knowing them, the times in the books are the true ones.
+void World::compare_times() {
+  if (!faults_.exact_times()) return;
+  const std::map<std::string, Charged> charged = charged_pods(store_.facts());
+  std::map<AllocationId, DurationMs> used;
+  for (const Fact& fact : store_.facts()) {
+    const auto* const row = std::get_if<fact::Charged>(&fact.body);
+    if (row == nullptr) continue;
+    const UsageState state = row->row.state;
+    if (state != UsageState::kUsed && state != UsageState::kForeign) continue;
+    used[row->row.allocation] += row->row.to_ms - row->row.from_ms;
   }
   for (const TruePod& pod : cluster_.ended()) {
     if (pod.bound_ms == 0 || pod.record.shape.kind == GpuKind::kNone) continue;
-    const auto known = allocations.find(name_of(pod.ref));
+    const auto known = charged.find(name_of(pod.ref));
     // A launcher may start what was taken back meanwhile, or what it has forgotten to have ended;
     // it is told, and stops it.
     const bool launched = pod.ref.uid.empty();
-    if (known == allocations.end()) {
+    if (known == charged.end()) {
       if (!launched) judge_.wrong(name_of(pod.ref) + " ran and was never charged");
       continue;
     }
-    const auto& [id, bound_ms] = known->second;
-    if (launched && pod.evicted && pod.bound_ms != bound_ms) continue;
+    const Charged& books = known->second;
+    if (launched && pod.bound_ms != books.bound_ms) continue;
     // An attempt may have been taken back while its pod was bound, and nobody had said so: its place
     // was free in the books then.
-    const TimeMs since = std::max(pod.bound_ms, starts[{id.job, id.attempt}]);
-    if (used[id] != pod.ended_ms - since) {
+    const TimeMs since =
+        books.elsewhere ? books.bound_ms : std::max(pod.bound_ms, books.attempt_ms);
+    if (used[books.id] != pod.ended_ms - since) {
       judge_.wrong(name_of(pod.ref) + " ran " + std::to_string(pod.ended_ms - pod.bound_ms) +
-                   " ms, charged were " + std::to_string(used[id]));
+                   " ms, charged were " + std::to_string(used[books.id]));
     }
   }
 }

@@ -92,6 +92,8 @@ void Judge::recovered() {
   while (!history_.empty() && history_.back().outcome.facts.empty()) history_.pop_back();
   digests_.erase(digests_.upper_bound(durable), digests_.end());
   released_facts_ = durable;
+  std::erase_if(started_, [&](const auto& entry) { return entry.second > durable; });
+  std::erase_if(stopped_, [&](const auto& entry) { return entry.second > durable; });
   jobs_.clear();
   for (const JobRow& row : engine_->jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
     jobs_[row.id] = {row.state, row.attempt};
@@ -192,7 +194,7 @@ void Judge::note_effects(const std::vector<Fact>& facts) {
     if (const auto* started = std::get_if<fact::AttemptStarted>(&fact.body)) {
       started_[{started->id, started->attempt}] = fact.seq;
     } else if (const auto* stop = std::get_if<fact::StopAsked>(&fact.body)) {
-      stopped_[{stop->id, stop->cause}] = fact.seq;
+      stopped_.try_emplace({stop->id, stop->cause}, fact.seq);  // it may be asked again
     }
   }
 }
