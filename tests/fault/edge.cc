@@ -26,9 +26,16 @@ void Edge::disconnect() {
   effects_.clear();
 }
 
+// What the list says is as of after its begin: taken before, it could be older than what another edge
+// has reported since.
 void Edge::relist() {
   outbox_.clear();
   outbox_.emplace_back(in::ListBegin{kCluster});
+  unlisted_ = true;
+}
+
+void Edge::list() {
+  unlisted_ = false;
   std::vector<in::Body> list = cluster_.list();
   if (faults_.reorder && rng_.percent(40)) {  // two lists in one: pods may come before their nodes
     std::stable_partition(list.begin(), list.end(), [](const in::Body& body) {
@@ -62,8 +69,16 @@ void Edge::send() {
     return;
   }
   const std::size_t ahead = faults_.reorder ? 3 : 1;
-  for (std::size_t i = 0; i < ahead && outbox_.size() < ahead; ++i) follow_watch();
-  if (!outbox_.empty() && post(outbox_.front())) outbox_.pop_front();
+  for (std::size_t i = 0; i < ahead && outbox_.size() < ahead && !unlisted_; ++i) follow_watch();
+  send_first();
+}
+
+bool Edge::send_first() {
+  if (outbox_.empty() || !post(outbox_.front())) return false;
+  const bool begins = std::holds_alternative<in::ListBegin>(outbox_.front());
+  outbox_.pop_front();
+  if (begins) list();
+  return true;
 }
 
 bool Edge::post(const in::Body& body) {
@@ -137,11 +152,8 @@ bool Edge::pump() {
     late_.pop_back();
     some = true;
   }
-  while (cursor_ < cluster_.log().size()) follow_watch();
-  while (!outbox_.empty() && post(outbox_.front())) {
-    outbox_.pop_front();
-    some = true;
-  }
+  while (!unlisted_ && cursor_ < cluster_.log().size()) follow_watch();
+  while (send_first()) some = true;
   collect();
   for (; !effects_.empty(); effects_.pop_front()) {
     apply(effects_.front());

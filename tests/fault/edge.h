@@ -39,6 +39,8 @@ class Edge {
 
  private:
   void follow_watch();
+  void list();
+  bool send_first();  // false: there is nothing, or no room for it
   bool post(const in::Body& body);
   void on_reply(const in::Body& body, const Reply& reply);
   void collect();
@@ -52,6 +54,7 @@ class Edge {
   Delivered delivered_;
   std::uint64_t session_ = kNoSession;
   std::shared_ptr<EffectStream> stream_;
+  bool unlisted_ = false;        // a list is to be taken once its begin is sent
   std::size_t cursor_ = 0;       // into the cluster's log
   std::deque<in::Body> outbox_;  // to be sent in this order
   std::vector<in::Body> late_;   // to be sent at any time, even on the next connection
