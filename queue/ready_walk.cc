@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace subak::ready {
 
@@ -102,12 +103,14 @@ std::uint32_t Walk::line_open(Node& node, const Line& line) {
   auto it = std::lower_bound(node.cursors.begin(), node.cursors.end(), line.kind,
                              [](const Cursor& c, std::uint32_t kind) { return c.kind < kind; });
   if (it == node.cursors.end() || it->kind != line.kind) {
-    it = node.cursors.insert(it, {line.kind, line.head});
+    it = node.cursors.insert(it, {line.kind, line.head, kNoSlot});
   }
+  const JobTable& jobs = index_->jobs();
   for (;;) {
-    const std::uint32_t slot = line_after(index_->jobs(), line, it->slot);
-    if (slot == kNoSlot || job_open(slot)) return slot;
-    it->slot = slot;
+    const bool known = it->next != kNoSlot && jobs[it->next].live;  // else it has left the line
+    if (!known) it->next = line_after(jobs, line, it->slot);
+    if (it->next == kNoSlot || job_open(it->next)) return it->next;
+    it->slot = std::exchange(it->next, kNoSlot);
   }
 }
 

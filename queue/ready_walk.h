@@ -59,10 +59,12 @@ class Walk {
     bool by_class = false;           // a user, or the node itself
     double value = 0;                // decayed surplus or usage at the pass's instant
   };
-  // How far one line is blocked job by job: all up to `slot` are.
+  // How far one line is blocked job by job: all up to `slot` are. `next` came after it when that was
+  // last asked.
   struct Cursor {
     std::uint32_t kind = 0;
     std::uint32_t slot = kNoSlot;
+    std::uint32_t next = kNoSlot;
   };
   // What the pass knows of one visited node.
   struct Node {
