@@ -129,12 +129,13 @@ Reason& Explainer::add(ReasonToken token, std::string subject, std::int64_t need
 
 // The first of the static filters that leaves no node.
 void Explainer::no_matching(const Demand& d) {
+  for (NodeIndex i = 0; i < scene_.fleet.nodes.size(); ++i) {
+    const auto& n = scene_.fleet.nodes[i];
+    if (n && n->present && n->cluster == shape_.cluster && matches(d, i)) return;
+  }
   const Pods& p = *d.pods;
-  bool any = false;
   std::int64_t nodes = 0, product = 0, kind = 0, linked = 0, labels = 0;
   each([&](NodeIndex i, const NodeState& n) {
-    any = any || matches(d, i);
-    if (any) return;
     ++nodes;
     if (!eligibility::matches_product(p.shape->products, n.spec)) return;
     ++product;
@@ -145,7 +146,6 @@ void Explainer::no_matching(const Demand& d) {
     labels += eligibility::matches_selector(p.shape->node_selector, n.spec) &&
               eligibility::matches_affinity(p.shape->affinity, n.spec);
   });
-  if (any) return;
   const auto none = [&](std::string subject, std::int64_t have, std::string detail) {
     add(ReasonToken::kNoMatchingFlavor, std::move(subject), p.count, have, std::move(detail));
   };

@@ -1,5 +1,7 @@
 // The reasons that lie in what is free now: GPUs, GPUs together, and what must stand beside them.
 #include <algorithm>
+#include <bit>
+#include <numeric>
 #include <string>
 
 #include "core/text.h"
@@ -17,12 +19,8 @@ MilliGpu Explainer::free_for(const PodShape& pod, NodeIndex node) const {
     const MilliGpu each = mig_slice_milligpu(n.spec.product, pod.profile).value_or(0);
     return i < 0 ? 0 : room.mig_free[static_cast<std::size_t>(i)] * each;
   }
-  MilliGpu free = 0;
-  const bool whole = pod.kind == GpuKind::kWhole;
-  for (std::size_t i = 0; i < room.gpu_free.size(); ++i) {
-    if (!whole || (room.whole >> i & 1) != 0) free += room.gpu_free[i];
-  }
-  return free;
+  if (pod.kind == GpuKind::kWhole) return std::popcount(room.whole) * kMilliPerGpu;
+  return std::accumulate(room.gpu_free.begin(), room.gpu_free.end(), MilliGpu{0});
 }
 
 MilliGpu Explainer::free_together(const PodShape& pod, NodeIndex i) const {

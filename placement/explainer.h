@@ -61,10 +61,12 @@ class Explainer {
   // The most milli-GPU in one place as the topology wants it; f(node) is what counts of a node.
   template <class F>
   MilliGpu most_together(F&& f) const {
-    std::map<std::uint32_t, MilliGpu> sums;
+    std::vector<MilliGpu> sums;  // by place
     MilliGpu most = 0;
     each([&](NodeIndex i, const NodeState& n) {
-      MilliGpu& sum = sums[place_of(i, n)];
+      const std::uint32_t place = place_of(i, n);
+      if (place >= sums.size()) sums.resize(place + 1);
+      MilliGpu& sum = sums[place];
       sum += f(i, n);
       most = std::max(most, sum);
     });

@@ -60,12 +60,16 @@ std::uint32_t Finder::pods_on_wholes(std::uint32_t pods, const std::vector<Cap>&
 }
 
 bool Finder::spread_caps(const Run& run, std::vector<Cap>& caps) {
-  // Group by domain; within one, most pods first, then the tightest node.
-  std::sort(caps.begin(), caps.end(), [](const Cap& a, const Cap& b) {
+  // Group by domain; within one, most pods first, then the tightest node. Nodes that are domains by
+  // themselves come in this order.
+  const auto before = [](const Cap& a, const Cap& b) {
     if (a.domain != b.domain) return a.domain < b.domain;
     if (a.pods != b.pods) return a.pods > b.pods;
     return a.weight != b.weight ? a.weight < b.weight : a.node < b.node;
-  });
+  };
+  if (!std::is_sorted(caps.begin(), caps.end(), before)) {
+    std::sort(caps.begin(), caps.end(), before);
+  }
   std::vector<CapDomain> domains;
   for (std::size_t i = 0; i < caps.size(); ++i) {
     if (i == 0 || caps[i].domain != caps[i - 1].domain) {
@@ -74,9 +78,17 @@ bool Finder::spread_caps(const Run& run, std::vector<Cap>& caps) {
     domains.back().pods += caps[i].pods;
     domains.back().end = i + 1;
   }
-  std::sort(domains.begin(), domains.end(), [](const CapDomain& a, const CapDomain& b) {
+  const auto larger = [](const CapDomain& a, const CapDomain& b) {
     return a.pods != b.pods ? a.pods > b.pods : a.key < b.key;
-  });
+  };
+  // Each takes a pod at least, so no more of the largest are asked for than there are pods.
+  const std::size_t most = std::min<std::size_t>(domains.size(), run.count);
+  if (most < domains.size() / 8) {
+    const auto end = domains.begin() + static_cast<std::ptrdiff_t>(most);
+    std::partial_sort(domains.begin(), end, domains.end(), larger);
+  } else {
+    std::sort(domains.begin(), domains.end(), larger);
+  }
   Run left = run;
   const std::size_t mark = placed_.size();
   for (std::size_t next = 0; left.count > 0; ++next) {
@@ -87,7 +99,9 @@ bool Finder::spread_caps(const Run& run, std::vector<Cap>& caps) {
     const auto order = [&](const CapDomain& d) {
       return std::pair(caps[d.begin].pods < left.count, d.key);
     };
-    for (std::size_t i = next; i < domains.size() && domains[i].pods >= left.count; ++i) {
+    const bool enough = domains[next].pods >= left.count;
+    for (std::size_t i = next; enough && i < domains.size(); ++i) {
+      if (domains[i].pods < left.count) continue;
       if (order(domains[i]) < order(domains[chosen])) chosen = i;
     }
     if (!fill_domain(left, caps, domains[chosen])) {
