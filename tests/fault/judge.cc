@@ -121,12 +121,17 @@ void Judge::saw(const Input& input) {
     applied_[waiting_.front()] = engine_->seq();
     waiting_.pop_front();
   }
-  // What may wait for a node, or ends waiting, makes no fact; nor does what begins anew.
+  // What may wait for a node, or ends waiting, makes no fact; nor does what begins anew, or says
+  // that a cluster was heard, and what its list names.
   const bool counts = std::holds_alternative<in::ListBegin>(input.body) ||
                       std::holds_alternative<in::Restarted>(input.body) ||
                       std::holds_alternative<in::PodSeen>(input.body) ||
                       std::holds_alternative<in::PodBound>(input.body) ||
-                      std::holds_alternative<in::PodGone>(input.body);
+                      std::holds_alternative<in::PodGone>(input.body) ||
+                      std::holds_alternative<in::PodRunning>(input.body) ||
+                      std::holds_alternative<in::NodeSeen>(input.body) ||
+                      std::holds_alternative<in::NodeGone>(input.body) ||
+                      std::holds_alternative<in::ListComplete>(input.body);
   if (counts || !seen.outcome.facts.empty()) history_.push_back(std::move(seen));
 }
 

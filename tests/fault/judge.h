@@ -69,7 +69,7 @@ class Judge {
   std::unique_ptr<Engine> engine_;
   Memory memory_;
   std::map<JobId, Known> jobs_;  // as of the last input
-  std::vector<Seen> history_;    // inputs that made facts, and the begin of each list
+  std::vector<Seen> history_;    // inputs that made facts, and all news of clusters
   std::size_t released_facts_ = 0;
   std::deque<std::string> waiting_;               // posts not applied yet, in order
   std::map<std::string, std::uint64_t> applied_;  // post: last fact when it was applied
