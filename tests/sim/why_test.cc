@@ -54,18 +54,28 @@ std::set<JobId> started_by_a_pass(const Engine& engine) {
   return out;
 }
 
-std::vector<JobId> queued(const Engine& engine) {
+std::vector<JobId> in_state(const Engine& engine, JobState state) {
   std::vector<JobId> out;
-  for (const JobRow& row :
-       engine.jobs(JobId(), limits::kMaxQueuedJobs, JobState::kQueued, "", "")) {
+  for (const JobRow& row : engine.jobs(JobId(), limits::kMaxQueuedJobs, state, "", "")) {
     out.push_back(row.id);
+  }
+  return out;
+}
+
+std::vector<JobId> queued(const Engine& engine) { return in_state(engine, JobState::kQueued); }
+
+std::vector<JobId> waiting(const Engine& engine) {
+  std::vector<JobId> out = queued(engine);
+  for (const JobState state : {JobState::kIncomplete, JobState::kPaused}) {
+    const std::vector<JobId> more = in_state(engine, state);
+    out.insert(out.end(), more.begin(), more.end());
   }
   return out;
 }
 
 // Calls visit(engine) in random states, each at the end of an input.
 template <class Visit>
-void in_random_states(bool after_a_pass, Visit&& visit) {
+void in_random_states(bool after_a_pass, Visit&& visit, bool fifo = false) {
   const std::uint64_t states = setting("SUBAK_WHY_STATES", 1000);
   const std::uint64_t first = setting("SUBAK_WHY_SEED", 1);
   for (std::uint64_t state = 0; state < states;) {
@@ -80,7 +90,7 @@ void in_random_states(bool after_a_pass, Visit&& visit) {
         world.saw(input, outcome);
         passed = std::holds_alternative<in::Pass>(input.body) && !engine.pass_due();
       }
-      if (engine.policy().order == OrderPolicy::kFifo) continue;
+      if (!fifo && engine.policy().order == OrderPolicy::kFifo) continue;
       visit(engine);
       if (testing::Test::HasFailure()) FAIL() << "seed " << seed << ", state " << part;
     }
@@ -172,10 +182,112 @@ void end_all(Engine& engine) {
   }
 }
 
+// The time of every bar is over.
+void outlive_bars(Engine& engine) {
+  engine.apply({engine.now() + 2 * limits::kLongestBarMs, "", "", in::Tick{}});
+  mend_nodes(engine);
+}
+
+// Nodes of which each could hold a pod of the job, and all its gang in one place. False: what it
+// asks for is too much for this test to build.
+bool add_nodes(Engine& engine, const JobRow& job) {
+  in::ImportNodes import;
+  import.cluster = job.cluster;
+  import.reason = "test";
+  for (const ClusterView& cluster : *engine.view()->clusters) {
+    if (cluster.name != job.cluster) continue;
+    for (const NodeId id : engine.nodes(cluster.id)) {
+      import.nodes.push_back(*engine.fleet().node(id));
+    }
+  }
+  for (const PodGroup& group : job.request.groups) {
+    const PodShape& pod = group.shape;
+    if (pod.kind != GpuKind::kWhole || !pod.affinity.empty() || group.count > 64) return false;
+    for (std::uint32_t i = 0; i < group.count; ++i) {
+      NodeSpec node;
+      node.name = "new-" + std::to_string(import.nodes.size());
+      node.product = pod.products.empty() ? "NVIDIA-H100-80GB-HBM3" : pod.products.front();
+      node.gpus = std::max<std::int64_t>(8, pod.gpus);
+      node.clique = node.rack = "new";
+      for (const auto& term : pod.node_selector) node.labels.push_back({term.key, term.value});
+      import.nodes.push_back(node);
+    }
+  }
+  return apply(engine, import);
+}
+
+// All ranks of the gang get a pod.
+bool complete(Engine& engine, const JobRow& job, const Reason& reason) {
+  if (!reason.blockers.empty()) return false;  // a gate that is gone does not come back
+  const auto slash = job.name.find('/');
+  const std::string ns = job.name.substr(0, slash), gang = job.name.substr(slash + 1);
+  for (const ClusterView& cluster : *engine.view()->clusters) {
+    const bool gates = cluster.mode_of(ns) == Mode::kEnforce;
+    if (cluster.name == job.cluster && !gates) return false;  // no pod joins it
+  }
+  if (job.account.empty()) {
+    in::SetAccount set;
+    set.spec.path = "taker";
+    set.spec.shares = 1;
+    set.spec.namespaces = {job.cluster + "/" + ns};
+    set.reason = "test";
+    if (!apply(engine, set)) return false;
+  }
+  for (const std::string& owner : {std::string(), "owner-" + gang}) {
+    for (std::uint32_t rank = 0; rank < job.gang_size; ++rank) {
+      const auto now = engine.job(job.id, true);
+      if (now->state != JobState::kIncomplete) return true;
+      if (rank < now->pods.size() && now->pods[rank].state == PodState::kWaiting &&
+          !now->pods[rank].uid.empty()) {
+        continue;
+      }
+      in::PodSeen seen;
+      seen.cluster = job.cluster;
+      seen.pod.ns = ns;
+      seen.pod.name = gang + "-new-" + std::to_string(rank);
+      seen.pod.uid = owner + seen.pod.name;
+      seen.pod.gang = gang;
+      seen.pod.owner = owner;
+      seen.pod.gang_size = job.gang_size;
+      seen.pod.rank = static_cast<std::int32_t>(rank);
+      seen.pod.gated = seen.pod.controlled = true;
+      seen.pod.shape.kind = GpuKind::kWhole;
+      seen.pod.shape.gpus = 1;
+      seen.pod.topology = job.request.topology;
+      seen.pod.prefer = job.request.prefer;
+      seen.pod.segment = job.request.segment;
+      if (!apply(engine, seen)) return false;
+    }
+  }
+  return true;
+}
+
+// Whoever says otherwise than the gang goes, one after the other.
+bool end_disputes(Engine& engine, const JobRow& job) {
+  for (std::uint32_t i = 0; i < limits::kMaxPodsPerJob; ++i) {
+    const auto why = engine.explain(job.id, engine.now());
+    if (why->reasons.empty() || why->reasons.front().token != ReasonToken::kMisconfigured) break;
+    const std::string& detail = why->reasons.front().detail;
+    const auto now = engine.job(job.id, true);
+    const auto pod = std::find_if(now->pods.begin(), now->pods.end(), [&](const PodRow& p) {
+      return !p.uid.empty() && detail.starts_with("pod " + p.name + " ");
+    });
+    if (pod == now->pods.end()) ADD_FAILURE() << detail << " names no pod of the job";
+    if (pod == now->pods.end()) return false;
+    if (!apply(engine, in::PodGone{job.cluster, {pod->uid, {}, 0}, 0, Cause::kFailed}))
+      return false;
+  }
+  return true;
+}
+
 // Takes away what the reason names. False: nothing that could be taken away here.
 bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
   switch (reason.token) {
     case ReasonToken::kOnHold:
+      if (reason.subject == text::job_id_text(why.job.id)) {
+        return apply(engine, in::HoldJob{why.job.id, false, "test"});
+      }
+      return free_account(engine, reason.subject);
     case ReasonToken::kWaitingForQuota:
     case ReasonToken::kExceedsMaxQuota:
       return free_account(engine, reason.subject);
@@ -194,12 +306,18 @@ bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
       end_all(engine);
       return true;
     case ReasonToken::kNodeConditions:
-      if (reason.detail.find("turned such a pod away") != std::string::npos) return false;
-      mend_nodes(engine);
+      outlive_bars(engine);
       return true;
     case ReasonToken::kNodeResources:
       mend_nodes(engine);
       return true;
+    case ReasonToken::kNoMatchingFlavor:
+    case ReasonToken::kExceedsFleet:
+      return add_nodes(engine, why.job);
+    case ReasonToken::kGangIncomplete:
+      return complete(engine, why.job, reason);
+    case ReasonToken::kMisconfigured:
+      return end_disputes(engine, why.job);
     default:
       return false;
   }
@@ -207,27 +325,31 @@ bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
 
 TEST(Why, NamesWhatBinds) {
   std::map<ReasonToken, int> mended;
-  in_random_states(true, [&](const Engine& engine) {
-    for (const JobId id : queued(engine)) {
-      const auto why = engine.explain(id, engine.now());
-      for (const Reason& reason : why->reasons) {
-        const auto copy = copy_of(engine);
-        if (!mend(*copy, *why, reason)) continue;
-        ++mended[reason.token];
-        const auto after = copy->explain(id, copy->now());
-        const bool still =
-            std::any_of(after->reasons.begin(), after->reasons.end(), [&](const Reason& r) {
-              return r.token == reason.token && r.subject == reason.subject;
-            });
-        EXPECT_FALSE(still) << text_of(*why) << "\nafter " << enum_name(reason.token) << " "
-                            << reason.subject << ": " << text_of(*after);
-      }
-    }
-  });
+  in_random_states(
+      true,
+      [&](const Engine& engine) {
+        for (const JobId id : waiting(engine)) {
+          const auto why = engine.explain(id, engine.now());
+          for (const Reason& reason : why->reasons) {
+            const auto copy = copy_of(engine);
+            if (!mend(*copy, *why, reason)) continue;
+            ++mended[reason.token];
+            const auto after = copy->explain(id, copy->now());
+            const bool still =
+                std::any_of(after->reasons.begin(), after->reasons.end(), [&](const Reason& r) {
+                  return r.token == reason.token && r.subject == reason.subject;
+                });
+            EXPECT_FALSE(still) << text_of(*why) << "\nafter " << enum_name(reason.token) << " "
+                                << reason.subject << ": " << text_of(*after);
+          }
+        }
+      },
+      true);
   for (const ReasonToken token :
        {ReasonToken::kOnHold, ReasonToken::kWaitingForQuota, ReasonToken::kWaitingForCapacity,
         ReasonToken::kReservedForOther, ReasonToken::kTopologyPlacementFailed,
-        ReasonToken::kNodeConditions, ReasonToken::kNodeResources}) {
+        ReasonToken::kNodeConditions, ReasonToken::kNodeResources, ReasonToken::kNoMatchingFlavor,
+        ReasonToken::kExceedsFleet, ReasonToken::kGangIncomplete, ReasonToken::kMisconfigured}) {
     EXPECT_GT(mended[token], 0) << enum_name(token);
   }
 }
