@@ -240,16 +240,19 @@ double Walk::value_of(AccountId id) const {
   return 0;
 }
 
-// An account's own jobs have no quota: their surplus is their usage.
+// An account's own jobs have no quota: their surplus is their usage. It is a difference of sums: what
+// rounding leaves of it is nothing, or it would decide between accounts that have had nothing.
 double Walk::own_value(AccountId id) const {
   if (setup_.policy == OrderPolicy::kDrf) return 0;
   const auto usage = [this](AccountId of) {
     return setup_.policy == OrderPolicy::kUsageTick ? setup_.tick->usage(of)
                                                     : setup_.tree->usage(of, instant_);
   };
-  double value = usage(id);
+  constexpr double kRounding = 1e-9;  // of the whole; 53 bits and some thousand sums leave less
+  const double all = usage(id);
+  double value = all;
   for (const AccountId child : index_->children(id)) value -= usage(child);
-  return std::max(0.0, value);
+  return value > kRounding * all ? value : 0;
 }
 
 MilliGpu Walk::alloc_of(AccountId id) const {

@@ -158,7 +158,8 @@ std::vector<Oracle::Candidate> Oracle::candidates(AccountId id) const {
     c.choice = {choice.job, c.quota == 0 ? own_quota : within};
     all.push_back(c);
   }
-  own.v = std::max(0.0L, own_usage);
+  // What rounding leaves of sums that should cancel out is nothing.
+  own.v = own_usage > 1e-9L * usage(id) ? own_usage : 0;
   if (own.choice.job) all.push_back(own);
   std::int32_t top = -2'000'000'000;
   for (const Candidate& c : all) {

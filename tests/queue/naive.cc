@@ -81,7 +81,8 @@ std::vector<NaivePass::Candidate> NaivePass::candidates(AccountId node) const {
       s.alloc -= alloc(child);
       s.usage -= usage_.at(child);
     }
-    s.surplus = s.usage = std::max(0.0, s.usage);
+    s.surplus = s.usage =
+        s.usage > 1e-9 * usage_.at(node) ? s.usage : 0;  // not what rounding leaves
     s.next = cost(*own);
     out.push_back({s, {own, !parent.spec.quota.empty()}, true});
   }
