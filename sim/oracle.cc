@@ -108,8 +108,21 @@ void Oracle::on(const fact::NodeSet& f) {
 
 void Oracle::on(const fact::NodeLoad& f) { node(f.node)->others_cpu = f.use.cpu_milli; }
 
+// A service that begins does not know what was said of nodes that are not there.
+void Oracle::forget_early_light() {
+  std::erase_if(light_, [this](const LightPod& p) {
+    return std::none_of(nodes_.begin(), nodes_.end(), [&](const Node& n) {
+      const bool of_it = std::any_of(clusters_.begin(), clusters_.end(), [&](const Cluster& c) {
+        return c.id == n.cluster && c.name == p.cluster;
+      });
+      return n.there && of_it && n.spec.name == p.node;
+    });
+  });
+}
+
 // Pods without GPUs, by what was said of them.
 void Oracle::note_light(const Input& input) {
+  if (std::holds_alternative<in::Restarted>(input.body)) return forget_early_light();
   const std::string* const cluster = observed_cluster(input.body);
   if (cluster == nullptr) return;
   const auto forget = [&](const std::string& uid) {

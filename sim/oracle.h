@@ -163,6 +163,7 @@ class Oracle {
   void wrong(std::string what);
   bool is_stale(const Input& input) const;
   void note_light(const Input& input);
+  void forget_early_light();
   void judge_light();
   Account* account(AccountId id);
   const Account* account(AccountId id) const;
