@@ -33,6 +33,15 @@ PodShape RandomWorld::shape() {
   return s;
 }
 
+// A member that says otherwise than its gang.
+void RandomWorld::disagree(PodRecord& pod) {
+  if (rng_.percent(50)) {
+    ++pod.gang_size;
+  } else {
+    pod.topology = pod.topology == Topology::kNode ? Topology::kAny : Topology::kNode;
+  }
+}
+
 in::Body RandomWorld::new_pod() {
   constexpr std::size_t kRemembered = 8;
   const auto next = [this] {
@@ -65,6 +74,7 @@ in::Body RandomWorld::new_pod() {
     seen.pod.name = name + "-" + std::to_string(rank);
     seen.pod.uid = "uid-" + std::to_string(++serial_);
     unfinished_.push_back(seen);
+    if (seen.pod.gang_size > 1 && rng_.percent(3)) disagree(unfinished_.back().pod);
   }
   return next();
 }

@@ -57,6 +57,7 @@ class RandomWorld {
   JobId some_job();
   // random_pods.cc: what pods do
   in::Body new_pod();
+  void disagree(PodRecord& pod);
   in::Body changed_pod();
   in::Body light_pod();
   in::Body foreign_pod();
