@@ -316,7 +316,7 @@ class LogDamageTest : public StoreDamageTest {
 };
 
 TEST_F(LogDamageTest, AFlippedBitBeforeTheLastTransactionIsRefusedWithItsFrame) {
-  ASSERT_GT(first_of_last(), 100u);
+  ASSERT_GT(first_of_last(), 50u);
   // Page number, size of a commit, salt, sum, content. The frame before the last transaction is a
   // commit: of its first words only the note beside the store could tell.
   for (std::size_t frame = 0; frame + 1 < first_of_last(); frame += 7) {
