@@ -52,6 +52,7 @@ std::uint32_t Finder::pods_on_wholes(std::uint32_t pods, const std::vector<Cap>&
   std::int64_t missing = pods;
   for (const Cap& c : fragments) missing -= c.pods;
   std::vector<std::int64_t> most;
+  most.reserve(wholes.size());
   for (const Cap& c : wholes) most.push_back(c.pods);
   std::sort(most.rbegin(), most.rend());
   std::int64_t filled = 0;
