@@ -1,5 +1,6 @@
 // What facts about jobs and their pods change.
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -172,7 +173,11 @@ void State::on(const fact::AttemptEnded& f) {
   must(job.pods_holding() == 0, "nothing of an attempt that ended is held");
   job.cause = f.cause;
   job.stop = Cause::kNone;
-  job.refusals = f.cause == Cause::kReleaseRefused ? job.refusals + 1 : 0;
+  if (f.cause != Cause::kReleaseRefused) {
+    job.refusals = 0;
+  } else if (job.refusals < std::numeric_limits<std::uint16_t>::max()) {
+    ++job.refusals;
+  }
   if (f.to != JobState::kDone) wait_again(job);
   if (f.to == JobState::kIncomplete) open_gang(job);
   set_state(job, f.to);

@@ -50,20 +50,20 @@ struct OfPods {
 struct Job {
   JobId id;
   AccountId leaf;  // the user's node, or the account's; kUnassigned: nobody's
+  std::int32_t priority = 0;
   ShapeUse shape;  // none while incomplete, for foreign jobs, and once it has ended
   JobState state = JobState::kIncomplete;
   JobOrigin origin = JobOrigin::kApi;
   Cause cause = Cause::kNone;  // of its end; before that, what its attempt ends or ended of
   Cause stop = Cause::kNone;   // kEnding: why its pods are asked to end
   bool gang = false;           // its name is an identity: members may come later
-  std::int32_t priority = 0;
+  std::uint16_t refusals = 0;  // attempts in a row whose gates could not be opened
   std::uint32_t gang_size = 0;
   std::uint32_t attempt = 0;
   TimeMs submit_ms = 0, started_ms = 0, ended_ms = 0;
   // Starting, ending: end of its hold. Incomplete: done unless a member comes by then. Paused:
   // queued again then. 0: none, or past.
   TimeMs until_ms = 0;
-  std::uint32_t refusals = 0;  // attempts in a row whose gates could not be opened
   DurationMs time_limit_ms = 0;
   std::string name;  // "namespace/gang" of a job made of pods
   // By rank; empty for an API job never started. Behind the ranks of a gang: those that came early

@@ -109,7 +109,7 @@ Job& Jobs::restore(const fact::JobKept& f, ShapeUse shape) {
   job.attempt = f.attempt;
   job.cause = f.cause;
   job.stop = f.stop;
-  job.refusals = f.refusals;
+  job.refusals = static_cast<std::uint16_t>(f.refusals);
   job.started_ms = f.started_ms;
   job.ended_ms = f.ended_ms;
   if (!job.shape) job.asked = std::make_shared<const GangRequest>(f.job.request);
