@@ -129,10 +129,7 @@ Reason& Explainer::add(ReasonToken token, std::string subject, std::int64_t need
 
 // The first of the static filters that leaves no node.
 void Explainer::no_matching(const Demand& d) {
-  for (NodeIndex i = 0; i < scene_.fleet.nodes.size(); ++i) {
-    const auto& n = scene_.fleet.nodes[i];
-    if (n && n->present && n->cluster == shape_.cluster && matches(d, i)) return;
-  }
+  if (any([&](NodeIndex i, const NodeState&) { return matches(d, i); })) return;
   const Pods& p = *d.pods;
   std::int64_t nodes = 0, product = 0, kind = 0, linked = 0, labels = 0;
   each([&](NodeIndex i, const NodeState& n) {

@@ -74,12 +74,21 @@ class Explainer {
   }
   std::uint32_t place_of(NodeIndex i, const NodeState& n) const;
 
+  // Calls fn(node, state) over the nodes of the gang's cluster until it returns true; whether it did.
   template <class F>
-  void each(F&& fn) const {
+  bool any(F&& fn) const {
     for (NodeIndex i = 0; i < scene_.fleet.nodes.size(); ++i) {
       const auto& n = scene_.fleet.nodes[i];
-      if (n && n->present && n->cluster == shape_.cluster) fn(i, *n);
+      if (n && n->present && n->cluster == shape_.cluster && fn(i, *n)) return true;
     }
+    return false;
+  }
+  template <class F>
+  void each(F&& fn) const {
+    any([&](NodeIndex i, const NodeState& n) {
+      fn(i, n);
+      return false;
+    });
   }
   // Neither depends on what is held, so the filter's word holds in every picture.
   bool matches(const Demand& d, NodeIndex i) const {
