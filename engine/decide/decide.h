@@ -109,6 +109,9 @@ void finish_if_over(Decision& d, JobId id);
 // A job of pods that waits: those behind its ranks take those that are free, and it is queued
 // exactly if it is whole. `cause`: of its end, if nobody is left.
 void settle(Decision& d, JobId id, Cause cause = Cause::kVanished);
+// Nothing but its turn is missing: of a job of pods, all ranks can be placed, agree, and have an
+// account.
+bool may_queue(const state::Job& job);
 // Whether the gang's request stays within bounds with this pod at this rank.
 std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
                                       const PodShape& shape);

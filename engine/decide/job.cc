@@ -158,8 +158,7 @@ void decide(Decision& d, const in::HoldJob& i) {
   moved.from = job->state;
   moved.to = wanted;
   moved.edit = d.stamp(i.reason);
-  const bool lacks = !job->is_whole() || job->disputing() != nullptr;
-  if (!i.held && job->from_pods() && lacks) moved.to = JobState::kIncomplete;
+  if (!i.held && !may_queue(*job)) moved.to = JobState::kIncomplete;
   d.emit(std::move(moved));
 }
 

@@ -144,6 +144,11 @@ void assign(Decision& d, JobId id) {
 
 }  // namespace
 
+bool may_queue(const Job& job) {
+  if (job.origin != JobOrigin::kPods) return true;
+  return job.is_whole() && job.leaf != kUnassigned && job.disputing() == nullptr;
+}
+
 // The gang's request, once it is whole, is one record in which neighbours that ask for the same
 // count once. Nothing is interned for a pod that may be refused.
 std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
@@ -233,7 +238,7 @@ void settle(Decision& d, JobId id, Cause cause) {
   if (!job.waits() || job.origin != JobOrigin::kPods) return;
   if (job.pods_live() == 0) return nobody_left(d, job, cause);
   take_ranks(d, id);
-  const bool whole = job.is_whole() && job.leaf != kUnassigned && job.disputing() == nullptr;
+  const bool whole = may_queue(job);
   if (job.state == JobState::kQueued && !whole) {
     d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
   } else if (job.state == JobState::kIncomplete && whole) {
@@ -256,8 +261,7 @@ void end_wait(Decision& d, const Job& job) {
     moved.to = JobState::kDone;
     moved.cause = job.cause == Cause::kNone ? Cause::kVanished : job.cause;
   } else {
-    const bool whole = job.origin != JobOrigin::kPods || job.is_whole();
-    moved.to = whole ? JobState::kQueued : JobState::kIncomplete;
+    moved.to = may_queue(job) ? JobState::kQueued : JobState::kIncomplete;
   }
   d.emit(std::move(moved));
 }

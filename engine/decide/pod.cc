@@ -55,26 +55,33 @@ const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecor
   return id ? d.s.jobs().find(id) : nullptr;
 }
 
-const state::Job* create_job(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
-                             AccountId account) {
+// What a job takes from its first pod, however that came.
+fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
+                        AccountId account, JobOrigin origin) {
   fact::JobCreated created;
   created.leaf = leaf_of(d, account, pod.user);
   created.id = JobId(cluster.id, cluster.next_job);
-  created.origin = JobOrigin::kPods;
+  created.origin = origin;
   created.name = name_of(pod);
-  created.request.topology = pod.topology;
-  created.request.prefer = pod.prefer;
-  created.request.segment = pod.segment;
   created.gang_size = pod.gang_size;
-  created.priority = pod.priority;
-  created.time_limit_ms = pod.time_limit_ms;
   created.gang = !pod.gang.empty();
   created.owner = pod.owner;
-  if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
   if (account == kUnassigned) {
     created.account = pod.account;
     created.user = pod.user;
   }
+  return created;
+}
+
+const state::Job* create_job(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
+                             AccountId account) {
+  fact::JobCreated created = job_of(d, cluster, pod, account, JobOrigin::kPods);
+  created.request.topology = pod.topology;
+  created.request.prefer = pod.prefer;
+  created.request.segment = pod.segment;
+  created.priority = pod.priority;
+  created.time_limit_ms = pod.time_limit_ms;
+  if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
   const JobId id = created.id;
   d.emit(std::move(created));
   return d.s.jobs().find(id);
@@ -188,21 +195,11 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
   const bool full = job != nullptr && job->pods.size() >= limits::kMaxPodsPerJob;
   if (job != nullptr && (taken || full || job->state != JobState::kRunning)) job = nullptr;
   if (job == nullptr) {
-    fact::JobCreated created;
-    created.leaf = leaf_of(d, account, pod.user);
-    created.id = JobId(cluster.id, cluster.next_job);
-    created.origin = cluster.mode_of(pod.ns) == Mode::kEnforce && !cluster.synced && pod.gated
-                         ? JobOrigin::kAdopted
-                         : JobOrigin::kForeign;
+    const bool adopted = cluster.mode_of(pod.ns) == Mode::kEnforce && !cluster.synced && pod.gated;
+    fact::JobCreated created =
+        job_of(d, cluster, pod, account, adopted ? JobOrigin::kAdopted : JobOrigin::kForeign);
     created.state = JobState::kRunning;
-    created.name = name_of(pod);
-    created.gang_size = pod.gang_size;
-    created.gang = !pod.gang.empty() && !taken && !full;
-    created.owner = pod.owner;
-    if (account == kUnassigned) {
-      created.account = pod.account;
-      created.user = pod.user;
-    }
+    created.gang = created.gang && !taken && !full;
     const JobId id = created.id;
     d.emit(std::move(created));
     job = d.s.jobs().find(id);
@@ -321,6 +318,23 @@ void note_gate(Decision& d, JobId id, std::uint32_t rank, const PodRecord& seen)
   if (job.waits() && job.attempt > 0 && pod.controlled) ask_stop(d, job, Cause::kExpired, {});
 }
 
+// The pod that the edge of a cluster names; nothing, and refused: there is none.
+std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluster_name,
+                                          const PodRef& ref) {
+  const state::Cluster* const cluster = d.s.clusters().find(cluster_name);
+  if (cluster == nullptr) {
+    d.refuse(no_cluster(cluster_name), cluster_name);
+    return std::nullopt;
+  }
+  const auto found = d.s.jobs().find(cluster->id, ref);
+  if (!found) {
+    d.refuse(unknown_pod(ref), ref.uid);
+    return std::nullopt;
+  }
+  d.tell(note::PodListed{cluster->id, *found});
+  return found;
+}
+
 }  // namespace
 
 AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
@@ -328,10 +342,8 @@ AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns
   const AccountId of_ns = d.s.tree().find_namespace(d.s.clusters().name_of(cluster), ns);
   if (!of_ns) return kUnassigned;
   const AccountId named = said.empty() ? AccountId() : d.s.tree().find(said);
-  for (AccountId a = named; a; a = d.s.tree().node(a).parent) {
-    if (a == of_ns && !d.s.tree().node(named).spec.user) return named;
-  }
-  return of_ns;
+  const bool counts = named && !d.s.tree().node(named).spec.user;
+  return counts && is_below(d.s.tree(), named, of_ns) ? named : of_ns;
 }
 
 void decide(Decision& d, const in::PodSeen& i) {
@@ -376,23 +388,6 @@ void decide(Decision& d, const in::PodSeen& i) {
   if (!pod.node.empty()) return add_foreign(d, *cluster, pod, account);
   const bool ours = pod.gated && !pod.other_manager && cluster->mode_of(pod.ns) == Mode::kEnforce;
   if (ours) queue_pod(d, *cluster, pod, account);
-}
-
-// The pod that the edge of a cluster names; nothing, and refused: there is none.
-std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluster_name,
-                                          const PodRef& ref) {
-  const state::Cluster* const cluster = d.s.clusters().find(cluster_name);
-  if (cluster == nullptr) {
-    d.refuse(no_cluster(cluster_name), cluster_name);
-    return std::nullopt;
-  }
-  const auto found = d.s.jobs().find(cluster->id, ref);
-  if (!found) {
-    d.refuse(unknown_pod(ref), ref.uid);
-    return std::nullopt;
-  }
-  d.tell(note::PodListed{cluster->id, *found});
-  return found;
 }
 
 void decide(Decision& d, const in::PodBound& i) {
