@@ -52,7 +52,7 @@ void check_cost(const View& view, const std::string& text, std::size_t which, En
   for (int attempt = 0; attempt < 5; ++attempt) {
     if (each_byte(large) <= kMost * each_byte(small)) return;
   }
-  assert(!"the work grows faster than the text");
+  assert(false && "the work grows faster than the text");
 }
 
 }  // namespace
