@@ -116,10 +116,13 @@ bool matches_kind(const PodShape& pod, const NodeSpec& node) {
   return false;
 }
 
-bool matches(const PodShape& pod, const NodeSpec& node) {
+bool matches_but_taints(const PodShape& pod, const NodeSpec& node) {
   return matches_kind(pod, node) && matches_product(pod.products, node) &&
-         tolerates_all(pod.tolerations, node.taints) && matches_selector(pod.node_selector, node) &&
-         matches_affinity(pod.affinity, node);
+         matches_selector(pod.node_selector, node) && matches_affinity(pod.affinity, node);
+}
+
+bool matches(const PodShape& pod, const NodeSpec& node) {
+  return tolerates_all(pod.tolerations, node.taints) && matches_but_taints(pod, node);
 }
 
 bool clash(const HostPort& a, const HostPort& b) {

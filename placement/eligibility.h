@@ -35,8 +35,9 @@ bool matches_product(std::span<const std::string> products, const NodeSpec& node
 // The node offers GPUs in the form that the pod asks for.
 bool matches_kind(const PodShape& pod, const NodeSpec& node);
 
-// All of the above.
+// All of the above; the same but for taints.
 bool matches(const PodShape& pod, const NodeSpec& node);
+bool matches_but_taints(const PodShape& pod, const NodeSpec& node);
 
 // Host ports clash when port and protocol are the same and one address is 0.0.0.0 or both are
 // equal.

@@ -13,17 +13,21 @@ Finder::Finder(Search::Impl& memory, const Shape& shape, const Sought& sought, c
       sought_(sought),
       scene_(scene),
       trial_(memory.trial),
+      spread_(memory.spread),
       owner_(owner),
       ignore_(ignore) {
   bounds_.without = without;
   trial_.begin(fleet_.nodes.size());
-  if (scene_.overlay == nullptr || scene_.nothing_held) return;
-  for (const Filter* filter : sought.filters) {
+  if (scene_.as_it_is() && !scene_.all_open) return;
+  if (scene_.is_empty()) return;
+  for (std::size_t k = 0; k < sought.filters.size(); ++k) {
+    if (!sought.filters[k]->counts) continue;
+    if (scene_.nothing_held) catch_up_drained(*sought.filters[k], fleet_);
+    const Filter& of = filter(k);
     const bool known = std::any_of(patches_.begin(), patches_.end(),
-                                   [&](const auto& p) { return p.first == filter; });
-    if (filter->counts && !known) {
-      patches_.emplace_back(filter, Patch(*filter, *scene_.overlay, fleet_));
-    }
+                                   [&](const auto& p) { return p.first == &of; });
+    const bool differs = scene_.overlay != nullptr || scene_.all_open;
+    if (differs && !known) patches_.emplace_back(&of, Patch(of, scene_));
   }
 }
 
@@ -36,14 +40,20 @@ const Room& Finder::room(NodeIndex i) const {
 
 Room& Finder::filled(NodeIndex i) { return trial_.fill(i, scene_.room(i)); }
 
+const Filter& Finder::filter(std::size_t k) const {
+  const Filter& live = *sought_.filters[k];
+  const bool drained = scene_.nothing_held && !scene_.all_open && live.counts;
+  return drained ? *live.when_drained : live;
+}
+
 Index Finder::index(std::size_t k) const {
-  const Filter& filter = *sought_.filters[k];
+  const Filter& of = filter(k);
   const Pods& pods = shape_.pods[k];
   const auto* barred = fleet_.bars.empty() ? nullptr : fleet_.barred(*pods.shape, pods.hash);
-  for (const auto& [of, patch] : patches_) {
-    if (of == &filter) return Index(filter, &patch, barred);
+  for (const auto& [patched, patch] : patches_) {
+    if (patched == &of) return Index(of, &patch, barred);
   }
-  return Index(filter, nullptr, barred);
+  return Index(of, nullptr, barred);
 }
 
 bool Finder::fragment(const Index& x, NodeIndex i) const {
@@ -77,6 +87,7 @@ bool Finder::eligible(const Index& x, NodeIndex i) {
 
 // What best fit minimises: free amounts now, or what there is to wait for.
 std::int64_t Finder::weight(const Index& x, NodeIndex i) const {
+  if (x.drained()) return x.held(i);
   if (scene_.nothing_held) return scene_.load(i).allocated;
   if (x.counts()) return std::max<std::int64_t>(0, x.free(i));  // -1: closed, yet asked for
   const Room& r = scene_.room(i);
@@ -94,18 +105,17 @@ std::int64_t Finder::weight_inside(const Index& x, NodeIndex i, GpuMask gpus) co
   return free;
 }
 
-std::int64_t Finder::domain_weight(const Index& x, DomainIndex d) const {
-  if (!scene_.nothing_held && x.counts()) return x.domain_free(d);
+FitKey Finder::domain_key(const Index& x, DomainIndex d) const {
+  if (x.counts() && !scene_.is_empty()) {
+    const DomainKey& key = x.domain_key(d);
+    return {key.weight, key.low, key.domain, 0, 0};
+  }
   std::int64_t sum = 0;
   for (const NodeIndex m : members(d)) {
     const bool in = scene_.all_open ? x.matches(m) : x.open(m);
     if (in) sum += weight(x, m);
   }
-  return sum;
-}
-
-FitKey Finder::domain_key(const Index& x, DomainIndex d) const {
-  return {domain_weight(x, d), members(d).empty() ? 0 : members(d).front(), d, 0, 0};
+  return {sum, members(d).empty() ? 0 : members(d).front(), d, 0, 0};
 }
 
 FitKey Finder::node_key(const Run& run, NodeIndex i) const {
@@ -128,7 +138,7 @@ FitKey Finder::node_key(const Run& run, NodeIndex i) const {
 }
 
 bool Finder::indexed(const Run& run, Area area) const {
-  return area == nullptr && !scene_.nothing_held && !scene_.all_open && run.index.counts();
+  return area == nullptr && !scene_.is_empty() && run.index.counts();
 }
 
 std::int64_t Finder::cap(const Run& run, NodeIndex i, GpuMask allowed, std::int64_t limit) {
@@ -182,9 +192,9 @@ void Finder::undo_to(std::size_t mark) {
 
 // A bound from the index alone, so that most failing searches cost next to nothing.
 bool Finder::enough(const Runs& runs) const {
-  if (scene_.nothing_held || scene_.all_open) return true;
+  if (scene_.is_empty()) return true;
   for (const Run& run : runs) {
-    if (run.index.open_nodes() == 0) return false;
+    if (!scene_.all_open && run.index.open_nodes() == 0) return false;
     const std::int64_t each = run.pods->shape->gpus;
     if (!run.index.counts() || each <= 0) continue;
     if (run.index.times_free(each) < run.count) return false;

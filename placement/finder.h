@@ -26,9 +26,6 @@ struct Run {
 };
 using Runs = std::vector<Run>;
 
-// Best fit as a number sequence: the least is the best. Ends in a node or domain index.
-using FitKey = std::array<std::int64_t, 5>;
-
 // Where to look: some nodes, or (nullptr) the whole cluster.
 using Area = const std::vector<NodeIndex>*;
 
@@ -54,21 +51,10 @@ class Finder {
     const Pods* pods = nullptr;
     std::uint32_t rank = 0;
   };
-  struct Cap {
-    NodeIndex node = 0;
-    DomainIndex domain = 0;
-    std::int64_t pods = 0;
-    std::int64_t weight = 0;
-  };
   struct Exclusive {  // an unused domain that an exclusive gang could have for itself
     FitKey key{};
     NodeIndex node = 0;
     GpuMask mask = 0;  // 0: the node's whole clique
-  };
-  struct CapDomain {
-    FitKey key{};
-    std::int64_t pods = 0;
-    std::size_t begin = 0, end = 0;  // into the caps
   };
 
   // finder.cc: rooms, eligibility, keys, placing and taking back.
@@ -81,7 +67,6 @@ class Finder {
   bool fragment(const Index& x, NodeIndex i) const;
   std::int64_t weight(const Index& x, NodeIndex i) const;
   std::int64_t weight_inside(const Index& x, NodeIndex i, GpuMask gpus) const;
-  std::int64_t domain_weight(const Index& x, DomainIndex d) const;
   FitKey domain_key(const Index& x, DomainIndex d) const;
   FitKey node_key(const Run& run, NodeIndex i) const;
   bool indexed(const Run& run, Area area) const;
@@ -127,13 +112,16 @@ class Finder {
 
   // finder_spread.cc: one run over as few domains and nodes as possible.
   bool spread(const Run& run, Area area);
+  bool spread_drained(const Run& run);
   static std::uint32_t pods_on_wholes(std::uint32_t pods, const std::vector<Cap>& fragments,
                                       const std::vector<Cap>& wholes);
   bool spread_caps(const Run& run, std::vector<Cap>& caps);
+  bool hold_true(const Run& run, const std::vector<Cap>& caps, const CapDomain& domain);
   bool fill_domain(Run& left, std::vector<Cap>& caps, const CapDomain& domain);
   bool sort_ranks(const Run& run);  // true
 
   Runs runs(std::uint32_t first, std::uint32_t last) const;
+  const Filter& filter(std::size_t pods) const;
   Index index(std::size_t pods) const;
 
   const Fleet::Impl& fleet_;
@@ -141,6 +129,7 @@ class Finder {
   const Sought& sought_;
   const Scene scene_;
   Trial& trial_;
+  Spread& spread_;
   // What of the matching nodes the step at hand may use for GPUs.
   struct Bounds {
     bool linked = false;                 // products that NVLink joins
@@ -151,10 +140,11 @@ class Finder {
     bool any() const { return linked || unsplit || fragments || product || !without.empty(); }
   };
   Bounds bounds_;
-  // One for each counting filter, in a picture with an overlay; built once, never moved.
+  // One for each counting filter, where the scene differs from it; built once, never moved.
   std::vector<std::pair<const Filter*, Patch>> patches_;
   JobId owner_;
   Ignore ignore_;
+  bool caps_are_bounds_ = false;  // spread_drained() is at work
   bool saw_kept_ = false;
   std::vector<PodSlot> slots_;
   std::vector<Placed> placed_;

@@ -200,7 +200,7 @@ bool Finder::on_one_node_indexed(const Runs& runs, std::int64_t units) {
   return x.visit(units, units, [&](const DomainKey& d) {
     order.clear();
     for (const NodeIndex m : members(d.domain)) {
-      if (x.free(m) >= units) order.emplace_back(x.free(m), m);
+      if (x.free(m) >= units) order.emplace_back(weight(x, m), m);
     }
     std::sort(order.begin(), order.end());
     return std::any_of(order.begin(), order.end(), [&](const auto& candidate) {

@@ -7,8 +7,38 @@
 
 namespace subak {
 
+// With nothing held nearly every node could serve. So that not all of them are looked at, what the
+// index says that fits counts until a domain is chosen; if less fits there, nothing is decided here.
+bool Finder::spread_drained(const Run& run) {
+  const std::int64_t each = run.pods->shape->gpus;
+  if (!run.index.drained() || each <= 0) return false;
+  std::vector<Cap>& caps = spread_.caps;
+  caps.clear();
+  std::int64_t sum = 0;
+  for (NodeIndex i = 0; run.index.knows(i); ++i) {
+    const std::int64_t most = std::min<std::int64_t>(run.index.free(i) / each, run.count);
+    if (most <= 0 || !eligible(run.index, i)) continue;
+    sum += most;
+    caps.push_back({i, run.index.domain_of(i), most, run.index.held(i)});
+  }
+  if (sum < run.count) return false;
+  caps_are_bounds_ = true;
+  const bool ok = spread_caps(run, caps);
+  caps_are_bounds_ = false;
+  return ok && sort_ranks(run);
+}
+
+bool Finder::hold_true(const Run& run, const std::vector<Cap>& caps, const CapDomain& domain) {
+  const auto begin = caps.begin() + static_cast<std::ptrdiff_t>(domain.begin);
+  const auto end = caps.begin() + static_cast<std::ptrdiff_t>(domain.end);
+  return std::all_of(begin, end,
+                     [&](const Cap& c) { return cap(run, c.node, kAllGpus, c.pods) == c.pods; });
+}
+
 bool Finder::spread(const Run& run, Area area) {
-  std::vector<Cap> caps;
+  if (area == nullptr && spread_drained(run)) return true;
+  std::vector<Cap>& caps = spread_.caps;
+  caps.clear();
   std::int64_t sum = 0;
   const auto consider = [&](NodeIndex i) {
     const std::int64_t c = cap(run, i, kAllGpus, run.count);
@@ -34,7 +64,8 @@ bool Finder::spread(const Run& run, Area area) {
   // As few nodes as possible are broken into, and those are filled; the rest goes where something
   // is held already.
   const auto whole = std::stable_partition(caps.begin(), caps.end(), broken);
-  std::vector<Cap> wholes(whole, caps.end());
+  std::vector<Cap>& wholes = spread_.wholes;
+  wholes.assign(whole, caps.end());
   caps.erase(whole, caps.end());
   Run first = run, rest = run;
   first.count = pods_on_wholes(run.count, caps, wholes);
@@ -71,7 +102,8 @@ bool Finder::spread_caps(const Run& run, std::vector<Cap>& caps) {
   if (!std::is_sorted(caps.begin(), caps.end(), before)) {
     std::sort(caps.begin(), caps.end(), before);
   }
-  std::vector<CapDomain> domains;
+  std::vector<CapDomain>& domains = spread_.domains;
+  domains.clear();
   for (std::size_t i = 0; i < caps.size(); ++i) {
     if (i == 0 || caps[i].domain != caps[i - 1].domain) {
       domains.push_back({domain_key(run.index, caps[i].domain), 0, i, i});
@@ -105,7 +137,8 @@ bool Finder::spread_caps(const Run& run, std::vector<Cap>& caps) {
       if (domains[i].pods < left.count) continue;
       if (order(domains[i]) < order(domains[chosen])) chosen = i;
     }
-    if (!fill_domain(left, caps, domains[chosen])) {
+    const bool sure = !caps_are_bounds_ || hold_true(run, caps, domains[chosen]);
+    if (!sure || !fill_domain(left, caps, domains[chosen])) {
       undo_to(mark);
       return false;
     }

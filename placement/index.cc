@@ -5,7 +5,7 @@
 
 #include "placement/eligibility.h"
 #include "placement/fleet_impl.h"
-#include "placement/overlay.h"
+#include "placement/scene.h"
 
 namespace subak {
 namespace {
@@ -42,7 +42,7 @@ void update_domain(Filter& f, const Fleet::Impl& impl, DomainIndex index) {
   for (const NodeIndex m : members) {
     const std::int64_t free = m < f.free.size() ? f.free[m] : -1;
     if (free < 0) continue;
-    now.key.free += free;
+    now.key.weight += f.drained ? f.held[m] : free;
     now.most = std::max(now.most, free);
   }
   Filter::Domain& old = f.domains[index];
@@ -60,12 +60,19 @@ void update_node(Filter& f, const Fleet::Impl& impl, NodeIndex i) {
   const NodeState& n = *impl.nodes[i];
   if (n.static_position >= f.position) {
     set_histogram(f, i, -1);
-    f.matches[i] = n.present && n.cluster == f.cluster && eligibility::matches(f.pod, n.spec);
+    f.matching -= f.matches[i] ? 1 : 0;
+    const bool here = n.present && n.cluster == f.cluster;
+    const bool tolerated = eligibility::tolerates_all(f.pod.tolerations, n.spec.taints);
+    const bool wanted = here && eligibility::matches_but_taints(f.pod, n.spec);
+    f.matches[i] = wanted && tolerated;
+    f.tainted[i] = wanted && !tolerated;
+    f.matching += f.matches[i] ? 1 : 0;
     f.all[i] = f.matches[i] ? free_count(f, n.spec, n.empty) : 0;
     set_histogram(f, i, 1);
   }
   const bool open = f.matches[i] && n.open_for(f.tolerates_cordon);
-  const std::int64_t value = open ? free_count(f, n.spec, n.room) : -1;
+  const std::int64_t value = open ? free_count(f, n.spec, f.drained ? n.works : n.room) : -1;
+  if (f.drained) f.held[i] = n.load.allocated;
   if (value != f.free[i]) {
     set_histogram(f, i, -1);
     f.free[i] = value;
@@ -91,7 +98,9 @@ void catch_up(Filter& f, const Fleet::Impl& impl) {
   if (f.position == impl.log_end()) return;
   f.free.resize(impl.nodes.size(), -1);
   f.all.resize(impl.nodes.size());
+  if (f.drained) f.held.resize(impl.nodes.size());
   f.matches.resize(impl.nodes.size());
+  f.tainted.resize(impl.nodes.size());
   f.domain_of.resize(impl.nodes.size(), kNoArea);
   if (f.position < impl.log_base) {
     for (NodeIndex i = 0; i < impl.nodes.size(); ++i) {
@@ -109,12 +118,33 @@ void catch_up(Filter& f, const Fleet::Impl& impl) {
   f.position = impl.log_end();
 }
 
-Patch::Patch(const Filter& f, const Overlay& overlay, const Fleet::Impl& fleet) {
-  for (const Overlay::Node& n : overlay.nodes) {
-    const NodeState& state = *fleet.nodes[n.node];
-    const bool open = f.free[n.node] >= 0;
-    nodes.push_back({n.node, open ? free_count(f, state.spec, n.room) : -1});
-    if (state.domain != kNoArea) domains.emplace_back().key.domain = state.domain;
+void catch_up_drained(Filter& f, const Fleet::Impl& impl) {
+  if (!f.when_drained) {
+    f.when_drained = std::make_unique<Filter>();
+    Filter& drained = *f.when_drained;
+    drained.cluster = f.cluster;
+    drained.pod = f.pod;
+    drained.tolerates_cordon = f.tolerates_cordon;
+    drained.counts = f.counts;
+    drained.drained = true;
+  }
+  catch_up(*f.when_drained, impl);
+}
+
+Patch::Patch(const Filter& f, const Scene& scene) {
+  const auto add = [&](NodeIndex i) {
+    const NodeState& n = scene.node(i);
+    const bool open = scene.all_open ? f.matches[i] : f.free[i] >= 0;
+    nodes.push_back({i, open ? free_count(f, n.spec, scene.room(i)) : -1, scene.load(i).allocated});
+    if (n.domain != kNoArea) domains.emplace_back().key.domain = n.domain;
+  };
+  if (scene.all_open && f.matching > f.open_nodes) {
+    for (NodeIndex i = 0; i < f.free.size(); ++i) {
+      const bool other = scene.overlay != nullptr && scene.overlay->find(i) != nullptr;
+      if (other || (f.matches[i] && f.free[i] < 0)) add(i);
+    }
+  } else if (scene.overlay != nullptr) {
+    for (const Overlay::Node& n : scene.overlay->nodes) add(n.node);
   }
   const auto by_index = [](const Filter::Domain& a, const Filter::Domain& b) {
     return a.key.domain < b.key.domain;
@@ -125,13 +155,14 @@ Patch::Patch(const Filter& f, const Overlay& overlay, const Fleet::Impl& fleet) 
   };
   domains.erase(std::unique(domains.begin(), domains.end(), same), domains.end());
   for (Filter::Domain& d : domains) {
-    const auto& members = fleet.domains[d.key.domain]->members;
+    const auto& members = scene.fleet.domains[d.key.domain]->members;
     d.key.low = members.front();
     for (const NodeIndex m : members) {
       const Node* other = find(m);
       const std::int64_t free = other == nullptr ? f.free[m] : other->free;
       if (free < 0) continue;
-      d.key.free += free;
+      const MilliGpu held = !f.drained ? 0 : other == nullptr ? f.held[m] : other->held;
+      d.key.weight += f.drained ? held : free;
       d.most = std::max(d.most, free);
     }
   }

@@ -20,15 +20,16 @@
 
 namespace subak {
 
-// Order of domains that can serve equally: least free, then the lowest node in it.
+// Order of domains that can serve equally: least weight, then the lowest node in it. The weight is
+// what is free; with nothing held, what is held now, in milli-GPU: there is that much to wait for.
 struct DomainKey {
-  std::int64_t free = 0;
+  std::int64_t weight = 0;
   NodeIndex low = 0;
   DomainIndex domain = 0;
   friend auto operator<=>(const DomainKey&, const DomainKey&) = default;
 };
 
-struct Overlay;
+struct Scene;
 
 struct Filter {
   std::string key;        // in the memory that it is of
@@ -37,12 +38,17 @@ struct Filter {
   PodShape pod;  // only the fields that eligibility reads
   bool tolerates_cordon = false;
   bool counts = false;  // free amounts are whole GPUs or slices: kWhole and kMig
+  // Of the fleet with nothing held: what is free is what works. Only of filters that count.
+  bool drained = false;
 
   // Per node: -1 = not eligible or not open; else free whole GPUs or slices (0 for other kinds).
   std::vector<std::int64_t> free;
   std::vector<std::int64_t> all;  // what it would be if nothing were held and everything worked
+  std::vector<MilliGpu> held;     // if drained: what is held on the node as it is
   std::vector<bool> matches;      // statically, whatever the node's condition
+  std::vector<bool> tainted;      // it would match, but for its taints
   std::vector<DomainIndex> domain_of;
+  std::size_t matching = 0;  // nodes
 
   struct Domain {
     DomainKey key;
@@ -55,17 +61,21 @@ struct Filter {
   std::vector<std::int64_t> wholes;     // the same, only nodes that have all free
   std::size_t open_nodes = 0;
   std::uint64_t position = 0;  // of the change log that this filter has seen
+
+  std::unique_ptr<Filter> when_drained;  // the same pods; none until it is asked for
 };
 
 // Brings the filter up to date.
 void catch_up(Filter& filter, const Fleet::Impl& fleet);
+// The same for the filter of these pods with nothing held; makes it if there is none.
+void catch_up_drained(Filter& filter, const Fleet::Impl& fleet);
 // What Filter::free says of a node whose room is `room`, -1 aside.
 std::int64_t free_count(const Filter& filter, const NodeSpec& spec, const Room& room);
 
-// Calls fn(DomainKey) for each domain that has a node with at least `node_min` free and at least
-// `domain_min` in all, in best-fit order, until fn returns true.
+// Calls fn(DomainKey) for each domain that has a node with at least `node_min` free and a weight of
+// at least `least`, in best-fit order, until fn returns true.
 template <class F>
-bool visit_domains(const Filter& filter, std::int64_t node_min, std::int64_t domain_min, F&& fn) {
+bool visit_domains(const Filter& filter, std::int64_t node_min, std::int64_t least, F&& fn) {
   struct Cursor {
     std::set<DomainKey>::const_iterator at, end;
   };
@@ -74,7 +84,7 @@ bool visit_domains(const Filter& filter, std::int64_t node_min, std::int64_t dom
   for (std::size_t b = first; b < filter.buckets.size(); ++b) {
     const auto& bucket = filter.buckets[b];
     if (bucket.empty()) continue;
-    const Cursor c{bucket.lower_bound(DomainKey{domain_min, 0, 0}), bucket.end()};
+    const Cursor c{bucket.lower_bound(DomainKey{least, 0, 0}), bucket.end()};
     if (c.at != c.end) cursors.push_back(c);
   }
   while (!cursors.empty()) {
@@ -90,17 +100,19 @@ bool visit_domains(const Filter& filter, std::int64_t node_min, std::int64_t dom
   return false;
 }
 
-// What of a filter is otherwise in a picture with an overlay. Only for filters that count.
+// What of a filter is otherwise in a picture: where it has an overlay, and where it opens nodes.
+// Only for filters that count.
 struct Patch {
   struct Node {
     NodeIndex node = 0;
     std::int64_t free = 0;
+    MilliGpu held = 0;  // if drained
   };
   std::vector<Node> nodes;              // ascending
   std::vector<Filter::Domain> domains;  // all that have such a node, ascending by index
   std::vector<Filter::Domain> order;    // the same in best-fit order
 
-  Patch(const Filter& filter, const Overlay& overlay, const Fleet::Impl& fleet);
+  Patch(const Filter& filter, const Scene& scene);
   const Node* find(NodeIndex node) const;
   const Filter::Domain* find_domain(DomainIndex domain) const;
 };
@@ -128,10 +140,17 @@ class Index {
     const Patch::Node* other = patch_ == nullptr ? nullptr : patch_->find(i);
     return other == nullptr ? filter_->free[i] : other->free;
   }
-  // Sum over the domain's open nodes.
-  std::int64_t domain_free(DomainIndex d) const {
+  DomainIndex domain_of(NodeIndex i) const { return filter_->domain_of[i]; }
+  bool drained() const { return filter_->drained; }
+  // If drained: what is held on the node, in milli-GPU.
+  MilliGpu held(NodeIndex i) const {
+    const Patch::Node* other = patch_ == nullptr ? nullptr : patch_->find(i);
+    return other == nullptr ? filter_->held[i] : other->held;
+  }
+  // Where the domain stands among those that can serve equally: by the sum over its open nodes.
+  const DomainKey& domain_key(DomainIndex d) const {
     const Filter::Domain* other = patch_ == nullptr ? nullptr : patch_->find_domain(d);
-    return (other == nullptr ? filter_->domains[d] : *other).key.free;
+    return (other == nullptr ? filter_->domains[d] : *other).key;
   }
   // Its pods take GPUs or slices.
   bool of_gpus() const { return filter_->pod.kind != GpuKind::kNone; }
@@ -142,20 +161,21 @@ class Index {
   std::int64_t times_on_fragments(std::int64_t each) const;
   bool same_filter(const Index& other) const { return filter_ == other.filter_; }
 
-  // As visit_domains() above.
+  // Calls fn(DomainKey) for each domain that has a node with at least `node_min` free and may have
+  // `domain_min` in all, in best-fit order, until fn returns true.
   template <class F>
   bool visit(std::int64_t node_min, std::int64_t domain_min, F&& fn) const {
-    if (patch_ == nullptr) return visit_domains(*filter_, node_min, domain_min, fn);
+    const std::int64_t least = drained() ? 0 : domain_min;
+    if (patch_ == nullptr) return visit_domains(*filter_, node_min, least, fn);
     auto next = patch_->order.begin();
     const auto patched_before = [&](const DomainKey* key) {
       for (; next != patch_->order.end() && (key == nullptr || next->key < *key); ++next) {
-        const bool asked =
-            next->most >= 0 && next->most >= node_min && next->key.free >= domain_min;
+        const bool asked = next->most >= 0 && next->most >= node_min && next->key.weight >= least;
         if (asked && fn(next->key)) return true;
       }
       return false;
     };
-    const bool found = visit_domains(*filter_, node_min, domain_min, [&](const DomainKey& key) {
+    const bool found = visit_domains(*filter_, node_min, least, [&](const DomainKey& key) {
       if (patched_before(&key)) return true;
       return patch_->find_domain(key.domain) == nullptr && fn(key);
     });

@@ -108,14 +108,17 @@ void check_costs(const Fleet::Impl& impl) {
 
 void check_filter(const Fleet::Impl& impl, const Filter& f) {
   std::vector<std::int64_t> histogram(f.histogram.size()), wholes(f.wholes.size());
-  std::size_t open = 0;
+  std::size_t open = 0, matching = 0;
   for (NodeIndex i = 0; i < impl.nodes.size(); ++i) {
     if (!impl.nodes[i]) continue;
     const NodeState& n = *impl.nodes[i];
     const bool matches = n.present && n.cluster == f.cluster && eligibility::matches(f.pod, n.spec);
     const bool usable = matches && n.open_for(f.tolerates_cordon);
     assert(f.matches[i] == matches);
-    assert(f.free[i] == (usable ? free_count(f, n.spec, n.room) : -1));
+    assert(!f.tainted[i] || (!matches && !n.spec.taints.empty()));
+    assert(f.free[i] == (usable ? free_count(f, n.spec, f.drained ? n.works : n.room) : -1));
+    assert(!f.drained || f.held[i] == n.load.allocated);
+    matching += matches ? 1 : 0;
     assert(f.domain_of[i] == n.domain);
     if (f.free[i] < 0) continue;
     ++open;
@@ -123,15 +126,16 @@ void check_filter(const Fleet::Impl& impl, const Filter& f) {
     assert(f.all[i] == free_count(f, n.spec, n.empty));
     if (f.free[i] >= f.all[i]) ++wholes[static_cast<std::size_t>(f.free[i])];
   }
-  assert(open == f.open_nodes && histogram == f.histogram && wholes == f.wholes);
+  assert(open == f.open_nodes && matching == f.matching);
+  assert(histogram == f.histogram && wholes == f.wholes);
   for (DomainIndex d = 1; d < impl.domains.size(); ++d) {
     std::int64_t sum = 0, most = -1;
     for (const NodeIndex m : impl.domains[d]->members) {
       if (f.free[m] < 0) continue;
-      sum += f.free[m];
+      sum += f.drained ? f.held[m] : f.free[m];
       most = std::max(most, f.free[m]);
     }
-    assert(f.domains[d].key.free == sum && f.domains[d].most == most);
+    assert(f.domains[d].key.weight == sum && f.domains[d].most == most);
     if (!f.counts || most < 0) continue;
     assert(f.buckets[static_cast<std::size_t>(most)].count(f.domains[d].key) == 1);
   }
@@ -153,6 +157,9 @@ void Search::check_invariants() {
     if (filter->position == 0) continue;
     catch_up(*filter, impl_->state);
     check_filter(impl_->state, *filter);
+    if (!filter->when_drained) continue;
+    catch_up_drained(*filter, impl_->state);
+    check_filter(impl_->state, *filter->when_drained);
   }
 }
 

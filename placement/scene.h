@@ -42,6 +42,8 @@ struct Scene {
   JobId owner_of(NodeIndex i) const {
     return kept == nullptr ? JobId() : kept->owner_of(NodeId(i));
   }
+  // The empty fleet: any place will do, and nothing is remembered of it.
+  bool is_empty() const { return nothing_held && all_open; }
   // The fleet as it is, but for what is kept: what is remembered of it holds here too.
   bool as_it_is() const { return !nothing_held && overlay == nullptr; }
   // The same with nothing kept.

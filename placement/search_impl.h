@@ -1,6 +1,7 @@
 // What a Search remembers. Private to placement.
 #pragma once
 
+#include <array>
 #include <cassert>
 #include <cstdint>
 #include <map>
@@ -62,6 +63,28 @@ class Trial {
   std::vector<std::uint32_t> at_;  // by node, index + 1; 0 = none
 };
 
+// Best fit as a number sequence: the least is the best. Ends in a node or domain index.
+using FitKey = std::array<std::int64_t, 5>;
+
+// How many pods of a run a node could have; how many a domain, with its nodes [begin, end).
+struct Cap {
+  NodeIndex node = 0;
+  DomainIndex domain = 0;
+  std::int64_t pods = 0;
+  std::int64_t weight = 0;
+};
+struct CapDomain {
+  FitKey key{};
+  std::int64_t pods = 0;
+  std::size_t begin = 0, end = 0;
+};
+
+// For the one spread at work: as long as the fleet, so the memory is kept for the next.
+struct Spread {
+  std::vector<Cap> caps, wholes;
+  std::vector<CapDomain> domains;
+};
+
 struct Search::Impl {
   explicit Impl(const Fleet& of) : fleet(of), state(of.impl()) {}
 
@@ -70,6 +93,7 @@ struct Search::Impl {
   std::map<std::string, std::unique_ptr<Filter>> filters;  // by what they read; none without users
   std::vector<Sought> sought;                              // by ShapeId::value
   Trial trial;
+  Spread spread;
   std::uint64_t gone_seen = 0;  // of the fleet's forgotten shapes
 
   // Forgets what the fleet has forgotten.
