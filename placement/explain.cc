@@ -129,7 +129,7 @@ Reason& Explainer::add(ReasonToken token, std::string subject, std::int64_t need
 
 // The first of the static filters that leaves no node.
 void Explainer::no_matching(const Demand& d) {
-  if (any([&](NodeIndex i, const NodeState&) { return matches(d, i); })) return;
+  if (d.least_per_pod) return;
   const Pods& p = *d.pods;
   std::int64_t nodes = 0, product = 0, kind = 0, linked = 0, labels = 0;
   each([&](NodeIndex i, const NodeState& n) {
@@ -172,15 +172,17 @@ void Explainer::exceeds_fleet() {
   std::int64_t need = 0;
   std::map<ProductId, std::int64_t> by_product;
   for (const Demand& d : demands_) need += slices ? d.pods->count * first.gpus : d.need;
-  const auto installed = [&](NodeIndex i, const NodeState& n) {
+  const auto installed = [&](NodeIndex i) {
     const bool any = std::any_of(demands_.begin(), demands_.end(),
                                  [&](const Demand& d) { return matches(d, i); });
+    if (!any) return std::int64_t{0};
+    const NodeState& n = scene_.node(i);
     const int profile = slices ? mig_index(n.spec, first.profile) : -1;
     std::int64_t here = slices ? 0 : n.spec.gpus * kMilliPerGpu - n.stranded;
     if (profile >= 0) here = n.spec.mig[static_cast<std::size_t>(profile)].count;
     const bool one = shape_.one_product && r.pods() > 1;
-    if (any) by_product[one ? n.product : ProductId()] += here;
-    return any ? here : 0;
+    by_product[one ? n.product : ProductId()] += here;
+    return here;
   };
   const std::int64_t most = most_together(installed);
   std::int64_t all = 0;
@@ -194,13 +196,15 @@ void Explainer::exceeds_fleet() {
 
 void Explainer::conditions(const Demand& d) {
   const PodShape& pod = *d.pods->shape;
-  if (!works_in(scene_.opened(), {})) return;
+  const bool all_open = d.filter->open_nodes == d.filter->matching && d.barred == nullptr;
+  if (all_open || !works_in(scene_.opened(), {})) return;
   std::int64_t closed = 0, turned_away = 0, all = 0;
   std::vector<std::string> names;
-  each([&](NodeIndex i, const NodeState& n) {
-    if (!matches(d, i)) return;
+  each_matching(d, [&](NodeIndex i) {
     ++all;
-    if (open(d, i) || !fits(n.spec, scene_.room(i), pod, kAllGpus)) return;
+    if (open(d, i)) return;
+    const NodeState& n = scene_.node(i);
+    if (!fits(n.spec, scene_.room(i), pod, kAllGpus)) return;
     ++(barred(d, i) ? turned_away : closed);
     if (names.size() < kMaxBlockers) names.push_back(n.spec.name);
   });

@@ -49,39 +49,32 @@ void Explainer::measure(Demand& d) const {
   std::map<ProductId, Free> by_product;
   const PodShape& pod = *d.pods->shape;
   const bool one_product = shape_.one_product && shape_.request().pods() > 1;
-  MilliGpu each_pod = 0;
-  each([&](NodeIndex i, const NodeState& n) {
-    if (!matches(d, i)) {
-      if (only_tainted(d, i)) d.tainted += free_for(pod, i);
-      return;
+  // What a pod costs depends on the node.
+  const bool by_node = pod.kind == GpuKind::kMig || pod.kind == GpuKind::kShared;
+  for (NodeIndex i = 0; i < d.filter->tainted.size(); ++i) {
+    if (d.filter->tainted[i] && linked_enough(d, i)) d.tainted += free_for(pod, i);
+  }
+  each_matching(d, [&](NodeIndex i) {
+    if (by_node || !d.least_per_pod) {
+      const MilliGpu here = pod_milligpu(scene_.node(i).spec, pod);
+      d.least_per_pod = std::min(here, d.least_per_pod.value_or(here));
     }
-    const MilliGpu here = pod_milligpu(n.spec, pod);
-    each_pod = each_pod == 0 ? here : std::min(each_pod, here);
+    if (nothing_free(d, i)) return;
     if (!open(d, i)) {
       d.closed += free_for(pod, i);
     } else if (kept_for_other(i)) {
       d.kept += free_for(pod, i);
     } else {
-      Free& free = by_product[one_product ? n.product : ProductId()];
+      Free& free = by_product[one_product ? scene_.node(i).product : ProductId()];
       free.milli += free_for(pod, i);
       free.slices += free_slices(pod, i);
     }
   });
-  d.need = each_pod * d.pods->count;
+  d.need = d.least_per_pod.value_or(0) * d.pods->count;
   for (const auto& [product, free] : by_product) {
     d.free = std::max(d.free, free.milli);
     d.slices_free = std::max(d.slices_free, free.slices);
   }
-}
-
-// Nothing but its taints keeps such pods from the node.
-bool Explainer::only_tainted(const Demand& d, NodeIndex i) const {
-  const PodShape& pod = *d.pods->shape;
-  const NodeSpec& spec = scene_.node(i).spec;
-  return linked_enough(d, i) && !eligibility::tolerates_all(pod.tolerations, spec.taints) &&
-         eligibility::matches_kind(pod, spec) && eligibility::matches_product(pod.products, spec) &&
-         eligibility::matches_selector(pod.node_selector, spec) &&
-         eligibility::matches_affinity(pod.affinity, spec);
 }
 
 std::int64_t Explainer::free_slices(const PodShape& pod, NodeIndex i) const {
@@ -182,8 +175,8 @@ void Explainer::together() {
   const Demand& d =
       *std::max_element(demands_.begin(), demands_.end(),
                         [](const Demand& a, const Demand& b) { return a.need < b.need; });
-  const MilliGpu most = most_together([&](NodeIndex i, const NodeState&) {
-    const bool counts = matches(d, i) && open(d, i) && !kept_for_other(i);
+  const MilliGpu most = most_together([&](NodeIndex i) {
+    const bool counts = matches(d, i) && open(d, i) && !nothing_free(d, i) && !kept_for_other(i);
     return counts ? free_together(*d.pods->shape, i) : 0;
   });
   const MilliGpu need = t == Topology::kAny ? d.need / d.pods->count : d.need;
@@ -230,9 +223,11 @@ void Explainer::lacking(const std::string& resource) {
     need = std::max(need, resource == "cpu"      ? s.cpu_milli
                           : resource == "memory" ? s.memory_bytes
                                                  : 1);
-    each([&](NodeIndex i, const NodeState& n) {
+    each_matching(d, [&](NodeIndex i) {
+      if (!open(d, i) || nothing_free(d, i)) return;
+      const NodeState& n = scene_.node(i);
       const Room& room = scene_.room(i);
-      if (!open(d, i) || !fits(n.spec, room, s, kAllGpus, kOnlyGpus)) return;
+      if (!fits(n.spec, room, s, kAllGpus, kOnlyGpus)) return;
       const std::int64_t here = resource == "cpu"      ? room.cpu_milli
                                 : resource == "memory" ? room.memory_bytes
                                                        : 0;

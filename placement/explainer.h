@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ class Explainer {
   struct Demand {
     const Pods* pods = nullptr;
     const Filter* filter = nullptr;
-    MilliGpu need = 0;             // of all these pods, at the cheapest matching node
+    std::optional<MilliGpu> least_per_pod;  // of the matching nodes; none: no node matches
+    MilliGpu need = 0;                      // of all these pods, at the cheapest matching node
     MilliGpu free = 0;             // for this job; where one product must do, of the one with most
     std::int64_t slices_free = 0;  // the same of slices
     // Free, and not for this job: taints it does not tolerate; not ready, cordoned or drained; kept
@@ -47,7 +49,6 @@ class Explainer {
   // explain_capacity.cc: what is free, and what is in the way.
   void measure(Demand& d) const;
   void wrong_slices(const Demand& d);
-  bool only_tainted(const Demand& d, NodeIndex i) const;
   std::int64_t free_slices(const PodShape& pod, NodeIndex i) const;
   std::string not_for_it(const Demand& d) const;
   void capacity(const Demand& d);
@@ -63,32 +64,34 @@ class Explainer {
   MilliGpu most_together(F&& f) const {
     std::vector<MilliGpu> sums;  // by place
     MilliGpu most = 0;
-    each([&](NodeIndex i, const NodeState& n) {
-      const std::uint32_t place = place_of(i, n);
+    for (NodeIndex i = 0; i < scene_.fleet.nodes.size(); ++i) {
+      const MilliGpu here = f(i);
+      if (here == 0) continue;
+      const std::uint32_t place = place_of(i, scene_.node(i));
       if (place >= sums.size()) sums.resize(place + 1);
       MilliGpu& sum = sums[place];
-      sum += f(i, n);
+      sum += here;
       most = std::max(most, sum);
-    });
+    }
     return most;
   }
   std::uint32_t place_of(NodeIndex i, const NodeState& n) const;
 
-  // Calls fn(node, state) over the nodes of the gang's cluster until it returns true; whether it did.
-  template <class F>
-  bool any(F&& fn) const {
-    for (NodeIndex i = 0; i < scene_.fleet.nodes.size(); ++i) {
-      const auto& n = scene_.fleet.nodes[i];
-      if (n && n->present && n->cluster == shape_.cluster && fn(i, *n)) return true;
-    }
-    return false;
-  }
+  // Calls fn(node, state) over the nodes of the gang's cluster.
   template <class F>
   void each(F&& fn) const {
-    any([&](NodeIndex i, const NodeState& n) {
-      fn(i, n);
-      return false;
-    });
+    for (NodeIndex i = 0; i < scene_.fleet.nodes.size(); ++i) {
+      const auto& n = scene_.fleet.nodes[i];
+      if (n && n->present && n->cluster == shape_.cluster) fn(i, *n);
+    }
+  }
+  // Calls fn(node) over those that match. A fleet has many nodes, and one is large: who looks at
+  // what the filter knows of it first is done sooner.
+  template <class F>
+  void each_matching(const Demand& d, F&& fn) const {
+    for (NodeIndex i = 0; i < d.filter->matches.size(); ++i) {
+      if (matches(d, i)) fn(i);
+    }
   }
   // Neither depends on what is held, so the filter's word holds in every picture.
   bool matches(const Demand& d, NodeIndex i) const {
@@ -98,6 +101,10 @@ class Explainer {
     return !shape_.linked || d.pods->shape->kind == GpuKind::kNone || scene_.node(i).linked;
   }
   bool open(const Demand& d, NodeIndex i) const { return d.filter->free[i] >= 0 && !barred(d, i); }
+  // The filter knows that nothing of what such pods ask for is free on the node, which is open.
+  bool nothing_free(const Demand& d, NodeIndex i) const {
+    return d.filter->counts && scene_.overlay == nullptr && d.filter->free[i] == 0;
+  }
   bool barred(const Demand& d, NodeIndex i) const {
     return d.barred != nullptr && std::binary_search(d.barred->begin(), d.barred->end(), i);
   }
