@@ -27,8 +27,8 @@ MilliGpu cost(const GangRequest& request) {
 
 }  // namespace
 
-// Whole GPUs of one product anywhere: each pod size by itself, the largest pods first, each on the
-// fullest node.
+// Whole GPUs of one product: all on one node if that is asked, else anywhere, the largest pods
+// first, each on the fullest node.
 bool Oracle::fits(const Job& j, const std::string& product) const {
   std::vector<std::pair<std::int64_t, const Node*>> room;
   for (const Node& n : nodes_) {
@@ -51,15 +51,25 @@ bool Oracle::fits(const Job& j, const std::string& product) const {
   }
   std::stable_sort(pods.begin(), pods.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
+  const auto right = [&](const Node& n, const PodShape& shape) {
+    const auto& allowed = shape.products;
+    const bool named = std::find(allowed.begin(), allowed.end(), product) != allowed.end();
+    return (allowed.empty() || named) && !barred(n.id, shape);
+  };
+  if (j.request.topology == Topology::kNode && !j.request.prefer) {
+    return std::any_of(room.begin(), room.end(), [&](const auto& place) {
+      return place.first >= cost(j.request) / kMilliPerGpu &&
+             std::all_of(pods.begin(), pods.end(),
+                         [&](const auto& pod) { return right(*place.second, *pod.second); });
+    });
+  }
   for (const auto& [gpus, shape] : pods) {
     std::pair<std::int64_t, const Node*>* best = nullptr;
     for (auto& place : room) {
-      const auto& allowed = shape->products;
-      const bool right = allowed.empty() || std::find(allowed.begin(), allowed.end(),
-                                                      place.second->spec.product) != allowed.end();
-      if (right && !barred(place.second->id, *shape) && place.first >= gpus &&
-          (!best || place.first < best->first))
+      if (right(*place.second, *shape) && place.first >= gpus &&
+          (!best || place.first < best->first)) {
         best = &place;
+      }
     }
     if (!best) return false;
     best->first -= gpus;

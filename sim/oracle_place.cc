@@ -87,6 +87,11 @@ void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
     if (nvlink && n.product == "NVIDIA-L40S") wrong(name(f.id, 0) + " has no NVLink");
   }
   if (products.size() > 1) wrong(name(f.id, 0) + " got several products");
+  const bool one_node = !j.request.prefer && j.request.topology == Topology::kNode;
+  if (one_node && std::any_of(f.slots.begin(), f.slots.end(),
+                              [&](const PodSlot& s) { return s.node != f.slots.front().node; })) {
+    wrong(name(f.id, 0) + " is on several nodes");
+  }
   if (nvlink && domains.size() > 1) wrong(name(f.id, 0) + " is in several NVLink domains");
 }
 
