@@ -10,19 +10,35 @@ bool cheaper(const KindCount& a, const KindCount& b) {
   return a.milligpu != b.milligpu ? a.milligpu < b.milligpu : a.kind < b.kind;
 }
 
-void count_one(std::vector<KindCount>& counts, const KindCount& one) {
+// The place of the kind, or where it belongs. Nodes whose jobs are many have most kinds, each at the
+// same place: `hint` is where it was found last.
+std::size_t find_count(const std::vector<KindCount>& counts, const KindCount& one,
+                       std::uint32_t& hint) {
+  if (hint < counts.size() && counts[hint].kind == one.kind) return hint;
   const auto it = std::lower_bound(counts.begin(), counts.end(), one, cheaper);
-  if (it != counts.end() && it->kind == one.kind) {
-    ++it->jobs;
-  } else {
-    counts.insert(it, one);
-  }
+  const auto at = static_cast<std::size_t>(it - counts.begin());
+  hint = static_cast<std::uint32_t>(at);
+  return at;
 }
 
-void uncount_one(std::vector<KindCount>& counts, const KindCount& one) {
-  const auto it = std::lower_bound(counts.begin(), counts.end(), one, cheaper);
-  assert(it != counts.end() && it->kind == one.kind);
-  if (--it->jobs == 0) counts.erase(it);
+// Both: true if it is another number of kinds now.
+bool count_one(std::vector<KindCount>& counts, const KindCount& one, std::uint32_t& hint) {
+  const std::size_t at = find_count(counts, one, hint);
+  const bool known = at < counts.size() && counts[at].kind == one.kind;
+  if (known) {
+    ++counts[at].jobs;
+  } else {
+    counts.insert(counts.begin() + static_cast<std::ptrdiff_t>(at), one);
+  }
+  return !known;
+}
+
+bool uncount_one(std::vector<KindCount>& counts, const KindCount& one, std::uint32_t& hint) {
+  const std::size_t at = find_count(counts, one, hint);
+  assert(at < counts.size() && counts[at].kind == one.kind);
+  const bool last = --counts[at].jobs == 0;
+  if (last) counts.erase(counts.begin() + static_cast<std::ptrdiff_t>(at));
+  return last;
 }
 
 std::size_t find_line(const std::vector<Line>& lines, std::uint32_t kind) {
@@ -97,8 +113,7 @@ void Index::add(const ReadyJob& job, const AccountTree& tree) {
     ++summaries_[id.value].jobs;
     ++summaries_[id.value].changes;
     nodes_[id.value].milligpu += one.milligpu;
-    if (id != job.leaf) count_one(nodes_[id.value].below, one);
-    set_least_next(id);
+    if (id == job.leaf || count_one(nodes_[id.value].below, one, kind.place)) set_least_next(id);
   }
 }
 
@@ -108,6 +123,9 @@ void Index::remove(JobId id) {
   const std::uint32_t number = jobs_[slot].kind;
   const AccountId own = jobs_[slot].leaf;
   Kind& kind = kinds_[number];
+  for (AccountId up = summaries_[own.value].parent; up; up = summaries_[up.value].parent) {
+    __builtin_prefetch(nodes_[up.value].below.data() + kind.place);
+  }
 
   TreeNode& leaf = nodes_[own.value];
   const std::size_t at = find_line(leaf.lines, number);
@@ -125,8 +143,7 @@ void Index::remove(JobId id) {
     --summaries_[up.value].jobs;
     ++summaries_[up.value].changes;
     nodes_[up.value].milligpu -= one.milligpu;
-    if (up != own) uncount_one(nodes_[up.value].below, one);
-    set_least_next(up);
+    if (up == own || uncount_one(nodes_[up.value].below, one, kind.place)) set_least_next(up);
   }
   jobs_.erase(slot);
   --kind.jobs;

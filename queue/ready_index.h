@@ -26,6 +26,7 @@ struct Kind {
   ShapeId shape;
   ShapeCost cost;  // as of the last sync()
   std::size_t jobs = 0;
+  std::uint32_t place = 0;  // in TreeNode::below, where it was last looked for: a hint
   // A binary heap by (submit time, id) of the slots, tombstones included: they leave when they come
   // to the top or outnumber half of the jobs.
   std::vector<std::uint32_t> by_age;
