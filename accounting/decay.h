@@ -72,6 +72,14 @@ class DecayedMeter {
   // before the last change.
   double value(const DecayClock& clock, TimeMs t) const { return value(clock, clock.at(t)); }
   double value(const DecayClock& clock, const DecayInstant& at) const;
+  // What it comes to if nothing changes: decaying / at.part + lasting at any instant `at` of these
+  // half-lives, and 0 where rounding leaves less. For a finite half-life.
+  struct Course {
+    double decaying = 0, lasting = 0;
+  };
+  Course course(const DecayClock& clock, std::int64_t half_lives) const {
+    return {decayed(half_lives), static_cast<double>(rate_) * clock.mean_life_ms()};
+  }
   // Nothing was ever added, or all of it is forgotten: value() is 0 at any time.
   bool idle() const { return rate_ == 0 && a_ == 0 && whole_.is_zero(); }
   MilliGpu rate() const { return rate_; }

@@ -191,7 +191,10 @@ class AccountTree {
   double surplus(AccountId id, TimeMs t) const;  // without the adjustment
   double sort_surplus(AccountId id, TimeMs t) const { return sort_surplus(id, clock_.at(t)); }
   double sort_surplus(AccountId id, const DecayInstant& at) const;  // surplus + adjustment, >= 0
-  GpuTime usage_undecayed(AccountId id, TimeMs t) const;            // exact
+  // The same for all instants of these half-lives, as long as nothing changes. For a finite
+  // half-life.
+  DecayedMeter::Course sort_surplus_course(AccountId id, std::int64_t half_lives) const;
+  GpuTime usage_undecayed(AccountId id, TimeMs t) const;  // exact
   // Of the node's allocation, how much its quota covers: sum over products of min(alloc_p,
   // quota_p), plus what the "any" quota covers of the rest. `extra` of `extra_product` is tried on
   // top: the node would be within its quota exactly if the result is alloc() + extra.

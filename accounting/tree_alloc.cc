@@ -101,6 +101,14 @@ double AccountTree::sort_surplus(AccountId id, const DecayInstant& at) const {
   return std::max(0.0, n.adjustment.idle() ? surplus : surplus + n.adjustment.value(clock_, at));
 }
 
+DecayedMeter::Course AccountTree::sort_surplus_course(AccountId id, std::int64_t half_lives) const {
+  const AccountNode& n = node(id);
+  const DecayedMeter::Course surplus = n.surplus.course(clock_, half_lives);
+  if (n.adjustment.idle()) return surplus;
+  const DecayedMeter::Course adjusted = n.adjustment.course(clock_, half_lives);
+  return {surplus.decaying + adjusted.decaying, surplus.lasting + adjusted.lasting};
+}
+
 GpuTime AccountTree::usage_undecayed(AccountId id, TimeMs t) const {
   const AccountNode& n = node(id);
   return n.usage_total + GpuTime::of(n.alloc(), t - n.usage_as_of);

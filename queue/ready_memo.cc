@@ -17,7 +17,10 @@ void Walk::begin_memos() {
   memo_policy_ = setup_.policy;
   memo_rule_ = rule;
   ++memo_epoch_;
-  if (memos_.size() < marks_.size()) memos_.resize(marks_.size());
+  if (memos_.size() < marks_.size()) {
+    memos_.resize(marks_.size());
+    standings_.resize(marks_.size());
+  }
 }
 
 // An answer of a pass with blocks, or of one that takes jobs in thought, is its own affair.
@@ -59,6 +62,7 @@ void Walk::remember(AccountId id, std::size_t first) {
                       node.best_cost,
                       setup_.now,
                       until};
+  keep_standing(id, first);
 }
 
 // Of one that was asked for its next job just now.

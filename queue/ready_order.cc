@@ -6,16 +6,11 @@
 #include "queue/ready_walk.h"
 
 namespace subak::ready {
-namespace {
-
-// Up to here a scan and a fresh set of keys cost less than a heap.
-constexpr std::size_t kFewSiblings = 16;
-
-}  // namespace
-
 std::uint32_t Walk::best(AccountId id, Scope scope) {
   if (index_->is_leaf(id)) return first_open(id, scope);
   if (const Memo* known = memo(id)) return known->best;
+  const std::uint32_t again = marked(id) ? kNoSlot : ask_again(id, scope);
+  if (again != kNoSlot) return again;
   refresh(id, scope);
   Node& node = marked_node(id);
   if (node.best_known) return node.best;
@@ -117,9 +112,13 @@ bool Walk::best_within(AccountId id) const {
 
 // Of the next job of a child that was asked for it: its cost, without a look at the job itself.
 MilliGpu Walk::best_cost(AccountId id, const Sibling& child) const {
-  if (child.id == id || index_->is_leaf(child.id)) return child.next;
-  if (const Memo* known = memo(child.id)) return known->best_cost;
-  return marked_node(child.id).best_cost;
+  return child.id == id || index_->is_leaf(child.id) ? child.next : known_cost(child.id);
+}
+
+// Of the next job of an inner node that was asked just now.
+MilliGpu Walk::known_cost(AccountId id) const {
+  if (const Memo* known = memo(id)) return known->best_cost;
+  return marked_node(id).best_cost;
 }
 
 // Brings the children up to date with blocks and with what was touched.

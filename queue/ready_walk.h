@@ -19,6 +19,9 @@
 
 namespace subak::ready {
 
+// Up to here a scan and a fresh set of keys cost less than a heap.
+inline constexpr std::size_t kFewSiblings = 16;
+
 struct PassSetup {
   const AccountTree* tree = nullptr;
   OrderPolicy policy = OrderPolicy::kTargetShare;
@@ -106,6 +109,38 @@ class Walk {
     MilliGpu best_cost = 0;
     TimeMs from = 0, until = 0;
   };
+  // How many changes there were at and below a node.
+  struct Changes {
+    std::uint32_t jobs = 0, alloc = 0;
+    friend bool operator==(const Changes&, const Changes&) = default;
+  };
+  // A child with startable demand as its parent knew it. All that moves with time is its surplus.
+  struct Entrant {
+    AccountId id;
+    std::int32_t priority = 0;  // of its next job, where `by_class`
+    bool by_class = false;
+    bool leaf = false;
+    double shares = 0;
+    DecayedMeter::Course surplus;
+    double rate = 0;  // of the surplus, in milli-GPU
+    MilliGpu alloc = 0;
+    MilliGpu least = 0;  // of its next job
+    MilliGpu next = 0;   // what that costs until `until`; then it is `least` again
+    TimeMs until = kForever;
+  };
+  // The children of a node when it was last asked. A start changes one of them: the others need not
+  // be looked at for the next answer.
+  struct Standing {
+    std::uint64_t epoch = 0;      // memo_epoch_ when it was made
+    std::int64_t half_lives = 0;  // of the instants that the surpluses are for
+    TimeMs from = 0;
+    Changes own, last_own;          // of the node, and of the child that gave the answer
+    AccountId last_id;
+    std::uint32_t last = 0;         // its place
+    std::vector<Entrant> entrants;  // by id
+  };
+  // Who of them is the first at the pass's instant, and what says how long.
+  struct Contest;
   // What blocks above a node say about it.
   struct Scope {
     MilliGpu limit = kNoLimit;
@@ -122,6 +157,7 @@ class Walk {
   }
   bool best_within(AccountId id) const;
   MilliGpu best_cost(AccountId id, const Sibling& child) const;
+  MilliGpu known_cost(AccountId id) const;
   Scope below(Scope scope, AccountId id) const;
   bool kind_open(std::uint32_t kind, MilliGpu limit) const;
   bool job_open(std::uint32_t slot) const;
@@ -146,6 +182,20 @@ class Walk {
   void remember(AccountId id, std::size_t first);
   TimeMs stands_until(AccountId id, std::size_t first);
   TimeMs answer_stands_until(AccountId id, AccountId child) const;
+
+  // ready_standing.cc: asked again after a start
+  Changes changes_of(AccountId id) const {
+    return {index_->summary(id).changes, setup_.tree->node(id).changes};
+  }
+  std::uint32_t ask_again(AccountId id, Scope scope);  // kNoSlot: it must be asked in full
+  bool catch_up(Standing& standing, AccountId id) const;
+  void read(Entrant& entrant) const;
+  void prefetch(const Entrant& entrant) const;
+  bool enter(Standing& standing, Contest& contest) const;
+  static void set_key(const Entrant& entrant, Contest& contest, std::size_t at);
+  static bool find_first(const Standing& standing, Contest& contest);
+  TimeMs first_stays_until(const Standing& standing, const Contest& contest) const;
+  void keep_standing(AccountId id, std::size_t first);
 
   // ready_order.cc: children, keys, and the choice
   std::uint32_t best(AccountId id, Scope scope);
@@ -193,7 +243,8 @@ class Walk {
   bool any_line_blocked_ = false;
   Fifo fifo_;
 
-  std::vector<Memo> memos_;  // index = account id
+  std::vector<Memo> memos_;          // index = account id
+  std::vector<Standing> standings_;  // likewise
   std::uint64_t memo_epoch_ = 0;
   std::uint64_t index_epoch_ = 0;  // what memo_epoch_ was made of
   const Index* memos_of_ = nullptr;

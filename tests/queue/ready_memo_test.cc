@@ -1,5 +1,5 @@
-// What a pass remembers of the last one ends with time: a queue with a memory beside copies of it,
-// which have none, while nothing happens but that time passes.
+// What a pass remembers of the last one: a queue with a memory beside copies of it, which have none,
+// while nothing happens but that time passes, and while jobs come, start and end.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -20,11 +20,29 @@ struct Teams {
       add(path);
       leaves.push_back(tree.find(path));
     }
-    std::uint64_t jobs = 0;
     for (const AccountId leaf : leaves) {
       had(leaf);
-      queue.add({.id = JobId(++jobs), .leaf = leaf, .shape = ShapeId(pick(4) + 1)}, tree);
+      submit(leaf, 1);
     }
+  }
+  static MilliGpu cost(ShapeId shape) { return 2000 * shape.value; }
+  void submit(AccountId leaf, std::uint32_t classes) {
+    ReadyJob job{.id = JobId(jobs.size() + 1), .leaf = leaf, .shape = ShapeId(pick(4) + 1)};
+    job.priority = static_cast<std::int32_t>(pick(classes));
+    queue.add(job, tree);
+    jobs.push_back(job);
+  }
+  void start(JobId id, TimeMs now) {
+    const ReadyJob& job = jobs[id.value - 1];
+    queue.remove(id);
+    tree.hold(job.leaf, ProductId(1), cost(job.shape), now);
+    running.push_back(job);
+  }
+  void end_one(TimeMs now) {
+    if (running.empty()) return;
+    std::swap(running[pick(static_cast<std::uint32_t>(running.size()))], running.back());
+    tree.release(running.back().leaf, ProductId(1), cost(running.back().shape), false, now);
+    running.pop_back();
   }
   std::uint32_t pick(std::uint32_t below) { return static_cast<std::uint32_t>(random() % below); }
   void add(const std::string& path) {
@@ -52,8 +70,9 @@ struct Teams {
 
   std::mt19937_64 random;
   AccountTree tree{12 * kHourMs};
-  ReadyQueue queue{[](ShapeId shape) { return ShapeCost{2000 * shape.value, {}}; }};
+  ReadyQueue queue{[](ShapeId shape) { return ShapeCost{cost(shape), {}}; }};
   std::vector<AccountId> leaves;
+  std::vector<ReadyJob> jobs, running;  // all that ever waited, by id; those that hold GPUs
 };
 
 TEST(ReadyMemo, EndsBeforeTimeChangesTheOrder) {
@@ -71,6 +90,36 @@ TEST(ReadyMemo, EndsBeforeTimeChangesTheOrder) {
     }
   }
   EXPECT_GT(changes, 100);
+}
+
+// Several starts in a pass, passes close together and far apart, and between them what else changes
+// an account: each answer is that of a queue which has never been asked.
+TEST(ReadyMemo, StandsWhileJobsComeStartAndEnd) {
+  const TargetShareRule rule;
+  std::size_t started = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Teams teams(seed);
+    TimeMs now = 2 * kDayMs;
+    for (int i = 0; i < 200; ++i) {
+      now += TimeMs{1} << teams.pick(seed % 2 == 0 ? 10 : 26);
+      if (teams.pick(3) != 0) {
+        const auto leaf = teams.pick(static_cast<std::uint32_t>(teams.leaves.size()));
+        teams.submit(teams.leaves[leaf], 1 + static_cast<std::uint32_t>(seed % 3));
+      }
+      if (teams.pick(3) == 0) teams.end_one(now);
+      ReadyQueue::Pass pass(teams.queue, teams.tree, OrderPolicy::kTargetShare, rule, nullptr, now);
+      for (std::uint32_t starts = teams.pick(4); starts > 0; --starts) {
+        const std::optional<JobId> next = pass.next();
+        ASSERT_EQ(next, Teams::next(*teams.queue.copy(), teams.tree, now))
+            << "seed " << seed << ", step " << i;
+        if (!next) break;
+        teams.start(*next, now);
+        pass.started(*next, teams.jobs[next->value - 1].leaf);
+        ++started;
+      }
+    }
+  }
+  EXPECT_GT(started, 30'000u);
 }
 
 }  // namespace

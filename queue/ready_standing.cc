@@ -1,0 +1,217 @@
+// A node that is asked again after one of its children changed, as after each start. The others
+// stand as they stood but for time, and what time does to them is known: no account is looked at
+// but that one. Where this is not so, or the first is not clearly the first, the node is asked in
+// full.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "queue/ready_walk.h"
+
+namespace subak::ready {
+
+struct Walk::Contest {
+  std::size_t first = 0;
+  bool alone = false;  // nobody else takes part
+  double surplus = 0, rate = 0;
+  // By place; target 0: it takes no part.
+  std::array<double, kFewSiblings> value, target, cost, key;
+};
+
+void Walk::read(Entrant& e) const {
+  const NodeSummary& summary = index_->summary(e.id);
+  const AccountNode& account = setup_.tree->node(e.id);
+  e.priority = summary.priority;
+  e.leaf = index_->is_leaf(e.id);
+  e.surplus = setup_.tree->sort_surplus_course(e.id, instant_.half_lives);
+  e.rate = static_cast<double>(account.surplus.rate());
+  e.alloc = account.alloc();
+  e.next = e.least = summary.least_next;
+  e.until = kForever;
+}
+
+// Asks for the cache lines that a look at the child needs, and a start after it, all at once.
+void Walk::prefetch(const Entrant& e) const {
+  const AccountNode& account = setup_.tree->node(e.id);
+  __builtin_prefetch(&account);
+  if (e.leaf) {
+    __builtin_prefetch(&index_->node(e.id));
+    __builtin_prefetch(&account.usage);
+  } else {
+    __builtin_prefetch(&memos_[e.id.value]);
+    __builtin_prefetch(&standings_[e.id.value]);
+  }
+}
+
+// False if more changed than the child that gave the last answer.
+bool Walk::catch_up(Standing& standing, AccountId id) const {
+  const AccountNode& account = setup_.tree->node(standing.last_id);
+  __builtin_prefetch(&index_->summary(standing.last_id));
+  __builtin_prefetch(&account);
+  __builtin_prefetch(&account.surplus);
+  const Changes now = changes_of(id);
+  if (now == standing.own) return true;
+  Entrant& last = standing.entrants[standing.last];
+  const Changes of_last = changes_of(last.id);
+  if (now.jobs - standing.own.jobs != of_last.jobs - standing.last_own.jobs) return false;
+  if (now.alloc - standing.own.alloc != of_last.alloc - standing.last_own.alloc) return false;
+  if (index_->summary(last.id).jobs == 0) return false;
+  read(last);
+  standing.own = now;
+  standing.last_own = of_last;
+  return true;
+}
+
+// The rule of accounting/order.h for siblings without quota. False if a surplus may be held at 0 for
+// a while.
+bool Walk::enter(Standing& standing, Contest& c) const {
+  const std::size_t n = standing.entrants.size();
+  std::int32_t top = std::numeric_limits<std::int32_t>::min();
+  for (const Entrant& e : standing.entrants) {
+    if (e.by_class) top = std::max(top, e.priority);
+  }
+  const double decayed = 1 / instant_.part;
+  double shares = 0;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    Entrant& e = standing.entrants[i];
+    c.target[i] = 0;
+    c.key[i] = std::numeric_limits<double>::infinity();
+    if (e.by_class && e.priority != top) continue;
+    if (e.until < setup_.now) e.next = e.least, e.until = kForever;
+    c.value[i] = std::max(0.0, e.surplus.decaying * decayed + e.surplus.lasting);
+    if (c.value[i] == 0 && e.rate != 0) return false;
+    c.target[i] = e.shares;
+    c.first = i;
+    shares += e.shares;
+    c.surplus += c.value[i];
+    c.rate += e.rate;
+    ++count;
+  }
+  c.alone = count == 1;
+  if (c.alone) return true;
+  const TargetShareRule& rule = *setup_.rule;
+  const double of_shares = 1 / shares, of_surplus = c.surplus > 0 ? rule.gain / c.surplus : 0;
+  const double most = c.surplus > 0 ? 1 + rule.gain : 1;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (c.target[i] == 0) continue;
+    const double s = c.target[i] * of_shares;
+    const double wanted = most * s - of_surplus * c.value[i];
+    c.target[i] = std::min(std::max(wanted, rule.lo * s), 1 - rule.lo * (1 - s));
+    set_key(standing.entrants[i], c, i);
+  }
+  return true;
+}
+
+void Walk::set_key(const Entrant& e, Contest& c, std::size_t at) {
+  c.cost[at] = static_cast<double>(e.alloc) + static_cast<double>(e.next) / 2;
+  c.key[at] = c.cost[at] / c.target[at];
+}
+
+// False if two are too close to tell them apart with sums that are rounded otherwise.
+bool Walk::find_first(const Standing& standing, Contest& c) {
+  if (c.alone) return true;
+  constexpr double kClear = 1e-9;
+  double best = std::numeric_limits<double>::infinity(), second = best;
+  for (std::size_t i = 0; i < standing.entrants.size(); ++i) {
+    const double key = c.key[i];
+    second = std::min(second, std::max(best, key));
+    c.first = key < best ? i : c.first;
+    best = std::min(best, key);
+  }
+  return second - best > kClear * second;
+}
+
+// As stands_until().
+TimeMs Walk::first_stays_until(const Standing& standing, const Contest& c) const {
+  TimeMs until = kForever;
+  for (const Entrant& e : standing.entrants) until = std::min(until, e.until);
+  if (c.alone) return until;
+  const double mine = c.cost[c.first];
+  if (c.surplus == 0 || mine == 0) return until;
+  const double part = 1 / c.surplus, mean = c.rate * part;
+  const auto drift = [&](std::size_t i) {
+    return std::abs(standing.entrants[i].rate - c.value[i] * mean) * part;
+  };
+  const double target = c.target[c.first], own_drift = drift(c.first);
+  const double gain = 1.05 * setup_.rule->gain;
+  double ms = static_cast<double>(kDayMs);
+  for (std::size_t i = 0; i < standing.entrants.size(); ++i) {
+    if (i == c.first || c.target[i] == 0) continue;
+    const double room = c.cost[i] * target - mine * c.target[i];
+    const double speed = gain * (own_drift * c.cost[i] + drift(i) * mine);
+    ms = std::min(ms, room / speed);
+  }
+  ms = std::min(ms, static_cast<double>(setup_.tree->clock().half_life_ms()) / 8);
+  return std::min(until, setup_.now + static_cast<TimeMs>(0.99 * ms));
+}
+
+std::uint32_t Walk::ask_again(AccountId id, Scope scope) {
+  if (!may_remember()) return kNoSlot;
+  Standing& standing = standings_[id.value];
+  const bool known = standing.epoch == memo_epoch_ && standing.from <= setup_.now &&
+                     standing.half_lives == instant_.half_lives;
+  if (!known || !catch_up(standing, id)) return kNoSlot;
+  Contest contest;
+  if (!enter(standing, contest)) return kNoSlot;
+  for (;;) {
+    if (!find_first(standing, contest)) return kNoSlot;
+    Entrant& first = standing.entrants[contest.first];
+    prefetch(first);
+    const std::uint32_t slot = next_of(id, first.id, scope);
+    const MilliGpu next = first.leaf ? first.least : known_cost(first.id);
+    first.until = answer_stands_until(id, first.id);
+    if (!contest.alone && next != first.next) {
+      first.next = next;
+      set_key(first, contest, contest.first);
+      continue;
+    }
+    first.next = next;
+    standing.from = setup_.now;
+    standing.last = static_cast<std::uint32_t>(contest.first);
+    standing.last_id = first.id;
+    standing.last_own = changes_of(first.id);
+    memos_[id.value] = {memo_epoch_,
+                        standing.own.jobs,
+                        standing.own.alloc,
+                        slot,
+                        index_->summary(id).own_quota,
+                        next,
+                        setup_.now,
+                        first_stays_until(standing, contest)};
+    return slot;
+  }
+}
+
+// `first` is the place, among those that take part, of the one that gave the next job.
+void Walk::keep_standing(AccountId id, std::size_t first) {
+  const Node& node = marked_node(id);
+  Standing& standing = standings_[id.value];
+  standing.epoch = 0;
+  if (node.children.size() > kFewSiblings || setup_.tree->clock().infinite()) return;
+  const bool simple = std::none_of(node.children.begin(), node.children.end(), [&](const Child& c) {
+    const NodeSummary& summary = index_->summary(c.id);
+    return c.id == id || summary.quota != 0 || summary.shares <= 0 || summary.held_below;
+  });
+  if (!simple) return;
+  standing.entrants.resize(node.children.size());
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    const Child& child = node.children[i];
+    Entrant& e = standing.entrants[i];
+    e.id = child.id;
+    e.by_class = child.by_class;
+    e.shares = index_->summary(child.id).shares;
+    read(e);
+    e.next = child.next;
+    e.until = child.stands_until;
+    if (child.id == node.siblings[first].id) standing.last = static_cast<std::uint32_t>(i);
+  }
+  standing.epoch = memo_epoch_;
+  standing.half_lives = instant_.half_lives;
+  standing.from = setup_.now;
+  standing.own = changes_of(id);
+  standing.last_id = node.siblings[first].id;
+  standing.last_own = changes_of(standing.last_id);
+}
+
+}  // namespace subak::ready
