@@ -64,6 +64,9 @@ inline constexpr std::size_t kMaxFitChecksPerPass = 65'536;
 // in it. More: it says that nobody has looked yet.
 inline constexpr std::size_t kMaxRehearsed = 500;
 
+// Jobs, pods or nodes that a reason names as being in the way (Reason::blockers): the first of them.
+inline constexpr std::size_t kMaxBlockers = 8;
+
 // The books. What runs on is charged day by day: a UTC day is closed this long after its midnight,
 // so that an end that is reported late still counts in its own day. At most so many rows of it in
 // one turn; the rest comes in the next turns, which are due at once.

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "core/limits.h"
 #include "core/text.h"
 #include "placement/eligibility.h"
 #include "placement/explainer.h"
@@ -46,7 +47,7 @@ std::vector<std::string> keepers(const Scene& scene, const Shape& shape, const S
   }
   std::vector<std::string> names;
   for (const JobId job : jobs) {
-    if (names.size() < kMaxBlockers) names.push_back(text::job_id_text(job));
+    if (names.size() < limits::kMaxBlockers) names.push_back(text::job_id_text(job));
   }
   return names;
 }
@@ -62,7 +63,7 @@ std::vector<std::string> holders(const Scene& scene, const std::vector<NodeId>& 
   order.reserve(held.size());
   for (const auto& [job, milli] : held) order.emplace_back(-milli, job);
   std::sort(order.begin(), order.end());
-  if (order.size() > kMaxBlockers) order.resize(kMaxBlockers);
+  if (order.size() > limits::kMaxBlockers) order.resize(limits::kMaxBlockers);
   std::vector<std::string> names;
   names.reserve(order.size());
   for (const auto& [milli, job] : order) names.push_back(text::job_id_text(job));
@@ -206,7 +207,7 @@ void Explainer::conditions(const Demand& d) {
     const NodeState& n = scene_.node(i);
     if (!fits(n.spec, scene_.room(i), pod, kAllGpus)) return;
     ++(barred(d, i) ? turned_away : closed);
-    if (names.size() < kMaxBlockers) names.push_back(n.spec.name);
+    if (names.size() < limits::kMaxBlockers) names.push_back(n.spec.name);
   });
   if (closed + turned_away == 0) return;
   std::string detail = "of the matching nodes with room ";

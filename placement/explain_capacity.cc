@@ -4,6 +4,7 @@
 #include <numeric>
 #include <string>
 
+#include "core/limits.h"
 #include "core/text.h"
 #include "placement/eligibility.h"
 #include "placement/explainer.h"
@@ -232,7 +233,7 @@ void Explainer::lacking(const std::string& resource) {
                                 : resource == "memory" ? room.memory_bytes
                                                        : 0;
       if (here != kUnlimited) have = std::max(have, here);
-      if (!fits(n.spec, room, s, kAllGpus) && names.size() < kMaxBlockers) {
+      if (!fits(n.spec, room, s, kAllGpus) && names.size() < limits::kMaxBlockers) {
         names.push_back(n.spec.name);
       }
     });

@@ -129,7 +129,6 @@ class Explainer {
   std::vector<Reason> reasons_;
 };
 
-inline constexpr std::size_t kMaxBlockers = 8;
 inline constexpr Ignore kOnlyGpus{true, true, true, true, true};
 
 // "2", "0.125": milli-GPU for a person.

@@ -14,7 +14,6 @@
 namespace subak::derive {
 namespace {
 
-constexpr std::size_t kMostBlockers = 8;  // Reason::blockers
 constexpr double kRawPerGpuSecond = static_cast<double>(GpuTime::kRawPerGpuSecond);
 
 Reason reason(ReasonToken token, std::string subject, std::string detail) {
@@ -156,7 +155,7 @@ Reason explain_incomplete(const state::Job& job) {
   for (std::uint32_t rank = 0; rank < job.ranks(); ++rank) {
     const state::Pod& pod = job.pods[rank];
     r.have += pod.is_ready() ? 1 : 0;
-    if (pod.is_live() && !pod.is_ready() && r.blockers.size() < kMostBlockers) {
+    if (pod.is_live() && !pod.is_ready() && r.blockers.size() < limits::kMaxBlockers) {
       r.blockers.push_back(pod.name);
     }
   }

@@ -133,6 +133,7 @@ void State::on(const fact::AttemptStarted& f) {
     job.pods.resize(f.slots.size());
     jobs_.complete_gang(job, job.shape.share());
   }
+  unsettle(job.pods);
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
     allocations_.take(job, rank, f.slots[rank], now_);
   }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +41,16 @@ struct Pod {
     return state == PodState::kWaiting && !uid.empty() && gate == PodGate::kClosed;
   }
 };
+
+// Pods join a job, or its attempt starts: no reference to a pod of it survives that. Where addresses
+// are checked (make asan) the pods move each time, so that one that was kept is found out.
+inline void unsettle([[maybe_unused]] std::vector<Pod>& pods) {
+#ifdef __SANITIZE_ADDRESS__
+  std::vector<Pod> moved(std::make_move_iterator(pods.begin()),
+                         std::make_move_iterator(pods.end()));
+  pods.swap(moved);
+#endif
+}
 
 // What the pods of a job of Kubernetes say of the whole.
 struct OfPods {

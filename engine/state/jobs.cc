@@ -207,6 +207,7 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
   must(f.rank < limits::kMaxPodsPerJob && !f.uid.empty(), "a pod has a rank and a uid");
   must(static_cast<bool>(shape), "a pod has a shape");
   if (job.pods.size() <= f.rank) job.pods.resize(f.rank + 1);
+  unsettle(job.pods);
   Pod& pod = job.pods[f.rank];
   must(!pod.is_live(), "a pod comes to a rank that is free");
   pod = Pod{};
