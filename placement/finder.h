@@ -113,6 +113,7 @@ class Finder {
   // finder_spread.cc: one run over as few domains and nodes as possible.
   bool spread(const Run& run, Area area);
   bool spread_drained(const Run& run);
+  bool spread_apart(const Run& run);
   static std::uint32_t pods_on_wholes(std::uint32_t pods, const std::vector<Cap>& fragments,
                                       const std::vector<Cap>& wholes);
   bool spread_caps(const Run& run, std::vector<Cap>& caps);

@@ -12,6 +12,7 @@ namespace subak {
 bool Finder::spread_drained(const Run& run) {
   const std::int64_t each = run.pods->shape->gpus;
   if (!run.index.drained() || each <= 0) return false;
+  if (run.index.nodes_apart()) return spread_apart(run) && sort_ranks(run);
   std::vector<Cap>& caps = spread_.caps;
   caps.clear();
   std::int64_t sum = 0;
@@ -26,6 +27,48 @@ bool Finder::spread_drained(const Run& run) {
   const bool ok = spread_caps(run, caps);
   caps_are_bounds_ = false;
   return ok && sort_ranks(run);
+}
+
+// The same where each node is a domain by itself: the index has them in the order that spread_caps()
+// would bring them into, so that only those are looked at that are taken.
+bool Finder::spread_apart(const Run& run) {
+  const std::int64_t each = run.pods->shape->gpus;
+  const std::size_t mark = placed_.size();
+  Run left = run;
+  std::vector<NodeIndex> used;
+  bool sure = true;
+  const auto take = [&](NodeIndex i) {
+    if (!eligible(run.index, i)) return false;
+    const std::int64_t most = std::min<std::int64_t>(run.index.free(i) / each, run.count);
+    const auto pods = static_cast<std::uint32_t>(std::min<std::int64_t>(most, left.count));
+    sure = cap(run, i, kAllGpus, most) == most &&
+           place({left.pods, left.index, left.rank, pods}, i, kAllGpus);
+    if (!sure) return false;
+    used.push_back(i);
+    left.rank += pods;
+    left.count -= pods;
+    return true;
+  };
+  const auto last_one = [&](const DomainKey& d) {
+    return !std::binary_search(used.begin(), used.end(), d.low) && (take(d.low) || !sure);
+  };
+  std::int64_t level = std::min<std::int64_t>(run.index.most_free() / each, run.count);
+  for (; sure && left.count > 0 && level > 0; --level) {
+    const auto largest = [&](const DomainKey& d) {
+      take(d.low);
+      return !sure || left.count <= level;
+    };
+    if (level < left.count) run.index.visit({level * each, (level + 1) * each}, 0, largest);
+    // From here on one node is enough: the tightest of those that are.
+    if (sure && left.count > 0 && level >= left.count) {
+      std::sort(used.begin(), used.end());
+      run.index.visit({.from = left.count * each}, 0, last_one);
+      level = left.count;  // all others take less
+    }
+  }
+  if (sure && left.count == 0) return true;
+  undo_to(mark);
+  return false;
 }
 
 bool Finder::hold_true(const Run& run, const std::vector<Cap>& caps, const CapDomain& domain) {

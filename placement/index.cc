@@ -45,7 +45,11 @@ void update_domain(Filter& f, const Fleet::Impl& impl, DomainIndex index) {
     now.key.weight += f.drained ? f.held[m] : free;
     now.most = std::max(now.most, free);
   }
+  const auto matches = [&](NodeIndex m) { return m < f.matches.size() && f.matches[m]; };
+  now.joined = members.size() > 1 && std::any_of(members.begin(), members.end(), matches);
   Filter::Domain& old = f.domains[index];
+  f.joined += (now.joined ? 1 : 0) - (old.joined ? 1 : 0);
+  old.joined = now.joined;
   if (old.most == now.most && old.key == now.key) return;
   if (f.counts && old.most >= 0) f.buckets[static_cast<std::size_t>(old.most)].erase(old.key);
   if (f.counts && now.most >= 0) {
@@ -182,6 +186,13 @@ const Filter::Domain* Patch::find_domain(DomainIndex domain) const {
       std::lower_bound(domains.begin(), domains.end(), domain,
                        [](const Filter::Domain& d, DomainIndex i) { return d.key.domain < i; });
   return it != domains.end() && it->key.domain == domain ? &*it : nullptr;
+}
+
+std::int64_t Index::most_free() const {
+  std::int64_t most = static_cast<std::int64_t>(filter_->buckets.size()) - 1;
+  if (patch_ == nullptr) return most;
+  for (const Filter::Domain& d : patch_->order) most = std::max(most, d.most);
+  return most;
 }
 
 std::int64_t Index::times_free(std::int64_t each) const {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -53,8 +54,10 @@ struct Filter {
   struct Domain {
     DomainKey key;
     std::int64_t most = -1;  // largest free of one of its nodes; -1 = no node
+    bool joined = false;     // of several nodes, one of which matches; not in a patch
   };
   std::vector<Domain> domains;
+  std::size_t joined = 0;  // of them
   // Domains by the largest free amount on one node, each bucket in best-fit order.
   std::vector<std::set<DomainKey>> buckets;
   std::vector<std::int64_t> histogram;  // nodes by free amount
@@ -72,16 +75,24 @@ void catch_up_drained(Filter& filter, const Fleet::Impl& fleet);
 // What Filter::free says of a node whose room is `room`, -1 aside.
 std::int64_t free_count(const Filter& filter, const NodeSpec& spec, const Room& room);
 
-// Calls fn(DomainKey) for each domain that has a node with at least `node_min` free and a weight of
-// at least `least`, in best-fit order, until fn returns true.
+// The free amounts from `from` to below `to`.
+struct FreeRange {
+  std::int64_t from = 0;
+  std::int64_t to = std::numeric_limits<std::int64_t>::max();
+};
+
+// Calls fn(DomainKey) for each domain whose largest free amount on one node is in `range` and whose
+// weight is at least `least`, in best-fit order, until fn returns true.
 template <class F>
-bool visit_domains(const Filter& filter, std::int64_t node_min, std::int64_t least, F&& fn) {
+bool visit_domains(const Filter& filter, FreeRange range, std::int64_t least, F&& fn) {
   struct Cursor {
     std::set<DomainKey>::const_iterator at, end;
   };
   std::vector<Cursor> cursors;
-  const auto first = static_cast<std::size_t>(node_min < 0 ? 0 : node_min);
-  for (std::size_t b = first; b < filter.buckets.size(); ++b) {
+  const auto size = static_cast<std::int64_t>(filter.buckets.size());
+  const std::int64_t end = std::min(range.to, size);
+  for (auto b = static_cast<std::size_t>(std::clamp<std::int64_t>(range.from, 0, size));
+       static_cast<std::int64_t>(b) < end; ++b) {
     const auto& bucket = filter.buckets[b];
     if (bucket.empty()) continue;
     const Cursor c{bucket.lower_bound(DomainKey{least, 0, 0}), bucket.end()};
@@ -161,21 +172,30 @@ class Index {
   std::int64_t times_on_fragments(std::int64_t each) const;
   bool same_filter(const Index& other) const { return filter_ == other.filter_; }
 
+  // Each domain with a node that matches is one node.
+  bool nodes_apart() const { return filter_->joined == 0; }
+  std::int64_t most_free() const;  // an upper bound of what is free on one node
+
   // Calls fn(DomainKey) for each domain that has a node with at least `node_min` free and may have
   // `domain_min` in all, in best-fit order, until fn returns true.
   template <class F>
   bool visit(std::int64_t node_min, std::int64_t domain_min, F&& fn) const {
-    const std::int64_t least = drained() ? 0 : domain_min;
-    if (patch_ == nullptr) return visit_domains(*filter_, node_min, least, fn);
+    return visit({.from = node_min}, drained() ? 0 : domain_min, fn);
+  }
+  // The same for those whose largest free amount on one node is in `range`.
+  template <class F>
+  bool visit(FreeRange range, std::int64_t least, F&& fn) const {
+    if (patch_ == nullptr) return visit_domains(*filter_, range, least, fn);
     auto next = patch_->order.begin();
     const auto patched_before = [&](const DomainKey* key) {
       for (; next != patch_->order.end() && (key == nullptr || next->key < *key); ++next) {
-        const bool asked = next->most >= 0 && next->most >= node_min && next->key.weight >= least;
+        const bool in = next->most >= range.from && next->most < range.to;
+        const bool asked = next->most >= 0 && in && next->key.weight >= least;
         if (asked && fn(next->key)) return true;
       }
       return false;
     };
-    const bool found = visit_domains(*filter_, node_min, least, [&](const DomainKey& key) {
+    const bool found = visit_domains(*filter_, range, least, [&](const DomainKey& key) {
       if (patched_before(&key)) return true;
       return patch_->find_domain(key.domain) == nullptr && fn(key);
     });

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "builders.h"
 
 namespace subak {
@@ -206,6 +208,40 @@ TEST(Find, TheEmptyFleetAndWhatToWaitFor) {
   EXPECT_TRUE(f.search.fits_empty_fleet(f.intern(kCluster, gang(3, 8))));
   EXPECT_TRUE(drain(gang(3, 8)).empty());
   EXPECT_EQ(drain(gang(1, 8)), std::vector<NodeId>{NodeId(2)});
+}
+
+// Where each node is a domain by itself it is asked in another way. Two joined nodes that nobody may
+// use must not change what is to be drained.
+TEST(Find, WhatToWaitForIsTheSameBesideJoinedNodes) {
+  std::mt19937 random(11);
+  for (int round = 0; round < 200; ++round) {
+    Site apart, joined;
+    const std::uint32_t nodes = 3 + random() % 12;
+    for (std::uint32_t i = 1; i <= nodes; ++i) {
+      NodeSpec spec = node(i, 1 + random() % 8);
+      spec.unhealthy_gpus = random() % 4 == 0 ? 1 : 0;
+      add(apart, i, spec);
+      add(joined, i, spec);
+    }
+    for (std::uint32_t i = 101; i <= 102; ++i) {
+      NodeSpec spec = node(i, 8);
+      spec.clique = "q";
+      spec.ready = false;
+      add(joined, i, spec);
+    }
+    for (std::uint64_t job = 1; job <= 6; ++job) {
+      const GangRequest r = gang(1 + random() % 3, 1 + random() % 4);
+      if (where(apart, r).empty()) continue;
+      start(apart, job, r);
+      start(joined, job, r);
+    }
+    for (int asked = 0; asked < 12; ++asked) {
+      const GangRequest r = gang(1 + random() % 12, 1 + random() % 8);
+      ASSERT_EQ(apart.search.drain_set(apart.now(), apart.intern(kCluster, r)),
+                joined.search.drain_set(joined.now(), joined.intern(kCluster, r)))
+          << "round " << round;
+    }
+  }
 }
 
 }  // namespace
