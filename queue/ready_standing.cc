@@ -18,6 +18,12 @@ struct Walk::Contest {
   std::array<double, kFewSiblings> value, target, cost, key;
 };
 
+void Walk::forget_next(Entrant& e) {
+  e.next = e.least;
+  e.until = kForever;
+  e.slot = kNoSlot;
+}
+
 void Walk::read(Entrant& e) const {
   const NodeSummary& summary = index_->summary(e.id);
   const AccountNode& account = setup_.tree->node(e.id);
@@ -26,8 +32,8 @@ void Walk::read(Entrant& e) const {
   e.surplus = setup_.tree->sort_surplus_course(e.id, instant_.half_lives);
   e.rate = static_cast<double>(account.surplus.rate());
   e.alloc = account.alloc();
-  e.next = e.least = summary.least_next;
-  e.until = kForever;
+  e.least = summary.least_next;
+  forget_next(e);
 }
 
 // Asks for the cache lines that a look at the child needs, and a start after it, all at once.
@@ -78,7 +84,7 @@ bool Walk::enter(Standing& standing, Contest& c) const {
     c.target[i] = 0;
     c.key[i] = std::numeric_limits<double>::infinity();
     if (e.by_class && e.priority != top) continue;
-    if (e.until < setup_.now) e.next = e.least, e.until = kForever;
+    if (e.until < setup_.now) forget_next(e);
     c.value[i] = std::max(0.0, e.surplus.decaying * decayed + e.surplus.lasting);
     if (c.value[i] == 0 && e.rate != 0) return false;
     c.target[i] = e.shares;
@@ -158,15 +164,17 @@ std::uint32_t Walk::ask_again(AccountId id, Scope scope) {
     if (!find_first(standing, contest)) return kNoSlot;
     Entrant& first = standing.entrants[contest.first];
     prefetch(first);
-    const std::uint32_t slot = next_of(id, first.id, scope);
-    const MilliGpu next = first.leaf ? first.least : known_cost(first.id);
-    first.until = answer_stands_until(id, first.id);
-    if (!contest.alone && next != first.next) {
-      first.next = next;
-      set_key(first, contest, contest.first);
-      continue;
+    if (first.slot == kNoSlot) {
+      first.slot = next_of(id, first.id, scope);
+      first.until = answer_stands_until(id, first.id);
+      if (first.slot != kNoSlot) index_->jobs().prefetch(first.slot);
+      const MilliGpu least = first.next;
+      first.next = first.leaf ? first.least : known_cost(first.id);
+      if (!contest.alone && first.next != least) {
+        set_key(first, contest, contest.first);
+        continue;
+      }
     }
-    first.next = next;
     standing.from = setup_.now;
     standing.last = static_cast<std::uint32_t>(contest.first);
     standing.last_id = first.id;
@@ -174,12 +182,12 @@ std::uint32_t Walk::ask_again(AccountId id, Scope scope) {
     memos_[id.value] = {memo_epoch_,
                         standing.own.jobs,
                         standing.own.alloc,
-                        slot,
+                        first.slot,
                         index_->summary(id).own_quota,
-                        next,
+                        first.next,
                         setup_.now,
                         first_stays_until(standing, contest)};
-    return slot;
+    return first.slot;
   }
 }
 

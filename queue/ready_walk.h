@@ -127,6 +127,7 @@ class Walk {
     MilliGpu least = 0;  // of its next job
     MilliGpu next = 0;   // what that costs until `until`; then it is `least` again
     TimeMs until = kForever;
+    std::uint32_t slot = kNoSlot;  // its next job until then, if it was asked for it
   };
   // The children of a node when it was last asked. A start changes one of them: the others need not
   // be looked at for the next answer.
@@ -134,7 +135,7 @@ class Walk {
     std::uint64_t epoch = 0;      // memo_epoch_ when it was made
     std::int64_t half_lives = 0;  // of the instants that the surpluses are for
     TimeMs from = 0;
-    Changes own, last_own;          // of the node, and of the child that gave the answer
+    Changes own, last_own;  // of the node, and of the child that gave the answer
     AccountId last_id;
     std::uint32_t last = 0;         // its place
     std::vector<Entrant> entrants;  // by id
@@ -189,6 +190,7 @@ class Walk {
   }
   std::uint32_t ask_again(AccountId id, Scope scope);  // kNoSlot: it must be asked in full
   bool catch_up(Standing& standing, AccountId id) const;
+  static void forget_next(Entrant& entrant);
   void read(Entrant& entrant) const;
   void prefetch(const Entrant& entrant) const;
   bool enter(Standing& standing, Contest& contest) const;
