@@ -107,7 +107,7 @@ std::string play(const std::string& path, std::vector<Fact>& facts, Engine& engi
       out << line << "\n";
       const auto input = input_from_text(std::string_view(line).substr(2));
       if (!input.ok()) {
-        out << "unreadable " << input.error().message() << "\n";
+        ADD_FAILURE() << path << ": " << line << "\n" << input.error().message();
         continue;
       }
       const ApplyOutcome outcome = engine.apply(*input);
