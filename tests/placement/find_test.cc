@@ -214,12 +214,15 @@ TEST(Find, TheEmptyFleetAndWhatToWaitFor) {
 // use must not change what is to be drained.
 TEST(Find, WhatToWaitForIsTheSameBesideJoinedNodes) {
   std::mt19937 random(11);
+  const auto up_to = [&random](std::uint32_t most) {
+    return static_cast<std::uint32_t>(1 + random() % most);
+  };
   for (int round = 0; round < 200; ++round) {
     Site apart, joined;
-    const std::uint32_t nodes = 3 + random() % 12;
+    const std::uint32_t nodes = 2 + up_to(12);
     for (std::uint32_t i = 1; i <= nodes; ++i) {
-      NodeSpec spec = node(i, 1 + random() % 8);
-      spec.unhealthy_gpus = random() % 4 == 0 ? 1 : 0;
+      NodeSpec spec = node(i, up_to(8));
+      spec.unhealthy_gpus = up_to(4) == 1 ? 1 : 0;
       add(apart, i, spec);
       add(joined, i, spec);
     }
@@ -230,13 +233,13 @@ TEST(Find, WhatToWaitForIsTheSameBesideJoinedNodes) {
       add(joined, i, spec);
     }
     for (std::uint64_t job = 1; job <= 6; ++job) {
-      const GangRequest r = gang(1 + random() % 3, 1 + random() % 4);
+      const GangRequest r = gang(up_to(3), up_to(4));
       if (where(apart, r).empty()) continue;
       start(apart, job, r);
       start(joined, job, r);
     }
     for (int asked = 0; asked < 12; ++asked) {
-      const GangRequest r = gang(1 + random() % 12, 1 + random() % 8);
+      const GangRequest r = gang(up_to(12), up_to(8));
       ASSERT_EQ(apart.search.drain_set(apart.now(), apart.intern(kCluster, r)),
                 joined.search.drain_set(joined.now(), joined.intern(kCluster, r)))
           << "round " << round;
