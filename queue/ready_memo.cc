@@ -84,11 +84,6 @@ TimeMs Walk::stands_until(AccountId id, std::size_t first) {
   for (const Child& child : node.children) until = std::min(until, child.stands_until);
   if (node.siblings.size() == 1) return until;
   const OrderKey& key = node.keys[first];
-  for (std::size_t i = 0; i < node.siblings.size(); ++i) {
-    const OrderKey& other = node.keys[i];
-    if (i != first && other.band == key.band && other.first == key.first) return setup_.now - 1;
-  }
-  if (key.band != 1) return until;  // no time in it
   const auto cost = [&](std::size_t i) {
     const Sibling& s = node.siblings[i];
     return static_cast<double>(s.alloc) + static_cast<double>(s.next) / 2;
@@ -97,6 +92,14 @@ TimeMs Walk::stands_until(AccountId id, std::size_t first) {
     const Sibling& s = node.siblings[i];
     return static_cast<double>(s.id == id ? s.alloc : setup_.tree->node(s.id).surplus.rate());
   };
+  // Of two that have had nothing neither moves.
+  const auto rests = [&](std::size_t i) { return node.siblings[i].surplus == 0 && rate(i) == 0; };
+  for (std::size_t i = 0; i < node.siblings.size(); ++i) {
+    const OrderKey& other = node.keys[i];
+    const bool tie = i != first && other.band == key.band && other.first == key.first;
+    if (tie && !(rests(first) && rests(i))) return setup_.now - 1;
+  }
+  if (key.band != 1) return until;  // no time in it
   double surplus = 0, rates = 0;
   for (std::size_t i = 0; i < node.siblings.size(); ++i) {
     const Sibling& s = node.siblings[i];

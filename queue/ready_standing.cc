@@ -9,6 +9,15 @@
 #include "queue/ready_walk.h"
 
 namespace subak::ready {
+namespace {
+
+// Soon after a start a surplus is the small difference of two large numbers: this part of them, and
+// less, is left to the exact formula. What rounding does to a key is then far below kClear.
+constexpr double kLeastSurplus = 1e-4;
+// Keys that differ by less, as a part, are not told apart here.
+constexpr double kClear = 1e-8;
+
+}  // namespace
 
 struct Walk::Contest {
   std::size_t first = 0;
@@ -33,7 +42,16 @@ void Walk::read(Entrant& e) const {
   e.rate = static_cast<double>(account.surplus.rate());
   e.alloc = account.alloc();
   e.least = summary.least_next;
+  e.seen = changes_of(e.id);
   forget_next(e);
+}
+
+// Asks for the cache lines that a look at what changed needs.
+void Walk::prefetch_changes(const Entrant& e) const {
+  const AccountNode& account = setup_.tree->node(e.id);
+  __builtin_prefetch(&index_->summary(e.id));
+  __builtin_prefetch(&account);
+  __builtin_prefetch(&account.surplus);
 }
 
 // Asks for the cache lines that a look at the child needs, and a start after it, all at once.
@@ -49,27 +67,39 @@ void Walk::prefetch(const Entrant& e) const {
   }
 }
 
-// False if more changed than the child that gave the last answer.
+// False if nothing waits below the child any more. What changed there is taken off `unseen`.
+bool Walk::catch_up(Entrant& e, Changes& unseen) const {
+  const Changes now = changes_of(e.id);
+  if (now == e.seen) return true;
+  unseen.jobs -= now.jobs - e.seen.jobs;
+  unseen.alloc -= now.alloc - e.seen.alloc;
+  if (index_->summary(e.id).jobs == 0) return false;
+  read(e);
+  return true;
+}
+
+// False if more changed than children that were known. Nearly always it is one, and that which gave
+// the last answer; else all are looked at.
 bool Walk::catch_up(Standing& standing, AccountId id) const {
-  const AccountNode& account = setup_.tree->node(standing.last_id);
-  __builtin_prefetch(&index_->summary(standing.last_id));
-  __builtin_prefetch(&account);
-  __builtin_prefetch(&account.surplus);
+  Entrant& last = standing.entrants[standing.last];
+  prefetch_changes(last);
   const Changes now = changes_of(id);
   if (now == standing.own) return true;
-  Entrant& last = standing.entrants[standing.last];
-  const Changes of_last = changes_of(last.id);
-  if (now.jobs - standing.own.jobs != of_last.jobs - standing.last_own.jobs) return false;
-  if (now.alloc - standing.own.alloc != of_last.alloc - standing.last_own.alloc) return false;
-  if (index_->summary(last.id).jobs == 0) return false;
-  read(last);
+  Changes unseen{now.jobs - standing.own.jobs, now.alloc - standing.own.alloc};
+  if (!catch_up(last, unseen)) return false;
+  if (unseen != Changes()) {
+    for (const Entrant& e : standing.entrants) prefetch_changes(e);
+    for (Entrant& e : standing.entrants) {
+      if (!catch_up(e, unseen)) return false;
+    }
+  }
+  if (unseen != Changes()) return false;
   standing.own = now;
-  standing.last_own = of_last;
   return true;
 }
 
 // The rule of accounting/order.h for siblings without quota. False if a surplus may be held at 0 for
-// a while.
+// a while, or rounding counts.
 bool Walk::enter(Standing& standing, Contest& c) const {
   const std::size_t n = standing.entrants.size();
   std::int32_t top = std::numeric_limits<std::int32_t>::min();
@@ -77,11 +107,11 @@ bool Walk::enter(Standing& standing, Contest& c) const {
     if (e.by_class) top = std::max(top, e.priority);
   }
   const double decayed = 1 / instant_.part;
-  double shares = 0;
+  double shares = 0, lasting = 0;
   std::size_t count = 0;
   for (std::size_t i = 0; i < n; ++i) {
     Entrant& e = standing.entrants[i];
-    c.target[i] = 0;
+    c.target[i] = c.value[i] = 0;
     c.key[i] = std::numeric_limits<double>::infinity();
     if (e.by_class && e.priority != top) continue;
     if (e.until < setup_.now) forget_next(e);
@@ -91,11 +121,13 @@ bool Walk::enter(Standing& standing, Contest& c) const {
     c.first = i;
     shares += e.shares;
     c.surplus += c.value[i];
+    lasting += std::abs(e.surplus.lasting);
     c.rate += e.rate;
     ++count;
   }
   c.alone = count == 1;
   if (c.alone) return true;
+  if (c.surplus < kLeastSurplus * lasting) return false;
   const TargetShareRule& rule = *setup_.rule;
   const double of_shares = 1 / shares, of_surplus = c.surplus > 0 ? rule.gain / c.surplus : 0;
   const double most = c.surplus > 0 ? 1 + rule.gain : 1;
@@ -114,14 +146,16 @@ void Walk::set_key(const Entrant& e, Contest& c, std::size_t at) {
   c.key[at] = c.cost[at] / c.target[at];
 }
 
-// False if two are too close to tell them apart with sums that are rounded otherwise.
+// False if two are too close to tell them apart with sums that are rounded otherwise. Twins that
+// have had nothing are no such two: they stay alike, and the lower id is first.
 bool Walk::find_first(const Standing& standing, Contest& c) {
   if (c.alone) return true;
-  constexpr double kClear = 1e-9;
   double best = std::numeric_limits<double>::infinity(), second = best;
   for (std::size_t i = 0; i < standing.entrants.size(); ++i) {
     const double key = c.key[i];
-    second = std::min(second, std::max(best, key));
+    const bool twin = key == best && c.value[i] == 0 && c.value[c.first] == 0 &&
+                      c.cost[i] == c.cost[c.first] && c.target[i] == c.target[c.first];
+    if (!twin) second = std::min(second, std::max(best, key));
     c.first = key < best ? i : c.first;
     best = std::min(best, key);
   }
@@ -146,7 +180,7 @@ TimeMs Walk::first_stays_until(const Standing& standing, const Contest& c) const
     if (i == c.first || c.target[i] == 0) continue;
     const double room = c.cost[i] * target - mine * c.target[i];
     const double speed = gain * (own_drift * c.cost[i] + drift(i) * mine);
-    ms = std::min(ms, room / speed);
+    if (room < ms * speed) ms = room / speed;
   }
   ms = std::min(ms, static_cast<double>(setup_.tree->clock().half_life_ms()) / 8);
   return std::min(until, setup_.now + static_cast<TimeMs>(0.99 * ms));
@@ -177,8 +211,6 @@ std::uint32_t Walk::ask_again(AccountId id, Scope scope) {
     }
     standing.from = setup_.now;
     standing.last = static_cast<std::uint32_t>(contest.first);
-    standing.last_id = first.id;
-    standing.last_own = changes_of(first.id);
     memos_[id.value] = {memo_epoch_,
                         standing.own.jobs,
                         standing.own.alloc,
@@ -218,8 +250,6 @@ void Walk::keep_standing(AccountId id, std::size_t first) {
   standing.half_lives = instant_.half_lives;
   standing.from = setup_.now;
   standing.own = changes_of(id);
-  standing.last_id = node.siblings[first].id;
-  standing.last_own = changes_of(standing.last_id);
 }
 
 }  // namespace subak::ready

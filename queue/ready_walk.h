@@ -128,6 +128,7 @@ class Walk {
     MilliGpu next = 0;   // what that costs until `until`; then it is `least` again
     TimeMs until = kForever;
     std::uint32_t slot = kNoSlot;  // its next job until then, if it was asked for it
+    Changes seen;                  // when this was read
   };
   // The children of a node when it was last asked. A start changes one of them: the others need not
   // be looked at for the next answer.
@@ -135,9 +136,8 @@ class Walk {
     std::uint64_t epoch = 0;      // memo_epoch_ when it was made
     std::int64_t half_lives = 0;  // of the instants that the surpluses are for
     TimeMs from = 0;
-    Changes own, last_own;  // of the node, and of the child that gave the answer
-    AccountId last_id;
-    std::uint32_t last = 0;         // its place
+    Changes own;                    // of the node
+    std::uint32_t last = 0;         // place of the child that gave the answer
     std::vector<Entrant> entrants;  // by id
   };
   // Who of them is the first at the pass's instant, and what says how long.
@@ -190,9 +190,11 @@ class Walk {
   }
   std::uint32_t ask_again(AccountId id, Scope scope);  // kNoSlot: it must be asked in full
   bool catch_up(Standing& standing, AccountId id) const;
+  bool catch_up(Entrant& entrant, Changes& unseen) const;
   static void forget_next(Entrant& entrant);
   void read(Entrant& entrant) const;
   void prefetch(const Entrant& entrant) const;
+  void prefetch_changes(const Entrant& entrant) const;
   bool enter(Standing& standing, Contest& contest) const;
   static void set_key(const Entrant& entrant, Contest& contest, std::size_t at);
   static bool find_first(const Standing& standing, Contest& contest);

@@ -13,7 +13,8 @@ namespace subak {
 namespace {
 
 struct Teams {
-  explicit Teams(std::uint64_t seed) : random(seed) {
+  // `alike`: all with the same shares, none has had anything.
+  explicit Teams(std::uint64_t seed, bool all_alike = false) : random(seed), alike(all_alike) {
     for (const char* path : {"a", "b", "c", "a.x", "a.y", "b.x", "b.y"}) add(path);
     for (const char* path :
          {"a.x/u", "a.x/v", "a.y/u", "a.y/v", "b.x/u", "b.y/u", "b.y/v", "c/u", "c/v", "c/w"}) {
@@ -21,13 +22,15 @@ struct Teams {
       leaves.push_back(tree.find(path));
     }
     for (const AccountId leaf : leaves) {
+      if (alike) continue;
       had(leaf);
       submit(leaf, 1);
     }
   }
   static MilliGpu cost(ShapeId shape) { return 2000 * shape.value; }
   void submit(AccountId leaf, std::uint32_t classes) {
-    ReadyJob job{.id = JobId(jobs.size() + 1), .leaf = leaf, .shape = ShapeId(pick(4) + 1)};
+    const ShapeId shape(alike ? 1 + 31 * pick(2) : pick(4) + 1);
+    ReadyJob job{.id = JobId(jobs.size() + 1), .leaf = leaf, .shape = shape};
     job.priority = static_cast<std::int32_t>(pick(classes));
     queue.add(job, tree);
     jobs.push_back(job);
@@ -49,7 +52,7 @@ struct Teams {
     AccountSpec spec;
     spec.path = path;
     spec.user = path.find('/') != std::string::npos;
-    spec.shares = pick(3) + 1;
+    spec.shares = alike ? 1 : pick(3) + 1;
     tree.set(tree.next_id(), spec, 1, 0, {}, {});
   }
   // Some of what it had has ended, some of it runs.
@@ -69,6 +72,7 @@ struct Teams {
   }
 
   std::mt19937_64 random;
+  bool alike;
   AccountTree tree{12 * kHourMs};
   ReadyQueue queue{[](ShapeId shape) { return ShapeCost{cost(shape), {}}; }};
   std::vector<AccountId> leaves;
@@ -120,6 +124,34 @@ TEST(ReadyMemo, StandsWhileJobsComeStartAndEnd) {
     }
   }
   EXPECT_GT(started, 30'000u);
+}
+
+// Many ties: of accounts that have had nothing, which stay, and of such that have had the same.
+TEST(ReadyMemo, StandsAmongAccountsThatAreAlike) {
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    Teams teams(seed, true);
+    std::vector<AccountId> holding;
+    const auto some_leaf = [&] {
+      return teams.leaves[teams.pick(static_cast<std::uint32_t>(teams.leaves.size()))];
+    };
+    TimeMs now = 2 * kDayMs;
+    for (int i = 0; i < 60; ++i) {
+      now += kHourMs * teams.pick(3);
+      if (teams.pick(2) == 0) teams.submit(some_leaf(), 1);
+      if (teams.pick(3) == 0) {
+        for (int leaves = 0; leaves < 2; ++leaves) {
+          holding.push_back(some_leaf());
+          teams.tree.hold(holding.back(), ProductId(1), 8000, now);
+        }
+      }
+      for (; teams.pick(4) == 0 && !holding.empty(); holding.pop_back()) {
+        teams.tree.release(holding.back(), ProductId(1), 8000, false, now);
+      }
+      ASSERT_EQ(Teams::next(teams.queue, teams.tree, now),
+                Teams::next(*teams.queue.copy(), teams.tree, now))
+          << "seed " << seed << ", step " << i;
+    }
+  }
 }
 
 }  // namespace
