@@ -164,9 +164,7 @@ std::vector<JobId> Engine::queue_order(std::size_t most) const {
 }
 
 QueuePicture Engine::queue_picture() const { return derive::queue_picture(impl_->state); }
-std::unique_ptr<const QueueCopy> Engine::copy_queue() const {
-  return derive::copy_queue(impl_->state);
-}
+void Engine::copy_queue(QueueCopy& into) const { derive::copy_queue(impl_->state, into); }
 
 std::vector<JobRow> Engine::queue(std::size_t most) const {
   const State& s = impl_->state;

@@ -222,7 +222,7 @@ class Engine {
   // The whole order as it is now: O(n log n) in what waits. Of a long queue rather make it
   // elsewhere, from a copy: O(n + accounts), nearly all of it one copy of memory.
   QueuePicture queue_picture() const;
-  std::unique_ptr<const QueueCopy> copy_queue() const;
+  void copy_queue(QueueCopy& into) const;
   // The queue in the order in which the next pass would take it. The order of n jobs costs
   // O(n log n), whatever is copied of them.
   std::vector<JobRow> queue(std::size_t most) const;

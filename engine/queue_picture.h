@@ -15,6 +15,12 @@
 
 namespace subak {
 
+class QueueCopy;
+class State;
+namespace derive {
+void copy_queue(const State& s, QueueCopy& into);
+}
+
 // Immutable. 12 bytes a job. Threads: any.
 class QueuePicture {
  public:
@@ -38,16 +44,21 @@ class QueuePicture {
 };
 
 // What the order follows from at one instant: the lines, the account tree, the rule. A value of its
-// own: the engine goes on while another thread makes the order. Threads: one at a time.
+// own: the engine goes on while another thread makes the order. Copied into again and again it
+// keeps its memory: as many small pieces, given back, would slow down whoever asks for memory next.
+// Threads: one at a time.
 class QueueCopy {
  public:
-  struct Parts;
-  explicit QueueCopy(std::unique_ptr<Parts> parts);
+  QueueCopy();  // of nothing yet: engine.h, copy_queue()
+  QueueCopy(QueueCopy&&) noexcept;
+  QueueCopy& operator=(QueueCopy&&) noexcept;
   ~QueueCopy();
-  // O(n log n) in what waits.
+  // O(n log n) in what waits. Something was copied into it.
   QueuePicture make() const;
 
  private:
+  friend void derive::copy_queue(const State& s, QueueCopy& into);
+  struct Parts;
   std::unique_ptr<Parts> parts_;
 };
 

@@ -133,6 +133,13 @@ std::unique_ptr<ReadyQueue> ReadyQueue::copy() const {
   return std::unique_ptr<ReadyQueue>(new ReadyQueue(std::make_unique<ready::Index>(*index_)));
 }
 
+void ReadyQueue::copy_to(ReadyQueue& to) const {
+  index_->sync_costs();
+  const std::uint64_t epoch = to.index_->epoch();
+  *to.index_ = *index_;
+  to.index_->is_another(epoch);
+}
+
 void ReadyQueue::check_invariants() const { index_->check_invariants(); }
 
 }  // namespace subak

@@ -146,6 +146,8 @@ class ReadyQueue {
   // All that waits as it is now, for another thread: it shares nothing with this one, and a pass
   // over it is one over this. Nothing joins it any more. O(jobs), most of it one copy of memory.
   std::unique_ptr<ReadyQueue> copy() const;
+  // The same into an earlier copy, whose memory is used again.
+  void copy_to(ReadyQueue& to) const;
   // Asserts what must hold of every node and job. O(nodes + jobs); for tests.
   void check_invariants() const;
 

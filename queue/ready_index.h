@@ -2,6 +2,7 @@
 // many jobs of which kind wait strictly below it. Private to queue.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -84,6 +85,8 @@ class Index {
   const NodeSummary& summary(AccountId id) const { return summaries_[id.value]; }
   // Rises when sync() finds another tree, an edit of it, or other costs.
   std::uint64_t epoch() const { return epoch_; }
+  // What was learned of it in any epoch up to this one does not hold.
+  void is_another(std::uint64_t epoch) { epoch_ = std::max(epoch_, epoch) + 1; }
   // By id, as of the last sync().
   std::span<const AccountId> children(AccountId id) const {
     const NodeSummary& summary = summaries_[id.value];

@@ -32,7 +32,9 @@ struct QueueCopy::Parts {
   std::unique_ptr<ReadyQueue> ready;
 };
 
-QueueCopy::QueueCopy(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+QueueCopy::QueueCopy() = default;
+QueueCopy::QueueCopy(QueueCopy&&) noexcept = default;
+QueueCopy& QueueCopy::operator=(QueueCopy&&) noexcept = default;
 QueueCopy::~QueueCopy() = default;
 
 QueuePicture QueueCopy::make() const {
@@ -53,16 +55,21 @@ QueuePicture queue_picture(const State& s) {
   return {s.seq(), s.now(), queue_order(s, s.now(), s.jobs().ready().size())};
 }
 
-std::unique_ptr<const QueueCopy> copy_queue(const State& s) {
-  auto parts = std::make_unique<QueueCopy::Parts>();
-  parts->seq = s.seq();
-  parts->time_ms = s.now();
-  parts->policy = s.policy().order;
-  parts->tree = s.tree();
-  if (s.allocations().tick() != nullptr) parts->tick = *s.allocations().tick();
-  parts->ready = s.jobs().ready().copy();
-  must(parts->ready->size() == s.jobs().count(JobState::kQueued), "the copy has what waits");
-  return std::make_unique<const QueueCopy>(std::move(parts));
+void copy_queue(const State& s, QueueCopy& into) {
+  if (!into.parts_) into.parts_ = std::make_unique<QueueCopy::Parts>();
+  QueueCopy::Parts& parts = *into.parts_;
+  parts.seq = s.seq();
+  parts.time_ms = s.now();
+  parts.policy = s.policy().order;
+  parts.tree = s.tree();
+  parts.tick.reset();
+  if (s.allocations().tick() != nullptr) parts.tick = *s.allocations().tick();
+  if (parts.ready) {
+    s.jobs().ready().copy_to(*parts.ready);
+  } else {
+    parts.ready = s.jobs().ready().copy();
+  }
+  must(parts.ready->size() == s.jobs().count(JobState::kQueued), "the copy has what waits");
 }
 
 }  // namespace derive

@@ -16,6 +16,6 @@ std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most);
 // All of it, as of the state's time. O(n log n) in the jobs that wait.
 QueuePicture queue_picture(const State& s);
 // What another thread needs to make that picture itself (Engine::copy_queue). O(jobs + accounts).
-std::unique_ptr<const QueueCopy> copy_queue(const State& s);
+void copy_queue(const State& s, QueueCopy& into);
 
 }  // namespace subak::derive

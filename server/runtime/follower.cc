@@ -94,6 +94,7 @@ struct Follower::Impl {
   bool making = false;                          // the next one, beside
   std::deque<DearOne> parked;                   // wait for it
   std::deque<DearOne> due;                      // it is there: one of them a turn
+  QueueCopy copied;                             // picture_thread's while it runs
   std::thread picture_thread;
   std::thread thread;
 };
@@ -314,10 +315,10 @@ void Follower::Impl::begin_picture() {
   making = true;
   if (picture_thread.joinable()) picture_thread.join();  // it has handed its picture over
   pictured_ms = options.monotonic_ms();
-  picture_thread = std::thread([this, copy = engine.copy_queue()]() mutable {
+  engine.copy_queue(copied);
+  picture_thread = std::thread([this] {
     name_thread("queue picture");
-    auto fresh = std::make_shared<const QueuePicture>(copy->make());
-    copy.reset();
+    auto fresh = std::make_shared<const QueuePicture>(copied.make());
     {
       const std::lock_guard lock(mutex);
       made = std::move(fresh);

@@ -211,10 +211,11 @@ class World {
                                [&](const ReadyJob& j) { return j.id == *id; }));
     }
     ASSERT_EQ(queue_.order(tree_, policy_, rule_, &tick_, now_, most), expected);
-    const AccountTree tree = tree_;
-    const auto copy = queue_.copy();
-    copy->check_invariants();
-    ASSERT_EQ(copy->order(tree, policy_, rule_, &tick_, now_, most), expected);
+    copied_tree_ = tree_;
+    if (copy_ == nullptr) copy_ = queue_.copy();
+    queue_.copy_to(*copy_);
+    copy_->check_invariants();
+    ASSERT_EQ(copy_->order(copied_tree_, policy_, rule_, &tick_, now_, most), expected);
     if (!expected.empty()) compare_rank(expected.front());
   }
 
@@ -279,6 +280,8 @@ class World {
   TargetShareRule rule_;
   Costs costs_;
   ReadyQueue queue_{[this](ShapeId shape) { return costs_.at(shape); }};
+  std::unique_ptr<ReadyQueue> copy_;
+  AccountTree copied_tree_{kHourMs};
   std::vector<ReadyJob> jobs_;
   std::vector<Running> running_;
   std::vector<std::string> wide_;
