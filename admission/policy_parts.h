@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "admission/pod.h"
 #include "admission/policy.h"
+#include "kube/pod.h"
 
 namespace subak::policy {
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "admission/json.h"
 #include "core/error.h"
+#include "kube/json.h"
 
 namespace subak {
 

@@ -4,8 +4,8 @@
 #include "cli/failure.h"
 #include "cli/files.h"
 #include "cli/import_diff.h"
-#include "cli/kube_node.h"
 #include "cli/words.h"
+#include "kube/node.h"
 #include "sim/trace.h"
 #include "subak/v1/cluster_service.pb.h"
 

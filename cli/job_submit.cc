@@ -7,7 +7,6 @@
 #include <memory>
 #include <utility>
 
-#include "admission/quantity.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/files.h"
@@ -17,6 +16,7 @@
 #include "core/decimal.h"
 #include "core/duration.h"
 #include "core/limits.h"
+#include "kube/quantity.h"
 
 namespace subak::cli {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "admission/policy.h"
 #include "engine/view.h"
+#include "pods.h"
 
 namespace subak::test {
 
@@ -126,21 +127,6 @@ inline Decision decide_text(const std::string& review, Endpoint endpoint = Endpo
                             const AdmissionConfig& config = {}, std::string_view cluster = "c1") {
   const Parsed parsed(review);
   return decide(*fixed_view(), config, cluster, endpoint, parsed.review());
-}
-
-// One container that asks for `amount` of `resource`, with whole Guaranteed CPUs.
-inline std::string container(std::string_view resource, std::string_view amount,
-                             std::string_view more = "") {
-  const std::string q = "\"" + std::string(resource) + "\":\"" + std::string(amount) + "\"";
-  const std::string list = R"({"cpu":"8","memory":"64Gi",)" + q + "}";
-  return R"({"name":"main","image":"i","resources":{"limits":)" + list + R"(,"requests":)" + list +
-         "}" + std::string(more) + "}";
-}
-
-inline std::string pod(std::string_view containers, std::string_view metadata = R"("name":"p")",
-                       std::string_view spec = "") {
-  return R"({"metadata":{)" + std::string(metadata) + R"(},"spec":{"containers":[)" +
-         std::string(containers) + "]" + std::string(spec) + "}}";
 }
 
 }  // namespace subak::test

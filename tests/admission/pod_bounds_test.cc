@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "admission/pod.h"
 #include "core/limits.h"
 #include "engine/bounds.h"
 #include "engine/engine.h"
 #include "fixture.h"
+#include "kube/pod.h"
 
 namespace subak {
 namespace {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fixture.h"
+#include "kube/pod.h"
 
 namespace subak {
 namespace {
@@ -466,6 +467,10 @@ TEST(Policy, EveryReasonAndWayHasAName) {
 TEST(Policy, IsAFunctionOfItsInput) {
   const std::string text = review_text(pod(container(kGpu, "4")));
   EXPECT_EQ(decide_text(text).patch, decide_text(text).patch);
+}
+
+TEST(Policy, OtherSchedulersAreTheUsualOnesUntilSaid) {
+  EXPECT_EQ(AdmissionConfig().other_schedulers, default_other_schedulers());
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ def check_webhook(name, kind, hook, exempt):
 
 def check_paths(tree, documents):
     """The policy's regular expression is shows_gpus() without "..", which the API server refuses."""
-    cases = (tree / "tests" / "admission" / "pod_test.cc").read_text()
+    cases = (tree / "tests" / "kube" / "pod_test.cc").read_text()
     shown = [p for p in strings(cases, "HostPathsAreReadAsPaths) {") if ".." not in p]
     hidden = [p for p in strings(cases, "EXPECT_TRUE(shows_gpus(path)) << path;") if p and ".." not in p]
     expression = next(v["expression"] for _, d in documents if d["metadata"]["name"] == "subak-hidden"

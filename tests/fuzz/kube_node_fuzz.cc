@@ -1,14 +1,14 @@
 // `kubectl get nodes -o json`, by both of its readers: the CLI's and the simulator's.
 #include <set>
 
-#include "cli/kube_node.h"
 #include "core/limits.h"
 #include "fuzz.h"
+#include "kube/node.h"
 #include "sim/nodes_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace subak;
-  const auto nodes = cli::read_kube_nodes(fuzz::text_of(data, size), {"topology.io/rack"});
+  const auto nodes = read_kube_nodes(fuzz::text_of(data, size), {"topology.io/rack"});
   if (nodes.ok()) {
     std::set<std::string> names;
     for (const NodeSpec& node : *nodes) {

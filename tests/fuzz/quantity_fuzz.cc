@@ -1,11 +1,11 @@
 // Amounts as people and Kubernetes write them: what is read and written again is the same.
 #include <limits>
 
-#include "admission/quantity.h"
 #include "core/decimal.h"
 #include "core/duration.h"
 #include "core/limits.h"
 #include "fuzz.h"
+#include "kube/quantity.h"
 
 namespace {
 

@@ -3,11 +3,11 @@
 // with one of its parts repeated may cost what its bytes are more, not their square.
 #include <memory>
 
-#include "admission/pod.h"
 #include "core/limits.h"
 #include "fuzz.h"
 #include "grown.h"
 #include "hostile.h"
+#include "kube/pod.h"
 
 namespace {
 

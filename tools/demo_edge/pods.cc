@@ -1,7 +1,7 @@
 #include "tools/demo_edge/pods.h"
 
-#include "admission/pod.h"
 #include "core/names.h"
+#include "kube/pod.h"
 
 namespace subak::demo {
 namespace {

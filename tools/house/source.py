@@ -5,7 +5,7 @@ import re
 import subprocess
 
 CORE = ("core", "accounting", "placement", "queue", "engine")
-FOLDERS = CORE + ("admission", "server", "cli", "sim", "tests")
+FOLDERS = CORE + ("kube", "admission", "server", "cli", "sim", "tests")
 SUFFIXES = (".h", ".cc")
 
 

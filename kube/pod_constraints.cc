@@ -1,9 +1,9 @@
 // Where a pod may go: selectors, required node affinity, tolerations, host ports, GPU products.
 #include <algorithm>
 
-#include "admission/pod.h"
 #include "core/limits.h"
 #include "core/names.h"
+#include "kube/pod.h"
 
 namespace subak {
 namespace {

@@ -2,7 +2,7 @@
 // people set, the gang it belongs to, and everything that is wrong or odd about it.
 // Reading decides nothing.
 //
-// Texts point into the parser's document (admission/json.h); what must outlive it is owned: shape,
+// Texts point into the parser's document (kube/json.h); what must outlive it is owned: shape,
 // gang, mistakes. Threads: pure functions.
 #pragma once
 
@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "admission/json.h"
 #include "core/error.h"
 #include "engine/input.h"
+#include "kube/json.h"
 
 namespace subak {
 

@@ -1,4 +1,4 @@
-#include "cli/kube_gpus.h"
+#include "kube/node_gpus.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +8,7 @@
 #include "placement/mig.h"
 #include "placement/product.h"
 
-namespace subak::cli {
+namespace subak {
 namespace {
 
 constexpr std::string_view kShared = names::kSharedSuffix;
@@ -171,4 +171,4 @@ std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCou
                "want at most " + std::to_string(limits::kMaxGpusPerNode)};
 }
 
-}  // namespace subak::cli
+}  // namespace subak

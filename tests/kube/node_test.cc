@@ -1,4 +1,4 @@
-#include "cli/kube_node.h"
+#include "kube/node.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-namespace subak::cli {
+namespace subak {
 namespace {
 
 constexpr char kH100[] = "NVIDIA-H100-80GB-HBM3";
@@ -137,4 +137,4 @@ TEST(KubeNode, RefusesWithTheNodeAndTheField) {
 }
 
 }  // namespace
-}  // namespace subak::cli
+}  // namespace subak

@@ -2,11 +2,11 @@
 #include <charconv>
 #include <optional>
 
-#include "admission/pod.h"
 #include "core/cut.h"
 #include "core/duration.h"
 #include "core/limits.h"
 #include "core/names.h"
+#include "kube/pod.h"
 
 namespace subak {
 namespace {

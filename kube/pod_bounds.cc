@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "admission/pod.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "core/stored_size.h"
 #include "engine/bounds.h"
+#include "kube/pod.h"
 
 namespace subak {
 namespace {

@@ -1,10 +1,9 @@
-#include "admission/pod.h"
+#include "kube/pod.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "admission/policy.h"
-#include "fixture.h"
+#include "pods.h"
 
 namespace subak {
 namespace {
@@ -332,7 +331,6 @@ TEST(PodOthers, ManagersAreKnownByTheirMarks) {
   EXPECT_EQ(manager(R"("name":"p")", R"(,"schedulingGates":[{"name":"kueue.x-k8s.io/admission"}])"),
             "kueue.x-k8s.io/admission");
   EXPECT_EQ(manager(R"("name":"p")", R"(,"schedulerName":"default-scheduler")"), "");
-  EXPECT_EQ(AdmissionConfig().other_schedulers, default_other_schedulers());
 }
 
 TEST(PodRecordTest, SaysThatItHasEnded) {

@@ -9,11 +9,11 @@
 #include <limits>
 #include <map>
 
-#include "admission/pod.h"
-#include "admission/quantity.h"
 #include "core/cut.h"
 #include "core/limits.h"
 #include "core/names.h"
+#include "kube/pod.h"
+#include "kube/quantity.h"
 
 namespace subak {
 namespace {

@@ -1,8 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "admission/pod.h"
-#include "fixture.h"
+#include "kube/pod.h"
+#include "pods.h"
 
 namespace subak {
 namespace {

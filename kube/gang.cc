@@ -12,9 +12,9 @@
 #include <array>
 #include <charconv>
 
-#include "admission/pod.h"
 #include "core/limits.h"
 #include "core/names.h"
+#include "kube/pod.h"
 
 namespace subak {
 namespace {

@@ -1,4 +1,4 @@
-#include "admission/quantity.h"
+#include "kube/quantity.h"
 
 #include <gtest/gtest.h>
 

@@ -24,7 +24,7 @@
 #include "core/error.h"
 #include "placement/node.h"
 
-namespace subak::cli {
+namespace subak {
 
 struct KubeNodeOptions {
   std::string rack_label;  // the label that names a node's rack; empty: none
@@ -36,4 +36,4 @@ struct KubeNodeOptions {
 Result<std::vector<NodeSpec>> read_kube_nodes(std::string_view json,
                                               const KubeNodeOptions& options = {});
 
-}  // namespace subak::cli
+}  // namespace subak

@@ -1,4 +1,4 @@
-#include "admission/pod.h"
+#include "kube/pod.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-// The GPUs of a Kubernetes node, from its resources and NVIDIA's labels. A part of kube_node.h.
+// The GPUs of a Kubernetes node, from its resources and NVIDIA's labels. A part of kube/node.h.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "placement/node.h"
 
-namespace subak::cli {
+namespace subak {
 
 using ResourceCounts = std::map<std::string, std::int64_t>;
 
@@ -24,4 +24,4 @@ std::string find_label(const NodeSpec& node, std::string_view key);
 std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCounts& allocatable,
                                NodeSpec& node);
 
-}  // namespace subak::cli
+}  // namespace subak
