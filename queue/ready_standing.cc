@@ -146,20 +146,30 @@ void Walk::set_key(const Entrant& e, Contest& c, std::size_t at) {
   c.key[at] = c.cost[at] / c.target[at];
 }
 
-// False if two are too close to tell them apart with sums that are rounded otherwise. Twins that
-// have had nothing are no such two: they stay alike, and the lower id is first.
+// False if two are too close to tell them apart with sums that are rounded otherwise.
 bool Walk::find_first(const Standing& standing, Contest& c) {
   if (c.alone) return true;
   double best = std::numeric_limits<double>::infinity(), second = best;
   for (std::size_t i = 0; i < standing.entrants.size(); ++i) {
     const double key = c.key[i];
-    const bool twin = key == best && c.value[i] == 0 && c.value[c.first] == 0 &&
-                      c.cost[i] == c.cost[c.first] && c.target[i] == c.target[c.first];
-    if (!twin) second = std::min(second, std::max(best, key));
+    second = std::min(second, std::max(best, key));
     c.first = key < best ? i : c.first;
     best = std::min(best, key);
   }
-  return second - best > kClear * second;
+  if (second - best > kClear * second) return true;
+  return only_twins_are_near(standing.entrants.size(), c);
+}
+
+// Twins that have had nothing stay alike, and the lower id, which was found, is first.
+bool Walk::only_twins_are_near(std::size_t count, const Contest& c) {
+  const std::size_t first = c.first;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i == first || c.target[i] == 0) continue;
+    const bool twin = c.key[i] == c.key[first] && c.value[i] == 0 && c.value[first] == 0 &&
+                      c.cost[i] == c.cost[first] && c.target[i] == c.target[first];
+    if (!twin && !(c.key[i] - c.key[first] > kClear * c.key[i])) return false;
+  }
+  return true;
 }
 
 // As stands_until().

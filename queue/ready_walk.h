@@ -198,6 +198,7 @@ class Walk {
   bool enter(Standing& standing, Contest& contest) const;
   static void set_key(const Entrant& entrant, Contest& contest, std::size_t at);
   static bool find_first(const Standing& standing, Contest& contest);
+  static bool only_twins_are_near(std::size_t count, const Contest& contest);
   TimeMs first_stays_until(const Standing& standing, const Contest& contest) const;
   void keep_standing(AccountId id, std::size_t first);
 
