@@ -176,7 +176,7 @@ void read_gang(std::string_view path, Pod& pod) {
                          " pods, as nothing else tells which belong together"});
   }
   gang.id = gang.job;
-  if (!own_name && !group.uid.empty()) gang.id += "@" + std::string(group.uid.substr(0, 8));
+  if (!own_name) gang.owner = shortened(std::string(group.uid), limits::kMaxNameBytes);
   if (!own_name && group.rank >= 0 && static_cast<std::uint32_t>(group.rank) < gang.size) {
     gang.rank = group.rank;
   }

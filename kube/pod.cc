@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/duration.h"
 #include "core/limits.h"
 #include "core/names.h"
 
@@ -31,7 +30,10 @@ void read_metadata(json::Value metadata, Pod& pod) {
     if (key == "uid") pod.uid = json::text(value);
     if (key == "namespace") pod.ns = json::text(value);
     if (key == "name") pod.name = json::text(value);
+    if (key == "resourceVersion") pod.resource_version = json::text(value);
     if (key == "creationTimestamp") pod.created_at = json::text(value);
+    if (key == "deletionTimestamp") pod.deleted_at = json::text(value);
+    if (key == "deletionGracePeriodSeconds") pod.grace_s = json::integer(value);
     if (key == "generateName") pod.generate_name = json::text(value);
     if (key == "labels") read_pairs(value, pod.labels, pod.has_labels);
     if (key == "annotations") read_pairs(value, pod.annotations, pod.has_annotations);
@@ -91,28 +93,6 @@ void read_spec(json::Value spec, Pod& pod) {
   });
 }
 
-// Times of one form are in order as texts are.
-void read_ends(json::Value containers, Pod& pod) {
-  json::each_item(containers, [&](std::size_t, json::Value container) {
-    const auto state = json::member(container, "state");
-    const auto ended = state ? json::member(*state, "terminated") : std::nullopt;
-    if (ended) pod.finished_at = std::max(pod.finished_at, json::text(*ended, "finishedAt"));
-  });
-}
-
-void read_status(json::Value status, Pod& pod) {
-  json::each_member(status, [&](Text key, json::Value value) {
-    if (key == "phase") pod.phase = json::text(value);
-    if (key == "containerStatuses") read_ends(value, pod);
-    if (key != "conditions") return;
-    json::each_item(value, [&](std::size_t, json::Value condition) {
-      if (json::text(condition, "type") != "PodScheduled") return;
-      if (json::text(condition, "status") != "True") return;
-      pod.scheduled_at = json::text(condition, "lastTransitionTime");
-    });
-  });
-}
-
 bool is_listed(Text name, const std::vector<std::string>& list) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
@@ -157,7 +137,7 @@ Pod read_pod(json::Value value, const ExtraGpuResources& extra, std::string_view
   json::each_member(value, [&](Text key, json::Value part) {
     if (key == "metadata") read_metadata(part, pod);
     if (key == "spec" && json::is_object(part)) spec = part;
-    if (key == "status") read_status(part, pod);
+    if (key == "status") read_status(part, pod.status);
   });
   if (!spec) return pod;
   read_spec(*spec, pod);
@@ -196,50 +176,6 @@ std::string_view other_manager_of(const Pod& pod, const std::vector<std::string>
     if (gate == "kai.scheduler/queue-admission") return "kai.scheduler/queue-admission";
   }
   return {};
-}
-
-PodRecord pod_record(const Pod& pod, bool other_manager) {
-  PodRecord r;
-  r.uid = pod.uid;
-  r.ns = pod.ns;
-  r.name = pod.name;
-  r.account = pod.keys.account.value;
-  r.user = pod.keys.user.value;
-  r.gang = pod.gang.id;
-  r.gang_size = pod.gang.size;
-  r.rank = pod.gang.rank;
-  r.shape = pod.shape;
-  r.topology = pod.topology;
-  r.prefer = pod.prefer;
-  r.segment = pod.segment;
-  r.priority = pod.priority;
-  r.time_limit_ms = pod.time_limit_ms;
-  r.gated = pod.gated();
-  r.controlled = !pod.owner.kind.empty();
-  r.other_manager = other_manager && !r.gated;
-  r.node = pod.node_name;
-  if (!r.node.empty()) {  // it is where it is, wherever else it might have gone
-    r.shape.node_selector.clear();
-    r.shape.affinity.clear();
-    r.shape.tolerations.clear();
-    r.shape.products.clear();
-  }
-  if (!pod.created_at.empty()) {
-    const auto at = parse_time(pod.created_at, "metadata.creationTimestamp");
-    if (at) r.created_at_ms = *at;
-  }
-  r.running = pod.phase == "Running";
-  if (pod.phase == "Succeeded") r.ended = Cause::kFinished;
-  if (pod.phase == "Failed") r.ended = Cause::kFailed;
-  if (r.ended != Cause::kNone && !pod.finished_at.empty()) {
-    const auto at = parse_time(pod.finished_at, "status.containerStatuses");
-    if (at) r.ended_at_ms = *at;
-  }
-  if (!pod.scheduled_at.empty()) {
-    const auto at = parse_time(pod.scheduled_at, "status.conditions");
-    if (at) r.bound_at_ms = *at;
-  }
-  return r;
 }
 
 Result<PodRecord> pod_record_from_json(std::string_view text) {

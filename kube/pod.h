@@ -58,6 +58,9 @@ struct PodKeys {
 struct Gang {
   std::string job;  // what people call it; the value of label subak.gpu/job
   std::string id;   // identity inside the namespace; empty when size is 1
+  std::string
+      owner;  // uid of what makes the gang's pods; empty if there is none, or they are named
+              // by our own label
   std::uint32_t size = 1;
   std::int32_t rank = -1;    // where the group numbers its pods from 0 to size-1
   bool uniform = true;       // its pods ask for the same, as far as the marks tell
@@ -87,9 +90,22 @@ struct ContainerNote {
   }
 };
 
+// What the cluster says of a pod. Texts of conditions are empty where a condition does not hold.
+struct PodStatus {
+  Text phase;
+  Text reason;               // of the pod: why the node's kubelet turned it away, or ended it
+  bool has_started = false;  // its node has made something of a container of it
+  Text finished_at;          // the last end of a container of any of the three kinds
+  Text scheduled_at;         // condition PodScheduled: when it was bound
+  Text unschedulable;        // the same condition: the scheduler's words on why it has no node
+  Text disrupted;            // condition DisruptionTarget: its reason
+};
+
 struct Pod {
   // metadata
-  Text uid, ns, name, generate_name, created_at;
+  Text uid, ns, name, generate_name, resource_version, created_at;
+  Text deleted_at;           // metadata.deletionTimestamp: when it will be gone at the latest
+  std::int64_t grace_s = 0;  // how much later than its deletion was asked for that is
   bool has_metadata = false, has_labels = false, has_annotations = false;
   TextPairs labels, annotations;
   Owner owner;
@@ -103,8 +119,7 @@ struct Pod {
   std::vector<ContainerNote> containers;  // the notable ones of all three lists
   Text nvidia_host_path;                  // a hostPath volume that shows GPU devices
   std::string device_claim;  // the first field that asks for devices by DRA; empty if none does
-  // status
-  Text phase, scheduled_at, finished_at;  // the last container's end
+  PodStatus status;
   // ours
   PodKeys keys;
   std::vector<Text> unknown_keys;  // under our prefix, but no key of ours
@@ -138,7 +153,8 @@ std::string shortened(const std::string& name, std::size_t most);
 bool shows_gpus(std::string_view host_path);
 
 // The record that the engine takes (in::PodSeen). Keys that are mistaken count as not set. A pod
-// that carries our gate is ours, whatever other marks it has.
+// that carries our gate is ours, whatever other marks it has. One that is being deleted holds what
+// it has until its containers have ended; one that never had a node has ended with its deletion.
 PodRecord pod_record(const Pod& pod, bool other_manager);
 
 // Another queue manager's pod: Kueue, KAI, Volcano, YuniKorn, Run:ai and whatever `schedulers`
@@ -157,6 +173,8 @@ Result<PodRecord> pod_record_from_json(std::string_view text);
 // device_claim.
 void read_resources(json::Value spec, const ExtraGpuResources& extra, std::string_view path,
                     Pod& pod);
+// pod_status.cc: the status.
+void read_status(json::Value status, PodStatus& out);
 // pod_constraints.cc: selectors, affinity, tolerations, host ports, products.
 void read_constraints(json::Value spec, Pod& pod);
 // pod_keys.cc: our keys out of labels and annotations, checked.

@@ -58,7 +58,8 @@ TEST(Gang, AJobWithASizeIsAGangOfThatRun) {
       R"("annotations":{"subak.gpu/gang-size":"4","batch.kubernetes.io/job-completion-index":"3"},)" +
       std::string(kJobOwner);
   const Gang g = gang_of(m);
-  EXPECT_EQ(g.id, "train@01234567");
+  EXPECT_EQ(g.id, "train");
+  EXPECT_EQ(g.owner, "0123456789ab");
   EXPECT_EQ(g.size, 4u);
   EXPECT_EQ(g.rank, 3);
 }
@@ -66,7 +67,7 @@ TEST(Gang, AJobWithASizeIsAGangOfThatRun) {
 TEST(Gang, OurOwnStampDoesNotChangeTheIdentity) {
   const std::string m = R"("labels":{"job-name":"train","controller-uid":"0123456789ab",)"
                         R"("subak.gpu/job":"train","subak.gpu/gang-size":"2"})";
-  EXPECT_EQ(gang_of(m).id, "train@01234567");
+  EXPECT_EQ(gang_of(m).owner, "0123456789ab");
 }
 
 TEST(Gang, AnotherNameJoinsJobsIntoOneGang) {
@@ -107,7 +108,8 @@ TEST(Gang, OperatorsNameTheJob) {
   const Gang g = gang_of(R"("labels":{"jobset.sigs.k8s.io/jobset-name":"js",)"
                          R"("jobset.sigs.k8s.io/jobset-uid":"abcdefghij"},)"
                          R"("annotations":{"subak.gpu/gang-size":"2"})");
-  EXPECT_EQ(g.id, "js@abcdefgh");
+  EXPECT_EQ(g.id, "js");
+  EXPECT_EQ(g.owner, "abcdefghij");
 }
 
 TEST(Gang, OtherControllersByOwner) {

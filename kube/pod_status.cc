@@ -1,0 +1,136 @@
+// What the cluster says of a pod, and the record that the engine takes of it. Which clock says what:
+// a bind is the API server's, an end of a container the node's.
+#include <algorithm>
+#include <array>
+
+#include "core/duration.h"
+#include "core/names.h"
+#include "kube/pod.h"
+
+namespace subak {
+namespace {
+
+// Init containers too, as a sidecar may end last. Times of one form are in order as texts are.
+void read_containers(json::Value containers, PodStatus& out) {
+  json::each_item(containers, [&](std::size_t, json::Value container) {
+    out.has_started = true;
+    const auto state = json::member(container, "state");
+    const auto ended = state ? json::member(*state, "terminated") : std::nullopt;
+    if (ended) out.finished_at = std::max(out.finished_at, json::text(*ended, "finishedAt"));
+  });
+}
+
+void read_condition(json::Value condition, PodStatus& out) {
+  const Text type = json::text(condition, "type");
+  const bool holds = json::text(condition, "status") == "True";
+  const Text reason = json::text(condition, "reason");
+  if (type == "DisruptionTarget" && holds) out.disrupted = reason;
+  if (type != "PodScheduled") return;
+  if (holds) out.scheduled_at = json::text(condition, "lastTransitionTime");
+  if (!holds && reason == "Unschedulable") {
+    out.unschedulable = json::text(condition, "message");
+    if (out.unschedulable.empty()) out.unschedulable = reason;
+  }
+}
+
+// Why a pod that is in phase Failed has ended. k8s.io/api core/v1, conditions of type
+// DisruptionTarget; a kubelet that turns a pod away (admission: OutOfcpu, UnexpectedAdmissionError,
+// TopologyAffinityError, NodeAffinity, ...) says so of a pod of which no container was made.
+Cause cause_of_failure(const PodStatus& status) {
+  if (status.disrupted == "PreemptionByScheduler") return Cause::kPreempted;
+  if (status.disrupted == "DeletionByTaintManager" || status.disrupted == "DeletionByPodGC") {
+    return Cause::kNodeLost;
+  }
+  constexpr std::array<Text, 3> kOfRunning{"", "Evicted", "DeadlineExceeded"};
+  const bool ran =
+      std::find(kOfRunning.begin(), kOfRunning.end(), status.reason) != kOfRunning.end();
+  return ran || status.has_started ? Cause::kFailed : Cause::kRejected;
+}
+
+// 0 where the text is empty or no time.
+TimeMs time_of(Text text) {
+  if (text.empty()) return 0;
+  const auto at = parse_time(text, "");
+  return at ? *at : 0;
+}
+
+void set_end(const Pod& pod, PodRecord& r) {
+  if (pod.status.phase == "Succeeded") r.ended = Cause::kFinished;
+  if (pod.status.phase == "Failed") r.ended = cause_of_failure(pod.status);
+  if (r.ended != Cause::kNone) {
+    r.ended_at_ms = time_of(pod.status.finished_at);
+  } else if (!pod.deleted_at.empty() && pod.node_name.empty()) {
+    r.ended = Cause::kCancelled;
+    const TimeMs gone = time_of(pod.deleted_at);
+    const TimeMs grace = std::clamp<std::int64_t>(pod.grace_s, 0, gone / kSecondMs) * kSecondMs;
+    r.ended_at_ms = gone - grace;
+  }
+}
+
+// The one node that all terms of its required affinity name; empty if they do not.
+std::string pinned_to(const PodShape& shape) {
+  std::string node;
+  for (const AffinityTerm& term : shape.affinity) {
+    if (term.requirements.empty()) continue;  // accepts no node
+    const auto pin = std::find_if(
+        term.requirements.rbegin(), term.requirements.rend(), [](const Requirement& r) {
+          return r.key == "metadata.name" && r.op == "In" && r.values.size() == 1;
+        });
+    if (pin == term.requirements.rend()) return {};
+    if (!node.empty() && node != pin->values[0]) return {};
+    node = pin->values[0];
+  }
+  return node;
+}
+
+}  // namespace
+
+void read_status(json::Value status, PodStatus& out) {
+  json::each_member(status, [&](Text key, json::Value value) {
+    if (key == "phase") out.phase = json::text(value);
+    if (key == "reason") out.reason = json::text(value);
+    if (key.ends_with("ontainerStatuses")) read_containers(value, out);
+    if (key != "conditions") return;
+    json::each_item(value,
+                    [&](std::size_t, json::Value condition) { read_condition(condition, out); });
+  });
+}
+
+PodRecord pod_record(const Pod& pod, bool other_manager) {
+  PodRecord r;
+  r.uid = pod.uid;
+  r.ns = pod.ns;
+  r.name = pod.name;
+  r.account = pod.keys.account.value;
+  r.user = pod.keys.user.value;
+  r.gang = pod.gang.id;
+  r.owner = pod.gang.owner;
+  r.gang_size = pod.gang.size;
+  r.rank = pod.gang.rank;
+  r.shape = pod.shape;
+  r.topology = pod.topology;
+  r.prefer = pod.prefer;
+  r.segment = pod.segment;
+  r.priority = pod.priority;
+  r.time_limit_ms = pod.time_limit_ms;
+  r.gated = pod.gated();
+  r.foreign_gates = std::any_of(pod.gates.begin(), pod.gates.end(),
+                                [](Text gate) { return gate != names::kGate; });
+  r.controlled = !pod.owner.kind.empty();
+  r.other_manager = other_manager && !r.gated;
+  if (!r.gated) r.let_go_to = pinned_to(r.shape);
+  r.node = pod.node_name;
+  if (!r.node.empty()) {  // it is where it is, wherever else it might have gone
+    r.shape.node_selector.clear();
+    r.shape.affinity.clear();
+    r.shape.tolerations.clear();
+    r.shape.products.clear();
+  }
+  r.created_at_ms = time_of(pod.created_at);
+  r.running = pod.status.phase == "Running";
+  set_end(pod, r);
+  r.bound_at_ms = time_of(pod.status.scheduled_at);
+  return r;
+}
+
+}  // namespace subak
