@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <array>
 
-#include "admission/patch.h"
 #include "admission/policy_parts.h"
 #include "core/cut.h"
 #include "core/limits.h"
 #include "core/names.h"
+#include "kube/patch.h"
 
 namespace subak::policy {
 namespace {

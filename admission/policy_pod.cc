@@ -1,10 +1,10 @@
 // A pod that is created.
 #include <algorithm>
 
-#include "admission/patch.h"
 #include "admission/policy_parts.h"
 #include "core/cut.h"
 #include "core/names.h"
+#include "kube/patch.h"
 
 namespace subak::policy {
 namespace {

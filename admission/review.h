@@ -62,8 +62,6 @@ struct ReviewAnswer {
 // The AdmissionReview to send, one line of JSON.
 std::string write_answer(std::string_view uid, const ReviewAnswer& answer);
 
-// Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 pass as they are.
-void append_json_string(std::string& out, std::string_view text);
 void append_base64(std::string& out, std::string_view bytes);
 
 }  // namespace subak

@@ -1,4 +1,4 @@
-// Reading JSON that others wrote, on simdjson's DOM. Work is linear in the text: member() reads an
+// Reading JSON that others wrote, on simdjson's DOM, and writing a text into one. Work is linear in the text: member() reads an
 // object from its start, so it is for a fixed number of names; whoever looks up names that come
 // from outside takes Members. A member of the wrong type reads as absent: the API server has
 // validated its objects against their schema, and what it did not send us we do not judge. Values
@@ -11,9 +11,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+namespace subak {
+
+// Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 pass as they are.
+void append_json_string(std::string& out, std::string_view text);
+
+}  // namespace subak
 
 namespace subak::json {
 

@@ -1,5 +1,5 @@
-// RFC 6902 patches as text. Only "add" operations, and never under a parent that is not there: a
-// patch that does not apply fails the user's request even with failurePolicy Ignore.
+// RFC 6902 patches as text. Never under a parent that is not there: of a webhook, a patch that does
+// not apply fails the user's request even with failurePolicy Ignore.
 // Threads: one PatchWriter per thread.
 #pragma once
 
@@ -17,6 +17,9 @@ class PatchWriter {
  public:
   // One operation; `json` is the value as JSON text, `pointer` is escaped already.
   void add(std::string_view pointer, std::string_view json);
+  // The patch applies only where the text at `pointer` is this one.
+  void test_text(std::string_view pointer, std::string_view text);
+  void remove(std::string_view pointer);
   void add_text(std::string_view pointer, std::string_view text);
   // Adds all pairs to the map at `pointer`:
   // one operation if the map is not there, else one for each.
@@ -27,6 +30,8 @@ class PatchWriter {
   std::string finish() &&;
 
  private:
+  void begin(std::string_view op, std::string_view pointer);
+
   std::string out_;
 };
 

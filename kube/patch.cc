@@ -1,6 +1,6 @@
-#include "admission/patch.h"
+#include "kube/patch.h"
 
-#include "admission/review.h"
+#include "kube/json.h"
 
 namespace subak {
 
@@ -18,13 +18,30 @@ std::string pointer_token(std::string_view key) {
   return out;
 }
 
-void PatchWriter::add(std::string_view pointer, std::string_view json) {
+void PatchWriter::begin(std::string_view op, std::string_view pointer) {
   if (out_.empty()) out_.reserve(512);
-  out_ += out_.empty() ? "[" : ",";
-  out_ += R"({"op":"add","path":)";
+  out_ += out_.empty() ? R"([{"op":")" : R"(,{"op":")";
+  out_ += op;
+  out_ += R"(","path":)";
   append_json_string(out_, pointer);
+}
+
+void PatchWriter::add(std::string_view pointer, std::string_view json) {
+  begin("add", pointer);
   out_ += ",\"value\":";
   out_ += json;
+  out_ += '}';
+}
+
+void PatchWriter::test_text(std::string_view pointer, std::string_view text) {
+  begin("test", pointer);
+  out_ += ",\"value\":";
+  append_json_string(out_, text);
+  out_ += '}';
+}
+
+void PatchWriter::remove(std::string_view pointer) {
+  begin("remove", pointer);
   out_ += '}';
 }
 

@@ -1,0 +1,27 @@
+#include "kube/json.h"
+
+namespace subak {
+
+void append_json_string(std::string& out, std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  out += '"';
+  std::size_t plain = 0;  // from here on nothing had to be escaped
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto u = static_cast<unsigned char>(text[i]);
+    if (u >= 0x20 && u != '"' && u != '\\') continue;
+    out.append(text, plain, i - plain);
+    plain = i + 1;
+    if (u >= 0x20) {
+      out += '\\';
+      out += text[i];
+    } else {
+      out += "\\u00";
+      out += kHex[u >> 4];
+      out += kHex[u & 15];
+    }
+  }
+  out.append(text, plain);
+  out += '"';
+}
+
+}  // namespace subak
