@@ -1,0 +1,233 @@
+#include "kube/owner.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/limits.h"
+
+namespace subak {
+namespace {
+
+struct KnownKind {
+  OwnerKind kind;
+  std::string_view group;
+};
+constexpr std::array kKinds{
+    KnownKind{OwnerKind::kJob, "batch"},
+    KnownKind{OwnerKind::kJobSet, "jobset.x-k8s.io"},
+    KnownKind{OwnerKind::kLeaderWorkerSet, "leaderworkerset.x-k8s.io"},
+    KnownKind{OwnerKind::kStatefulSet, "apps"},
+    KnownKind{OwnerKind::kDeployment, "apps"},
+    KnownKind{OwnerKind::kReplicaSet, "apps"},
+};
+// A count that no gang may have: sums and products of such stay far from overflow.
+constexpr std::int64_t kTooMany = limits::kMaxPodsPerJob + 1;
+
+const KnownKind* find_kind(std::string_view group, std::string_view kind) {
+  const auto it = std::find_if(kKinds.begin(), kKinds.end(), [&](const KnownKind& k) {
+    return k.group == group && enum_name(k.kind) == kind;
+  });
+  return it == kKinds.end() ? nullptr : &*it;
+}
+
+std::uint32_t count_of(json::Value object, std::string_view key, std::int64_t otherwise = 1) {
+  const auto found = json::member(object, key);
+  const std::int64_t n = found ? json::integer(*found, otherwise) : otherwise;
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(n, 0, kTooMany));
+}
+
+bool flag(json::Value object, std::string_view key) {
+  const auto found = json::member(object, key);
+  return found && json::boolean(*found);
+}
+
+bool has_condition(std::optional<json::Value> status, std::string_view one,
+                   std::string_view other) {
+  bool holds = false;
+  const auto conditions = status ? json::member(*status, "conditions") : std::nullopt;
+  if (!conditions) return holds;
+  json::each_item(*conditions, [&](std::size_t, json::Value c) {
+    const std::string_view type = json::text(c, "type");
+    holds = holds || ((type == one || type == other) && json::text(c, "status") == "True");
+  });
+  return holds;
+}
+
+class Reader {
+ public:
+  Reader(OwnerRecord& out, const ExtraGpuResources& extra) : out_(out), extra_(extra) {}
+
+  void metadata(json::Value object) {
+    const Pod meta = read_pod(object, extra_);  // its metadata alone matters
+    out_.ns = meta.ns;
+    out_.name = meta.name;
+    out_.uid = meta.uid;
+    out_.resource_version = meta.resource_version;
+    out_.parent = meta.owner.uid;
+    out_.deleted = !meta.deleted_at.empty();
+  }
+
+  void job(json::Value spec, std::optional<json::Value> status) {
+    out_.suspended = flag(spec, "suspend");
+    out_.ended = has_condition(status, "Complete", "Failed");
+    out_.has_deadline = json::member(spec, "activeDeadlineSeconds").has_value();
+    out_.backoff_limit = count_of(spec, "backoffLimit", 6);
+    if (status) out_.failed = count_of(*status, "failed", 0);
+    const std::uint32_t stated = role("", spec, "spec.template.", 1);
+    const bool indexed = json::text(spec, "completionMode") == "Indexed";
+    const bool whole = indexed && count_of(spec, "completions", 0) == count_of(spec, "parallelism");
+    if (stated == 0 ? whole : stated > 1) out_.together = Together::kAll;
+    if (status && out_.together == Together::kNone) leave_out_done(spec, *status);
+  }
+
+  void job_set(json::Value spec, std::optional<json::Value> status) {
+    out_.suspended = flag(spec, "suspend");
+    out_.ended = has_condition(status, "Completed", "Failed");
+    const auto policy = json::member(spec, "startupPolicy");
+    out_.in_order = policy && json::text(*policy, "startupPolicyOrder") == "InOrder";
+    const auto jobs = json::member(spec, "replicatedJobs");
+    bool alone = false;
+    if (jobs) {
+      json::each_item(*jobs, [&](std::size_t i, json::Value replicated) {
+        if (json::member(replicated, "dependsOn")) out_.in_order = true;
+        const auto made = json::member(replicated, "template");
+        const auto job = made ? json::member(*made, "spec") : std::nullopt;
+        if (!job || full()) return;
+        const std::string path = "spec.replicatedJobs[" + std::to_string(i) + "].template.";
+        const std::uint32_t stated =
+            role(json::text(replicated, "name"), *job, path + "spec.template.",
+                 count_of(replicated, "replicas"));
+        alone = alone || stated == 1;
+      });
+    }
+    out_.together = alone ? Together::kNone : out_.in_order ? Together::kEachJob : Together::kAll;
+  }
+
+  void worker_set(json::Value spec) {
+    const std::uint32_t copies = count_of(spec, "replicas");
+    out_.leader_first = json::text(spec, "startupPolicy") == "LeaderReady";
+    const auto group = json::member(spec, "leaderWorkerTemplate");
+    if (!group) return;
+    const std::uint32_t size = count_of(*group, "size");
+    const auto workers = json::member(*group, "workerTemplate");
+    const auto leader = json::member(*group, "leaderTemplate");
+    const std::string path = "spec.leaderWorkerTemplate.";
+    if (leader) {
+      add("leader", *leader, path + "leaderTemplate.", copies, 1);
+    } else if (workers) {
+      add("leader", *workers, path + "workerTemplate.", copies, 1);
+    }
+    if (workers && size > 1) add("worker", *workers, path + "workerTemplate.", copies, size - 1);
+    out_.together = Together::kEachReplica;
+  }
+
+  void replicas(json::Value spec) {
+    const auto made = json::member(spec, "template");
+    if (made) add("", *made, "spec.template.", count_of(spec, "replicas"), 1);
+  }
+
+  bool full() const { return more_; }
+
+ private:
+  // A role whose pods a batch/v1 JobSpec makes. Its stated size.
+  std::uint32_t role(std::string_view name, json::Value job, const std::string& path,
+                     std::uint32_t copies) {
+    const auto made = json::member(job, "template");
+    std::uint32_t pods = count_of(job, "parallelism");
+    if (json::member(job, "completions")) pods = std::min(pods, count_of(job, "completions"));
+    return made ? add(name, *made, path, copies, pods) : 0;
+  }
+
+  std::uint32_t add(std::string_view name, json::Value made, const std::string& path,
+                    std::uint32_t copies, std::uint32_t pods) {
+    if (out_.roles.size() == limits::kMaxTemplates) {
+      more_ = true;
+      return 0;
+    }
+    Pod pod = read_pod(made, extra_, path);
+    OwnerRole& r = out_.roles.emplace_back();
+    r.name = name;
+    r.copies = copies;
+    r.pods = pods;
+    if (!pod.mistakes.empty()) r.wrong = std::move(pod.mistakes.front());
+    r.shape = std::move(pod.shape);
+    const Text size = pod.keys.gang_size.value;
+    std::from_chars(size.data(), size.data() + size.size(), r.stated);
+    return r.stated;
+  }
+
+  // Of an elastic job with a number of completions, no more pods come than are still to be done.
+  void leave_out_done(json::Value spec, json::Value status) {
+    if (!json::member(spec, "completions") || out_.roles.empty()) return;
+    const std::int64_t left =
+        std::int64_t{count_of(spec, "completions")} - count_of(status, "succeeded", 0);
+    OwnerRole& r = out_.roles.front();
+    r.pods = static_cast<std::uint32_t>(std::clamp<std::int64_t>(left, 0, r.pods));
+  }
+
+  OwnerRecord& out_;
+  const ExtraGpuResources& extra_;
+  bool more_ = false;  // templates than kMaxTemplates
+};
+
+Error too_many_pods(std::size_t role) {
+  return {ErrorCode::kInvalid, "spec", "",
+          "want at most " + std::to_string(limits::kMaxPodsPerJob) + " pods in a gang (template " +
+              std::to_string(role + 1) + ")"};
+}
+
+// As gang_size(), without its bound.
+std::uint64_t pods_together(const OwnerRecord& o, std::size_t role) {
+  const OwnerRole& own = o.roles[role];
+  if (own.stated > 0) return own.stated;
+  if (o.together == Together::kNone) return 1;
+  if (o.together == Together::kEachJob) return own.pods;
+  std::uint64_t sum = 0;
+  for (const OwnerRole& r : o.roles) {
+    if (r.shape.kind == GpuKind::kNone) continue;
+    sum += o.together == Together::kAll ? std::uint64_t{r.copies} * r.pods : r.pods;
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::uint32_t OwnerRecord::gang_size(std::size_t role) const {
+  const std::uint64_t pods = pods_together(*this, role);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(pods, 1, limits::kMaxPodsPerJob));
+}
+
+Result<OwnerRecord> read_owner(json::Value object, const ExtraGpuResources& extra) {
+  const std::string_view version = json::text(object, "apiVersion");
+  const std::string_view kind = json::text(object, "kind");
+  const KnownKind* const known = find_kind(version.substr(0, version.find('/')), kind);
+  if (known == nullptr) {
+    return Error{ErrorCode::kNotFound, "kind", std::string(version) + " " + std::string(kind),
+                 "want a kind of owner that is read"};
+  }
+  OwnerRecord out;
+  out.kind = known->kind;
+  Reader reader(out, extra);
+  reader.metadata(object);
+  if (out.uid.empty() || out.name.empty()) {
+    return Error{ErrorCode::kInvalid, out.uid.empty() ? "metadata.uid" : "metadata.name", "",
+                 "want an object as the API server sent it"};
+  }
+  const auto spec = json::member(object, "spec");
+  if (!spec) return out;
+  const auto status = json::member(object, "status");
+  if (out.kind == OwnerKind::kJob) reader.job(*spec, status);
+  if (out.kind == OwnerKind::kJobSet) reader.job_set(*spec, status);
+  if (out.kind == OwnerKind::kLeaderWorkerSet) reader.worker_set(*spec);
+  if (known->group == "apps") reader.replicas(*spec);
+  if (reader.full()) {
+    return Error{ErrorCode::kInvalid, "spec", "",
+                 "want at most " + std::to_string(limits::kMaxTemplates) + " pod templates"};
+  }
+  for (std::size_t role = 0; role < out.roles.size(); ++role) {
+    if (pods_together(out, role) > limits::kMaxPodsPerJob) return too_many_pods(role);
+  }
+  return out;
+}
+
+}  // namespace subak
