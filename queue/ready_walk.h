@@ -120,6 +120,7 @@ class Walk {
     std::int32_t priority = 0;  // of its next job, where `by_class`
     bool by_class = false;
     bool leaf = false;
+    std::uint32_t slot = kNoSlot;  // its next job until `until`, if it was asked for it
     double shares = 0;
     DecayedMeter::Course surplus;
     double rate = 0;  // of the surplus, in milli-GPU
@@ -127,8 +128,7 @@ class Walk {
     MilliGpu least = 0;  // of its next job
     MilliGpu next = 0;   // what that costs until `until`; then it is `least` again
     TimeMs until = kForever;
-    std::uint32_t slot = kNoSlot;  // its next job until then, if it was asked for it
-    Changes seen;                  // when this was read
+    Changes seen;  // when this was read
   };
   // The children of a node when it was last asked. A start changes one of them: the others need not
   // be looked at for the next answer.
