@@ -237,4 +237,10 @@ inline constexpr DurationMs kClockAnchorMs = kHourMs;
 // accepted (`admin accept-clock`).
 inline constexpr DurationMs kMaxClockAheadMs = 30 * kDayMs;
 
+// What an API server says. A longer line of a watch, or a longer kubeconfig, is refused.
+inline constexpr std::size_t kMaxWatchLineBytes = 8u << 20;  // etcd takes objects of 1.5 MiB
+inline constexpr std::size_t kMaxKubeconfigBytes = 1u << 20;
+// Asked to wait longer before the next call: it is asked again after this.
+inline constexpr DurationMs kMaxRetryAfterMs = kMinuteMs;
+
 }  // namespace subak::limits

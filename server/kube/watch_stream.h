@@ -1,0 +1,68 @@
+// What an API server sends of many objects: the events of a watch, a line of JSON each, and the pages
+// of a list. Formats: kubernetes/apimachinery pkg/apis/meta/v1 (WatchEvent, ListMeta), bookmarks by
+// KEP-956, the end of a streamed list by KEP-3157. Threads: one for each stream.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "kube/json.h"
+
+namespace subak {
+
+enum class WatchKind : std::uint8_t { kAdded, kModified, kDeleted, kBookmark, kError };
+template <>
+struct EnumText<WatchKind> {
+  static constexpr std::array<std::string_view, 5> names{"ADDED", "MODIFIED", "DELETED", "BOOKMARK",
+                                                         "ERROR"};
+};
+
+// Points into the stream's document, which the next event overwrites.
+struct WatchEvent {
+  WatchKind kind = WatchKind::kError;
+  json::Value object;                 // of kError the Status, of kDeleted the last state
+  std::string_view resource_version;  // where a watch may go on from; empty at kError
+  bool list_complete = false;         // a bookmark: all that was there has been sent
+  std::int64_t code = 0;              // of kError; 410: list again
+};
+
+// Bytes in, events out. Borders of chunks mean nothing.
+class WatchStream {
+ public:
+  using Take = std::function<void(const WatchEvent&)>;
+
+  WatchStream();
+  ~WatchStream();
+  WatchStream(const WatchStream&) = delete;
+  WatchStream& operator=(const WatchStream&) = delete;
+
+  // Calls `take` for each event that is complete with these bytes, in order. An error is the end of
+  // the stream: a line over limits::kMaxWatchLineBytes, or one that is no event.
+  std::optional<Error> feed(std::string_view bytes, const Take& take);
+  // No part of an event is left: the stream may end here.
+  bool between_events() const { return line_.empty(); }
+
+ private:
+  std::optional<Error> take_line(std::string_view line, const Take& take);
+
+  std::string line_;  // what has come of one
+  std::unique_ptr<simdjson::dom::parser> parser_;
+};
+
+// One page of a list. Points into the document.
+struct ListPage {
+  std::string_view resource_version;  // where the watch begins
+  std::string_view next;              // token of the next page; empty: this is the last
+  std::optional<json::Value> items;   // none: the list is empty
+};
+// kInvalid: no list.
+Result<ListPage> read_list_page(json::Value list);
+
+}  // namespace subak
