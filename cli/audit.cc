@@ -1,7 +1,7 @@
 // subak audit: who changed what, when and why, in words.
 #include <algorithm>
+#include <charconv>
 #include <map>
-#include <regex>
 #include <string>
 #include <utility>
 
@@ -79,16 +79,34 @@ std::string deed(const v1::AuditEntry& e) {
   return e.refused().empty() ? text : "refused: " + text;
 }
 
-// "[{product=gpu milligpu=16000}]" as a person writes it: "gpu=16"; lists without brackets.
-std::string said(std::string value) {
-  static const std::regex kAmount(R"re(\{product=(\S+) milligpu=(\d+)\})re");
+// "{product=gpu milligpu=16000}" at the beginning of `value`, as a person writes it: "gpu=16"; it is
+// taken off. Empty: something else stands there.
+std::string take_amount(std::string_view& value) {
+  constexpr std::string_view kProduct = "{product=", kMilliGpu = " milligpu=";
+  if (!value.starts_with(kProduct)) return {};
+  const std::size_t at = value.find(kMilliGpu);
+  if (at == std::string_view::npos) return {};
+  const char* const digits = value.data() + at + kMilliGpu.size();
+  const char* const end_of_value = value.data() + value.size();
+  std::int64_t milligpu = 0;
+  const auto [end, ec] = std::from_chars(digits, end_of_value, milligpu);
+  if (ec != std::errc() || end == end_of_value || *end != '}') return {};
+  const std::string product(value.substr(kProduct.size(), at - kProduct.size()));
+  value.remove_prefix(static_cast<std::size_t>(end + 1 - value.data()));
+  return product + "=" + gpus_text(milligpu);
+}
+
+// The amounts in a value as a person writes them; lists without brackets.
+std::string said(std::string_view value) {
   std::string out;
-  std::smatch found;
-  while (std::regex_search(value, found, kAmount)) {
-    out += found.prefix().str() + found[1].str() + "=" + gpus_text(std::stoll(found[2].str()));
-    value = found.suffix().str();
+  while (!value.empty()) {
+    if (const std::string amount = take_amount(value); !amount.empty()) {
+      out += amount;
+    } else {
+      out += value.front();
+      value.remove_prefix(1);
+    }
   }
-  out += value;
   const bool list = out.size() > 1 && out.front() == '[' && out.back() == ']';
   return list ? out.substr(1, out.size() - 2) : out;
 }

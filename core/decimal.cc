@@ -38,7 +38,8 @@ Result<MilliGpu> parse_milligpu(std::string_view text, std::string_view field) {
 
 std::string format_milligpu(MilliGpu amount) {
   std::string out = amount < 0 ? "-" : "";
-  const MilliGpu a = amount < 0 ? -amount : amount;
+  const auto bits = static_cast<std::uint64_t>(amount);
+  const std::uint64_t a = amount < 0 ? 0 - bits : bits;  // also of the least there is
   out += std::to_string(a / kMilliPerGpu);
   if (a % kMilliPerGpu == 0) return out;
   std::string frac = std::to_string(kMilliPerGpu + a % kMilliPerGpu).substr(1);
