@@ -138,6 +138,8 @@ class Service:
                 FAKETIME_TIMESTAMP_FILE=self.clock_file,
                 FAKETIME_DONT_FAKE_MONOTONIC="1",
                 FAKETIME_CACHE_DURATION="1",
+                # A program under AddressSanitizer wants to be asked before others.
+                ASAN_OPTIONS=f"{environment.get('ASAN_OPTIONS', '')}:verify_asan_link_order=0",
             )
         ports = ("webhook", "grpc", "http")
         command = [self.binary, "--state", self.state, *self.flags]
