@@ -67,7 +67,6 @@ void Driver::submit(std::uint32_t index) {
   if (sequence >= by_sequence_.size()) by_sequence_.resize(sequence * 2 + 64, kNoJob);
   by_sequence_[sequence] = index;
   live_[index] = {reply.job, State::kQueued};
-  ++submitted_;
   observer_.submitted(index, now_);
 }
 
@@ -146,7 +145,5 @@ void Driver::run(const std::function<void(double)>& progress) {
   }
   if (progress) progress(1);
 }
-
-std::size_t Driver::stuck() const { return submitted_ - finished_; }
 
 }  // namespace subak::sim

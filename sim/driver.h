@@ -52,7 +52,6 @@ class Driver {
   TimeMs now() const { return now_; }
   std::size_t finished() const { return finished_; }
   std::size_t refused() const { return refused_; }  // by the port, though the fleet could hold them
-  std::size_t stuck() const;                        // still queued when nothing runs any more
 
  private:
   enum class State : std::uint8_t { kNew, kQueued, kRunning, kDone };
@@ -74,7 +73,7 @@ class Driver {
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::uint32_t next_ = 0;  // the next job to submit
   TimeMs now_ = 0;
-  std::size_t finished_ = 0, refused_ = 0, submitted_ = 0;
+  std::size_t finished_ = 0, refused_ = 0;
 };
 
 }  // namespace subak::sim

@@ -103,7 +103,6 @@ TEST(Driver, WarmJobsComeFirstOldestFirst) {
   ASSERT_EQ(observer.list.size(), 3u);
   EXPECT_EQ(observer.list[0], (std::pair<std::string, TimeMs>{"old", 0}));
   EXPECT_EQ(driver.finished(), 3u);
-  EXPECT_EQ(driver.stuck(), 0u);
   EXPECT_EQ(driver.refused(), 0u);
 }
 
