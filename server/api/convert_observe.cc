@@ -124,9 +124,9 @@ in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string
     case Event::kPodRefused: {
       const auto scope = check.in("pod_refused");
       const v1::PodRefused& refused = in.pod_refused();
-      return in::PodRefused{cluster, get_ref(check, refused.pod()),
-                            static_cast<Cause>(check.enum_value("cause", refused.cause(),
-                                                                v1::CAUSE_MISCONFIGURED))};
+      return in::PodRefused{
+          cluster, get_ref(check, refused.pod()),
+          static_cast<Cause>(check.enum_value("cause", refused.cause(), v1::CAUSE_MISCONFIGURED))};
     }
     case Event::EVENT_NOT_SET:
       break;

@@ -2,13 +2,13 @@
 // long form is `subak sim toy`.
 #include "sim/toy.h"
 
-#include "sim/bursty.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
+
+#include "sim/bursty.h"
 
 namespace subak::sim {
 namespace {
