@@ -69,9 +69,10 @@ void print_status(Session& s, const v1::Status& status) {
             << '\n';
   }
   line(s, "order", status.order() + ", half-life " + age_text(to_ms(status.half_life())));
-  line(s, "store",
-       status.store() + ", fact " + std::to_string(status.durable_sequence()) +
-           " durable, reads at " + std::to_string(status.follower_sequence()) + ", last commit " +
+  line(s, "store", status.store());
+  line(s, "commits",
+       "fact " + std::to_string(status.durable_sequence()) + " durable, reads at " +
+           std::to_string(status.follower_sequence()) + ", last commit " +
            millis_text(status.last_commit()));
   line(s, "facts", version_text(status));
   line(s, "jobs",
