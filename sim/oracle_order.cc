@@ -37,11 +37,12 @@ bool Oracle::fits(const Job& j, const std::string& product) const {
       continue;
     }
     std::uint64_t busy = 0;
-    std::int64_t unknown = 0;  // GPUs of pods that came past us, nobody knows which
+    std::int64_t unknown = 0;  // GPUs of pods that came past us, of which nobody knows which
     for (const Slot& s : slots_) {
       if (s.at.node != n.id) continue;
       busy |= s.at.gpu_mask;
-      if (s.at.gpu_mask == 0) unknown += s.at.milligpu / kMilliPerGpu;
+      unknown +=
+          std::max<std::int64_t>(0, s.at.milligpu / kMilliPerGpu - std::popcount(s.at.gpu_mask));
     }
     room.emplace_back(n.spec.gpus - std::popcount(busy) - unknown, &n);
   }
