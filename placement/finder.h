@@ -1,11 +1,13 @@
 // One search for a place. It fills copies of rooms with the gang's own pods as it goes, so that
 // earlier pods count for later ones, and takes a try back when it fails. Private to placement.
 //
-// Greedy, without backtracking between pods of different shapes: exact for one pod and for gangs of
-// one shape (each pod uses up exactly one place of its node, whichever place it takes), a heuristic
-// for mixed gangs and for pods of several replicas of shared GPUs, which may miss a place.
+// Greedy: exact for one pod and for gangs of one shape (each pod uses up exactly one place of its
+// node, whichever place it takes), a heuristic for mixed gangs and for pods of several replicas of
+// shared GPUs, which may miss a place. Of a mixed gang those that find no place beside the others
+// are tried before them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -76,6 +78,22 @@ class Finder {
   bool place_all(const Runs& runs, NodeIndex i, GpuMask allowed);
   void undo_to(std::size_t mark);
   bool enough(const Runs& runs) const;
+  // Places each of the runs by place_one(run), or none. Where one finds no place that others took, it
+  // goes before them: exact where the nodes that some may use lie within those of the others.
+  template <class F>
+  bool each_of(const Runs& runs, F&& place_one) {
+    constexpr int kOrders = 4;  // tried in all
+    const std::size_t mark = placed_.size();
+    Runs order = runs;
+    for (int i = 0; i < kOrders; ++i) {
+      const auto stuck = std::find_if_not(order.begin(), order.end(), place_one);
+      if (stuck == order.end()) return true;
+      undo_to(mark);
+      if (stuck == order.begin()) return false;
+      std::rotate(order.begin(), stuck, stuck + 1);
+    }
+    return false;
+  }
   // Calls fn(node) over the area, or the whole cluster, until it returns true.
   template <class F>
   void each_node(Area area, F&& fn) {

@@ -183,14 +183,7 @@ bool Finder::anywhere(const Runs& runs) {
   if (on_fragments(runs)) return true;
   if (on_one_node(runs, nullptr)) return true;
   if (runs.size() == 1) return runs[0].count > 1 && spread(runs[0], nullptr);
-  if (in_clique(runs)) return true;
-  const std::size_t mark = placed_.size();
-  for (const Run& r : runs) {
-    if (anywhere(Runs{r})) continue;
-    undo_to(mark);
-    return false;
-  }
-  return true;
+  return in_clique(runs) || each_of(runs, [&](const Run& r) { return anywhere(Runs{r}); });
 }
 
 bool Finder::on_one_node_indexed(const Runs& runs, std::int64_t units) {
@@ -245,14 +238,7 @@ bool Finder::in_inner_domain(const Runs& runs) {
 
 bool Finder::inside(Area area, const Runs& runs) {
   if (runs.size() == 1) return spread(runs[0], area);
-  if (on_one_node(runs, area)) return true;
-  const std::size_t mark = placed_.size();
-  for (const Run& r : runs) {
-    if (spread(r, area)) continue;
-    undo_to(mark);
-    return false;
-  }
-  return true;
+  return on_one_node(runs, area) || each_of(runs, [&](const Run& r) { return spread(r, area); });
 }
 
 bool Finder::in_clique(const Runs& runs) {

@@ -247,5 +247,19 @@ TEST(Find, WhatToWaitForIsTheSameBesideJoinedNodes) {
   }
 }
 
+TEST(FindMixed, ThoseWithFewerNodesToChooseFromGoFirst) {
+  Site f;
+  NodeSpec tainted = node(2, 4);
+  tainted.taints = {{"dedicated", "x", "NoSchedule"}};
+  add(f, 1, node(1, 4));
+  add(f, 2, tainted);
+  GangRequest r = gang(2, 2);
+  r.groups.push_back(gang(2, 2).groups[0]);
+  r.groups[0].shape.tolerations = {{"dedicated", "Exists", "", ""}};  // could go to either
+  EXPECT_EQ(where(f, r), (Ids{2, 2, 1, 1}));
+  r.groups.push_back(gang(1, 2).groups[0]);
+  EXPECT_TRUE(where(f, r).empty());
+}
+
 }  // namespace
 }  // namespace subak
