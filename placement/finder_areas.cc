@@ -78,11 +78,13 @@ std::vector<ProductId> Finder::products(const Runs& runs) {
     return false;
   });
   std::vector<std::tuple<std::int64_t, std::string_view, ProductId>> order;
+  order.reserve(weights.size());
   for (const auto& [product, free] : weights) {
     order.emplace_back(free, fleet_.products[product.value], product);
   }
   std::sort(order.begin(), order.end());
   std::vector<ProductId> out;
+  out.reserve(order.size());
   for (const auto& [free, name, product] : order) out.push_back(product);
   return out;
 }

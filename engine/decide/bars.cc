@@ -20,7 +20,7 @@ void forget(Decision& d, const fact::NodeBarred& bar) {
 }  // namespace
 
 void bar_node(Decision& d, NodeId node, const PodShape& shape) {
-  const PodShape pod = shape;  // facts follow
+  const PodShape pod = shape;  // NOLINT: facts follow, which the reference need not outlive
   const fact::NodeBarred* const known = d.s.bars().find(node, pod);
   const std::uint32_t times = known == nullptr ? 1 : known->times + 1;
   if (known == nullptr && d.s.bars().size() >= limits::kMaxBars) forget(d, d.s.bars().first());
