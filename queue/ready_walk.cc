@@ -85,7 +85,7 @@ bool Walk::job_open(std::uint32_t slot) const {
 bool Walk::line_blocked(AccountId leaf, std::uint32_t kind) const {
   if (!marked(leaf)) return false;
   const std::vector<std::uint32_t>& blocked = marked_node(leaf).lines_blocked;
-  return std::find(blocked.begin(), blocked.end(), kind) != blocked.end();
+  return std::binary_search(blocked.begin(), blocked.end(), kind);
 }
 
 bool Walk::find_witness(const TreeNode& node, Child& child, MilliGpu limit) const {
@@ -220,7 +220,8 @@ void Walk::block_line(JobId id) {
   const std::uint32_t slot = index_->jobs().find(id);
   if (slot == kNoSlot) return;
   const Slot& job = index_->jobs()[slot];
-  mark(job.leaf).lines_blocked.push_back(job.kind);
+  std::vector<std::uint32_t>& blocked = mark(job.leaf).lines_blocked;
+  blocked.insert(std::upper_bound(blocked.begin(), blocked.end(), job.kind), job.kind);
   any_line_blocked_ = true;
   jobs_blocked_at(job.leaf);
 }

@@ -85,7 +85,7 @@ class Walk {
     bool has_targets = false;
     bool dirty = false;                        // something below is blocked by job or account
     bool jobs_blocked = false;                 // some of its own, or whole lines
-    std::vector<std::uint32_t> lines_blocked;  // kinds
+    std::vector<std::uint32_t> lines_blocked;  // kinds, ascending
     std::vector<Child> children;               // by id
     std::vector<Sibling> siblings;             // those that take part, by id
     std::vector<OrderKey> keys;                // of siblings
