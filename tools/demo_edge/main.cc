@@ -26,7 +26,7 @@ void sleep_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms
 
 class Demo {
  public:
-  Demo(std::string subakd, std::string config, std::string folder)
+  Demo(std::string subakd, std::string config, const std::string& folder)
       : command_{std::move(subakd), "--config", std::move(config), "--state", folder + "/subak.db"},
         log_(folder + "/subakd.log"),
         ca_file_(folder + "/tls/ca.crt"),
