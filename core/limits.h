@@ -242,5 +242,13 @@ inline constexpr std::size_t kMaxWatchLineBytes = 8u << 20;  // etcd takes objec
 inline constexpr std::size_t kMaxKubeconfigBytes = 1u << 20;
 // Asked to wait longer before the next call: it is asked again after this.
 inline constexpr DurationMs kMaxRetryAfterMs = kMinuteMs;
+// Calls of one cluster at once; more wait for a connection, up to so many: then refused.
+inline constexpr std::size_t kKubeCallConnections = 16;
+inline constexpr std::size_t kMaxKubeCalls = 16'384;
+inline constexpr std::size_t kMaxKubeAnswerBytes = 256u << 20;  // a page of 500 objects: then refused
+inline constexpr DurationMs kKubeConnectMs = 10'000;            // longer: no answer
+inline constexpr DurationMs kKubeCallMs = 30'000;               // longer: no answer
+// A watch on which nothing comes for so long is dead: bookmarks come about once a minute
+inline constexpr DurationMs kWatchSilentMs = 150'000;
 
 }  // namespace subak::limits

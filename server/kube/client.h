@@ -1,0 +1,64 @@
+// HTTP/1.1 to the API server of one cluster, on libcurl's multi interface: a connection for each watch,
+// limits::kKubeCallConnections for calls. What to call, and what to make of it, is not decided here.
+//
+// Threads: everything happens in turn(), on the thread that calls it, and so do all callbacks; they may
+// call everything here but turn(). wake() may come from any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/quantity.h"
+#include "server/kube/answer.h"
+#include "server/kube/kubeconfig.h"
+#include "server/kube/watch_stream.h"
+
+namespace subak {
+
+struct KubeCall {
+  std::string method = "GET";  // GET, POST, PUT, PATCH, DELETE
+  std::string path{};          // "/api/v1/pods?limit=500"
+  std::string body{};
+  std::string content_type = "application/json";
+};
+
+class KubeClient {
+ public:
+  // `body` is that of a call that was done; of others it is in the answer. Lives during the callback.
+  using Answered = std::function<void(const CallAnswer& answer, std::string_view body)>;
+  // kDone: the server ended the stream in order; go on from the last version.
+  using Ended = std::function<void(const CallAnswer& answer)>;
+  using WatchId = std::uint64_t;
+
+  explicit KubeClient(KubeAccess access);
+  // Cuts everything; nobody is told.
+  ~KubeClient();
+  KubeClient(const KubeClient&) = delete;
+  KubeClient& operator=(const KubeClient&) = delete;
+
+  // Who we are in calls and watches that begin from now on; empty: who the certificate says.
+  void set_token(std::string token);
+
+  // Made in the order of asking, and answered in any. Where a kept connection is cut before a word of
+  // an answer, libcurl makes the call again on a new one: a write is such that the second changes
+  // nothing. False: limits::kMaxKubeCalls are under way.
+  bool call(KubeCall call, Answered answered);
+  std::size_t calls() const;  // waiting and under way
+  // Reads the stream until it ends, is silent for limits::kWatchSilentMs, or says what is no event.
+  WatchId watch(std::string path, WatchStream::Take take, Ended ended);
+  // Nobody is told of its end. Nothing if it has ended.
+  void stop(WatchId watch);
+
+  // Waits for something to happen, `most` at the longest, and does what there is to do.
+  void turn(DurationMs most);
+  void wake();  // turn() returns at once
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace subak
