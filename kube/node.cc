@@ -181,6 +181,10 @@ Error no_json(std::size_t at, const char* why) {
 
 }  // namespace
 
+Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options) {
+  return NodeReader(node, options).read();
+}
+
 Result<std::vector<NodeSpec>> read_kube_nodes(std::string_view text,
                                               const KubeNodeOptions& options) {
   const std::size_t end = text.find_last_not_of(" \t\r\n");

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "kube/json.h"
 #include "placement/node.h"
 
 namespace subak {
@@ -29,6 +30,9 @@ namespace subak {
 struct KubeNodeOptions {
   std::string rack_label;  // the label that names a node's rack; empty: none
 };
+
+// One node. Errors as below.
+Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options = {});
 
 // A NodeList, a List of Nodes, one Node, or several of these one after the other (JSON lines).
 // Nodes in the order of the text. Never throws. Errors: not JSON, not nodes, a name twice, a

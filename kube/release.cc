@@ -18,78 +18,92 @@ std::string pin_to(std::string_view node) {
   return pin + "]}";
 }
 
-bool is_pin(json::Value requirement, std::string_view node) {
-  if (json::text(requirement, "key") != "metadata.name") return false;
-  if (json::text(requirement, "operator") != "In") return false;
+// The one node that the requirement names; empty if it does not.
+std::string_view pin_of(json::Value requirement) {
+  if (json::text(requirement, "key") != "metadata.name") return {};
+  if (json::text(requirement, "operator") != "In") return {};
   const auto values = json::member(requirement, "values");
-  std::size_t count = 0, same = 0;
+  std::size_t count = 0;
+  std::string_view node;
   if (values) {
     json::each_item(*values, [&](std::size_t, json::Value value) {
       ++count;
-      same += json::text(value) == node ? 1 : 0;
+      node = json::text(value);
     });
   }
-  return count == 1 && same == 1;
+  return count == 1 ? node : std::string_view();
 }
 
-// A list of a term: how many there are, and whether one of them names the node.
-struct Fields {
-  std::size_t count = 0;
-  bool pinned = false;
-};
-Fields fields_of(json::Value term, std::string_view list, std::string_view node) {
-  Fields fields;
-  const auto found = json::member(term, list);
-  if (!found) return fields;
-  json::each_item(*found, [&](std::size_t, json::Value requirement) {
-    ++fields.count;
-    fields.pinned = fields.pinned || is_pin(requirement, node);
+bool has_items(json::Value v, std::string_view key) {
+  simdjson::dom::array array;
+  const auto found = json::member(v, key);
+  return found && found->get(array) == simdjson::SUCCESS && array.size() > 0;
+}
+
+GatedPod::Term term_of(json::Value term) {
+  GatedPod::Term out;
+  out.has_fields = has_items(term, "matchFields");
+  out.empty = !out.has_fields && !has_items(term, "matchExpressions");
+  if (!out.has_fields) return out;
+  json::each_item(*json::member(term, "matchFields"), [&](std::size_t, json::Value requirement) {
+    if (const auto node = pin_of(requirement); !node.empty()) out.pin = node;
   });
-  return fields;
+  return out;
+}
+
+void read_affinity(json::Value spec, GatedPod& pod) {
+  const auto affinity = json::member(spec, "affinity");
+  if (!affinity) return;
+  pod.affinity = GatedPod::Affinity::kOther;
+  const auto of_nodes = json::member(*affinity, "nodeAffinity");
+  if (!of_nodes) return;
+  pod.affinity = GatedPod::Affinity::kPreferred;
+  const auto required = json::member(*of_nodes, kRequired);
+  if (!required) return;
+  pod.affinity = GatedPod::Affinity::kRequired;
+  if (const auto terms = json::member(*required, "nodeSelectorTerms")) {
+    json::each_item(*terms,
+                    [&](std::size_t, json::Value term) { pod.terms.push_back(term_of(term)); });
+  }
 }
 
 // False if there is no term that could take a node.
-bool narrow_terms(json::Value terms, const std::string& path, std::string_view node,
-                  PatchWriter& patch) {
+bool narrow_terms(const std::vector<GatedPod::Term>& terms, const std::string& path,
+                  std::string_view node, PatchWriter& patch) {
   bool any = false;
-  json::each_item(terms, [&](std::size_t i, json::Value term) {
-    const Fields fields = fields_of(term, "matchFields", node);
-    const bool empty = fields.count == 0 && fields_of(term, "matchExpressions", node).count == 0;
-    if (empty) return;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (terms[i].empty) continue;
     any = true;
-    if (fields.pinned) return;
+    if (terms[i].pin == node) continue;
     const std::string at = path + "/" + std::to_string(i) + "/matchFields";
-    if (fields.count == 0) {
-      patch.add(at, "[" + pin_to(node) + "]");
-    } else {
+    if (terms[i].has_fields) {
       patch.add(at + "/-", pin_to(node));
+    } else {
+      patch.add(at, "[" + pin_to(node) + "]");
     }
-  });
+  }
   return any;
 }
 
 // False if its affinity accepts no node.
-bool narrow(json::Value spec, std::string_view node, PatchWriter& patch) {
+bool narrow(const GatedPod& pod, std::string_view node, PatchWriter& patch) {
   const std::string terms = R"({"nodeSelectorTerms":[{"matchFields":[)" + pin_to(node) + "]}]}";
   const std::string required = "\"" + std::string(kRequired) + "\":" + terms;
-  const auto affinity = json::member(spec, "affinity");
-  if (!affinity) {
-    patch.add("/spec/affinity", R"({"nodeAffinity":{)" + required + "}}");
-    return true;
-  }
-  const auto of_nodes = json::member(*affinity, "nodeAffinity");
-  if (!of_nodes) {
-    patch.add("/spec/affinity/nodeAffinity", "{" + required + "}");
-    return true;
-  }
   const std::string path = "/spec/affinity/nodeAffinity/" + std::string(kRequired);
-  const auto old = json::member(*of_nodes, kRequired);
-  if (!old) {
-    patch.add(path, terms);
-    return true;
+  switch (pod.affinity) {
+    case GatedPod::Affinity::kNone:
+      patch.add("/spec/affinity", R"({"nodeAffinity":{)" + required + "}}");
+      return true;
+    case GatedPod::Affinity::kOther:
+      patch.add("/spec/affinity/nodeAffinity", "{" + required + "}");
+      return true;
+    case GatedPod::Affinity::kPreferred:
+      patch.add(path, terms);
+      return true;
+    case GatedPod::Affinity::kRequired:
+      break;
   }
-  const auto old_terms = json::member(*old, "nodeSelectorTerms");
-  return old_terms && narrow_terms(*old_terms, path + "/nodeSelectorTerms", node, patch);
+  return narrow_terms(pod.terms, path + "/nodeSelectorTerms", node, patch);
 }
 
 std::optional<std::size_t> find_gate(json::Value spec) {
@@ -102,15 +116,9 @@ std::optional<std::size_t> find_gate(json::Value spec) {
   return at;
 }
 
-void annotate(std::optional<json::Value> metadata, std::string_view status, PatchWriter& patch) {
-  const auto annotations = json::member(*metadata, "annotations");
-  patch.add_members("/metadata/annotations", annotations && json::is_object(*annotations),
-                    {{names::kStatus, cut_text(status, limits::kMaxMessageBytes)}});
-}
-
 }  // namespace
 
-Result<std::string> release_patch(json::Value pod, const Release& release) {
+Result<GatedPod> read_gated_pod(json::Value pod) {
   const auto metadata = json::member(pod, "metadata");
   const auto spec = json::member(pod, "spec");
   for (const std::string_view field : {"uid", "resourceVersion"}) {
@@ -123,18 +131,36 @@ Result<std::string> release_patch(json::Value pod, const Release& release) {
     return Error{ErrorCode::kPrecondition, "spec.schedulingGates", "",
                  "want " + std::string(names::kGate) + ", which is gone"};
   }
-  const std::string at = "/spec/schedulingGates/" + std::to_string(*gate);
+  GatedPod out;
+  out.uid = json::text(*metadata, "uid");
+  out.resource_version = json::text(*metadata, "resourceVersion");
+  out.gate = *gate;
+  const auto annotations = json::member(*metadata, "annotations");
+  out.has_annotations = annotations && json::is_object(*annotations);
+  read_affinity(*spec, out);
+  return out;
+}
+
+Result<std::string> release_patch(const GatedPod& pod, const Release& release) {
+  const std::string at = "/spec/schedulingGates/" + std::to_string(pod.gate);
   PatchWriter patch;
-  patch.test_text("/metadata/uid", json::text(*metadata, "uid"));
-  patch.test_text("/metadata/resourceVersion", json::text(*metadata, "resourceVersion"));
+  patch.test_text("/metadata/uid", pod.uid);
+  patch.test_text("/metadata/resourceVersion", pod.resource_version);
   patch.test_text(at + "/name", names::kGate);
-  if (!release.node.empty() && !narrow(*spec, release.node, patch)) {
+  if (!release.node.empty() && !narrow(pod, release.node, patch)) {
     return Error{ErrorCode::kPrecondition, "spec.affinity.nodeAffinity." + std::string(kRequired),
                  "", "want a term with a requirement: this accepts no node"};
   }
-  annotate(metadata, release.status, patch);
+  patch.add_members("/metadata/annotations", pod.has_annotations,
+                    {{names::kStatus, cut_text(release.status, limits::kMaxMessageBytes)}});
   patch.remove(at);
   return std::move(patch).finish();
+}
+
+Result<std::string> release_patch(json::Value pod, const Release& release) {
+  const Result<GatedPod> gated = read_gated_pod(pod);
+  if (!gated) return gated.error();
+  return release_patch(*gated, release);
 }
 
 }  // namespace subak
