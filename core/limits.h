@@ -251,4 +251,22 @@ inline constexpr DurationMs kKubeCallMs = 30'000;               // longer: no an
 // A watch on which nothing comes for so long is dead: bookmarks come about once a minute
 inline constexpr DurationMs kWatchSilentMs = 150'000;
 
+// The edge of one cluster. What goes wrong with an object, or with a list, is tried again after the
+// first of these, doubled each time up to the most.
+inline constexpr DurationMs kEdgeRetryMs = 250;
+inline constexpr DurationMs kMaxEdgeRetryMs = 30'000;
+inline constexpr std::size_t kListPageObjects = 500;  // of a list that cannot be streamed
+inline constexpr std::int64_t kWatchLifeS = 480;      // then the server ends it and we go on
+// Writes under way at once, less than there are connections: reads go beside them.
+inline constexpr std::size_t kMaxEdgeWrites = 12;
+// Told to the loop and not durable yet: more waits in the edge, folded by object.
+inline constexpr std::size_t kMaxEdgePosts = 4096;
+// A gate that cannot be opened, and a pod whose way the scheduler does not find, keep their place for
+// so long; then the core is told.
+inline constexpr DurationMs kReleaseRefusedMs = kMinuteMs;
+inline constexpr DurationMs kUnschedulableMs = 10'000;
+// What people are told in the cluster: events of all objects together; more wait, in order.
+inline constexpr std::size_t kToldPerSecond = 20;
+inline constexpr std::size_t kMaxTold = 4096;  // that wait: then the oldest goes untold
+
 }  // namespace subak::limits

@@ -1,0 +1,153 @@
+// What the edge remembers of a cluster: a card of each pod, node and owner, as seen last, and what of it
+// the core has not been told yet. News of one object fold into one: only the newest is told.
+//
+// A card is small: what a pod asks for is told and forgotten. What opening its gate needs stays while
+// the gate is closed. Reads no clock, does no I/O. Threads: none.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine/input.h"
+#include "kube/pod.h"
+#include "kube/release.h"
+#include "server/kube/watch_stream.h"
+
+namespace subak {
+
+// What only pods with GPUs have.
+struct GpuCard {
+  bool gated = false;  // carries our gate
+  bool foreign_gates = false;
+  bool ended = false;
+  bool going = false;                                        // its deletion was asked for
+  bool gang = false;                                         // one of several that start together
+  std::string owner_api, owner_kind, owner_name, owner_uid;  // of its controller; empty: none
+  GatedPod release;                                          // while gated
+  std::string unschedulable;                // the scheduler's words; empty: it does not say so
+  std::int64_t unschedulable_since_ms = 0;  // since when we know them, monotonic
+};
+
+struct PodCard {
+  std::string ns, name, node;
+  std::uint64_t version = 0;  // what is older is no news
+  std::uint64_t told = 0;     // digest of what the core was told; 0: nothing
+  std::uint32_t list = 0;     // the list that named it last
+  std::unique_ptr<GpuCard> gpu;
+};
+
+struct NodeCard {
+  std::uint64_t told = 0;
+  std::uint32_t list = 0;
+};
+
+// A Job or a JobSet.
+struct OwnerCard {
+  std::string collection;  // "/apis/batch/v1/jobs"
+  std::string ns, name;
+  std::string path() const;         // of the object, "/apis/batch/v1/namespaces/ml/jobs/train"
+  std::string api_version() const;  // "batch/v1"
+  std::string_view kind() const;    // "Job"
+  std::string resource_version;
+  std::string parent;    // uid of its controller
+  bool one_pod = false;  // of a Job: it has one pod at a time
+  bool suspended = false;
+  std::string mark;  // annotation subak.gpu/suspended: why we have suspended it; empty: we have not
+  std::uint32_t list = 0;
+};
+
+// One thing that the core is to be told, and what a refusal is about.
+struct News {
+  in::Body body;
+  std::string uid;  // of the pod; empty: a node
+};
+
+class Cards {
+ public:
+  Cards(std::string cluster, ExtraGpuResources extra, std::vector<std::string> other_schedulers);
+
+  // Nothing has been told: a new session begins.
+  void forget_told();
+
+  // Each kind of list. What a complete list does not name is gone; `heard_ms` is when the pods were
+  // last known to be as told. False: more than half of what was there would go, and it is the first
+  // time that a list says so.
+  void begin_pods() { ++pod_list_; }
+  void see_pod(const WatchEvent& event, std::int64_t monotonic_ms);
+  bool complete_pods(TimeMs heard_ms);
+  void begin_nodes() { ++node_list_; }
+  void see_node(const WatchEvent& event);
+  bool complete_nodes();
+  void begin_owners(const std::string& collection) { ++owner_lists_[collection]; }
+  void see_owner(const WatchEvent& event, const std::string& collection);
+  void complete_owners(const std::string& collection);
+
+  // The pod; nullptr: it is not there. Of pods that ask for GPUs only.
+  const PodCard* find_gpu_pod(const std::string& uid) const;
+  const OwnerCard* find_owner(const std::string& uid) const;
+  // Owners that carry our mark.
+  const std::set<std::string>& marked_owners() const { return marked_owners_; }
+  // Pods of this controller, or of those that it controls, ended ones left out.
+  std::size_t pods_of(const std::string& owner_uid) const;
+  // Pods that our gate is off and the scheduler finds no node for, with the monotonic time since.
+  void each_unschedulable(
+      const std::function<void(const std::string& uid, const PodCard& pod)>& take) const;
+  // It is counted anew from now.
+  void put_off_unschedulable(const std::string& uid, std::int64_t monotonic_ms);
+
+  // What is to be told next, oldest first; put_back() if it could not be.
+  std::optional<News> next();
+  void put_back(News news);
+  bool all_told() const { return queue_.empty() && put_back_.empty(); }
+
+  std::size_t pods() const { return pods_.size(); }
+  std::size_t nodes() const { return nodes_.size(); }
+  // Objects that could not be read, and the last reason.
+  std::uint64_t unreadable() const { return unreadable_; }
+  const std::string& last_unreadable() const { return last_unreadable_; }
+
+ private:
+  struct Untold {  // of one object: both, in this order
+    std::optional<PodRecord> seen;
+    std::optional<NodeSpec> node;
+    std::optional<in::Body> gone;
+  };
+  void tell_pod(const std::string& uid, PodRecord record);
+  void tell_gone(const std::string& key, in::Body gone);
+  void drop_pod(const std::string& uid, in::PodGone gone);
+  void see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod, const PodRecord& record,
+                   json::Value object, std::int64_t monotonic_ms);
+  void count_owner(const PodCard& card, int by);
+  Untold& untold(const std::string& key);
+  bool believe(std::size_t going, std::size_t all, bool& asked);
+
+  const std::string cluster_;
+  const ExtraGpuResources extra_;
+  const std::vector<std::string> other_schedulers_;
+  std::unordered_map<std::string, PodCard> pods_;  // by uid
+  std::map<std::string, NodeCard> nodes_;          // by name
+  std::map<std::string, OwnerCard> owners_;        // by uid
+  std::set<std::string> marked_owners_;
+  std::unordered_map<std::string, std::size_t> of_owner_;
+  std::map<std::string, bool> unschedulable_;  // uids
+  std::uint32_t pod_list_ = 0, node_list_ = 0;
+  std::map<std::string, std::uint32_t> owner_lists_;  // by collection
+  bool pods_asked_ = false, nodes_asked_ = false;
+  std::deque<std::string> queue_;  // keys of untold_: "p" + uid, "n" + name
+  std::unordered_map<std::string, Untold> untold_;
+  std::deque<News> put_back_;
+  std::uint64_t unreadable_ = 0;
+  std::string last_unreadable_;
+};
+
+}  // namespace subak

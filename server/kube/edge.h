@@ -1,0 +1,77 @@
+// The edge of one Kubernetes cluster, in the process: it tells the core what is seen there, and writes
+// what the core wants.
+//
+//   API server --watches--> Reflector -> Cards --inputs--> core
+//   API server <--patches-- plan_writes <-- Cards, wanted <--effects-- core
+//
+// One thread owns sockets, cards and calls. What it remembers is a cache: killed at any point, it begins
+// again with a list (docs/design/0036). A session begins with each start (docs/design/0031).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "engine/engine.h"
+#include "engine/input.h"
+#include "kube/pod.h"
+#include "server/kube/kubeconfig.h"
+#include "server/kube/plan.h"
+#include "server/runtime/effect_stream.h"
+#include "server/runtime/runtime.h"
+
+namespace subak {
+
+// What an edge needs of the service. All of them may be called by the edge's thread until stop().
+struct EdgePorts {
+  std::function<bool(Input, ReplyFn)> post;           // as Runtime::post
+  std::function<std::shared_ptr<const View>()> view;  // as Runtime::view
+  std::function<std::shared_ptr<EffectStream>(ClusterId, std::function<void()> wake)> subscribe;
+  std::function<bool(std::function<void(const Engine&)>)> read;  // as Follower::read
+  std::function<TimeMs()> now_ms;                                // as Runtime::now_ms
+  std::function<std::int64_t()> monotonic_ms;
+};
+
+struct EdgeOptions {
+  std::string cluster;
+  KubeAccess access;
+  ExtraGpuResources extra_gpu_resources;
+  std::vector<std::string> other_schedulers;
+};
+
+// Counters only rise.
+struct EdgeStats {
+  bool synced = false;  // the core has a whole list, and the watches are alive
+  std::string error;    // what keeps it from that; empty: nothing
+  std::size_t nodes = 0, pods = 0;
+  std::uint64_t lists = 0;                                                // begun, of all kinds
+  std::array<std::uint64_t, EnumText<WriteKind>::names.size()> writes{};  // done, by kind
+  std::uint64_t events = 0;                                               // told in the cluster
+  std::map<std::string, std::uint64_t> refused;  // releases that were given up, by reason
+  std::uint64_t unreadable = 0;                  // objects that could not be read
+  std::uint64_t not_taken = 0;                   // that the core refused
+};
+
+class Edge {
+ public:
+  Edge(EdgeOptions options, EdgePorts ports);
+  ~Edge();  // stop()
+  Edge(const Edge&) = delete;
+  Edge& operator=(const Edge&) = delete;
+
+  void start();
+  // Cuts everything and joins. Before the runtime stops. Idempotent.
+  void stop();
+  EdgeStats stats() const;  // any thread
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace subak

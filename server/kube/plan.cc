@@ -1,0 +1,127 @@
+#include "server/kube/plan.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace subak {
+namespace {
+
+// What must be suspended so that the pod goes and nobody counts it as failed; empty: nothing can.
+std::string to_suspend(const Cards& cards, const GpuCard& pod) {
+  const OwnerCard* const owner = cards.find_owner(pod.owner_uid);
+  if (owner == nullptr) return {};
+  if (cards.find_owner(owner->parent) != nullptr) return pod.gang ? owner->parent : std::string();
+  return pod.gang || owner->one_pod ? pod.owner_uid : std::string();
+}
+
+class Planner {
+ public:
+  Planner(const Cards& cards, const Attempts& attempts, std::int64_t monotonic_ms)
+      : cards_(cards), attempts_(attempts), monotonic_ms_(monotonic_ms) {}
+
+  // False: nothing is left to be done for the job.
+  bool open(const Wanted& wanted) {
+    std::vector<KubeWrite> writes;
+    bool some_open = false, left = false;
+    for (const EffectPod& pod : wanted.effect.pods) {
+      const PodCard* const card = cards_.find_gpu_pod(pod.uid);
+      if (card == nullptr || card->gpu->ended || card->gpu->going) continue;
+      some_open = some_open || !card->gpu->gated;
+      if (!card->gpu->gated) continue;
+      left = true;
+      if (card->gpu->foreign_gates || !may_try(pod.uid)) continue;
+      writes.push_back({WriteKind::kRelease, pod.uid, wanted.effect.job, pod.node, Cause::kNone});
+    }
+    for (KubeWrite& write : writes) add(some_open ? kHalfOpen : kClosed, wanted.order, write);
+    return left;
+  }
+
+  bool take_back(const Wanted& wanted) {
+    bool left = false;
+    for (const EffectPod& pod : wanted.effect.pods) {
+      const PodCard* const card = cards_.find_gpu_pod(pod.uid);
+      if (card == nullptr || card->gpu->ended || card->gpu->going) continue;
+      left = true;
+      const std::string owner = to_suspend(cards_, *card->gpu);
+      const bool suspends = !owner.empty();
+      if (suspends && cards_.find_owner(owner)->suspended) continue;  // its controller is at it
+      const std::string& uid = suspends ? owner : pod.uid;
+      if (!may_try(uid) || !chosen_.insert(uid).second) continue;
+      KubeWrite write{suspends ? WriteKind::kSuspend : WriteKind::kEvict, uid, wanted.effect.job,
+                      "", wanted.effect.cause};
+      add(kBack, wanted.order, write);
+    }
+    return left;
+  }
+
+  // An owner that we have taken the pods of: as soon as these are gone. One that somebody else has
+  // resumed only loses our mark.
+  void resume_owners() {
+    for (const std::string& uid : cards_.marked_owners()) {
+      const OwnerCard& owner = *cards_.find_owner(uid);
+      const bool again = owner.mark == kMarkTakenBack && cards_.pods_of(uid) == 0;
+      if ((owner.suspended && !again) || !may_try(uid)) continue;
+      KubeWrite write{WriteKind::kResume, uid, {}, "", Cause::kNone};
+      add(kBack, 0, write);
+    }
+  }
+
+  void finish(std::size_t most, Plan& plan) {
+    std::stable_sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
+      return std::pair(a.turn, a.order) < std::pair(b.turn, b.order);
+    });
+    if (found_.size() > most) found_.resize(most);
+    for (Found& found : found_) plan.writes.push_back(std::move(found.write));
+    plan.next_ms = next_ms_;
+  }
+
+ private:
+  enum Turn : std::uint8_t { kBack, kHalfOpen, kClosed };
+  struct Found {
+    Turn turn;
+    std::uint64_t order;
+    KubeWrite write;
+  };
+
+  void add(Turn turn, std::uint64_t order, KubeWrite& write) {
+    found_.push_back({turn, order, std::move(write)});
+  }
+
+  bool may_try(const std::string& uid) {
+    const auto attempt = attempts_.find(uid);
+    if (attempt == attempts_.end()) return true;
+    if (attempt->second.under_way) return false;
+    const std::int64_t next = attempt->second.next_ms;
+    if (next <= monotonic_ms_) return true;
+    if (next_ms_ == 0 || next < next_ms_) next_ms_ = next;
+    return false;
+  }
+
+  const Cards& cards_;
+  const Attempts& attempts_;
+  const std::int64_t monotonic_ms_;
+  std::vector<Found> found_;
+  std::set<std::string> chosen_;  // owners and pods to be taken back
+  std::int64_t next_ms_ = 0;
+};
+
+}  // namespace
+
+Plan plan_writes(const WantedJobs& wanted, const Cards& cards, const Attempts& attempts,
+                 TimeMs now_ms, std::int64_t monotonic_ms, std::size_t most) {
+  Plan plan;
+  Planner planner(cards, attempts, monotonic_ms);
+  for (const auto& [id, job] : wanted) {
+    const Effect& effect = job.effect;
+    const bool opens = effect.kind == EffectKind::kOpenGate;
+    const bool late = opens && effect.until_ms != 0 && effect.until_ms <= now_ms;
+    const bool left = !late && (opens ? planner.open(job) : planner.take_back(job));
+    if (!left) plan.settled.push_back(id);
+  }
+  planner.resume_owners();
+  planner.finish(most, plan);
+  return plan;
+}
+
+}  // namespace subak

@@ -1,0 +1,78 @@
+#include "server/kube/teller.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/content_hash.h"
+#include "core/limits.h"
+#include "kube/event.h"
+#include "kube/pod.h"
+
+namespace subak {
+namespace {
+
+constexpr std::size_t kEventNameBytes = 220;  // of an object's name in that of its event
+
+// One that is told again has the same name.
+std::string event_name(const Told& told) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::uint64_t digest = content_hash(told.uid + " " + told.reason + " " + told.note);
+  std::string name = shortened(told.name, kEventNameBytes) + ".";
+  for (int i = 0; i < 16; ++i, digest >>= 4U) name += kHex[digest & 15U];
+  return name;
+}
+
+}  // namespace
+
+Teller::Teller(KubeClient& client, std::function<TimeMs()> now_ms,
+               std::function<std::int64_t()> monotonic_ms)
+    : client_(client), now_ms_(std::move(now_ms)), monotonic_ms_(std::move(monotonic_ms)) {}
+
+void Teller::tell(Told told) {
+  if (waiting_.size() >= limits::kMaxTold) {
+    waiting_.pop_front();
+    ++untold_;
+  }
+  waiting_.push_back(std::move(told));
+}
+
+void Teller::turn() {
+  constexpr DurationMs kBetweenMs = kSecondMs / limits::kToldPerSecond;
+  const std::int64_t now = monotonic_ms_();
+  next_ms_ = std::max(next_ms_, now - kSecondMs);  // after a pause a second's worth at once
+  for (; !waiting_.empty() && next_ms_ <= now; next_ms_ += kBetweenMs) {
+    send(waiting_.front());
+    waiting_.pop_front();
+  }
+}
+
+DurationMs Teller::due_in() const {
+  if (waiting_.empty()) return limits::kLoopMaxWaitMs;
+  return std::clamp<DurationMs>(next_ms_ - monotonic_ms_(), 0, limits::kLoopMaxWaitMs);
+}
+
+void Teller::send(const Told& told) {
+  const std::string name = event_name(told);
+  KubeEvent event;
+  event.name = name;
+  event.regarding = {told.api_version, told.kind, told.ns, told.name, told.uid};
+  event.reason = told.reason;
+  event.action = told.action;
+  event.note = told.note;
+  event.warning = told.warning;
+  event.instance = "subakd";
+  event.at_ms = now_ms_();
+  const std::string events = "/apis/events.k8s.io/v1/namespaces/" + told.ns + "/events";
+  if (times_.size() > limits::kMaxTold) times_.clear();
+  const std::uint32_t times = ++times_[events + "/" + name];
+  KubeCall call;
+  if (times > 1) {
+    call = {"PATCH", events + "/" + name, event_again(times, event.at_ms),
+            "application/merge-patch+json"};
+  } else {
+    call = {"POST", events, event_body(event)};
+  }
+  if (client_.call(std::move(call), [](const CallAnswer&, std::string_view) {})) ++sent_;
+}
+
+}  // namespace subak

@@ -1,0 +1,61 @@
+// Carries out what plan_writes() says, and remembers what did not work. Each write names the version of
+// the object that it was made for, so that one that comes late, or twice, changes nothing; after an
+// answer that does not say whether it was done the object is read, and the next plan decides.
+// Threads: that of the client's turn().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "server/kube/client.h"
+#include "server/kube/plan.h"
+
+namespace subak {
+
+struct WriterHooks {
+  // An object as the API server has just answered: news, as of a watch.
+  std::function<void(const WatchEvent&)> see_pod;
+  std::function<void(const WatchEvent&, const std::string& collection)> see_owner;
+  std::function<void(const KubeWrite& write)> done;  // the API server has taken it
+  // The gate could not be opened for limits::kReleaseRefusedMs; `answer` is the last.
+  std::function<void(const KubeWrite& write, const CallAnswer& answer)> give_up;
+  std::function<void()> unauthorized;  // our credential is refused
+  std::function<std::int64_t()> monotonic_ms;
+};
+
+class Writer {
+ public:
+  // Both outlive it, or `client` goes without another turn.
+  Writer(KubeClient& client, const Cards& cards, WriterHooks hooks);
+
+  void begin(const KubeWrite& write);
+  const Attempts& attempts() const { return attempts_; }
+  std::size_t under_way() const { return under_way_; }
+  // Forgets what was tried with objects that are not there any more.
+  void forget_gone();
+
+ private:
+  void release(const KubeWrite& write);
+  void evict(const KubeWrite& write);
+  void set_suspended(const KubeWrite& write, bool suspended);
+  void call(const KubeWrite& write, KubeCall call,
+            std::function<void(const CallAnswer&, std::string_view body)> answered);
+  void settle(const KubeWrite& write, const std::string& version, const CallAnswer& answer,
+              std::string_view body);
+  void read_again(const KubeWrite& write, const std::string& version, const CallAnswer& why);
+  void refuse(const KubeWrite& write, const CallAnswer& answer);
+  void pause(const std::string& uid, DurationMs at_least);
+  void take_object(const KubeWrite& write, std::string_view body);
+  std::string path_of(const KubeWrite& write) const;
+  std::string version_of(const KubeWrite& write) const;
+
+  KubeClient& client_;
+  const Cards& cards_;
+  const WriterHooks hooks_;
+  Attempts attempts_;
+  std::size_t under_way_ = 0;
+};
+
+}  // namespace subak

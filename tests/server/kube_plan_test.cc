@@ -1,0 +1,286 @@
+// What the edge remembers and what it writes next, without any I/O.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/limits.h"
+#include "server/kube/plan.h"
+
+namespace subak {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr TimeMs kNow = 1'000'000;
+constexpr char kJobs[] = "/apis/batch/v1/jobs";
+
+struct PodText {
+  std::string uid;
+  int version = 1;
+  bool gated = true;
+  std::string node{}, owner{}, phase = "Pending", more_gates{}, meta{}, status{};
+  int gang = 1;
+};
+
+std::string text_of(const PodText& p) {
+  std::string gates = p.gated ? R"({"name":"subak.gpu/queue"})" : "";
+  gates += p.more_gates;
+  const std::string owner =
+      p.owner.empty()
+          ? ""
+          : R"(,"ownerReferences":[{"controller":true,"apiVersion":"batch/v1","kind":"Job","name":"j","uid":")" +
+                p.owner + "\"}]";
+  const std::string labels = p.gang > 1
+                                 ? R"(,"labels":{"subak.gpu/job":"g","subak.gpu/gang-size":")" +
+                                       std::to_string(p.gang) + "\"}"
+                                 : "";
+  return R"({"metadata":{"uid":")" + p.uid + R"(","namespace":"a","name":"p)" + p.uid +
+         R"(","resourceVersion":")" + std::to_string(p.version) + "\"" + owner + labels + p.meta +
+         R"(},"spec":{"nodeName":")" + p.node + R"(","schedulingGates":[)" + gates +
+         R"(],"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"1"}}}]},)" +
+         R"("status":{"phase":")" + p.phase + "\"" + p.status + "}}";
+}
+
+class Kube : public ::testing::Test {
+ protected:
+  void see(const PodText& pod, WatchKind kind = WatchKind::kModified) {
+    see_text(text_of(pod), kind);
+  }
+  void see_text(const std::string& text, WatchKind kind = WatchKind::kModified) {
+    WatchEvent event;
+    event.kind = kind;
+    event.object = parser_.parse(text);
+    cards.see_pod(event, monotonic);
+  }
+  void see_node(const std::string& name, WatchKind kind = WatchKind::kModified,
+                const std::string& more = "") {
+    WatchEvent event;
+    event.kind = kind;
+    event.object = parser_.parse(R"({"metadata":{"name":")" + name + "\"}" + more + "}");
+    cards.see_node(event);
+  }
+  void see_job(const std::string& uid, int parallelism, bool suspended = false,
+               const std::string& mark = "") {
+    WatchEvent event;
+    event.kind = WatchKind::kModified;
+    const std::string notes =
+        mark.empty() ? "" : R"(,"annotations":{"subak.gpu/suspended":")" + mark + "\"}";
+    event.object = parser_.parse(R"({"metadata":{"uid":")" + uid +
+                                 R"(","namespace":"a","name":"j","resourceVersion":"5")" + notes +
+                                 R"(},"spec":{"parallelism":)" + std::to_string(parallelism) +
+                                 R"(,"suspend":)" + (suspended ? "true" : "false") + "}}");
+    cards.see_owner(event, kJobs);
+  }
+  std::vector<std::string> told() {
+    std::vector<std::string> out;
+    while (auto news = cards.next()) {
+      out.push_back(
+          std::visit([](const auto& body) { return std::string(body.kName); }, news->body) + " " +
+          news->uid);
+    }
+    return out;
+  }
+  void want(EffectKind kind, std::uint32_t job, const std::vector<std::string>& uids,
+            Cause cause = Cause::kNone) {
+    Wanted& wanted = jobs[JobId(ClusterId(1), job)];
+    wanted.order = ++order_;
+    wanted.effect = {kind, ClusterId(1), JobId(ClusterId(1), job), 1, kNow + 1000, cause, {}, 0};
+    for (const std::string& uid : uids) {
+      EffectPod& pod = wanted.effect.pods.emplace_back();
+      pod.uid = uid;
+      pod.node = "n1";
+    }
+  }
+  std::vector<std::string> plan(std::size_t most = 100, TimeMs now = kNow) {
+    last = plan_writes(jobs, cards, attempts, now, monotonic, most);
+    std::vector<std::string> out;
+    for (const KubeWrite& w : last.writes) {
+      out.push_back(std::string(enum_name(w.kind)) + " " + w.uid);
+    }
+    return out;
+  }
+
+  Cards cards{"east", {}, default_other_schedulers()};
+  WantedJobs jobs;
+  Attempts attempts;
+  Plan last;
+  std::int64_t monotonic = 50'000;
+
+ private:
+  simdjson::dom::parser parser_;
+  std::uint64_t order_ = 0;
+};
+
+// --- cards
+
+TEST_F(Kube, NewsOfOneObjectFold) {
+  see({"1"});
+  see({"2"});
+  see({"1", 2, false, "n1"});
+  EXPECT_THAT(told(), ElementsAre("pod_seen 1", "pod_seen 2"));
+  see({"1", 3, false, "n1"});  // nothing that the core asks about
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(Kube, WhatIsOlderIsNoNews) {
+  see({"1", 7, false, "n1"});
+  told();
+  see({"1", 6});
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_FALSE(cards.find_gpu_pod("1")->gpu->gated);
+}
+
+TEST_F(Kube, APodIsToldBeforeItsEndIfBothWait) {
+  see({"1", 1, false, "n1"});
+  see({"1", 2, false, "n1"}, WatchKind::kDeleted);
+  EXPECT_THAT(told(), ElementsAre("pod_seen 1", "pod_gone 1"));
+  EXPECT_EQ(cards.find_gpu_pod("1"), nullptr);
+}
+
+TEST_F(Kube, APodWithoutGpusCountsOnceItHasANode) {
+  const auto light = [](const std::string& node, const std::string& phase) {
+    return R"({"metadata":{"uid":"l","namespace":"a","name":"l"},"spec":{"nodeName":")" + node +
+           R"(","containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]},"status":{"phase":")" +
+           phase + "\"}}";
+  };
+  see_text(light("", "Pending"));
+  EXPECT_THAT(told(), IsEmpty());
+  see_text(light("n1", "Running"));
+  EXPECT_THAT(told(), ElementsAre("pod_seen l"));
+  see_text(light("n1", "Succeeded"));
+  EXPECT_THAT(told(), ElementsAre("pod_seen l"));
+  see_text(light("n1", "Succeeded"), WatchKind::kDeleted);
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(Kube, AListThatEndsMostIsAskedForTwice) {
+  for (int i = 0; i < 40; ++i) see({std::to_string(i), 1, false, "n1"});
+  told();
+  cards.begin_pods();
+  see({"0", 1, false, "n1"});
+  EXPECT_FALSE(cards.complete_pods(kNow));
+  EXPECT_THAT(told(), IsEmpty());
+  cards.begin_pods();
+  see({"0", 1, false, "n1"});
+  EXPECT_TRUE(cards.complete_pods(kNow));
+  EXPECT_THAT(told(), SizeIs(39));
+}
+
+TEST_F(Kube, AListThatNamesMostIsBelieved) {
+  for (int i = 0; i < 40; ++i) see({std::to_string(i), 1, false, "n1"});
+  told();
+  cards.begin_pods();
+  for (int i = 0; i < 30; ++i) see({std::to_string(i), 1, false, "n1"});
+  EXPECT_TRUE(cards.complete_pods(kNow - 5));
+  const auto news = cards.next();
+  const auto& gone = std::get<in::PodGone>(news->body);
+  EXPECT_EQ(gone.cause, Cause::kVanished);
+  EXPECT_EQ(gone.ended_at_ms, kNow - 5);
+}
+
+TEST_F(Kube, ANodeIsToldWhenItChanges) {
+  see_node("n1");
+  EXPECT_THAT(told(), ElementsAre("node_seen "));
+  see_node(
+      "n1", WatchKind::kModified,
+      R"(,"status":{"conditions":[{"type":"Ready","status":"True","lastHeartbeatTime":"2026-01-01T00:00:00Z"}]})");
+  EXPECT_THAT(told(), IsEmpty());
+  see_node("n1", WatchKind::kModified, R"(,"spec":{"unschedulable":true})");
+  EXPECT_THAT(told(), ElementsAre("node_seen "));
+  see_node("n1", WatchKind::kDeleted);
+  EXPECT_THAT(told(), ElementsAre("node_gone "));
+  see_node("n1", WatchKind::kDeleted);
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(Kube, WhatCannotBeReadIsCounted) {
+  see_text(R"({"metadata":{"name":"x"}})");
+  see_node("n1", WatchKind::kModified, R"(,"status":{"allocatable":{"cpu":"many"}})");
+  EXPECT_EQ(cards.unreadable(), 2u);
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+// --- plan
+
+TEST_F(Kube, OpensWhatIsWanted) {
+  see({"1"});
+  see({"2", 1, true, "", "", "Pending", R"(,{"name":"other"})"});
+  want(EffectKind::kOpenGate, 1, {"1"});
+  want(EffectKind::kOpenGate, 2, {"2"});
+  want(EffectKind::kOpenGate, 3, {"3"});
+  EXPECT_THAT(plan(), ElementsAre("release 1"));
+  EXPECT_EQ(last.writes[0].node, "n1");
+  EXPECT_THAT(last.settled, ElementsAre(JobId(ClusterId(1), 3)));
+}
+
+TEST_F(Kube, AGangThatIsHalfOpenComesFirst) {
+  for (const char* uid : {"1", "2", "3"}) see({uid});
+  see({"4", 2, false});
+  want(EffectKind::kOpenGate, 1, {"1"});
+  want(EffectKind::kOpenGate, 2, {"2"});
+  want(EffectKind::kOpenGate, 3, {"3", "4"});
+  EXPECT_THAT(plan(2), ElementsAre("release 3", "release 1"));
+}
+
+TEST_F(Kube, OnePodThatFailsHoldsUpNoOther) {
+  for (const char* uid : {"1", "2", "3"}) see({uid});
+  want(EffectKind::kOpenGate, 1, {"1", "2", "3"});
+  attempts["1"].under_way = true;
+  attempts["2"].next_ms = monotonic + 700;
+  EXPECT_THAT(plan(), ElementsAre("release 3"));
+  EXPECT_EQ(last.next_ms, monotonic + 700);
+}
+
+TEST_F(Kube, AHoldThatHasEndedIsNotActedOn) {
+  see({"1"});
+  want(EffectKind::kOpenGate, 1, {"1"});
+  EXPECT_THAT(plan(100, kNow + 1000), IsEmpty());
+  EXPECT_THAT(last.settled, SizeIs(1));
+}
+
+TEST_F(Kube, AGangIsTakenBackThroughItsJob) {
+  see_job("J", 2);
+  see({"1", 1, false, "n1", "J", "Running", "", "", "", 2});
+  see({"2", 1, false, "", "J", "Pending", "", "", "", 2});
+  see({"3"});
+  want(EffectKind::kOpenGate, 1, {"3"});
+  want(EffectKind::kEvict, 2, {"1", "2"}, Cause::kUnschedulable);
+  EXPECT_THAT(plan(), ElementsAre("suspend J", "release 3"));
+  see_job("J", 2, true, "taken-back");
+  EXPECT_THAT(plan(), ElementsAre("release 3"));  // its controller is at it
+  see({"1", 2, false, "n1", "J", "Failed", "", "", "", 2}, WatchKind::kDeleted);
+  EXPECT_THAT(plan(), ElementsAre("release 3"));
+  see({"2", 2, false, "", "J", "Pending", "", R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")", "",
+       2},
+      WatchKind::kDeleted);
+  EXPECT_THAT(plan(), ElementsAre("resume J", "release 3"));
+  see_job("J", 2, false);
+  EXPECT_THAT(plan(), ElementsAre("release 3"));
+}
+
+TEST_F(Kube, OfAnElasticJobOnlyThatPodGoes) {
+  see_job("J", 8);
+  see({"1", 1, false, "", "J"});
+  want(EffectKind::kEvict, 2, {"1"}, Cause::kUnschedulable);
+  EXPECT_THAT(plan(), ElementsAre("evict 1"));
+  see_job("J", 1);  // it has one pod at a time: nothing else is touched
+  EXPECT_THAT(plan(), ElementsAre("suspend J"));
+}
+
+TEST_F(Kube, ACancelledJobIsNotResumed) {
+  see_job("J", 1, true, "cancelled");
+  EXPECT_THAT(plan(), IsEmpty());
+  see_job("J", 1, false, "cancelled");  // somebody has: our mark goes
+  EXPECT_THAT(plan(), ElementsAre("resume J"));
+}
+
+TEST_F(Kube, ATerminatingPodIsLeftAlone) {
+  see({"1", 1, false, "n1", "", "Running", "", R"(,"deletionTimestamp":"2026-01-01T00:00:00Z")"});
+  want(EffectKind::kEvict, 1, {"1"}, Cause::kCancelled);
+  EXPECT_THAT(plan(), IsEmpty());
+  EXPECT_THAT(last.settled, SizeIs(1));
+}
+
+}  // namespace
+}  // namespace subak
