@@ -50,9 +50,12 @@ struct ApiOptions {
   // are the admin "socket" there, or whoever's token they show; others are not let in.
   std::string socket;
   std::vector<std::uint32_t> socket_users;
-  std::string version;                              // for AdminService.GetStatus
-  Mode default_mode = Mode::kObserve;               // of clusters that an import makes
-  bool names_clusters = false;                      // the configuration does: none gives way
+  std::string version;                 // for AdminService.GetStatus
+  Mode default_mode = Mode::kObserve;  // of clusters that an import makes
+  bool names_clusters = false;         // the configuration does: none gives way
+  // Clusters that edges of the service follow; an empty name: the only one. There is no Observe, no
+  // Effects and no job by CreateJob there.
+  std::vector<std::string> own_edges;
   std::function<void(const ApiDenial&)> on_denied;  // any thread, must not block; may be null
   // That WatchJobs streams may leave unread together; then the one furthest behind is ended.
   std::size_t most_watch_bytes = limits::kMaxWatchBytes;

@@ -61,6 +61,13 @@ Call::Reactor* list_of_cluster(Shared& shared, grpc::CallbackServerContext* cont
 
 }  // namespace
 
+ClusterService::ClusterService(Shared& shared) : shared_(shared) {
+  for (const std::string& cluster : shared.options.own_edges) {
+    observers_.reserve(cluster);
+    shared.launchers.reserve(cluster);
+  }
+}
+
 ClusterService::Reactor* ClusterService::ListClusters(Context* context,
                                                       const v1::ListClustersRequest*,
                                                       v1::ListClustersResponse* out) {
@@ -137,6 +144,8 @@ grpc::ServerWriteReactor<v1::EffectsResponse>* ClusterService::Effects(
     stream->close(to_status(*error));
   } else if (cluster == nullptr) {
     stream->close(to_status(no_cluster(in->cluster())));
+  } else if (shared_.launchers.ours(cluster->name, view->clusters->size() == 1)) {
+    stream->close(to_status(follows_itself(cluster->name)));
   } else {
     stream->start(shared_.runtime, cluster->id);
   }

@@ -8,7 +8,7 @@ namespace subak::api {
 
 class ClusterService final : public v1::ClusterService::CallbackService {
  public:
-  explicit ClusterService(Shared& shared) : shared_(shared) {}
+  explicit ClusterService(Shared& shared);
   std::map<std::string, std::size_t> observers() const { return observers_.read(); }
   std::uint64_t stale_events() const { return observers_.stale(); }
 

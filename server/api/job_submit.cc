@@ -33,6 +33,16 @@ void put_reply(const Reply& reply, const std::string& warning, v1::CreateJobResp
   if (!warning.empty()) out->add_warnings(warning);
 }
 
+// Pods of such a cluster are made there, by its own means.
+std::optional<Error> made_elsewhere(const Shared& shared, const std::string& cluster) {
+  const std::shared_ptr<const View> view = shared.runtime.view();
+  const ClusterView* found = view->cluster(cluster);
+  if (found == nullptr) return std::nullopt;
+  if (!shared.launchers.ours(found->name, view->clusters->size() == 1)) return std::nullopt;
+  return Error{ErrorCode::kPrecondition, "job.cluster", found->name,
+               "want a cluster that a launcher serves: in this one create the pods themselves"};
+}
+
 // What to tell whoever queues a job where nothing would start it; empty if something would.
 std::string not_served(const Shared& shared, const std::string& cluster) {
   const std::shared_ptr<const View> view = shared.runtime.view();
@@ -66,6 +76,8 @@ Batch read_batch(const Call& call, const v1::BatchCreateJobsRequest& in,
       const Error error = not_yours(call.caller(), body.account);
       call.report_denied(error);
       *result->mutable_error() = to_rpc(error);
+    } else if (const auto elsewhere = made_elsewhere(call.shared(), body.cluster)) {
+      *result->mutable_error() = to_rpc(*elsewhere);
     } else {
       const Asked one = asked(in.requests(i));
       std::string warning = not_served(call.shared(), body.cluster);
@@ -94,6 +106,7 @@ JobService::Reactor* JobService::CreateJob(Context* context, const v1::CreateJob
   if (!call.caller().may_run_as(body.account)) {
     return call.deny(body.account, "want an account of " + call.caller().subtree);
   }
+  if (const auto error = made_elsewhere(shared_, body.cluster)) return call.fail(*error);
   const std::string warning = not_served(shared_, body.cluster);
   return call.post(std::move(body), asked(*in),
                    [out, warning](const Reply& reply) { put_reply(reply, warning, out); });

@@ -34,6 +34,24 @@ bool Observers::any(const std::string& cluster, bool alone) const {
   return open_.count(cluster) > 0 || (alone && open_.count("") > 0);
 }
 
+void Observers::reserve(const std::string& cluster) {
+  const std::scoped_lock lock(mutex_);
+  ours_.insert(cluster);
+  ++open_[cluster];
+}
+
+bool Observers::ours(const std::string& cluster, bool alone) const {
+  const std::scoped_lock lock(mutex_);
+  if (ours_.contains(cluster)) return true;
+  return alone && (cluster.empty() ? !ours_.empty() : ours_.contains(""));
+}
+
+Error follows_itself(const std::string& cluster) {
+  return {
+      ErrorCode::kPrecondition, "cluster", cluster,
+      "the service follows this cluster itself, as its configuration says (kubeconfig, inCluster)"};
+}
+
 std::uint64_t Observers::next_session(const View& view) {
   const std::scoped_lock lock(mutex_);
   for (const ClusterView& c : *view.clusters) last_session_ = std::max(last_session_, c.session);
@@ -103,6 +121,8 @@ std::optional<grpc::Status> ObserveStream::check_order() {
   }
   check_session(check);
   if (!check.ok()) return to_status(check.error());
+  const bool alone = runtime_.view()->clusters->size() == 1;
+  if (observers_.ours(cluster_, alone)) return to_status(follows_itself(cluster_));
   if (last_sequence_ == 0) observers_.begin(cluster_);
   last_sequence_ = request_.sequence();
   return std::nullopt;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "server/api/check.h"
@@ -29,6 +30,10 @@ class Observers {
   std::map<std::string, std::size_t> read() const;
   // Whether somebody follows this cluster; `alone`: it is the only one, which needs no name.
   bool any(const std::string& cluster, bool alone) const;
+  // An edge of the service itself follows this one, as long as it runs.
+  void reserve(const std::string& cluster);
+  // Whether that is so of the cluster that a caller has named; `alone` as above.
+  bool ours(const std::string& cluster, bool alone) const;
 
   // A number for a session that begins now: greater than any that was given or that `view` has.
   std::uint64_t next_session(const View& view);
@@ -39,9 +44,13 @@ class Observers {
  private:
   mutable std::mutex mutex_;
   std::map<std::string, std::size_t> open_;
+  std::set<std::string> ours_;
   std::uint64_t last_session_ = 0;
   std::atomic<std::uint64_t> stale_{0};
 };
+
+// That a cluster which an edge of the service follows takes no second one, and no launcher.
+Error follows_itself(const std::string& cluster);
 
 class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>,
                             public Closable,

@@ -24,6 +24,28 @@ std::optional<Error> check_clusters(const Config& config) {
   return std::nullopt;
 }
 
+std::optional<Error> check_edges(const Config& config) {
+  for (const ClusterConfig& cluster : config.clusters) {
+    if (!cluster.kubeconfig.empty() && cluster.in_cluster) {
+      return Error{ErrorCode::kInvalid, "clusters", cluster.name,
+                   "want kubeconfig or inCluster, not both"};
+    }
+    if (!cluster.context.empty() && cluster.kubeconfig.empty()) {
+      return Error{ErrorCode::kInvalid, "clusters", cluster.name,
+                   "want a context together with its kubeconfig"};
+    }
+  }
+  const char* const key = config.in_cluster ? "inCluster" : "kubeconfig";
+  if (!config.in_cluster && config.kubeconfig.empty()) return std::nullopt;
+  if (config.in_cluster && !config.kubeconfig.empty()) {
+    return Error{ErrorCode::kInvalid, key, "true", "want kubeconfig or inCluster, not both"};
+  }
+  const bool one = config.clusters.size() == 1 && !config.clusters[0].has_edge();
+  if (one || config.clusters.empty()) return std::nullopt;
+  return Error{ErrorCode::kInvalid, key, config.in_cluster ? "true" : config.kubeconfig,
+               "want exactly one cluster, which does not say it itself"};
+}
+
 std::optional<Error> check_callers(const Config& config) {
   if (config.grpc_socket.empty() && !config.socket_users.empty()) {
     return Error{ErrorCode::kInvalid, "socketUsers", "", "want it together with grpcSocket"};
@@ -54,6 +76,7 @@ std::optional<Error> check_reach(const Config& config) {
 std::optional<Error> check_config(const Config& config) {
   if (auto error = check_tls(config)) return error;
   if (auto error = check_clusters(config)) return error;
+  if (auto error = check_edges(config)) return error;
   if (auto error = check_callers(config)) return error;
   return check_reach(config);
 }

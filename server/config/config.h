@@ -40,7 +40,12 @@ Result<ListenAddress> parse_listen_address(std::string_view text);
 struct ClusterConfig {
   std::string name;
   std::optional<Mode> mode;
-  std::vector<NamespaceMode> namespaces;  // sorted by name
+  std::vector<NamespaceMode> namespaces{};  // sorted by name
+  // How our own edge reaches its API server: by a kubeconfig (and a context of it, empty for its
+  // current one), or as a pod there. Neither: an edge of somebody else follows it, if any does.
+  std::string kubeconfig{}, context{};
+  bool in_cluster = false;
+  bool has_edge() const { return !kubeconfig.empty() || in_cluster; }
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;
 };
 
@@ -59,6 +64,8 @@ struct Config {
 
   std::optional<Mode> mode;  // of clusters that name none
   std::vector<ClusterConfig> clusters;
+  std::string kubeconfig;   // of the only cluster, where that names none
+  bool in_cluster = false;  // the same
   std::optional<OrderPolicy> order;
   std::optional<DurationMs> half_life_ms, hold_ms, patience_ms;
 

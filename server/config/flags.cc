@@ -12,8 +12,6 @@
 namespace subak {
 namespace {
 
-constexpr std::string_view kLater = "not in this version";
-
 struct Flags {
   std::string file;
   bool check_only = false;
@@ -56,9 +54,8 @@ void declare(CLI::App& app, Flags& flags) {
   flags.values.resize(settings().size());
   for (std::size_t i = 0; i < settings().size(); ++i) {
     const Setting& setting = settings()[i];
-    std::string help(setting.help);
-    if (setting.help != kLater) help += " (default: " + default_of(setting) + ")";
-    help += " [" + std::string(setting.key) + "]";
+    const std::string help = std::string(setting.help) + " (default: " + default_of(setting) +
+                             ") [" + std::string(setting.key) + "]";
     if (setting.toggle) {
       app.add_flag_callback(
           std::string(setting.flag), [&flags, i] { flags.values[i] = {"true"}; }, help);

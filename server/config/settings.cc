@@ -188,10 +188,6 @@ Found add_socket_user(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
-Found not_in_this_version(Config&, std::string_view v) {
-  return bad_value(v, "nothing: it is not in this version");
-}
-
 constexpr std::array kSettings{
     Setting{"state", "--state", "FILE", "the store", false, false, set_state},
     Setting{"listenWebhook", "--listen-webhook", "ADDRESS:PORT", "admission webhook, HTTPS", false,
@@ -252,10 +248,10 @@ constexpr std::array kSettings{
     Setting{"ignoreCheckpoint", "--ignore-checkpoint", "",
             "make the state anew from all facts: for one start, after damage", false, true,
             set_bool<&Config::ignore_checkpoint>},
-    Setting{"kubeconfig", "--kubeconfig", "FILE", "not in this version", false, false,
-            not_in_this_version},
-    Setting{"inCluster", "--in-cluster", "", "not in this version", false, true,
-            not_in_this_version},
+    Setting{"kubeconfig", "--kubeconfig", "FILE", "how the only cluster's API server is reached",
+            false, false, set_text<&Config::kubeconfig>},
+    Setting{"inCluster", "--in-cluster", "", "reach it as a pod of the only cluster", false, true,
+            set_bool<&Config::in_cluster>},
 };
 
 }  // namespace

@@ -73,8 +73,20 @@ MaybeBad read_cluster_entry(const std::string& path, const std::string& key, con
                             const YAML::Node& value, ClusterConfig& cluster) {
   const std::string here = path + "." + key;
   if (key == "namespaces") return read_namespaces(value, here, cluster);
+  if (key == "kubeconfig" || key == "context") {
+    if (!value.IsScalar() || value.Scalar().empty()) return mistake(value, here, "", "a text");
+    (key == "context" ? cluster.context : cluster.kubeconfig) = value.Scalar();
+    return std::nullopt;
+  }
+  if (key == "inCluster") {
+    const std::string text = value.IsScalar() ? value.Scalar() : describe(value);
+    if (text != "true" && text != "false") return mistake(value, here, text, "true or false");
+    cluster.in_cluster = text == "true";
+    return std::nullopt;
+  }
   if (key != "name" && key != "mode") {
-    return mistake(name, here, key, "one of name, mode, namespaces");
+    return mistake(name, here, key,
+                   "one of name, mode, namespaces, kubeconfig, context, inCluster");
   }
   if (auto found = need_text(value, here, key == "name" ? "a name" : choices<Mode>())) return found;
   if (key == "name") {

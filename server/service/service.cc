@@ -18,6 +18,7 @@
 #include "server/runtime/input_trace.h"
 #include "server/runtime/watchdog.h"
 #include "server/service/configure.h"
+#include "server/service/edges.h"
 #include "server/service/files.h"
 #include "server/service/prober.h"
 #include "server/service/sockets.h"
@@ -49,6 +50,7 @@ struct Service::Impl {
   std::optional<Error> open_state();
   void make_runtime();
   std::optional<Error> start_webhook();
+  std::optional<Error> start_edges();
   void start_prober();
   std::vector<metrics::ListenerState> listeners() const;
   Result<std::shared_ptr<CertificateStore>> open_certificates();
@@ -77,6 +79,7 @@ struct Service::Impl {
   std::unique_ptr<HttpRoutes> routes;
   std::unique_ptr<Listener> http;
   std::unique_ptr<Prober> prober;
+  std::vector<NamedEdge> edges;
   std::atomic<bool> recovered{false};  // the parts above may be asked
 };
 
@@ -161,6 +164,7 @@ void Service::Impl::make_runtime() {
   api_options.version = kVersion;
   api_options.default_mode = config.mode.value_or(Mode::kObserve);
   api_options.names_clusters = !config.clusters.empty();
+  api_options.own_edges = own_edges(config);
   api_options.on_denied = [](const ApiDenial& denial) {
     log::warn("call denied", {{"actor", denial.actor},
                               {"peer", denial.peer},
@@ -210,6 +214,27 @@ std::optional<Error> Service::Impl::start_webhook() {
   webhook = std::make_unique<Listener>(
       options, [this](const HttpRequest& request) { return hook->handle(request); });
   return webhook->start();
+}
+
+std::optional<Error> Service::Impl::start_edges() {
+  EdgePorts ports;
+  ports.post = [this](Input input, ReplyFn done) {
+    return runtime->post(std::move(input), std::move(done));
+  };
+  ports.view = [this] { return runtime->view(); };
+  ports.subscribe = [this](ClusterId id, std::function<void()> wake) {
+    return runtime->subscribe(id, std::move(wake));
+  };
+  ports.read = [this](std::function<void(const Engine&)> fn) {
+    return follower->read(std::move(fn));
+  };
+  ports.now_ms = [this] { return runtime->now_ms(); };
+  ports.monotonic_ms = [this] { return clock.monotonic_ms(); };
+  Result<std::vector<NamedEdge>> made = make_edges(config, *runtime->view(), ports);
+  if (!made) return made.error();
+  edges = std::move(made).value();
+  for (const NamedEdge& named : edges) named.edge->start();
+  return std::nullopt;
 }
 
 void Service::Impl::start_prober() {
@@ -263,6 +288,7 @@ std::optional<Error> Service::Impl::start() {
   audit = std::make_unique<metrics::LedgerAudit>(*follower, *store, clock);
   if (auto error = start_webhook()) return error;
   if (auto error = api->start()) return error;
+  if (auto error = start_edges()) return error;
   start_prober();
   warn_of_tokens(*api);
   recovered = true;
@@ -274,6 +300,7 @@ std::optional<Error> Service::Impl::start() {
 void Service::Impl::stop() {
   if (prober) prober->stop();
   if (api) api->set_serving(false);
+  for (const NamedEdge& named : edges) named.edge->stop();
   if (webhook) webhook->stop();
   if (api) api->shutdown(kCallGraceMs);
   recovered = false;

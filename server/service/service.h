@@ -1,6 +1,7 @@
 // The whole service in one object: what main starts and stops, and what tests run on port 0.
 //
 //   store -> follower, runtime -> configuration as inputs -> watchdog, audit -> webhook, gRPC
+//   -> edges
 //
 // The HTTP port listens first and says "recovering" until the rest is there.
 // Threads: one thread starts, reloads and stops.

@@ -162,7 +162,8 @@ TEST(Yaml, MistakesNameFileLineKeyFoundAndExpected) {
   EXPECT_EQ(refusal("clusters:\n  - mode: warn\n"),
             "subak.yaml:4: clusters[0].name: want the cluster's name");
   EXPECT_EQ(refusal("clusters:\n  - name: a\n    nodes: 3\n"),
-            "subak.yaml:5: clusters[0].nodes: was \"nodes\", want one of name, mode, namespaces");
+            "subak.yaml:5: clusters[0].nodes: was \"nodes\", want one of name, mode, namespaces, "
+            "kubeconfig, context, inCluster");
   EXPECT_EQ(refusal("clusters:\n  - name: a\n    namespaces:\n      x: off\n"),
             "subak.yaml:6: clusters[0].namespaces.x: was \"off\", want observe, warn or enforce");
   EXPECT_EQ(
@@ -194,8 +195,20 @@ TEST(Yaml, TheHeaderIsNeeded) {
 
 TEST(Yaml, WhatIsNotInThisVersionSaysSo) {
   EXPECT_THAT(refusal("state: postgres://db/subak\n"), HasSubstr("not in this version"));
-  EXPECT_THAT(refusal("kubeconfig: /k\n"), HasSubstr("not in this version"));
-  EXPECT_THAT(refusal("inCluster: true\n"), HasSubstr("not in this version"));
+}
+
+TEST(Yaml, HowAClusterIsReached) {
+  const Config c = accepted(
+      "clusters:\n- {name: east, kubeconfig: /k, context: c}\n- {name: here, inCluster: true}\n"
+      "- {name: far}\n");
+  EXPECT_EQ(c.clusters[0].kubeconfig, "/k");
+  EXPECT_EQ(c.clusters[0].context, "c");
+  EXPECT_TRUE(c.clusters[1].in_cluster);
+  EXPECT_FALSE(c.clusters[2].has_edge());
+  EXPECT_THAT(refusal("clusters: [{name: a, inCluster: yes}]\n"), HasSubstr("want true or false"));
+  EXPECT_THAT(refusal("clusters: [{name: a, kubeconfig: []}]\n"), HasSubstr("want a text"));
+  EXPECT_THAT(refusal("clusters: [{name: a, config: /k}]\n"),
+              HasSubstr("kubeconfig, context, inCluster"));
 }
 
 TEST(Yaml, DurationsHaveARange) {
@@ -238,7 +251,6 @@ TEST_F(Start, BadFlagsNameTheFlag) {
   EXPECT_THAT(error_of({"--no-such-flag"}), HasSubstr("--no-such-flag"));
   EXPECT_THAT(error_of({"--mode", "warn", "--mode", "warn"}), HasSubstr("--mode"));
   EXPECT_THAT(error_of({"--state", "postgres://x"}), HasSubstr("not in this version"));
-  EXPECT_THAT(error_of({"--in-cluster"}), HasSubstr("not in this version"));
   EXPECT_THAT(error_of({"--config", "/no/such/file"}), HasSubstr("want a file that can be read"));
 }
 
@@ -247,6 +259,14 @@ TEST_F(Start, WhatBelongsTogetherIsChecked) {
             path_ + ":3: tlsKey: was \"k.pem\", want it together with tlsCert");
   EXPECT_EQ(error_of({}, "clusters: [{name: a}, {name: a}]\n"),
             path_ + ":3: clusters: was \"a\", want each cluster once");
+  EXPECT_EQ(error_of({}, "clusters: [{name: a, kubeconfig: /k, inCluster: true}]\n"),
+            path_ + ":3: clusters: was \"a\", want kubeconfig or inCluster, not both");
+  EXPECT_THAT(error_of({}, "clusters: [{name: a, context: c}]\n"),
+              HasSubstr("want a context together with its kubeconfig"));
+  EXPECT_THAT(error_of({"--in-cluster", "--kubeconfig", "/k"}), HasSubstr("not both"));
+  EXPECT_THAT(error_of({"--in-cluster", "--cluster", "a", "--cluster", "b"}),
+              HasSubstr("want exactly one cluster"));
+  EXPECT_EQ(error_of({"--in-cluster", "--cluster", "a"}), "");
   EXPECT_EQ(error_of({"--listen-grpc", "0.0.0.0:1"}),
             "--listen-grpc: listenGrpc: was \"0.0.0.0:1\", want a loopback address, or tlsCert and "
             "tlsKey");
@@ -268,7 +288,7 @@ TEST_F(Start, HelpAndVersionAreDone) {
         "(default: one, default) [clusters]", "(default: info)", "(default: off) [userMetrics]",
         "callers (default: none) [tokens]", "(default: true) [loopbackAdmin]",
         "(default: gate) [deviceClaims]", "(default: warn) [unknownCluster]",
-        "not in this version [kubeconfig]"}) {
+        "(default: none) [kubeconfig]", "(default: off) [inCluster]"}) {
     EXPECT_THAT(out_.str(), HasSubstr(shown));
   }
   out_.str("");

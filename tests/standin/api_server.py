@@ -6,7 +6,7 @@ schema and runs no admission; what it answers follows kubernetes/apimachinery pk
   api_server.py            listens on a free port of 127.0.0.1, prints "port=N", ends with its stdin
 
 Beside the API: POST /standin/fault {"method", "path", "times", "code", "headers", "body", "cut"}: the next
-`times` requests whose path begins so are answered so, or cut off; POST /standin/cut: all watches end in
+`times` requests whose path begins so are answered so, or cut off; POST /standin/mend: no faults any more; POST /standin/cut: all watches end in
 the middle of an event; POST /standin/expire: versions until now are too old to watch from;
 GET /standin/seen: the requests so far.
 """
@@ -157,7 +157,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.standin(text)
         self.seen.append({"method": self.command, "path": self.path, "body": text,
                           "type": self.headers.get("Content-Type", ""),
-                          "authorization": self.headers.get("Authorization", "")})
+                          "authorization": self.headers.get("Authorization", ""),
+                          "agent": self.headers.get("User-Agent", "")})
         fault = self.fault()
         if fault and fault.get("cut"):
             self.close_connection = True
@@ -177,6 +178,8 @@ class Handler(BaseHTTPRequestHandler):
         with self.store.lock:
             if self.path == "/standin/fault":
                 self.faults.append(json.loads(text))
+            if self.path == "/standin/mend":
+                self.faults.clear()
             if self.path == "/standin/cut":
                 for _, _, events in self.store.watchers:
                     events.put(CUT)
@@ -270,9 +273,15 @@ class Handler(BaseHTTPRequestHandler):
                 return
 
 
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_):  # who asked is gone
+        pass
+
+
 def main():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(f"port={server.server_port}", flush=True)
     sys.stdin.read()

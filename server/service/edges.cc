@@ -1,0 +1,86 @@
+#include "server/service/edges.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "admission/policy_config.h"
+#include "core/limits.h"
+
+namespace subak {
+namespace {
+
+constexpr const char* kServiceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+Result<KubeAccess> access_of(const ClusterConfig& cluster) {
+  if (cluster.in_cluster) {
+    return in_cluster_access(variable("KUBERNETES_SERVICE_HOST"),
+                             variable("KUBERNETES_SERVICE_PORT"), kServiceAccount);
+  }
+  std::ifstream file(cluster.kubeconfig, std::ios::binary);
+  if (!file) {
+    return Error{ErrorCode::kNotFound, "kubeconfig", cluster.kubeconfig,
+                 "want a file that can be read"};
+  }
+  std::string text(limits::kMaxKubeconfigBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  const auto folder = std::filesystem::absolute(cluster.kubeconfig).parent_path();
+  return read_kubeconfig(text, folder.string(), cluster.context);
+}
+
+bool by_flags(const Config& config) { return config.in_cluster || !config.kubeconfig.empty(); }
+
+// Those of the list, and the only one where flags say how it is reached.
+std::vector<ClusterConfig> reached(const Config& config, const View& view) {
+  std::vector<ClusterConfig> out;
+  for (const ClusterConfig& cluster : config.clusters) {
+    if (cluster.has_edge()) out.push_back(cluster);
+  }
+  const ClusterView* const only = view.cluster("");
+  if (!by_flags(config) || only == nullptr) return out;
+  ClusterConfig& cluster = out.emplace_back();
+  cluster.name = only->name;
+  cluster.kubeconfig = config.kubeconfig;
+  cluster.in_cluster = config.in_cluster;
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> own_edges(const Config& config) {
+  std::vector<std::string> names;
+  for (const ClusterConfig& cluster : config.clusters) {
+    if (cluster.has_edge()) names.push_back(cluster.name);
+  }
+  if (by_flags(config)) names.emplace_back();
+  return names;
+}
+
+Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view,
+                                          const EdgePorts& ports) {
+  std::vector<NamedEdge> edges;
+  for (const ClusterConfig& cluster : reached(config, view)) {
+    Result<KubeAccess> access = access_of(cluster);
+    if (!access) {
+      Error error = access.error();
+      error.field = "clusters." + cluster.name + ": " + error.field;
+      return error;
+    }
+    EdgeOptions options;
+    options.cluster = cluster.name;
+    options.access = std::move(access).value();
+    options.extra_gpu_resources = config.gpu_kinds;
+    options.other_schedulers = AdmissionConfig().other_schedulers;
+    edges.push_back({cluster.name, std::make_unique<Edge>(std::move(options), ports)});
+  }
+  return edges;
+}
+
+}  // namespace subak

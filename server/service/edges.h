@@ -1,0 +1,28 @@
+// The edges that the configuration asks for, one for each cluster that it says how to reach.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "engine/view.h"
+#include "server/config/config.h"
+#include "server/kube/edge.h"
+
+namespace subak {
+
+// Clusters that have one; an empty name: the only cluster.
+std::vector<std::string> own_edges(const Config& config);
+
+struct NamedEdge {
+  std::string cluster;
+  std::unique_ptr<Edge> edge;
+};
+
+// Reads kubeconfigs and makes the edges; none is started. `view` has the clusters by now. An error
+// names the cluster and the field of the file. Threads: the one that starts the service.
+Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view,
+                                          const EdgePorts& ports);
+
+}  // namespace subak

@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+"""The service's own edge against a stand-in of an API server: pods are gated, placed, released, watched and ended,
+through refusals, cut connections, watches that are too old, and a service that is killed. The stand-in has no
+controllers: this test plays scheduler, kubelet and Job controller.
+
+Usage: kube_edge_test.py PATH_TO_SUBAKD PATH_TO_SUBAK PATH_TO_STANDIN
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+SUBAKD, SUBAK, STANDIN = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
+DEADLINE_S = 120  # generous: other work may share the machine
+PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
+GATE = "subak.gpu/queue"
+MERGE_PATCH = "application/merge-patch+json"
+LIVE = ("incomplete", "queued", "paused", "starting", "running", "ending")
+
+
+def until(holds, what):
+    end = time.monotonic() + DEADLINE_S
+    while time.monotonic() < end:
+        found = holds()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"never: {what}")
+
+
+class Api:
+    """The stand-in, as a process, and what a cluster's own parts do there."""
+
+    def __init__(self):
+        self.child = subprocess.Popen([sys.executable, STANDIN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.url = f"http://127.0.0.1:{self.child.stdout.readline().split('=')[1].strip()}"
+
+    def close(self):
+        self.child.stdin.close()
+        self.child.stdout.close()
+        self.child.wait()
+
+    def call(self, method, path, body=None, kind="application/json"):
+        request = urllib.request.Request(self.url + path, None if body is None else json.dumps(body).encode(),
+                                         {"Content-Type": kind, "User-Agent": "test"}, method=method)
+        with urllib.request.urlopen(request, timeout=DEADLINE_S) as reply:
+            return json.load(reply)
+
+    def make_node(self, name, gpus=8):
+        counts = {"nvidia.com/gpu": str(gpus), "cpu": "64", "memory": "512Gi", "pods": "110"}
+        ready = {"type": "Ready", "status": "True"}
+        self.call("POST", "/api/v1/nodes", {
+            "metadata": {"name": name, "labels": {"nvidia.com/gpu.product": "H100", "kubernetes.io/hostname": name}},
+            "status": {"capacity": counts, "allocatable": counts, "conditions": [ready]}})
+
+    def make_pod(self, name, gpus=1, gates=(GATE,), namespace="team-a", **metadata):
+        return self.call("POST", f"/api/v1/namespaces/{namespace}/pods", {
+            "metadata": {"name": name, "creationTimestamp": now(), **metadata},
+            "spec": {"schedulingGates": [{"name": g} for g in gates], "containers": [
+                {"name": "c", "resources": {"limits": {"nvidia.com/gpu": str(gpus)},
+                                            "requests": {"nvidia.com/gpu": str(gpus)}}}]},
+            "status": {"phase": "Pending"}})
+
+    def pod(self, name, namespace="team-a"):
+        try:
+            return self.call("GET", f"/api/v1/namespaces/{namespace}/pods/{name}")
+        except urllib.error.HTTPError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def gates(self, name):
+        return [g["name"] for g in self.pod(name)["spec"].get("schedulingGates", [])]
+
+    def change(self, name, patch, collection="/api/v1/namespaces/team-a/pods"):
+        return self.call("PATCH", f"{collection}/{name}", patch, MERGE_PATCH)
+
+    def bind(self, name):
+        """What the scheduler does with a pod that our gate is off: it goes where its affinity says."""
+        spec = self.pod(name)["spec"]
+        terms = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        node = terms["nodeSelectorTerms"][0]["matchFields"][-1]["values"][0]
+        self.change(name, {"spec": {"nodeName": node}, "status": {"conditions": [
+            {"type": "PodScheduled", "status": "True", "lastTransitionTime": now()}]}})
+        return node
+
+    def run(self, name):
+        self.change(name, {"status": {"phase": "Running", "containerStatuses": [{"state": {"running": {}}}]}})
+
+    def finish(self, name, phase="Succeeded"):
+        self.change(name, {"status": {"phase": phase, "containerStatuses": [
+            {"state": {"terminated": {"finishedAt": now()}}}]}})
+
+    def delete(self, name):
+        self.call("DELETE", f"/api/v1/namespaces/team-a/pods/{name}")
+
+    def fault(self, **fault):
+        self.call("POST", "/standin/fault", {"times": 1, **fault})
+
+    def writes(self):
+        return [s for s in self.call("GET", "/standin/seen")
+                if s["method"] != "GET" and s.get("agent", "") == "subakd"]
+
+
+def now():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+class Edge(unittest.TestCase):
+    mode = "enforce"
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.api = Api()
+        self.addCleanup(self.api.close)
+        with open(self.path("kubeconfig"), "w", encoding="utf-8") as file:
+            file.write(f"""apiVersion: v1
+kind: Config
+clusters: [{{name: c, cluster: {{server: "{self.api.url}"}}}}]
+users: [{{name: u, user: {{token: secret-token}}}}]
+contexts: [{{name: x, context: {{cluster: c, user: u}}}}]
+current-context: x
+""")
+        with open(self.path("subak.yaml"), "w", encoding="utf-8") as file:
+            file.write(f"apiVersion: subak.gpu/v1\nkind: Configuration\nclusters:\n- name: east\n  mode: {self.mode}\n"
+                       f"  kubeconfig: {self.path('kubeconfig')}\n")
+        self.api.make_node("n1")
+        self.child = None
+        self.start()
+        self.subak("account", "set", "ml", "--namespaces", "team-a", "--reason", "test")
+        until(lambda: self.metric('subak_cluster_synced{cluster="east"}') == 1, "synced")
+
+    def tearDown(self):
+        self.end(signal.SIGTERM)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def start(self):
+        log = open(self.path("log"), "a", encoding="utf-8")  # closed with the child
+        self.child = subprocess.Popen(
+            [SUBAKD, "--config", self.path("subak.yaml"), "--state", self.path("s.db"), *PORTS],
+            stdout=subprocess.PIPE, stderr=log, text=True)
+        log.close()
+        line = self.child.stdout.readline()
+        self.ports = dict(re.findall(r"(\w+)=([\d.]+:\d+)", line))
+        if "http" not in self.ports:
+            with open(self.path("log"), encoding="utf-8") as text:
+                self.fail(text.read())
+
+    def end(self, how):
+        if self.child:
+            self.child.send_signal(how)
+            self.child.wait(DEADLINE_S)
+            self.child.stdout.close()
+        self.child = None
+
+    def subak(self, *words, code=0):
+        done = subprocess.run([SUBAK, *words, "--server", self.ports["grpc"]], capture_output=True, text=True,
+                              timeout=DEADLINE_S, check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout + done.stderr
+
+    def metric(self, series):
+        with urllib.request.urlopen(f"http://{self.ports['http']}/metrics", timeout=DEADLINE_S) as reply:
+            for line in reply.read().decode().splitlines():
+                if line.startswith(series + " "):
+                    return float(line.rsplit(" ", 1)[1])
+        return None
+
+    def jobs(self, *states):
+        return sum(self.metric(f'subak_jobs{{state="{state}"}}') for state in states or LIVE)
+
+    def released(self, *names):
+        for name in names:
+            until(lambda: self.api.gates(name) == [], f"{name} released")
+
+
+class Enforce(Edge):
+    def test_from_gate_to_end(self):
+        self.api.make_pod("p")
+        self.released("p")
+        self.assertEqual(self.api.bind("p"), "n1")
+        self.assertIn("n1", self.api.pod("p")["metadata"]["annotations"]["subak.gpu/status"])
+        self.api.run("p")
+        until(lambda: self.jobs("running") == 1, "running")
+        self.api.finish("p")
+        until(lambda: self.jobs() == 0, "done")
+        self.assertIn("residual", self.subak("usage", "verify"))
+        events = until(lambda: self.api.call("GET", "/apis/events.k8s.io/v1/events")["items"], "events")
+        self.assertEqual({e["reason"] for e in events}, {"Released"})
+        self.assertLessEqual(len(self.api.writes()), 3)
+
+    def test_a_gang_starts_when_it_is_whole(self):
+        labels = {"subak.gpu/job": "g", "subak.gpu/gang-size": "2"}
+        self.api.make_pod("g0", 8, labels=labels)
+        self.api.make_pod("alone", 4)
+        self.released("alone")
+        self.assertEqual(self.api.gates("g0"), [GATE])
+        self.api.make_node("n2")
+        self.api.make_node("n3")
+        self.api.make_pod("g1", 8, labels=labels)
+        self.released("g0", "g1")
+        self.assertEqual({self.api.bind("g0"), self.api.bind("g1")}, {"n2", "n3"})
+
+    def test_a_foreign_gate_is_left_alone(self):
+        self.api.make_pod("p", gates=(GATE, "example.com/theirs"))
+        self.api.make_pod("q")
+        self.released("q")
+        self.assertEqual(self.api.gates("p"), [GATE, "example.com/theirs"])
+        self.api.change("p", {"spec": {"schedulingGates": [{"name": GATE}]}})
+        self.released("p")
+
+    def test_what_goes_wrong_with_a_release(self):
+        pods = "/api/v1/namespaces/team-a/pods/"
+        expired = {"kind": "Status", "status": "Failure", "code": 422, "reason": "Invalid", "message": "test"}
+        self.api.fault(method="PATCH", path=pods + "changed", code=422, body=json.dumps(expired))
+        self.api.fault(method="PATCH", path=pods + "later", code=429, headers={"Retry-After": "1"}, body="slow down")
+        self.api.fault(method="PATCH", path=pods + "broken", code=504, body="")
+        self.api.fault(method="PATCH", path=pods + "cut", cut=True)
+        for name in ("changed", "later", "broken", "cut", "good"):
+            self.api.make_pod(name)
+        self.released("good", "changed", "later", "broken", "cut")
+
+    def test_watches_that_end(self):
+        self.api.make_pod("before")
+        self.released("before")
+        self.api.call("POST", "/standin/cut", {})
+        self.api.make_pod("after-cut")
+        self.released("after-cut")
+        self.api.fault(path="/api/v1/pods", code=500, times=3)
+        self.api.call("POST", "/standin/cut", {})
+        self.api.make_pod("unseen")
+        self.api.delete("before")
+        self.api.call("POST", "/standin/expire", {})
+        self.released("unseen")
+        until(lambda: self.jobs() == 2, "the end of the one that vanished")
+
+    def test_killed_at_any_point(self):
+        labels = {"subak.gpu/job": "g", "subak.gpu/gang-size": "4"}
+        self.api.fault(method="PATCH", path="/api/v1/namespaces/team-a/pods/g2", code=500, times=1000)
+        for i in range(4):
+            self.api.make_pod(f"g{i}", 2, labels=labels)
+        self.released("g0", "g1", "g3")
+        self.end(signal.SIGKILL)
+        self.api.call("POST", "/standin/mend", {})
+        self.api.bind("g0")
+        self.start()
+        self.released("g2")
+        for i in range(4):
+            if i > 0:
+                self.api.bind(f"g{i}")
+            self.api.run(f"g{i}")
+        until(lambda: self.jobs("running") == 1, "running")
+
+    def test_a_gang_is_taken_back_through_its_job(self):
+        jobs = "/apis/batch/v1/namespaces/team-a/jobs"
+        job = self.api.call("POST", jobs, {"metadata": {"name": "train"}, "spec": {
+            "completionMode": "Indexed", "parallelism": 2, "completions": 2}})
+        owner = [{"controller": True, "apiVersion": "batch/v1", "kind": "Job", "name": "train",
+                  "uid": job["metadata"]["uid"]}]
+        labels = {"subak.gpu/job": "train", "subak.gpu/gang-size": "2"}
+
+        def make(round_):
+            for i in range(2):
+                self.api.make_pod(f"t{i}-{round_}", 4, labels=labels, ownerReferences=owner)
+
+        make(1)
+        self.released("t0-1", "t1-1")
+        self.api.bind("t0-1")
+        self.api.change("t1-1", {"status": {"conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes: no"}]}})
+        until(lambda: self.api.call("GET", f"{jobs}/train")["spec"].get("suspend"), "suspended")
+        self.assertEqual(self.api.call("GET", f"{jobs}/train")["metadata"]["annotations"],
+                         {"subak.gpu/suspended": "taken-back"})
+        self.api.delete("t0-1")
+        self.api.delete("t1-1")
+        resumed = until(lambda: not self.api.call("GET", f"{jobs}/train")["spec"]["suspend"] and
+                        self.api.call("GET", f"{jobs}/train"), "resumed")
+        self.assertNotIn("subak.gpu/suspended", resumed["metadata"].get("annotations", {}))
+        self.api.make_node("n2")  # the first one is barred for a while
+        make(2)
+        self.released("t0-2", "t1-2")
+        self.assertFalse([w for w in self.api.writes() if "eviction" in w["path"]])
+
+    def test_it_is_the_only_edge(self):
+        said = self.subak("job", "submit", "--account", "ml", "--gpus", "1", code=1)
+        self.assertIn("create the pods themselves", said)
+
+
+class Observe(Edge):
+    mode = "observe"
+
+    def test_not_one_write(self):
+        self.api.make_pod("p", gates=())
+        self.api.change("p", {"spec": {"nodeName": "n1"}, "status": {"phase": "Running"}})
+        until(lambda: self.metric('subak_gpus{cluster="east",product="H100",state="allocated"}') == 1 or
+              self.jobs("running") == 1, "seen")
+        self.assertEqual(self.api.writes(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
