@@ -25,7 +25,8 @@ struct KubeCall {
   std::string content_type = "application/json";
 };
 
-class KubeClient {
+// What those who follow and write need of an API server; tests bring their own.
+class KubeApi {
  public:
   // `body` is that of a call that was done; of others it is in the answer. Lives during the callback.
   using Answered = std::function<void(const CallAnswer& answer, std::string_view body)>;
@@ -33,28 +34,37 @@ class KubeClient {
   using Ended = std::function<void(const CallAnswer& answer)>;
   using WatchId = std::uint64_t;
 
+  virtual ~KubeApi() = default;
+  // Made in the order of asking, and answered in any. Where a kept connection is cut before a word of
+  // an answer, libcurl makes the call again on a new one: a write is such that the second changes
+  // nothing. False: limits::kMaxKubeCalls are under way.
+  virtual bool call(KubeCall call, Answered answered) = 0;
+  // Reads the stream until it ends, is silent for limits::kWatchSilentMs, or says what is no event.
+  virtual WatchId watch(std::string path, WatchStream::Take take, Ended ended) = 0;
+  // Nobody is told of its end. Nothing if it has ended.
+  virtual void stop(WatchId watch) = 0;
+  // Waits for something to happen, `most` at the longest, and does what there is to do.
+  virtual void turn(DurationMs most) = 0;
+  virtual void wake() = 0;  // turn() returns at once; any thread
+};
+
+class KubeClient final : public KubeApi {
+ public:
   explicit KubeClient(KubeAccess access);
   // Cuts everything; nobody is told.
-  ~KubeClient();
+  ~KubeClient() override;
   KubeClient(const KubeClient&) = delete;
   KubeClient& operator=(const KubeClient&) = delete;
 
   // Who we are in calls and watches that begin from now on; empty: who the certificate says.
   void set_token(std::string token);
-
-  // Made in the order of asking, and answered in any. Where a kept connection is cut before a word of
-  // an answer, libcurl makes the call again on a new one: a write is such that the second changes
-  // nothing. False: limits::kMaxKubeCalls are under way.
-  bool call(KubeCall call, Answered answered);
   std::size_t calls() const;  // waiting and under way
-  // Reads the stream until it ends, is silent for limits::kWatchSilentMs, or says what is no event.
-  WatchId watch(std::string path, WatchStream::Take take, Ended ended);
-  // Nobody is told of its end. Nothing if it has ended.
-  void stop(WatchId watch);
 
-  // Waits for something to happen, `most` at the longest, and does what there is to do.
-  void turn(DurationMs most);
-  void wake();  // turn() returns at once
+  bool call(KubeCall call, Answered answered) override;
+  WatchId watch(std::string path, WatchStream::Take take, Ended ended) override;
+  void stop(WatchId watch) override;
+  void turn(DurationMs most) override;
+  void wake() override;
 
  private:
   class Impl;

@@ -1,20 +1,9 @@
 #include "server/kube/edge.h"
 
 #include <algorithm>
-#include <atomic>
-#include <deque>
-#include <mutex>
-#include <thread>
 #include <utility>
 
-#include "core/limits.h"
-#include "kube/json.h"
-#include "server/kube/cards.h"
-#include "server/kube/client.h"
-#include "server/kube/plan.h"
-#include "server/kube/reflector.h"
-#include "server/kube/teller.h"
-#include "server/kube/writer.h"
+#include "server/kube/edge_impl.h"
 #include "server/log/log.h"
 
 namespace subak {
@@ -26,126 +15,7 @@ constexpr const char* kOwnerPaths[] = {"/apis/batch/v1/jobs",
                                        "/apis/jobset.x-k8s.io/v1alpha2/jobsets"};
 constexpr const char* kActor = "edge";
 
-// Words from other threads for the edge's. Outlives the edge where a reply is under way.
-class Inbox {
- public:
-  using Task = std::function<void()>;
-  explicit Inbox(std::function<void()> wake) : wake_(std::move(wake)) {}
-
-  void put(Task task) {
-    const std::scoped_lock lock(mutex_);
-    if (!wake_) return;
-    tasks_.push_back(std::move(task));
-    wake_();
-  }
-  void wake() {
-    const std::scoped_lock lock(mutex_);
-    if (wake_) wake_();
-  }
-  std::vector<Task> take() {
-    const std::scoped_lock lock(mutex_);
-    return std::exchange(tasks_, {});
-  }
-  void close() {
-    const std::scoped_lock lock(mutex_);
-    wake_ = nullptr;
-    tasks_.clear();
-  }
-
- private:
-  std::mutex mutex_;
-  std::function<void()> wake_;
-  std::vector<Task> tasks_;
-};
-
-// How far a session has come.
-enum class Phase : std::uint8_t {
-  kOff,      // begins when due
-  kBegins,   // list_begin is under way
-  kNodes,    // all nodes are being listed
-  kPods,     // then pods and owners
-  kEnds,     // list_complete is under way
-  kFollows,  // everything is known; writes are made
-};
-
 }  // namespace
-
-struct Edge::Impl {
-  Impl(EdgeOptions o, EdgePorts p)
-      : options(std::move(o)),
-        ports(std::move(p)),
-        cards(options.cluster, options.extra_gpu_resources, options.other_schedulers) {}
-
-  // --- any thread
-  EdgeStats read_stats() const {
-    const std::scoped_lock lock(stats_mutex);
-    return stats;
-  }
-
-  // --- the edge's thread
-  void run();
-  void turn();
-  DurationMs patience() const;
-  void begin_session();
-  void session_begun(const Reply& reply);
-  void end_session(const std::string& why);
-  void follow_nodes();
-  void follow_pods();
-  void finish_list();
-  void subscribe(ClusterId id);
-  bool post(in::Body body, ReplyFn done);
-  void tell();
-  void on_reply(const News& news, const Reply& reply);
-  void take_effects();
-  void confirm();
-  void report_unschedulable();
-  void give_up(const std::string& uid, JobId job, Cause cause, const std::string& words);
-  void write();
-  void write_done(const KubeWrite& write);
-  void tell_pod(const std::string& uid, const char* reason, const char* action,
-                const std::string& note, bool warning);
-  void tell_owner(const std::string& uid, const char* reason, const char* action,
-                  const std::string& note, bool warning);
-  void publish();
-  std::vector<Reflector*> reflectors() const;
-  WriterHooks hooks();
-
-  const EdgeOptions options;
-  const EdgePorts ports;
-  Cards cards;
-  Phase phase = Phase::kOff;
-  std::int64_t begin_due_ms = 0;
-  Backoff backoff;
-  std::uint64_t session = 0;
-  std::size_t posts = 0;  // under way
-  TimeMs heard_ms = 0;    // when the watch of pods last said something
-  std::string error;
-
-  std::shared_ptr<Inbox> inbox;
-  std::shared_ptr<EffectStream> effects;
-  WantedJobs wanted;
-  std::uint64_t last_order = 0;
-  bool confirming = false;
-  std::int64_t confirm_due_ms = 0;
-  std::deque<KubeWrite> planned;
-  std::int64_t plan_due_ms = 0;
-  bool replan = false;
-  std::array<std::uint64_t, EnumText<WriteKind>::names.size()> writes{};
-  std::map<std::string, std::uint64_t> refused;
-  std::uint64_t not_taken = 0, lists_before = 0;
-
-  mutable std::mutex stats_mutex;
-  EdgeStats stats;
-  std::atomic<bool> stopping{false};
-  std::thread thread;
-
-  // The client goes after all that stops its calls and watches.
-  std::unique_ptr<KubeClient> client;
-  std::unique_ptr<Reflector> nodes, pods;
-  std::vector<std::unique_ptr<Reflector>> owners;
-  std::unique_ptr<Writer> writer;
-  std::unique_ptr<Teller> teller;
-};
 
 // --- a session -----------------------------------------------------------------------------------
 
@@ -153,7 +23,7 @@ void Edge::Impl::run() {
   while (!stopping) {
     turn();
     publish();
-    client->turn(patience());
+    api->turn(patience());
   }
 }
 
@@ -251,7 +121,7 @@ void Edge::Impl::follow_nodes() {
     }
     return true;
   };
-  nodes = std::make_unique<Reflector>(*client, kNodesPath, std::move(sink), ports.monotonic_ms);
+  nodes = std::make_unique<Reflector>(*api, kNodesPath, std::move(sink), ports.monotonic_ms);
   nodes->start();
 }
 
@@ -264,7 +134,7 @@ void Edge::Impl::follow_pods() {
     cards.see_pod(event, ports.monotonic_ms());
   };
   sink.complete = [this] { return cards.complete_pods(heard_ms); };
-  pods = std::make_unique<Reflector>(*client, kPodsPath, std::move(sink), ports.monotonic_ms);
+  pods = std::make_unique<Reflector>(*api, kPodsPath, std::move(sink), ports.monotonic_ms);
   pods->start();
   for (const char* path : kOwnerPaths) {
     ReflectorSink of_owners;
@@ -278,7 +148,7 @@ void Edge::Impl::follow_pods() {
       return true;
     };
     owners.push_back(
-        std::make_unique<Reflector>(*client, path, std::move(of_owners), ports.monotonic_ms));
+        std::make_unique<Reflector>(*api, path, std::move(of_owners), ports.monotonic_ms));
     owners.back()->start();
   }
 }
@@ -342,184 +212,6 @@ void Edge::Impl::on_reply(const News& news, const Reply& reply) {
             {{"cluster", options.cluster}, {"uid", news.uid}, {"error", reply.error->message()}});
 }
 
-// --- what the core wants -------------------------------------------------------------------------
-
-void Edge::Impl::take_effects() {
-  if (!effects) return;
-  for (Effect& effect : effects->take()) {
-    if (effect.session > session) continue;  // another's by now
-    replan = true;
-    planned.clear();
-    const JobId job = effect.job;
-    wanted[job] = {std::move(effect), ++last_order, false};
-  }
-  if (effects->state() == EffectStream::State::kOverflowed) {
-    const ClusterView* const cluster = ports.view()->cluster(options.cluster);
-    if (cluster != nullptr) subscribe(cluster->id);
-  }
-}
-
-// A hold that was taken back before any gate was opened leaves no word: what is wanted is asked for
-// again while something is.
-void Edge::Impl::confirm() {
-  const std::int64_t now = ports.monotonic_ms();
-  if (confirming || wanted.empty() || now < confirm_due_ms) return;
-  const auto answer = [this, to = inbox, asked = last_order, of = session,
-                       name = options.cluster](const Engine& engine) {
-    const ClusterId id = engine.find_cluster(name);
-    std::vector<Effect> all = id ? engine.outstanding(id) : std::vector<Effect>();
-    to->put([this, asked, of, all = std::move(all)]() mutable {
-      confirming = false;
-      if (of != session) return;
-      std::map<JobId, Effect> now_wanted;
-      for (Effect& effect : all) now_wanted.emplace(effect.job, std::move(effect));
-      for (auto& [job, effect] : now_wanted) {
-        const auto known = wanted.find(job);
-        if (known != wanted.end() && known->second.order > asked) continue;
-        const std::uint64_t order = known == wanted.end() ? ++last_order : known->second.order;
-        const bool told = known != wanted.end() && known->second.told &&
-                          known->second.effect.attempt == effect.attempt;
-        wanted[job] = {std::move(effect), order, told};
-      }
-      std::erase_if(wanted, [&](const auto& entry) {
-        return entry.second.order <= asked && !now_wanted.contains(entry.first);
-      });
-      planned.clear();
-      replan = true;
-    });
-  };
-  confirming = ports.read(answer);
-  confirm_due_ms = now + kSecondMs;
-}
-
-void Edge::Impl::report_unschedulable() {
-  const std::int64_t now = ports.monotonic_ms();
-  std::vector<std::pair<std::string, std::string>> due;
-  cards.each_unschedulable([&](const std::string& uid, const PodCard& pod) {
-    const std::int64_t since = pod.gpu->unschedulable_since_ms;
-    if (now - since >= limits::kUnschedulableMs) due.emplace_back(uid, pod.gpu->unschedulable);
-  });
-  for (const auto& [uid, words] : due) {
-    give_up(uid, {}, Cause::kUnschedulable, words);
-    cards.put_off_unschedulable(uid, now);
-  }
-}
-
-// Only a pod that is on its way is given up: of any other the core takes it for late news.
-void Edge::Impl::give_up(const std::string& uid, JobId job, Cause cause, const std::string& words) {
-  const bool posted = post(in::PodRefused{options.cluster, {uid, {}, 0, 0}, cause},
-                           [this, uid](const Reply& reply) {
-                             if (reply.error && reply.error->field == "session")
-                               end_session(reply.error->message());
-                           });
-  if (!posted) return;
-  log::warn(
-      "a pod cannot go to its place",
-      {{"cluster", options.cluster}, {"uid", uid}, {"cause", enum_name(cause)}, {"words", words}});
-  const bool scheduler = cause == Cause::kUnschedulable;
-  tell_pod(
-      uid, scheduler ? "Unschedulable" : "ReleaseRefused", "Release",
-      (scheduler ? "the scheduler finds no way to its place: " : "its gate cannot be opened: ") +
-          words + "; the place is given back",
-      true);
-  if (job) wanted.erase(job);
-  planned.clear();
-}
-
-void Edge::Impl::write() {
-  constexpr std::size_t kPlanned = 256;
-  const std::int64_t now = ports.monotonic_ms();
-  const bool due = plan_due_ms != 0 && now >= plan_due_ms;
-  if (planned.empty() && (replan || due) && writer->under_way() < limits::kMaxEdgeWrites) {
-    Plan plan = plan_writes(wanted, cards, writer->attempts(), ports.now_ms(), now, kPlanned);
-    for (const JobId job : plan.settled) wanted.erase(job);
-    planned.assign(std::make_move_iterator(plan.writes.begin()),
-                   std::make_move_iterator(plan.writes.end()));
-    plan_due_ms = plan.next_ms;
-    replan = planned.size() == kPlanned;
-  }
-  while (!planned.empty() && writer->under_way() < limits::kMaxEdgeWrites) {
-    writer->begin(planned.front());
-    planned.pop_front();
-    replan = replan || planned.empty();
-  }
-}
-
-WriterHooks Edge::Impl::hooks() {
-  WriterHooks hooks;
-  hooks.see_pod = [this](const WatchEvent& event) {
-    replan = true;
-    cards.see_pod(event, ports.monotonic_ms());
-  };
-  hooks.see_owner = [this](const WatchEvent& event, const std::string& collection) {
-    replan = true;
-    cards.see_owner(event, collection);
-  };
-  hooks.give_up = [this](const KubeWrite& write, const CallAnswer& answer) {
-    ++refused[answer.reason.empty() ? std::string(enum_name(answer.outcome)) : answer.reason];
-    give_up(write.uid, write.job, Cause::kReleaseRefused, answer.message);
-  };
-  hooks.done = [this](const KubeWrite& write) { write_done(write); };
-  hooks.unauthorized = [] {};
-  hooks.monotonic_ms = ports.monotonic_ms;
-  return hooks;
-}
-
-// --- telling people ------------------------------------------------------------------------------
-
-void Edge::Impl::write_done(const KubeWrite& write) {
-  ++writes[static_cast<std::size_t>(write.kind)];
-  const std::string cause(enum_name(write.cause));
-  const std::string job = write.job ? "job " + text::job_id_text(write.job) : "its job";
-  switch (write.kind) {
-    case WriteKind::kRelease: {
-      const auto known = wanted.find(write.job);
-      if (known == wanted.end() || std::exchange(known->second.told, true)) return;
-      const std::size_t count = known->second.effect.pods.size();
-      const std::string note =
-          job + " starts: " + std::to_string(count) +
-          (count == 1 ? " pod, on " : " pods, this one on ") +
-          (write.node.empty() ? "whichever node the scheduler chooses" : "node " + write.node);
-      return tell_pod(write.uid, "Released", "Release", note, false);
-    }
-    case WriteKind::kEvict:
-      return tell_pod(write.uid, "TakenBack", "Evict",
-                      job + " is taken back (" + cause + "): this pod was evicted, which its " +
-                          "controller may count as a failure",
-                      true);
-    case WriteKind::kSuspend:
-      return tell_owner(write.uid, "TakenBack", "Suspend",
-                        write.cause == Cause::kCancelled
-                            ? job + " was cancelled: suspended until spec.suspend is false again"
-                            : job + " is taken back (" + cause +
-                                  "): suspended until its pods are gone, which counts no failure",
-                        true);
-    case WriteKind::kResume:
-      return tell_owner(write.uid, "Resumed", "Resume", "its pods are gone: they are made anew",
-                        false);
-  }
-}
-
-// And its owner, where it has one.
-void Edge::Impl::tell_pod(const std::string& uid, const char* reason, const char* action,
-                          const std::string& note, bool warning) {
-  const PodCard* const pod = cards.find_gpu_pod(uid);
-  if (pod == nullptr) return;
-  teller->tell({"v1", "Pod", pod->ns, pod->name, uid, reason, action, note, warning});
-  const GpuCard& gpu = *pod->gpu;
-  if (gpu.owner_uid.empty()) return;
-  teller->tell({gpu.owner_api, gpu.owner_kind, pod->ns, gpu.owner_name, gpu.owner_uid, reason,
-                action, note + " (pod " + pod->name + ")", warning});
-}
-
-void Edge::Impl::tell_owner(const std::string& uid, const char* reason, const char* action,
-                            const std::string& note, bool warning) {
-  const OwnerCard* const owner = cards.find_owner(uid);
-  if (owner == nullptr) return;
-  teller->tell({owner->api_version(), std::string(owner->kind()), owner->ns, owner->name, uid,
-                reason, action, note, warning});
-}
-
 // --- what others see -----------------------------------------------------------------------------
 
 void Edge::Impl::publish() {
@@ -546,28 +238,35 @@ void Edge::Impl::publish() {
   stats = std::move(now);
 }
 
-Edge::Edge(EdgeOptions options, EdgePorts ports)
-    : impl_(std::make_unique<Impl>(std::move(options), std::move(ports))) {}
+Edge::Edge(EdgeOptions options, EdgePorts ports, std::unique_ptr<KubeApi> api)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(ports), std::move(api))) {
+  Impl& e = *impl_;
+  e.writer = std::make_unique<Writer>(*e.api, e.cards, e.hooks());
+  e.teller = std::make_unique<Teller>(*e.api, e.ports.now_ms, e.ports.monotonic_ms);
+  e.inbox = std::make_shared<Inbox>([api = e.api.get()] { api->wake(); });
+}
 
 Edge::~Edge() { stop(); }
 
 void Edge::start() {
-  Impl& e = *impl_;
-  e.client = std::make_unique<KubeClient>(e.options.access);
-  e.writer = std::make_unique<Writer>(*e.client, e.cards, e.hooks());
-  e.teller = std::make_unique<Teller>(*e.client, e.ports.now_ms, e.ports.monotonic_ms);
-  e.inbox = std::make_shared<Inbox>([client = e.client.get()] { client->wake(); });
-  e.thread = std::thread([&e] { e.run(); });
+  if (!impl_->options.stepped) impl_->thread = std::thread([this] { impl_->run(); });
 }
 
 void Edge::stop() {
   Impl& e = *impl_;
-  if (!e.thread.joinable()) return;
   e.stopping = true;
-  e.inbox->wake();
-  e.thread.join();
+  if (e.thread.joinable()) {
+    e.inbox->wake();
+    e.thread.join();
+  }
   e.inbox->close();
   if (e.effects) e.effects->cancel();
+}
+
+void Edge::turn() {
+  impl_->turn();
+  impl_->publish();
+  impl_->api->turn(0);
 }
 
 EdgeStats Edge::stats() const { return impl_->read_stats(); }

@@ -20,7 +20,7 @@
 #include "engine/engine.h"
 #include "engine/input.h"
 #include "kube/pod.h"
-#include "server/kube/kubeconfig.h"
+#include "server/kube/client.h"
 #include "server/kube/plan.h"
 #include "server/runtime/effect_stream.h"
 #include "server/runtime/runtime.h"
@@ -39,9 +39,10 @@ struct EdgePorts {
 
 struct EdgeOptions {
   std::string cluster;
-  KubeAccess access;
   ExtraGpuResources extra_gpu_resources;
   std::vector<std::string> other_schedulers;
+  // No thread: the caller runs turn(), so that a simulation of faults repeats exactly.
+  bool stepped = false;
 };
 
 // Counters only rise.
@@ -59,8 +60,8 @@ struct EdgeStats {
 
 class Edge {
  public:
-  Edge(EdgeOptions options, EdgePorts ports);
-  ~Edge();  // stop()
+  Edge(EdgeOptions options, EdgePorts ports, std::unique_ptr<KubeApi> api);
+  ~Edge();  // stop(); a stepped one just ends, as a process that crashes
   Edge(const Edge&) = delete;
   Edge& operator=(const Edge&) = delete;
 
@@ -68,6 +69,8 @@ class Edge {
   // Cuts everything and joins. Before the runtime stops. Idempotent.
   void stop();
   EdgeStats stats() const;  // any thread
+  // Stepped only: what there is to do now, then one turn of the API. Waits for nothing.
+  void turn();
 
  private:
   struct Impl;

@@ -31,11 +31,11 @@ std::string escaped(std::string_view text) {
 
 }  // namespace
 
-Reflector::Reflector(KubeClient& client, std::string path, ReflectorSink sink, MonotonicMs now)
-    : client_(client), path_(std::move(path)), sink_(std::move(sink)), now_(std::move(now)) {}
+Reflector::Reflector(KubeApi& api, std::string path, ReflectorSink sink, MonotonicMs now)
+    : api_(api), path_(std::move(path)), sink_(std::move(sink)), now_(std::move(now)) {}
 
 Reflector::~Reflector() {
-  if (open_ != 0) client_.stop(open_);
+  if (open_ != 0) api_.stop(open_);
 }
 
 void Reflector::start() {
@@ -61,7 +61,7 @@ void Reflector::begin_list() {
 
 void Reflector::stream() {
   state_ = State::kStreams;
-  open_ = client_.watch(
+  open_ = api_.watch(
       path_ +
           "?watch=1&allowWatchBookmarks=true&sendInitialEvents=true"
           "&resourceVersionMatch=NotOlderThan&timeoutSeconds=" +
@@ -76,7 +76,7 @@ void Reflector::ask_page(const std::string& next) {
   call.path = path_ + "?limit=" + std::to_string(limits::kListPageObjects);
   if (!next.empty()) call.path += "&continue=" + escaped(next);
   const bool asked =
-      client_.call(std::move(call), [this](const CallAnswer& answer, std::string_view body) {
+      api_.call(std::move(call), [this](const CallAnswer& answer, std::string_view body) {
         if (answer.outcome == Outcome::kDone) return take_page(body);
         wait(answer);
       });
@@ -115,14 +115,14 @@ void Reflector::finish_list() {
     return;
   }
   version_.clear();
-  if (open_ != 0) client_.stop(std::exchange(open_, 0));
+  if (open_ != 0) api_.stop(std::exchange(open_, 0));
   state_ = State::kWaits;
   due_ms_ = now_() + backoff_.next();
 }
 
 void Reflector::watch() {
   state_ = State::kWatches;
-  open_ = client_.watch(
+  open_ = api_.watch(
       path_ + "?watch=1&allowWatchBookmarks=true&resourceVersion=" + version_ +
           "&timeoutSeconds=" + std::to_string(limits::kWatchLifeS),
       [this](const WatchEvent& event) { take(event); },

@@ -25,8 +25,8 @@ struct ReflectorSink {
 class Reflector {
  public:
   using MonotonicMs = std::function<std::int64_t()>;
-  // `path`: of the collection, "/api/v1/pods". `client` outlives it, or goes without another turn.
-  Reflector(KubeClient& client, std::string path, ReflectorSink sink, MonotonicMs now);
+  // `path`: of the collection, "/api/v1/pods". `api` outlives it, or goes without another turn.
+  Reflector(KubeApi& api, std::string path, ReflectorSink sink, MonotonicMs now);
   ~Reflector();
   Reflector(const Reflector&) = delete;
   Reflector& operator=(const Reflector&) = delete;
@@ -54,12 +54,12 @@ class Reflector {
   void ended(const CallAnswer& answer);
   void wait(const CallAnswer& answer);
 
-  KubeClient& client_;
+  KubeApi& api_;
   const std::string path_;
   const ReflectorSink sink_;
   const MonotonicMs now_;
   State state_ = State::kOff;
-  KubeClient::WatchId open_ = 0;
+  KubeApi::WatchId open_ = 0;
   std::string version_;  // where the watch goes on; empty: list first
   bool listed_ = false;
   bool pages_ = false;    // the server streams no lists

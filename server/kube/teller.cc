@@ -24,9 +24,9 @@ std::string event_name(const Told& told) {
 
 }  // namespace
 
-Teller::Teller(KubeClient& client, std::function<TimeMs()> now_ms,
+Teller::Teller(KubeApi& api, std::function<TimeMs()> now_ms,
                std::function<std::int64_t()> monotonic_ms)
-    : client_(client), now_ms_(std::move(now_ms)), monotonic_ms_(std::move(monotonic_ms)) {}
+    : api_(api), now_ms_(std::move(now_ms)), monotonic_ms_(std::move(monotonic_ms)) {}
 
 void Teller::tell(Told told) {
   if (waiting_.size() >= limits::kMaxTold) {
@@ -72,7 +72,7 @@ void Teller::send(const Told& told) {
   } else {
     call = {"POST", events, event_body(event)};
   }
-  if (client_.call(std::move(call), [](const CallAnswer&, std::string_view) {})) ++sent_;
+  if (api_.call(std::move(call), [](const CallAnswer&, std::string_view) {})) ++sent_;
 }
 
 }  // namespace subak

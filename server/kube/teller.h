@@ -24,9 +24,8 @@ struct Told {
 
 class Teller {
  public:
-  // `client` outlives it, or goes without another turn. `now_ms`: for the event.
-  Teller(KubeClient& client, std::function<TimeMs()> now_ms,
-         std::function<std::int64_t()> monotonic_ms);
+  // `api` outlives it, or goes without another turn. `now_ms`: for the event.
+  Teller(KubeApi& api, std::function<TimeMs()> now_ms, std::function<std::int64_t()> monotonic_ms);
 
   void tell(Told told);
   // Sends what may be sent now. Call in each turn.
@@ -39,7 +38,7 @@ class Teller {
  private:
   void send(const Told& told);
 
-  KubeClient& client_;
+  KubeApi& api_;
   const std::function<TimeMs()> now_ms_;
   const std::function<std::int64_t()> monotonic_ms_;
   std::deque<Told> waiting_;

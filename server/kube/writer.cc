@@ -41,8 +41,8 @@ bool is_verdict(const CallAnswer& answer) { return answer.outcome == Outcome::kR
 
 }  // namespace
 
-Writer::Writer(KubeClient& client, const Cards& cards, WriterHooks hooks)
-    : client_(client), cards_(cards), hooks_(std::move(hooks)) {}
+Writer::Writer(KubeApi& api, const Cards& cards, WriterHooks hooks)
+    : api_(api), cards_(cards), hooks_(std::move(hooks)) {}
 
 void Writer::begin(const KubeWrite& write) {
   const bool there = is_of_pod(write.kind) ? cards_.find_gpu_pod(write.uid) != nullptr
@@ -107,8 +107,8 @@ void Writer::set_suspended(const KubeWrite& write, bool suspended) {
 void Writer::call(const KubeWrite& write, KubeCall call,
                   std::function<void(const CallAnswer&, std::string_view body)> answered) {
   const bool asked =
-      client_.call(std::move(call), [this, uid = write.uid, answered = std::move(answered)](
-                                        const CallAnswer& answer, std::string_view body) {
+      api_.call(std::move(call), [this, uid = write.uid, answered = std::move(answered)](
+                                     const CallAnswer& answer, std::string_view body) {
         --under_way_;
         attempts_[uid].under_way = false;
         if (answer.outcome == Outcome::kUnauthorized) hooks_.unauthorized();

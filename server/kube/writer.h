@@ -27,8 +27,8 @@ struct WriterHooks {
 
 class Writer {
  public:
-  // Both outlive it, or `client` goes without another turn.
-  Writer(KubeClient& client, const Cards& cards, WriterHooks hooks);
+  // Both outlive it, or `api` goes without another turn.
+  Writer(KubeApi& api, const Cards& cards, WriterHooks hooks);
 
   void begin(const KubeWrite& write);
   const Attempts& attempts() const { return attempts_; }
@@ -51,7 +51,7 @@ class Writer {
   std::string path_of(const KubeWrite& write) const;
   std::string version_of(const KubeWrite& write) const;
 
-  KubeClient& client_;
+  KubeApi& api_;
   const Cards& cards_;
   const WriterHooks hooks_;
   Attempts attempts_;

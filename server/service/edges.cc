@@ -7,6 +7,8 @@
 
 #include "admission/policy_config.h"
 #include "core/limits.h"
+#include "server/kube/client.h"
+#include "server/kube/kubeconfig.h"
 
 namespace subak {
 namespace {
@@ -75,10 +77,11 @@ Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view
     }
     EdgeOptions options;
     options.cluster = cluster.name;
-    options.access = std::move(access).value();
     options.extra_gpu_resources = config.gpu_kinds;
     options.other_schedulers = AdmissionConfig().other_schedulers;
-    edges.push_back({cluster.name, std::make_unique<Edge>(std::move(options), ports)});
+    edges.push_back({cluster.name, std::make_unique<Edge>(
+                                       std::move(options), ports,
+                                       std::make_unique<KubeClient>(std::move(access).value()))});
   }
   return edges;
 }

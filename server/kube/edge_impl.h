@@ -1,0 +1,146 @@
+// What an edge is made of, for its two files: edge.cc has sessions and what the core is told,
+// edge_writes.cc what the core wants and what people are told.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/limits.h"
+#include "server/kube/cards.h"
+#include "server/kube/client.h"
+#include "server/kube/edge.h"
+#include "server/kube/plan.h"
+#include "server/kube/reflector.h"
+#include "server/kube/teller.h"
+#include "server/kube/writer.h"
+
+namespace subak {
+
+// Words from other threads for the edge's. Outlives the edge where a reply is under way.
+class Inbox {
+ public:
+  using Task = std::function<void()>;
+  explicit Inbox(std::function<void()> wake) : wake_(std::move(wake)) {}
+
+  void put(Task task) {
+    const std::scoped_lock lock(mutex_);
+    if (!wake_) return;
+    tasks_.push_back(std::move(task));
+    wake_();
+  }
+  void wake() {
+    const std::scoped_lock lock(mutex_);
+    if (wake_) wake_();
+  }
+  std::vector<Task> take() {
+    const std::scoped_lock lock(mutex_);
+    return std::exchange(tasks_, {});
+  }
+  void close() {
+    const std::scoped_lock lock(mutex_);
+    wake_ = nullptr;
+    tasks_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::function<void()> wake_;
+  std::vector<Task> tasks_;
+};
+
+// How far a session has come.
+enum class Phase : std::uint8_t {
+  kOff,      // begins when due
+  kBegins,   // list_begin is under way
+  kNodes,    // all nodes are being listed
+  kPods,     // then pods and owners
+  kEnds,     // list_complete is under way
+  kFollows,  // everything is known; writes are made
+};
+
+struct Edge::Impl {
+  Impl(EdgeOptions o, EdgePorts p, std::unique_ptr<KubeApi> a)
+      : options(std::move(o)),
+        ports(std::move(p)),
+        api(std::move(a)),
+        cards(options.cluster, options.extra_gpu_resources, options.other_schedulers) {}
+
+  // --- any thread
+  EdgeStats read_stats() const {
+    const std::scoped_lock lock(stats_mutex);
+    return stats;
+  }
+
+  // --- the edge's thread
+  void run();
+  void turn();
+  DurationMs patience() const;
+  void begin_session();
+  void session_begun(const Reply& reply);
+  void end_session(const std::string& why);
+  void follow_nodes();
+  void follow_pods();
+  void finish_list();
+  void subscribe(ClusterId id);
+  bool post(in::Body body, ReplyFn done);
+  void tell();
+  void on_reply(const News& news, const Reply& reply);
+  void take_effects();
+  void confirm();
+  void report_unschedulable();
+  void give_up(const std::string& uid, JobId job, Cause cause, const std::string& words);
+  void write();
+  void write_done(const KubeWrite& write);
+  void tell_pod(const std::string& uid, const char* reason, const char* action,
+                const std::string& note, bool warning);
+  void tell_owner(const std::string& uid, const char* reason, const char* action,
+                  const std::string& note, bool warning);
+  void publish();
+  std::vector<Reflector*> reflectors() const;
+  WriterHooks hooks();
+
+  const EdgeOptions options;
+  const EdgePorts ports;
+  const std::unique_ptr<KubeApi> api;  // goes after all that stops its calls and watches
+  Cards cards;
+  Phase phase = Phase::kOff;
+  std::int64_t begin_due_ms = 0;
+  Backoff backoff;
+  std::uint64_t session = 0;
+  std::size_t posts = 0;  // under way
+  TimeMs heard_ms = 0;    // when the watch of pods last said something
+  std::string error;
+
+  std::shared_ptr<Inbox> inbox;
+  std::shared_ptr<EffectStream> effects;
+  WantedJobs wanted;
+  std::uint64_t last_order = 0;
+  bool confirming = false;
+  std::int64_t confirm_due_ms = 0;
+  std::deque<KubeWrite> planned;
+  std::int64_t plan_due_ms = 0;
+  bool replan = false;
+  std::array<std::uint64_t, EnumText<WriteKind>::names.size()> writes{};
+  std::map<std::string, std::uint64_t> refused;
+  std::uint64_t not_taken = 0, lists_before = 0;
+
+  mutable std::mutex stats_mutex;
+  EdgeStats stats;
+  std::atomic<bool> stopping{false};
+  std::thread thread;
+
+  std::unique_ptr<Reflector> nodes, pods;
+  std::vector<std::unique_ptr<Reflector>> owners;
+  std::unique_ptr<Writer> writer;
+  std::unique_ptr<Teller> teller;
+};
+
+}  // namespace subak

@@ -1,0 +1,189 @@
+// What the core wants of a cluster, and what people are told there.
+#include <algorithm>
+#include <utility>
+
+#include "core/text.h"
+#include "server/kube/edge_impl.h"
+#include "server/log/log.h"
+
+namespace subak {
+
+// --- what the core wants -------------------------------------------------------------------------
+
+void Edge::Impl::take_effects() {
+  if (!effects) return;
+  for (Effect& effect : effects->take()) {
+    if (effect.session > session) continue;  // another's by now
+    replan = true;
+    planned.clear();
+    const JobId job = effect.job;
+    wanted[job] = {std::move(effect), ++last_order, false};
+  }
+  if (effects->state() == EffectStream::State::kOverflowed) {
+    const ClusterView* const cluster = ports.view()->cluster(options.cluster);
+    if (cluster != nullptr) subscribe(cluster->id);
+  }
+}
+
+// A hold that was taken back before any gate was opened leaves no word: what is wanted is asked for
+// again while something is.
+void Edge::Impl::confirm() {
+  const std::int64_t now = ports.monotonic_ms();
+  if (confirming || wanted.empty() || now < confirm_due_ms) return;
+  const auto answer = [this, to = inbox, asked = last_order, of = session,
+                       name = options.cluster](const Engine& engine) {
+    const ClusterId id = engine.find_cluster(name);
+    std::vector<Effect> all = id ? engine.outstanding(id) : std::vector<Effect>();
+    to->put([this, asked, of, all = std::move(all)]() mutable {
+      confirming = false;
+      if (of != session) return;
+      std::map<JobId, Effect> now_wanted;
+      for (Effect& effect : all) now_wanted.emplace(effect.job, std::move(effect));
+      for (auto& [job, effect] : now_wanted) {
+        const auto known = wanted.find(job);
+        if (known != wanted.end() && known->second.order > asked) continue;
+        const std::uint64_t order = known == wanted.end() ? ++last_order : known->second.order;
+        const bool told = known != wanted.end() && known->second.told &&
+                          known->second.effect.attempt == effect.attempt;
+        wanted[job] = {std::move(effect), order, told};
+      }
+      std::erase_if(wanted, [&](const auto& entry) {
+        return entry.second.order <= asked && !now_wanted.contains(entry.first);
+      });
+      planned.clear();
+      replan = true;
+    });
+  };
+  confirming = ports.read(answer);
+  confirm_due_ms = now + kSecondMs;
+}
+
+void Edge::Impl::report_unschedulable() {
+  const std::int64_t now = ports.monotonic_ms();
+  std::vector<std::pair<std::string, std::string>> due;
+  cards.each_unschedulable([&](const std::string& uid, const PodCard& pod) {
+    const std::int64_t since = pod.gpu->unschedulable_since_ms;
+    if (now - since >= limits::kUnschedulableMs) due.emplace_back(uid, pod.gpu->unschedulable);
+  });
+  for (const auto& [uid, words] : due) {
+    give_up(uid, {}, Cause::kUnschedulable, words);
+    cards.put_off_unschedulable(uid, now);
+  }
+}
+
+// Only a pod that is on its way is given up: of any other the core takes it for late news.
+void Edge::Impl::give_up(const std::string& uid, JobId job, Cause cause, const std::string& words) {
+  const bool posted = post(in::PodRefused{options.cluster, {uid, {}, 0, 0}, cause},
+                           [this, uid](const Reply& reply) {
+                             if (reply.error && reply.error->field == "session")
+                               end_session(reply.error->message());
+                           });
+  if (!posted) return;
+  log::warn(
+      "a pod cannot go to its place",
+      {{"cluster", options.cluster}, {"uid", uid}, {"cause", enum_name(cause)}, {"words", words}});
+  const bool scheduler = cause == Cause::kUnschedulable;
+  tell_pod(
+      uid, scheduler ? "Unschedulable" : "ReleaseRefused", "Release",
+      (scheduler ? "the scheduler finds no way to its place: " : "its gate cannot be opened: ") +
+          words + "; the place is given back",
+      true);
+  if (job) wanted.erase(job);
+  planned.clear();
+}
+
+void Edge::Impl::write() {
+  constexpr std::size_t kPlanned = 256;
+  const std::int64_t now = ports.monotonic_ms();
+  const bool due = plan_due_ms != 0 && now >= plan_due_ms;
+  if (planned.empty() && (replan || due) && writer->under_way() < limits::kMaxEdgeWrites) {
+    Plan plan = plan_writes(wanted, cards, writer->attempts(), ports.now_ms(), now, kPlanned);
+    for (const JobId job : plan.settled) wanted.erase(job);
+    planned.assign(std::make_move_iterator(plan.writes.begin()),
+                   std::make_move_iterator(plan.writes.end()));
+    plan_due_ms = plan.next_ms;
+    replan = planned.size() == kPlanned;
+  }
+  while (!planned.empty() && writer->under_way() < limits::kMaxEdgeWrites) {
+    writer->begin(planned.front());
+    planned.pop_front();
+    replan = replan || planned.empty();
+  }
+}
+
+WriterHooks Edge::Impl::hooks() {
+  WriterHooks hooks;
+  hooks.see_pod = [this](const WatchEvent& event) {
+    replan = true;
+    cards.see_pod(event, ports.monotonic_ms());
+  };
+  hooks.see_owner = [this](const WatchEvent& event, const std::string& collection) {
+    replan = true;
+    cards.see_owner(event, collection);
+  };
+  hooks.give_up = [this](const KubeWrite& write, const CallAnswer& answer) {
+    ++refused[answer.reason.empty() ? std::string(enum_name(answer.outcome)) : answer.reason];
+    give_up(write.uid, write.job, Cause::kReleaseRefused, answer.message);
+  };
+  hooks.done = [this](const KubeWrite& write) { write_done(write); };
+  hooks.unauthorized = [] {};
+  hooks.monotonic_ms = ports.monotonic_ms;
+  return hooks;
+}
+
+// --- telling people ------------------------------------------------------------------------------
+
+void Edge::Impl::write_done(const KubeWrite& write) {
+  ++writes[static_cast<std::size_t>(write.kind)];
+  const std::string cause(enum_name(write.cause));
+  const std::string job = write.job ? "job " + text::job_id_text(write.job) : "its job";
+  switch (write.kind) {
+    case WriteKind::kRelease: {
+      const auto known = wanted.find(write.job);
+      if (known == wanted.end() || std::exchange(known->second.told, true)) return;
+      const std::size_t count = known->second.effect.pods.size();
+      const std::string note =
+          job + " starts: " + std::to_string(count) +
+          (count == 1 ? " pod, on " : " pods, this one on ") +
+          (write.node.empty() ? "whichever node the scheduler chooses" : "node " + write.node);
+      return tell_pod(write.uid, "Released", "Release", note, false);
+    }
+    case WriteKind::kEvict:
+      return tell_pod(write.uid, "TakenBack", "Evict",
+                      job + " is taken back (" + cause + "): this pod was evicted, which its " +
+                          "controller may count as a failure",
+                      true);
+    case WriteKind::kSuspend:
+      return tell_owner(write.uid, "TakenBack", "Suspend",
+                        write.cause == Cause::kCancelled
+                            ? job + " was cancelled: suspended until spec.suspend is false again"
+                            : job + " is taken back (" + cause +
+                                  "): suspended until its pods are gone, which counts no failure",
+                        true);
+    case WriteKind::kResume:
+      return tell_owner(write.uid, "Resumed", "Resume", "its pods are gone: they are made anew",
+                        false);
+  }
+}
+
+// And its owner, where it has one.
+void Edge::Impl::tell_pod(const std::string& uid, const char* reason, const char* action,
+                          const std::string& note, bool warning) {
+  const PodCard* const pod = cards.find_gpu_pod(uid);
+  if (pod == nullptr) return;
+  teller->tell({"v1", "Pod", pod->ns, pod->name, uid, reason, action, note, warning});
+  const GpuCard& gpu = *pod->gpu;
+  if (gpu.owner_uid.empty()) return;
+  teller->tell({gpu.owner_api, gpu.owner_kind, pod->ns, gpu.owner_name, gpu.owner_uid, reason,
+                action, note + " (pod " + pod->name + ")", warning});
+}
+
+void Edge::Impl::tell_owner(const std::string& uid, const char* reason, const char* action,
+                            const std::string& note, bool warning) {
+  const OwnerCard* const owner = cards.find_owner(uid);
+  if (owner == nullptr) return;
+  teller->tell({owner->api_version(), std::string(owner->kind()), owner->ns, owner->name, uid,
+                reason, action, note, warning});
+}
+
+}  // namespace subak
