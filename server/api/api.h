@@ -56,6 +56,8 @@ struct ApiOptions {
   // Clusters that edges of the service follow; an empty name: the only one. There is no Observe, no
   // Effects and no job by CreateJob there.
   std::vector<std::string> own_edges;
+  // What else somebody should see to, one sentence each: GetStatus shows it. Any thread; may be null.
+  std::function<std::vector<std::string>()> warnings;
   std::function<void(const ApiDenial&)> on_denied;  // any thread, must not block; may be null
   // That WatchJobs streams may leave unread together; then the one furthest behind is ended.
   std::size_t most_watch_bytes = limits::kMaxWatchBytes;

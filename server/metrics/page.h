@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/limits.h"
@@ -36,6 +37,16 @@ struct ListenerState {
   bool serves = false;
 };
 
+// An edge of the service itself.
+struct EdgeState {
+  std::string cluster;
+  bool follows = false;  // its watches are alive, and the core has the whole list
+  std::uint64_t lists = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> writes;  // done, by kind
+  std::map<std::string, std::uint64_t> refused;               // releases given up, by reason
+  std::uint64_t unreadable = 0, not_taken = 0, events = 0;
+};
+
 struct ShellState {
   TimeMs now_ms = 0;  // the service's own (Runtime::now_ms)
   std::shared_ptr<const View> view;
@@ -58,6 +69,7 @@ struct ShellState {
   // Events refused since a newer session follows their cluster.
   std::uint64_t stale_events = 0;
   std::vector<ListenerState> listeners;
+  std::vector<EdgeState> edges;
 };
 
 // Everything but the engine's half and the Events.

@@ -64,6 +64,37 @@ void write_edges(Families& out, const ShellState& state, const std::vector<Clust
   out.sample({}, state.stale_events);
 }
 
+// Of clusters that the service follows itself.
+void write_own_edges(Families& out, const std::vector<EdgeState>& edges) {
+  if (edges.empty()) return;
+  const auto rows = [&](auto value) {
+    for (const EdgeState& e : edges) out.sample({{"cluster", e.cluster}}, value(e));
+  };
+  out.gauge("subak_edge_follows", "1 while the edge's watches are alive and its list is complete.");
+  rows([](const EdgeState& e) { return e.follows; });
+  out.counter("subak_edge_lists_total", "Lists that the edge has begun, of all kinds of objects.");
+  rows([](const EdgeState& e) { return e.lists; });
+  out.counter("subak_edge_writes_total", "Writes that the API server has taken from the edge.");
+  for (const EdgeState& e : edges) {
+    for (const auto& [kind, count] : e.writes) {
+      out.sample({{"cluster", e.cluster}, {"write", kind}}, count);
+    }
+  }
+  out.counter("subak_edge_releases_given_up_total",
+              "Gates that could not be opened for a minute, by the API server's reason.");
+  for (const EdgeState& e : edges) {
+    for (const auto& [reason, count] : e.refused) {
+      out.sample({{"cluster", e.cluster}, {"reason", reason}}, count);
+    }
+  }
+  out.counter("subak_edge_events_total", "Events that the edge has sent for people to read.");
+  rows([](const EdgeState& e) { return e.events; });
+  out.counter("subak_edge_unreadable_total", "Objects that the edge could not read.");
+  rows([](const EdgeState& e) { return e.unreadable; });
+  out.counter("subak_edge_not_taken_total", "News of the edge that the core refused.");
+  rows([](const EdgeState& e) { return e.not_taken; });
+}
+
 void write_clusters(Families& out, const ShellState& state) {
   if (!state.view->clusters) return;
   const std::vector<ClusterView>& clusters = *state.view->clusters;
@@ -75,6 +106,7 @@ void write_clusters(Families& out, const ShellState& state) {
   }
   write_gpus(out, clusters);
   write_edges(out, state, clusters);
+  write_own_edges(out, state.edges);
 }
 
 void write_runtime(Families& out, const RuntimeStats& runtime) {

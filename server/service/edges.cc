@@ -86,4 +86,34 @@ Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view
   return edges;
 }
 
+std::vector<std::string> edge_warnings(const std::vector<NamedEdge>& edges) {
+  std::vector<std::string> out;
+  for (const NamedEdge& named : edges) {
+    const EdgeStats stats = named.edge->stats();
+    if (stats.synced && stats.error.empty()) continue;
+    out.push_back("cluster " + named.cluster + " is not followed" +
+                  (stats.error.empty() ? " yet" : ": " + stats.error));
+  }
+  return out;
+}
+
+std::vector<metrics::EdgeState> edge_states(const std::vector<NamedEdge>& edges) {
+  std::vector<metrics::EdgeState> out;
+  for (const NamedEdge& named : edges) {
+    const EdgeStats stats = named.edge->stats();
+    metrics::EdgeState& state = out.emplace_back();
+    state.cluster = named.cluster;
+    state.follows = stats.synced;
+    state.lists = stats.lists;
+    for (std::size_t kind = 0; kind < stats.writes.size(); ++kind) {
+      state.writes.emplace_back(EnumText<WriteKind>::names[kind], stats.writes[kind]);
+    }
+    state.refused = stats.refused;
+    state.unreadable = stats.unreadable;
+    state.not_taken = stats.not_taken;
+    state.events = stats.events;
+  }
+  return out;
+}
+
 }  // namespace subak

@@ -9,6 +9,7 @@
 #include "engine/view.h"
 #include "server/config/config.h"
 #include "server/kube/edge.h"
+#include "server/metrics/page.h"
 
 namespace subak {
 
@@ -24,5 +25,9 @@ struct NamedEdge {
 // names the cluster and the field of the file. Threads: the one that starts the service.
 Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view,
                                           const EdgePorts& ports);
+
+// For GetStatus and for the metrics page. Threads: any, once the edges are made.
+std::vector<std::string> edge_warnings(const std::vector<NamedEdge>& edges);
+std::vector<metrics::EdgeState> edge_states(const std::vector<NamedEdge>& edges);
 
 }  // namespace subak

@@ -165,6 +165,9 @@ void Service::Impl::make_runtime() {
   api_options.default_mode = config.mode.value_or(Mode::kObserve);
   api_options.names_clusters = !config.clusters.empty();
   api_options.own_edges = own_edges(config);
+  api_options.warnings = [this] {
+    return recovered ? edge_warnings(edges) : std::vector<std::string>();
+  };
   api_options.on_denied = [](const ApiDenial& denial) {
     log::warn("call denied", {{"actor", denial.actor},
                               {"peer", denial.peer},
@@ -331,6 +334,7 @@ metrics::ShellState Service::Impl::shell_state() const {
   state.stale_events = api->stale_events();
   state.last_observed = events.last_observed();
   state.listeners = listeners();
+  state.edges = edge_states(edges);
   return state;
 }
 
