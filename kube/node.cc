@@ -10,6 +10,7 @@
 #include "core/names.h"
 #include "kube/json.h"
 #include "kube/node_gpus.h"
+#include "kube/pod.h"
 #include "kube/quantity.h"
 
 namespace subak {
@@ -78,7 +79,8 @@ class NodeReader {
     spec_.memory_bytes = amount("memory", of("memory"), &KubeQuantity::units);
     spec_.pod_slots = amount("pods", of("pods"), &KubeQuantity::units);
     for (const auto& [name, count] : allocatable_) {
-      if (!is_gpu_kind(name) && count > 0) spec_.extended.push_back({name, count});
+      const bool gpus = gpu_kind_of(name, {}) != GpuKind::kNone;
+      if (!gpus && count > 0) spec_.extended.push_back({name, count});
     }
   }
 

@@ -5,13 +5,13 @@
 
 #include "core/limits.h"
 #include "core/names.h"
+#include "kube/pod.h"
 #include "placement/mig.h"
 #include "placement/product.h"
 
 namespace subak {
 namespace {
 
-constexpr std::string_view kShared = names::kSharedSuffix;
 constexpr std::string_view kUnknownProduct = "GPU";  // devices without feature discovery
 constexpr std::string_view kSingleMark = "-MIG-";
 constexpr std::string_view kSharedMark = "-SHARED";
@@ -71,8 +71,7 @@ std::vector<MigSlices> mixed_slices(const ResourceCounts& allocatable, const Nod
   std::map<std::string, std::int64_t> by_profile;
   for (const auto& [name, count] : allocatable) {
     if (name.rfind(names::kMigPrefix, 0) != 0 || count == 0) continue;
-    const std::string profile(
-        without_suffix(std::string_view(name).substr(names::kMigPrefix.size()), kShared));
+    const std::string profile(mig_profile_of(name));
     const std::int64_t replicas =
         number_label(node, std::string(names::kMigPrefix) + profile + ".replicas");
     by_profile[profile] += count / std::max<std::int64_t>(1, replicas);
@@ -100,13 +99,12 @@ std::int64_t sharing_factor(const NodeSpec& node, const Gpus& gpus, bool shared_
 
 Gpus read_counts(const ResourceCounts& capacity, const ResourceCounts& allocatable,
                  const NodeSpec& node, std::string_view product) {
-  const std::string shared = std::string(names::kGpu) + std::string(kShared);
   Gpus gpus;
-  gpus.allocatable = count_in(allocatable, names::kGpu) + count_in(allocatable, shared);
-  gpus.capacity =
-      std::max(gpus.allocatable, count_in(capacity, names::kGpu) + count_in(capacity, shared));
+  gpus.allocatable = count_in(allocatable, names::kGpu) + count_in(allocatable, names::kGpuShared);
+  gpus.capacity = std::max(gpus.allocatable,
+                           count_in(capacity, names::kGpu) + count_in(capacity, names::kGpuShared));
   gpus.cards = number_label(node, names::kLabelCount);
-  gpus.replicas = sharing_factor(node, gpus, count_in(capacity, shared) > 0, product);
+  gpus.replicas = sharing_factor(node, gpus, count_in(capacity, names::kGpuShared) > 0, product);
   return gpus;
 }
 
@@ -133,11 +131,6 @@ void put_whole_and_mixed(const Gpus& gpus, NodeSpec& node) {
 
 }  // namespace
 
-bool is_gpu_kind(std::string_view resource) {
-  return resource == names::kGpu || resource == names::kGpuShared ||
-         resource.substr(0, names::kMigPrefix.size()) == names::kMigPrefix;
-}
-
 std::string find_label(const NodeSpec& node, std::string_view key) {
   for (const Label& label : node.labels) {
     if (label.key == key) return label.value;
@@ -152,7 +145,7 @@ std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCou
   constexpr auto kMost = static_cast<std::int64_t>(limits::kMaxGpusPerNode) * 1000;
   for (const auto* counts : {&capacity, &allocatable}) {
     for (const auto& [name, count] : *counts) {
-      if (!is_gpu_kind(name) || count <= kMost) continue;
+      if (gpu_kind_of(name, {}) == GpuKind::kNone || count <= kMost) continue;
       return Error{ErrorCode::kInvalid, "node " + node.name + ": " + name, std::to_string(count),
                    "want at most " + std::to_string(kMost)};
     }

@@ -14,9 +14,6 @@ namespace subak {
 
 using ResourceCounts = std::map<std::string, std::int64_t>;
 
-// nvidia.com/gpu, nvidia.com/mig-* and their .shared forms.
-bool is_gpu_kind(std::string_view resource);
-
 // The label's value; empty if the node has none.
 std::string find_label(const NodeSpec& node, std::string_view key);
 
