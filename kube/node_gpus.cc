@@ -13,7 +13,6 @@ namespace subak {
 namespace {
 
 constexpr std::string_view kUnknownProduct = "GPU";  // devices without feature discovery
-constexpr std::string_view kSingleMark = "-MIG-";
 constexpr std::string_view kSharedMark = "-SHARED";
 constexpr std::string_view kInvalid = "INVALID";
 constexpr std::int64_t kMostSlicesPerCard = 7;  // of cards that we do not know
@@ -28,20 +27,6 @@ std::int64_t number_label(const NodeSpec& node, std::string_view key) {
   std::int64_t value = 0;
   const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
   return ec == std::errc() && end == text.data() + text.size() && value > 0 ? value : 0;
-}
-
-std::string_view without_suffix(std::string_view text, std::string_view suffix) {
-  if (text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix) {
-    text.remove_suffix(suffix.size());
-  }
-  return text;
-}
-
-// The profile of "<model>-MIG-<profile>[-SHARED]"; empty for whole cards.
-std::string single_profile(std::string_view product) {
-  const std::size_t mark = product.rfind(kSingleMark);
-  if (mark == std::string_view::npos) return "";
-  return std::string(without_suffix(product.substr(mark + kSingleMark.size()), kSharedMark));
 }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
@@ -92,7 +77,7 @@ struct Gpus {
 std::int64_t sharing_factor(const NodeSpec& node, const Gpus& gpus, bool shared_name,
                             std::string_view product) {
   if (const std::int64_t label = number_label(node, names::kLabelReplicas); label > 1) return label;
-  const bool shared = shared_name || without_suffix(product, kSharedMark) != product;
+  const bool shared = shared_name || product.ends_with(kSharedMark);
   if (shared && gpus.cards > 0 && gpus.capacity > gpus.cards) return gpus.capacity / gpus.cards;
   return 1;
 }
@@ -151,7 +136,7 @@ std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCou
     }
   }
   const Gpus gpus = read_counts(capacity, allocatable, node, product);
-  if (const std::string profile = single_profile(product); !profile.empty()) {
+  if (const std::string profile(product_profile(product)); !profile.empty()) {
     put_single(gpus, profile, node);
   } else {
     node.mig = mixed_slices(allocatable, node);

@@ -4,6 +4,7 @@
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/pod.h"
+#include "placement/product.h"
 
 namespace subak {
 namespace {
@@ -107,26 +108,19 @@ void TermReader::read(json::Value spec) {
   });
 }
 
-// "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb-SHARED" -> "NVIDIA-A100-SXM4-40GB":
-// nodes are known by the card.
-std::string_view card_of(std::string_view product) {
-  constexpr std::string_view kShared = "-SHARED";
-  if (product.ends_with(kShared)) product.remove_suffix(kShared.size());
-  return product.substr(0, product.find("-MIG-"));
-}
-
-// The products that the selector or every affinity term allows; empty if one of them allows any.
+// The products that the selector or every affinity term allows, as nodes are known: by the card.
+// Empty if one of them allows any.
 std::vector<std::string> products_of(const PodShape& shape) {
   std::vector<std::string> products;
   for (const Label& l : shape.node_selector) {
-    if (l.key == names::kLabelProduct) return {std::string(card_of(l.value))};
+    if (l.key == names::kLabelProduct) return {std::string(base_product(l.value))};
   }
   for (const AffinityTerm& term : shape.affinity) {
     const auto r = std::find_if(term.requirements.begin(), term.requirements.end(), [](auto& q) {
       return q.key == names::kLabelProduct && q.op == "In";
     });
     if (r == term.requirements.end()) return {};
-    for (const std::string& value : r->values) products.emplace_back(card_of(value));
+    for (const std::string& value : r->values) products.emplace_back(base_product(value));
   }
   std::sort(products.begin(), products.end());
   products.erase(std::unique(products.begin(), products.end()), products.end());

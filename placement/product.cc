@@ -40,19 +40,18 @@ std::vector<std::string> named_products(const PodShape& pod) {
   return named.empty() ? pod.products : named;
 }
 
-// The profile in "<card>-MIG-<profile>[-SHARED]"; empty if there is none.
-std::string_view profile_of(std::string_view product) {
-  if (product.ends_with(kSharedMark)) product.remove_suffix(kSharedMark.size());
-  const std::size_t mark = product.rfind(kMigMark);
-  return mark == std::string_view::npos ? std::string_view()
-                                        : product.substr(mark + kMigMark.size());
-}
-
 }  // namespace
 
 std::string_view base_product(std::string_view product) {
   if (product.ends_with(kSharedMark)) product.remove_suffix(kSharedMark.size());
   return product.substr(0, product.find(kMigMark));
+}
+
+std::string_view product_profile(std::string_view product) {
+  if (product.ends_with(kSharedMark)) product.remove_suffix(kSharedMark.size());
+  const std::size_t mark = product.rfind(kMigMark);
+  return mark == std::string_view::npos ? std::string_view()
+                                        : product.substr(mark + kMigMark.size());
 }
 
 bool has_nvlink(std::string_view product) {
@@ -68,9 +67,9 @@ PodShape as_offered(PodShape pod) {
   if (pod.kind != GpuKind::kWhole) return pod;
   const std::vector<std::string> named = named_products(pod);
   if (named.empty()) return pod;
-  const std::string profile(profile_of(named.front()));
+  const std::string profile(product_profile(named.front()));
   const bool one_form = std::all_of(named.begin(), named.end(), [&](const std::string& product) {
-    return profile_of(product) == profile && base_product(product) != product;
+    return product_profile(product) == profile && base_product(product) != product;
   });
   if (!one_form) return pod;
   pod.kind = profile.empty() ? GpuKind::kShared : GpuKind::kMig;

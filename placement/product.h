@@ -14,6 +14,8 @@ namespace subak {
 // The card alone: "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb-SHARED" -> "NVIDIA-H100-80GB-HBM3". The result
 // is a part of `product`.
 std::string_view base_product(std::string_view product);
+// The profile of the slices, "1g.10gb" above; empty where cards are not cut.
+std::string_view product_profile(std::string_view product);
 
 // Can NVLink join GPUs of this product? False for cards that have no connector for it; true for all
 // others, also unknown ones, for which the node's own domain size speaks. A clique or a domain size
