@@ -33,15 +33,11 @@ constexpr std::array<Place, 14> kPlaces{{
     {"name", "metadata.name"},
 }};
 
-std::string key_field(const PodKey& key, std::string_view name) {
-  return (key.label ? "metadata.labels[" : "metadata.annotations[") + std::string(name) + "]";
-}
-
 std::string field_in_pod(const Pod& pod, std::string_view field) {
-  if (field == "account") return key_field(pod.keys.account, names::kAccount);
-  if (field == "user") return key_field(pod.keys.user, names::kUser);
-  if (field == "gang") return key_field(pod.keys.job, names::kJob);
-  if (field == "time_limit_ms") return key_field(pod.keys.time_limit, names::kTimeLimit);
+  if (field == "account") return key_field("", pod.keys.account, names::kAccount);
+  if (field == "user") return key_field("", pod.keys.user, names::kUser);
+  if (field == "gang") return key_field("", pod.keys.job, names::kJob);
+  if (field == "time_limit_ms") return key_field("", pod.keys.time_limit, names::kTimeLimit);
   const auto* place = std::find_if(kPlaces.begin(), kPlaces.end(),
                                    [&](const Place& p) { return field.starts_with(p.field); });
   return std::string(place == kPlaces.end() ? "metadata" : place->in_pod);
