@@ -10,13 +10,6 @@ namespace {
 constexpr std::string_view kController = "subak.gpu/subakd";
 constexpr std::size_t kMaxWordBytes = 128, kMaxNoteBytes = 1024;  // of the API
 
-void member(std::string& out, std::string_view key, std::string_view text) {
-  out += out.back() == '{' ? "" : ",";
-  append_json_string(out, key);
-  out += ':';
-  append_json_string(out, text);
-}
-
 // MicroTime: always with six digits of a second.
 std::string micro_time(TimeMs at) {
   const std::string whole = format_time(at - at % kSecondMs);  // "...T07:44:27Z"
@@ -29,28 +22,28 @@ std::string micro_time(TimeMs at) {
 std::string event_body(const KubeEvent& event) {
   const std::string_view ns = event.regarding.ns.empty() ? "default" : event.regarding.ns;
   std::string out = R"({"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{)";
-  member(out, "name", event.name);
-  member(out, "namespace", ns);
+  append_json_member(out, "name", event.name);
+  append_json_member(out, "namespace", ns);
   out += '}';
-  member(out, "eventTime", micro_time(event.at_ms));
-  member(out, "reportingController", kController);
-  member(out, "reportingInstance", event.instance.substr(0, kMaxWordBytes));
-  member(out, "action", event.action.substr(0, kMaxWordBytes));
-  member(out, "reason", event.reason.substr(0, kMaxWordBytes));
-  member(out, "type", event.warning ? "Warning" : "Normal");
-  member(out, "note", cut_text(event.note, kMaxNoteBytes - kCutNoteBytes));
+  append_json_member(out, "eventTime", micro_time(event.at_ms));
+  append_json_member(out, "reportingController", kController);
+  append_json_member(out, "reportingInstance", event.instance.substr(0, kMaxWordBytes));
+  append_json_member(out, "action", event.action.substr(0, kMaxWordBytes));
+  append_json_member(out, "reason", event.reason.substr(0, kMaxWordBytes));
+  append_json_member(out, "type", event.warning ? "Warning" : "Normal");
+  append_json_member(out, "note", cut_text(event.note, kMaxNoteBytes - kCutNoteBytes));
   out += R"(,"regarding":{)";
-  member(out, "apiVersion", event.regarding.api_version);
-  member(out, "kind", event.regarding.kind);
-  if (!event.regarding.ns.empty()) member(out, "namespace", ns);
-  member(out, "name", event.regarding.name);
-  member(out, "uid", event.regarding.uid);
+  append_json_member(out, "apiVersion", event.regarding.api_version);
+  append_json_member(out, "kind", event.regarding.kind);
+  if (!event.regarding.ns.empty()) append_json_member(out, "namespace", ns);
+  append_json_member(out, "name", event.regarding.name);
+  append_json_member(out, "uid", event.regarding.uid);
   return out + "}}";
 }
 
 std::string event_again(std::uint32_t count, TimeMs at_ms) {
   std::string out = R"({"series":{"count":)" + std::to_string(count);
-  member(out, "lastObservedTime", micro_time(at_ms));
+  append_json_member(out, "lastObservedTime", micro_time(at_ms));
   return out + "}}";
 }
 

@@ -24,4 +24,11 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
+void append_json_member(std::string& out, std::string_view key, std::string_view text) {
+  if (!out.ends_with('{')) out += ',';
+  append_json_string(out, key);
+  out += ':';
+  append_json_string(out, text);
+}
+
 }  // namespace subak

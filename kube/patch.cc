@@ -3,6 +3,15 @@
 #include "kube/json.h"
 
 namespace subak {
+namespace {
+
+std::string json_string(std::string_view text) {
+  std::string json;
+  append_json_string(json, text);
+  return json;
+}
+
+}  // namespace
 
 std::string pointer_token(std::string_view key) {
   std::string out;
@@ -18,37 +27,28 @@ std::string pointer_token(std::string_view key) {
   return out;
 }
 
-void PatchWriter::begin(std::string_view op, std::string_view pointer) {
+void PatchWriter::operation(std::string_view op, std::string_view pointer, std::string_view json) {
   if (out_.empty()) out_.reserve(512);
-  out_ += out_.empty() ? R"([{"op":")" : R"(,{"op":")";
-  out_ += op;
-  out_ += R"(","path":)";
-  append_json_string(out_, pointer);
-}
-
-void PatchWriter::add(std::string_view pointer, std::string_view json) {
-  begin("add", pointer);
-  out_ += ",\"value\":";
+  out_ += out_.empty() ? "[{" : ",{";
+  append_json_member(out_, "op", op);
+  append_json_member(out_, "path", pointer);
+  if (!json.empty()) out_ += ",\"value\":";
   out_ += json;
   out_ += '}';
 }
 
-void PatchWriter::test_text(std::string_view pointer, std::string_view text) {
-  begin("test", pointer);
-  out_ += ",\"value\":";
-  append_json_string(out_, text);
-  out_ += '}';
+void PatchWriter::add(std::string_view pointer, std::string_view json) {
+  operation("add", pointer, json);
 }
 
-void PatchWriter::remove(std::string_view pointer) {
-  begin("remove", pointer);
-  out_ += '}';
+void PatchWriter::test_text(std::string_view pointer, std::string_view text) {
+  operation("test", pointer, json_string(text));
 }
+
+void PatchWriter::remove(std::string_view pointer) { operation("remove", pointer, ""); }
 
 void PatchWriter::add_text(std::string_view pointer, std::string_view text) {
-  std::string json;
-  append_json_string(json, text);
-  add(pointer, json);
+  operation("add", pointer, json_string(text));
 }
 
 void PatchWriter::add_members(std::string_view pointer, bool map_exists,
@@ -60,13 +60,8 @@ void PatchWriter::add_members(std::string_view pointer, bool map_exists,
     }
     return;
   }
-  std::string json;
-  for (const auto& [key, value] : pairs) {
-    json += json.empty() ? '{' : ',';
-    append_json_string(json, key);
-    json += ':';
-    append_json_string(json, value);
-  }
+  std::string json = "{";
+  for (const auto& [key, value] : pairs) append_json_member(json, key, value);
   add(pointer, json + "}");
 }
 

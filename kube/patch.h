@@ -30,7 +30,8 @@ class PatchWriter {
   std::string finish() &&;
 
  private:
-  void begin(std::string_view op, std::string_view pointer);
+  // `json`: the value; empty for none.
+  void operation(std::string_view op, std::string_view pointer, std::string_view json);
 
   std::string out_;
 };
