@@ -1,8 +1,8 @@
-// Reading JSON that others wrote, on simdjson's DOM, and writing a text into one. Work is linear in the text: member() reads an
-// object from its start, so it is for a fixed number of names; whoever looks up names that come
-// from outside takes Members. A member of the wrong type reads as absent: the API server has
-// validated its objects against their schema, and what it did not send us we do not judge. Values
-// point into the parser's document and die with its next parse.
+// Reading JSON that others wrote, on simdjson's DOM, and writing texts into JSON of ours.
+// Work is linear in the text: member() reads an object from its start, so it is for a fixed number
+// of names; whoever looks up names that come from outside takes Members. A member of the wrong type
+// reads as absent: the API server has validated its objects against their schema, and what it did
+// not send us we do not judge. Values point into the parser's document and die with its next parse.
 // Threads: any; a document belongs to one thread.
 #pragma once
 
@@ -23,9 +23,7 @@ void append_json_string(std::string& out, std::string_view text);
 // Appends `"key":"text"`, with a comma before it unless the object has just been opened.
 void append_json_member(std::string& out, std::string_view key, std::string_view text);
 
-}  // namespace subak
-
-namespace subak::json {
+namespace json {
 
 using Value = simdjson::dom::element;
 
@@ -103,4 +101,5 @@ class Members {
 
 inline bool is_object(Value v) { return v.is_object(); }
 
-}  // namespace subak::json
+}  // namespace json
+}  // namespace subak

@@ -56,11 +56,9 @@ struct PodKeys {
 // ordinary Job, a Deployment or a StatefulSet is elastic, and waiting for pods that may never come
 // would hang it.
 struct Gang {
-  std::string job;  // what people call it; the value of label subak.gpu/job
-  std::string id;   // identity inside the namespace; empty when size is 1
-  std::string
-      owner;  // uid of what makes the gang's pods; empty if there is none, or they are named
-              // by our own label
+  std::string job;    // what people call it; the value of label subak.gpu/job
+  std::string id;     // identity inside the namespace; empty when size is 1
+  std::string owner;  // uid of what makes its pods; empty if nothing does, or our label names them
   std::uint32_t size = 1;
   std::int32_t rank = -1;    // where the group numbers its pods from 0 to size-1
   bool uniform = true;       // its pods ask for the same, as far as the marks tell
