@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::string_view kApiVersion = "admission.k8s.io/v1";
 constexpr std::string_view kKind = "AdmissionReview";
-// A parser that has seen a larger body gives its buffers (about 10 bytes per byte) back.
-constexpr std::size_t kKeptBytes = 256u << 10;
 
 Error bad(std::string_view field, std::string_view got, std::string_view want) {
   return {ErrorCode::kInvalid, std::string(field), std::string(got), std::string(want)};
@@ -52,20 +50,14 @@ void read_request(json::Value request, Review& review) {
 
 }  // namespace
 
-ReviewParser::ReviewParser() : parser_(std::make_unique<simdjson::dom::parser>()) {}
-ReviewParser::~ReviewParser() = default;
-
 Result<Review> ReviewParser::parse(std::span<const char> body) {
   if (body.size() > limits::kMaxReviewBytes) {
     return bad("body", "",
                "has " + std::to_string(body.size()) + " bytes, want at most " +
                    std::to_string(limits::kMaxReviewBytes));
   }
-  if (parser_->capacity() > kKeptBytes && body.size() <= kKeptBytes) {
-    parser_ = std::make_unique<simdjson::dom::parser>();
-  }
   json::Value root;
-  const auto error = parser_->parse(body.data(), body.size(), false).get(root);
+  const auto error = parser_.parse({body.data(), body.size()}, true).get(root);
   if (error != simdjson::SUCCESS) {
     return bad("body", "",
                std::string(simdjson::error_message(error)) + " Want an AdmissionReview in JSON");

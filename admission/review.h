@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,15 +37,13 @@ struct Review {
 // the parts that nobody reads: half a document is never taken for a decision.
 class ReviewParser {
  public:
-  ReviewParser();
-  ~ReviewParser();
   // `body` is followed by kBodyPadding readable bytes and stays as it is until the Review is done
   // with. Errors (all of them HTTP 400): over limits::kMaxReviewBytes, malformed JSON, not an
   // AdmissionReview of admission.k8s.io/v1, no request, no uid.
   Result<Review> parse(std::span<const char> body);
 
  private:
-  std::unique_ptr<simdjson::dom::parser> parser_;
+  json::Parser parser_;
 };
 
 // What goes back. `patch` is RFC 6902 text, empty for none; code and message only when not allowed.

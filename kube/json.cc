@@ -24,6 +24,14 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
+simdjson::simdjson_result<json::Value> json::Parser::parse(std::string_view text, bool padded) {
+  const bool grown = parser_ && parser_->capacity() > kKeptBytes;
+  if (!parser_ || (grown && text.size() <= kKeptBytes)) {
+    parser_ = std::make_unique<simdjson::dom::parser>();
+  }
+  return parser_->parse(text.data(), text.size(), !padded);
+}
+
 void append_json_member(std::string& out, std::string_view key, std::string_view text) {
   if (!out.ends_with('{')) out += ',';
   append_json_string(out, key);

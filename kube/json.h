@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,20 @@ void append_json_member(std::string& out, std::string_view key, std::string_view
 namespace json {
 
 using Value = simdjson::dom::element;
+
+// For one text after the other. It keeps its memory, about 10 bytes for each of the longest text; what
+// one over kKeptBytes took is given back with the next small one.
+class Parser {
+ public:
+  // The root of `text`, until the next text. `padded`: simdjson::SIMDJSON_PADDING readable bytes
+  // follow the text, which then is read where it stands.
+  simdjson::simdjson_result<Value> parse(std::string_view text, bool padded = false);
+
+ private:
+  static constexpr std::size_t kKeptBytes = 256u << 10;
+
+  std::unique_ptr<simdjson::dom::parser> parser_;
+};
 
 // Calls f(key, value) for each member, in the order of the text. No call if `v` is not an object.
 template <class F>

@@ -8,9 +8,6 @@
 namespace subak {
 namespace {
 
-// A parser that has grown beyond this is made anew for the next small line.
-constexpr std::size_t kKeptBytes = 256u << 10;
-
 Error bad(std::string field, std::string_view got, std::string want) {
   return {ErrorCode::kInvalid, std::move(field), cut_text(got), std::move(want)};
 }
@@ -26,9 +23,6 @@ void read_metadata(json::Value object, WatchEvent& event) {
 }
 
 }  // namespace
-
-WatchStream::WatchStream() : parser_(std::make_unique<simdjson::dom::parser>()) {}
-WatchStream::~WatchStream() = default;
 
 std::optional<Error> WatchStream::feed(std::string_view bytes, const Take& take) {
   while (!bytes.empty()) {
@@ -49,11 +43,8 @@ std::optional<Error> WatchStream::feed(std::string_view bytes, const Take& take)
 }
 
 std::optional<Error> WatchStream::take_line(std::string_view line, const Take& take) {
-  if (parser_->capacity() > kKeptBytes && line.size() <= kKeptBytes) {
-    parser_ = std::make_unique<simdjson::dom::parser>();
-  }
   json::Value root;
-  if (parser_->parse(line.data(), line.size()).get(root) != simdjson::SUCCESS) {
+  if (parser_.parse(line).get(root) != simdjson::SUCCESS) {
     return bad("event", line, "want an event of a watch in JSON");
   }
   const auto kind = enum_from<WatchKind>(json::text(root, "type"));

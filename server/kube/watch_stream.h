@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,11 +37,6 @@ class WatchStream {
  public:
   using Take = std::function<void(const WatchEvent&)>;
 
-  WatchStream();
-  ~WatchStream();
-  WatchStream(const WatchStream&) = delete;
-  WatchStream& operator=(const WatchStream&) = delete;
-
   // Calls `take` for each event that is complete with these bytes, in order. An error is the end of
   // the stream: a line over limits::kMaxWatchLineBytes, or one that is no event.
   std::optional<Error> feed(std::string_view bytes, const Take& take);
@@ -53,7 +47,7 @@ class WatchStream {
   std::optional<Error> take_line(std::string_view line, const Take& take);
 
   std::string line_;  // what has come of one
-  std::unique_ptr<simdjson::dom::parser> parser_;
+  json::Parser parser_;
 };
 
 // One page of a list. Points into the document.
