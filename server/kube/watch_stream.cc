@@ -29,13 +29,17 @@ std::optional<Error> WatchStream::feed(std::string_view bytes, const Take& take)
     const std::size_t end = bytes.find('\n');
     const std::string_view part = bytes.substr(0, end);
     if (line_.size() + part.size() > limits::kMaxWatchLineBytes) {
+      line_.clear();
       return bad("event", "",
                  "want at most " + std::to_string(limits::kMaxWatchLineBytes) + " bytes in a line");
     }
-    line_ += part;
-    if (end == std::string_view::npos) return std::nullopt;
+    if (end == std::string_view::npos) {
+      line_ += part;
+      return std::nullopt;
+    }
     bytes.remove_prefix(end + 1);
-    const std::string line = std::exchange(line_, {});
+    std::string begun = std::exchange(line_, {});
+    const std::string_view line = begun.empty() ? part : begun += part;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     if (auto error = take_line(line, take)) return error;
   }

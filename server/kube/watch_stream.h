@@ -38,7 +38,7 @@ class WatchStream {
   using Take = std::function<void(const WatchEvent&)>;
 
   // Calls `take` for each event that is complete with these bytes, in order. An error is the end of
-  // the stream: a line over limits::kMaxWatchLineBytes, or one that is no event.
+  // the stream: a line over limits::kMaxWatchLineBytes, or one that is no event. Nothing is kept of it.
   std::optional<Error> feed(std::string_view bytes, const Take& take);
   // No part of an event is left: the stream may end here.
   bool between_events() const { return line_.empty(); }

@@ -217,7 +217,9 @@ TEST(Watch, ALineHasALimit) {
   const std::string pad = ",\"x\":\"" + std::string(limits::kMaxWatchLineBytes - 100, 'a') + "\"";
   EXPECT_FALSE(feed(event("ADDED", "5", pad), 1u << 16).error);
   const std::string endless(limits::kMaxWatchLineBytes + 1, 'a');
-  EXPECT_EQ(feed(endless, 1u << 16).error->field, "event");
+  const Seen seen = feed(endless, 1u << 16);
+  EXPECT_EQ(seen.error->field, "event");
+  EXPECT_THAT(seen.events, ElementsAre()) << "nothing is kept of it";
 }
 
 TEST(Watch, PagesOfAList) {
