@@ -139,8 +139,7 @@ bool train_job_asks_gpu(json::Value spec, const ExtraGpuResources& extra) {
 
 bool is_suspended(json::Value spec, const OwnerKind& kind) {
   const auto holder = kind.run_policy ? json::member(spec, "runPolicy") : std::optional(spec);
-  const auto suspend = holder ? json::member(*holder, "suspend") : std::nullopt;
-  return suspend && json::boolean(*suspend);
+  return holder && json::boolean(*holder, "suspend");
 }
 
 bool has_suspendable_owner(const Pod& meta) {

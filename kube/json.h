@@ -82,6 +82,12 @@ inline bool boolean(Value v) {
   return v.get(b) == simdjson::SUCCESS && b;
 }
 
+// False where there is no such member.
+inline bool boolean(Value v, std::string_view key) {
+  const auto found = member(v, key);
+  return found && boolean(*found);
+}
+
 inline std::int64_t integer(Value v, std::int64_t otherwise = 0) {
   std::int64_t i = 0;
   return v.get(i) == simdjson::SUCCESS ? i : otherwise;

@@ -54,8 +54,7 @@ class NodeReader {
   }
 
   void read_spec(json::Value spec) {
-    const auto cordoned = json::member(spec, "unschedulable");
-    spec_.unschedulable = cordoned && json::boolean(*cordoned);
+    spec_.unschedulable = json::boolean(spec, "unschedulable");
     const auto taints = json::member(spec, "taints");
     if (!taints) return;
     json::each_item(*taints, [this](std::size_t, json::Value taint) {

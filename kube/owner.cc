@@ -36,11 +36,6 @@ std::uint32_t count_of(json::Value object, std::string_view key, std::int64_t ot
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(n, 0, kTooMany));
 }
 
-bool flag(json::Value object, std::string_view key) {
-  const auto found = json::member(object, key);
-  return found && json::boolean(*found);
-}
-
 bool has_condition(std::optional<json::Value> status, std::string_view one,
                    std::string_view other) {
   bool holds = false;
@@ -68,7 +63,7 @@ class Reader {
   }
 
   void job(json::Value spec, std::optional<json::Value> status) {
-    out_.suspended = flag(spec, "suspend");
+    out_.suspended = json::boolean(spec, "suspend");
     out_.ended = has_condition(status, "Complete", "Failed");
     out_.has_deadline = json::member(spec, "activeDeadlineSeconds").has_value();
     out_.backoff_limit = count_of(spec, "backoffLimit", 6);
@@ -81,7 +76,7 @@ class Reader {
   }
 
   void job_set(json::Value spec, std::optional<json::Value> status) {
-    out_.suspended = flag(spec, "suspend");
+    out_.suspended = json::boolean(spec, "suspend");
     out_.ended = has_condition(status, "Completed", "Failed");
     const auto policy = json::member(spec, "startupPolicy");
     out_.in_order = policy && json::text(*policy, "startupPolicyOrder") == "InOrder";

@@ -17,8 +17,7 @@ void read_pairs(json::Value v, TextPairs& pairs, bool& present) {
 
 void read_owner(json::Value owners, Pod& pod) {
   json::each_item(owners, [&](std::size_t, json::Value owner) {
-    const auto controller = json::member(owner, "controller");
-    if (!controller || !json::boolean(*controller)) return;
+    if (!json::boolean(owner, "controller")) return;
     pod.owner = {json::text(owner, "apiVersion"), json::text(owner, "kind"),
                  json::text(owner, "name"), json::text(owner, "uid")};
   });

@@ -92,8 +92,7 @@ void TermReader::read_ports(json::Value containers, bool host_network) {
 }
 
 void TermReader::read(json::Value spec) {
-  const auto network = json::member(spec, "hostNetwork");
-  const bool host_network = network && json::boolean(*network);
+  const bool host_network = json::boolean(spec, "hostNetwork");
   json::each_member(spec, [&](Text key, json::Value value) {
     if (key == "affinity") read_affinity(value);
     if (key == "containers" || key == "initContainers") read_ports(value, host_network);

@@ -235,10 +235,7 @@ Amounts Reader::read_container(json::Value container, Place place) {
     if (key == "name") note.name = json::text(value);
     if (key == "env") read_environment(value, note);
     if (key == "volumeMounts") read_mounts(value, note);
-    if (key == "securityContext") {
-      const auto privileged = json::member(value, "privileged");
-      note.privileged = privileged && json::boolean(*privileged);
-    }
+    if (key == "securityContext") note.privileged = json::boolean(value, "privileged");
     if (key != "resources") return;
     const Lists lists(value);
     sum = {};
