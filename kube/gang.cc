@@ -152,6 +152,10 @@ std::string shortened(const std::string& name, std::size_t most) {
   return name.size() <= most ? name : name.substr(0, most - kHashBytes) + hash_suffix(name);
 }
 
+std::uint32_t stated_gang_size(const Pod& pod) {
+  return bounded_size(number(pod.keys.gang_size.value));
+}
+
 void read_gang(std::string_view path, Pod& pod) {
   const Group group = group_of(pod);
   const PodKeys& keys = pod.keys;
@@ -160,7 +164,7 @@ void read_gang(std::string_view path, Pod& pod) {
   const bool own_name = keys.job.set && keys.job.value != derived;
   Gang& gang = pod.gang;
   gang.job = keys.job.set ? std::string(keys.job.value) : derived;
-  const std::uint32_t stated = bounded_size(number(keys.gang_size.value));
+  const std::uint32_t stated = stated_gang_size(pod);
   gang.size = stated > 0 ? stated : group.size > 0 && !own_name ? group.size : 1;
   if (keys.job.set && (keys.job.value.empty() || keys.job.value.size() > limits::kMaxNameBytes)) {
     pod.add_mistake({ErrorCode::kInvalid, key_field(path, keys.job, names::kJob),

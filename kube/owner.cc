@@ -1,7 +1,6 @@
 #include "kube/owner.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/limits.h"
 
@@ -146,8 +145,7 @@ class Reader {
     r.pods = pods;
     if (!pod.mistakes.empty()) r.wrong = std::move(pod.mistakes.front());
     r.shape = std::move(pod.shape);
-    const Text size = pod.keys.gang_size.value;
-    std::from_chars(size.data(), size.data() + size.size(), r.stated);
+    r.stated = stated_gang_size(pod);
     return r.stated;
   }
 

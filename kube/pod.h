@@ -141,6 +141,9 @@ struct Pod {
 // "" or "spec.template.". `ns` is where it will live, if the object does not say.
 Pod read_pod(json::Value pod, const ExtraGpuResources& extra, std::string_view path = "");
 
+// The size of its gang as its own key says; 0 where it says none that a gang may have.
+std::uint32_t stated_gang_size(const Pod& pod);
+
 // Could it be the value of a Kubernetes label?
 bool is_label_value(std::string_view value);
 // At most `most` bytes of a name of plain characters; a longer one ends in a hash of the whole.

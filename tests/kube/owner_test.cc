@@ -66,6 +66,10 @@ TEST(Owner, TheTemplateMaySayTheSize) {
   const auto four = read(job(R"("parallelism":8,)" + made("1", R"("subak.gpu/gang-size":"4")")));
   EXPECT_EQ(four->together, Together::kAll);
   EXPECT_EQ(four->gang_size(0), 4u);
+  const auto typo = read(job(R"("parallelism":8,)" + made("1", R"("subak.gpu/gang-size":"4abc")")));
+  EXPECT_EQ(typo->gang_size(0), 1u) << "as the pods themselves are read";
+  ASSERT_TRUE(typo->roles.at(0).wrong);
+  EXPECT_THAT(typo->roles.at(0).wrong->field, HasSubstr("subak.gpu/gang-size"));
 }
 
 TEST(Owner, WhatAJobSaysOfItself) {
