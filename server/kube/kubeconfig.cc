@@ -99,6 +99,12 @@ MaybeError refuse(const Entry& entry, const std::string& key, const std::string&
   return bad(entry.path + "." + key, "", instead);
 }
 
+// Nothing in it ends a line or a word.
+bool is_one_word(std::string_view text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; });
+}
+
 // "https://[::1]:6443/a" -> "[::1]".
 std::string_view host_of(std::string_view url) {
   url.remove_prefix(url.find("://") + 3);
@@ -110,9 +116,8 @@ std::string_view host_of(std::string_view url) {
 MaybeError check_server(const std::string& field, const std::string& url) {
   const bool plain = url.starts_with("http://");
   const bool is_url = plain || url.starts_with("https://");
-  const auto odd = [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; };
   if (!is_url || host_of(url).empty() || url.find_first_of("?#@\"\\") != std::string::npos ||
-      std::any_of(url.begin(), url.end(), odd) || url.size() > limits::kMaxTextBytes) {
+      !is_one_word(url) || url.size() > limits::kMaxTextBytes) {
     return bad(field, url, "https://HOST:PORT");
   }
   constexpr std::array<std::string_view, 3> kHere{"127.0.0.1", "localhost", "[::1]"};
@@ -189,8 +194,7 @@ MaybeError read_user(const Entry& entry, std::string_view folder, KubeAccess& ou
   if (auto error = text_of(entry, "tokenFile", out.token_path)) return error;
   out.token_path = absolute(folder, out.token_path);
   if (!out.token_path.empty()) out.token.clear();  // the file is the newer one
-  const auto odd = [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; };
-  if (std::any_of(out.token.begin(), out.token.end(), odd)) {
+  if (!is_one_word(out.token)) {
     return bad(entry.path + ".token", "", "a token of one line");
   }
   const YAML::Node exec = entry.node["exec"];
