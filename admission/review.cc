@@ -1,7 +1,5 @@
 #include "admission/review.h"
 
-#include <openssl/evp.h>
-
 #include <array>
 
 #include "core/limits.h"
@@ -78,15 +76,6 @@ Result<Review> ReviewParser::parse(std::span<const char> body) {
   return review;
 }
 
-void append_base64(std::string& out, std::string_view bytes) {
-  const std::size_t begin = out.size();
-  out.resize(begin + (bytes.size() + 2) / 3 * 4);
-  // Writes a final NUL as well, where the string has its own.
-  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data() + begin),
-                  reinterpret_cast<const unsigned char*>(bytes.data()),
-                  static_cast<int>(bytes.size()));
-}
-
 namespace {
 
 void append_status(std::string& out, const ReviewAnswer& answer) {
@@ -109,9 +98,8 @@ std::string write_answer(std::string_view uid, const ReviewAnswer& answer) {
   out += answer.allowed ? ",\"allowed\":true" : ",\"allowed\":false";
   if (!answer.allowed) append_status(out, answer);
   if (!answer.patch.empty()) {
-    out += R"(,"patchType":"JSONPatch","patch":")";
-    append_base64(out, answer.patch);
-    out += '"';
+    out += R"(,"patchType":"JSONPatch","patch":)";
+    append_json_bytes(out, answer.patch);
   }
   for (std::size_t i = 0; i < answer.warnings.size(); ++i) {
     out += i == 0 ? ",\"warnings\":[" : ",";

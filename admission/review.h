@@ -59,6 +59,4 @@ struct ReviewAnswer {
 // The AdmissionReview to send, one line of JSON.
 std::string write_answer(std::string_view uid, const ReviewAnswer& answer);
 
-void append_base64(std::string& out, std::string_view bytes);
-
 }  // namespace subak

@@ -21,6 +21,8 @@ namespace subak {
 
 // Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 pass as they are.
 void append_json_string(std::string& out, std::string_view text);
+// Appends bytes as Kubernetes has them in JSON: in base64 (RFC 4648, with padding), with quotes.
+void append_json_bytes(std::string& out, std::string_view bytes);
 // Appends `"key":"text"`, with a comma before it unless the object has just been opened.
 void append_json_member(std::string& out, std::string_view key, std::string_view text);
 

@@ -129,14 +129,14 @@ TEST(Review, JsonStringsAreEscapedWhereTheyMustBe) {
 TEST(Review, Base64) {
   const auto encode = [](std::string_view s) {
     std::string out;
-    append_base64(out, s);
+    append_json_bytes(out, s);
     return out;
   };
-  EXPECT_EQ(encode(""), "");
-  EXPECT_EQ(encode("f"), "Zg==");
-  EXPECT_EQ(encode("fo"), "Zm8=");
-  EXPECT_EQ(encode("foobar"), "Zm9vYmFy");
-  EXPECT_EQ(encode("\xff\xef\xbe"), "/+++");
+  EXPECT_EQ(encode(""), R"("")");
+  EXPECT_EQ(encode("f"), R"("Zg==")");
+  EXPECT_EQ(encode("fo"), R"("Zm8=")");
+  EXPECT_EQ(encode("foobar"), R"("Zm9vYmFy")");
+  EXPECT_EQ(encode("\xff\xef\xbe"), R"("/+++")");
 }
 
 }  // namespace
