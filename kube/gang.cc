@@ -156,14 +156,31 @@ std::uint32_t stated_gang_size(const Pod& pod) {
   return bounded_size(number(pod.keys.gang_size.value));
 }
 
+namespace {
+
+// A job name that only repeats what is derived (our own stamp) keeps the derived identity.
+bool has_own_name(const Pod& pod, const Group& group) {
+  return pod.keys.job.set && pod.keys.job.value != as_label_value(group.name);
+}
+
+// Who the members of its gang know it by.
+void identify(const Group& group, bool own_name, Gang& gang) {
+  gang.one_template = !own_name && !group.lone && !group.mixed;
+  gang.id = gang.job;
+  if (own_name) return;
+  gang.owner = shortened(std::string(group.uid), limits::kMaxNameBytes);
+  const bool ranked = group.rank >= 0 && static_cast<std::uint32_t>(group.rank) < gang.size;
+  gang.rank = ranked ? group.rank : -1;
+}
+
+}  // namespace
+
 void read_gang(std::string_view path, Pod& pod) {
   const Group group = group_of(pod);
   const PodKeys& keys = pod.keys;
-  const std::string derived = as_label_value(group.name);
-  // A job name that only repeats what is derived (our own stamp) keeps the derived identity.
-  const bool own_name = keys.job.set && keys.job.value != derived;
+  const bool own_name = has_own_name(pod, group);
   Gang& gang = pod.gang;
-  gang.job = keys.job.set ? std::string(keys.job.value) : derived;
+  gang.job = keys.job.set ? std::string(keys.job.value) : as_label_value(group.name);
   const std::uint32_t stated = stated_gang_size(pod);
   gang.size = stated > 0 ? stated : group.size > 0 && !own_name ? group.size : 1;
   if (keys.job.set && (keys.job.value.empty() || keys.job.value.size() > limits::kMaxNameBytes)) {
@@ -173,17 +190,30 @@ void read_gang(std::string_view path, Pod& pod) {
   }
   gang.uniform = own_name || group.lone || !group.mixed;
   if (gang.size == 1) return;
-  gang.one_template = !own_name && !group.lone && !group.mixed;
   if (group.lone && !keys.job.set && path.empty()) {
     pod.add_mistake({ErrorCode::kInvalid, "metadata.labels[" + std::string(names::kJob) + "]", "",
                      "want the gang's name on each of its " + std::to_string(gang.size) +
                          " pods, as nothing else tells which belong together"});
   }
-  gang.id = gang.job;
-  if (!own_name) gang.owner = shortened(std::string(group.uid), limits::kMaxNameBytes);
-  if (!own_name && group.rank >= 0 && static_cast<std::uint32_t>(group.rank) < gang.size) {
-    gang.rank = group.rank;
+  identify(group, own_name, gang);
+}
+
+bool asks_owner(const Pod& pod) {
+  if (stated_gang_size(pod) > 0 || pod.gang.size > 1 || pod.owner.uid.empty()) return false;
+  return !has_own_name(pod, group_of(pod));
+}
+
+void join_gang(Pod& pod, std::uint32_t size, bool of_controller) {
+  if (size < 2 || !asks_owner(pod)) return;
+  Group group = group_of(pod);
+  if (of_controller) {
+    group.name = pod.owner.name;
+    group.uid = pod.owner.uid;
+    group.rank = number(find_text(pod.annotations, "batch.kubernetes.io/job-completion-index"));
+    if (!pod.keys.job.set) pod.gang.job = as_label_value(group.name);
   }
+  pod.gang.size = size;
+  identify(group, false, pod.gang);
 }
 
 }  // namespace subak

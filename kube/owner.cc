@@ -190,16 +190,10 @@ std::uint32_t OwnerRecord::gang_size(std::size_t role) const {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(pods, 1, limits::kMaxPodsPerJob));
 }
 
-Result<OwnerRecord> read_owner(json::Value object, const ExtraGpuResources& extra) {
-  const std::string_view version = json::text(object, "apiVersion");
-  const std::string_view kind = json::text(object, "kind");
-  const KnownKind* const known = find_kind(version.substr(0, version.find('/')), kind);
-  if (known == nullptr) {
-    return Error{ErrorCode::kNotFound, "kind", std::string(version) + " " + std::string(kind),
-                 "want a kind of owner that is read"};
-  }
+// Items of a list have no kind of their own.
+Result<OwnerRecord> read_owner(OwnerKind kind, json::Value object, const ExtraGpuResources& extra) {
   OwnerRecord out;
-  out.kind = known->kind;
+  out.kind = kind;
   Reader reader(out, extra);
   reader.metadata(object);
   if (out.uid.empty() || out.name.empty()) {
@@ -209,10 +203,22 @@ Result<OwnerRecord> read_owner(json::Value object, const ExtraGpuResources& extr
   const auto spec = json::member(object, "spec");
   if (!spec) return out;
   const auto status = json::member(object, "status");
-  if (out.kind == OwnerKind::kJob) reader.job(*spec, status);
-  if (out.kind == OwnerKind::kJobSet) reader.job_set(*spec, status);
-  if (out.kind == OwnerKind::kLeaderWorkerSet) reader.worker_set(*spec);
-  if (known->group == "apps") reader.replicas(*spec);
+  switch (kind) {
+    case OwnerKind::kJob:
+      reader.job(*spec, status);
+      break;
+    case OwnerKind::kJobSet:
+      reader.job_set(*spec, status);
+      break;
+    case OwnerKind::kLeaderWorkerSet:
+      reader.worker_set(*spec);
+      break;
+    case OwnerKind::kStatefulSet:
+    case OwnerKind::kDeployment:
+    case OwnerKind::kReplicaSet:
+      reader.replicas(*spec);
+      break;
+  }
   if (reader.full()) {
     return Error{ErrorCode::kInvalid, "spec", "",
                  "want at most " + std::to_string(limits::kMaxTemplates) + " pod templates"};
@@ -221,6 +227,15 @@ Result<OwnerRecord> read_owner(json::Value object, const ExtraGpuResources& extr
     if (pods_together(out, role) > limits::kMaxPodsPerJob) return too_many_pods(role);
   }
   return out;
+}
+
+Result<OwnerRecord> read_owner(json::Value object, const ExtraGpuResources& extra) {
+  const std::string_view version = json::text(object, "apiVersion");
+  const std::string_view kind = json::text(object, "kind");
+  const KnownKind* const known = find_kind(version.substr(0, version.find('/')), kind);
+  if (known != nullptr) return read_owner(known->kind, object, extra);
+  return Error{ErrorCode::kNotFound, "kind", std::string(version) + " " + std::string(kind),
+               "want a kind of owner that is read"};
 }
 
 }  // namespace subak

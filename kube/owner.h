@@ -81,5 +81,7 @@ struct OwnerRecord {
 // kNotFound: no kind of those above. kInvalid: no uid or name, or more pods in a gang or templates
 // than the service takes. `extra` as in read_pod().
 Result<OwnerRecord> read_owner(json::Value object, const ExtraGpuResources& extra);
+// The same of an item of a list, which does not say its kind.
+Result<OwnerRecord> read_owner(OwnerKind kind, json::Value object, const ExtraGpuResources& extra);
 
 }  // namespace subak

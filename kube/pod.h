@@ -144,6 +144,12 @@ Pod read_pod(json::Value pod, const ExtraGpuResources& extra, std::string_view p
 // The size of its gang as its own key says; 0 where it says none that a gang may have.
 std::uint32_t stated_gang_size(const Pod& pod);
 
+// Neither the pod nor its marks say how many start together: what makes it may know (kube/owner.h).
+bool asks_owner(const Pod& pod);
+// It is of a gang of `size`, as what makes it says: of all pods that its marks name as one, or, with
+// `of_controller`, of those of its own controller. Nothing if the pod says otherwise, or if size is 1.
+void join_gang(Pod& pod, std::uint32_t size, bool of_controller);
+
 // Could it be the value of a Kubernetes label?
 bool is_label_value(std::string_view value);
 // At most `most` bytes of a name of plain characters; a longer one ends in a hash of the whole.
