@@ -265,6 +265,9 @@ inline constexpr std::size_t kMaxEdgePosts = 4096;
 // so long; then the core is told.
 inline constexpr DurationMs kReleaseRefusedMs = kMinuteMs;
 inline constexpr DurationMs kUnschedulableMs = 10'000;
+// A gated pod waits so long for the object that makes it to be seen, as that may say how many start
+// together; then it is told as it is.
+inline constexpr DurationMs kOwnerMs = 5'000;
 // What people are told in the cluster: events of all objects together; more wait, in order.
 inline constexpr std::size_t kToldPerSecond = 20;
 inline constexpr std::size_t kMaxTold = 4096;  // that wait: then the oldest goes untold

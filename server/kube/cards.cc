@@ -5,6 +5,7 @@
 
 #include "core/content_hash.h"
 #include "core/duration.h"
+#include "core/limits.h"
 #include "core/names.h"
 #include "core/text.h"
 #include "kube/node.h"
@@ -61,13 +62,82 @@ void Cards::forget_told() {
   pods_.clear();
   nodes_.clear();
   of_owner_.clear();
+  orphans_.clear();
+  orphans_of_.clear();
   unschedulable_.clear();
 }
 
 // --- pods ----------------------------------------------------------------------------------------
 
+// How many start together, where only what makes the pod says so. False: that is not known yet.
+bool Cards::find_gang(Pod& pod) const {
+  const OwnerCard* const owner = find_owner(std::string(pod.owner.uid));
+  if (owner == nullptr) return false;
+  const auto size_of = [](const OwnerCard& of, std::string_view role) {
+    for (const auto& [name, size] : of.gangs) {
+      if (name == role) return size;
+    }
+    return std::uint32_t{1};
+  };
+  const Text role = find_text(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
+  if (role.empty()) {
+    join_gang(pod, size_of(*owner, ""), true);
+    return true;
+  }
+  const OwnerCard* const set = find_owner(owner->parent);
+  if (set == nullptr) return false;
+  join_gang(pod, size_of(*set, role), set->together == Together::kEachJob);
+  return true;
+}
+
+// Only while a gate of ours is closed does it matter.
+bool Cards::waits_for_owner(const Pod& pod, const WatchEvent& event, std::int64_t monotonic_ms) {
+  const bool set = has_key(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
+  const bool read = known_collections_.contains(set ? kJobSetsPath : kJobsPath);
+  if (pod.owner.kind != "Job" || !read || !pod.gated() || event.kind == WatchKind::kDeleted ||
+      orphans_.size() >= limits::kMaxEarlyPods) {
+    return false;
+  }
+  const std::string uid(pod.uid);
+  const auto [at, is_new] = orphans_.try_emplace(uid);
+  at->second.text = simdjson::minify(event.object);
+  if (!is_new) return true;
+  at->second.since_ms = monotonic_ms;
+  orphans_of_.emplace(pod.owner.uid, uid);
+  const OwnerCard* const owner = find_owner(std::string(pod.owner.uid));
+  if (owner != nullptr) orphans_of_.emplace(owner->parent, uid);
+  return true;
+}
+
+void Cards::see_orphan(const std::string& uid, std::int64_t monotonic_ms, bool with_owner) {
+  const auto found = orphans_.find(uid);
+  if (found == orphans_.end()) return;
+  const std::string text = std::move(found->second.text);
+  const std::int64_t since_ms = found->second.since_ms;
+  orphans_.erase(found);
+  simdjson::dom::parser parser;
+  WatchEvent event;
+  event.kind = WatchKind::kModified;
+  if (parser.parse(text).get(event.object) != simdjson::SUCCESS) return;
+  see_pod(event, with_owner ? since_ms : monotonic_ms, with_owner);
+}
+
+void Cards::adopt_orphans(std::int64_t monotonic_ms) {
+  std::vector<std::string> due;
+  for (const auto& [uid, orphan] : orphans_) {
+    if (monotonic_ms - orphan.since_ms >= limits::kOwnerMs) due.push_back(uid);
+  }
+  for (const std::string& uid : due) see_orphan(uid, monotonic_ms, false);
+  std::erase_if(orphans_of_,
+                [this](const auto& entry) { return !orphans_.contains(entry.second); });
+}
+
 void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms) {
-  const Pod pod = read_pod(event.object, extra_);
+  see_pod(event, monotonic_ms, true);
+}
+
+void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool with_owner) {
+  Pod pod = read_pod(event.object, extra_);
   if (pod.uid.empty() || pod.ns.empty() || pod.name.empty()) {
     ++unreadable_;
     last_unreadable_ = "a pod without uid, namespace or name";
@@ -80,6 +150,9 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms) {
   card.list = pod_list_;
   if (!is_new && version != 0 && version < card.version) return;
   card.version = version;
+  const bool unsure = with_owner && pod.asks_gpu() && asks_owner(pod) && !find_gang(pod);
+  if (unsure && waits_for_owner(pod, event, monotonic_ms)) return;
+  orphans_.erase(uid);
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
     return drop_pod(uid, {cluster_, {uid, {}, 0, 0}, end_of(pod), Cause::kCancelled});
@@ -239,6 +312,15 @@ void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
   card.ns = metadata_text(event.object, "namespace");
   card.name = metadata_text(event.object, "name");
   card.collection = collection;
+  card.gangs.clear();
+  card.together = Together::kNone;
+  const OwnerKind kind = collection == kJobSetsPath ? OwnerKind::kJobSet : OwnerKind::kJob;
+  if (const auto owner = read_owner(kind, event.object, extra_)) {
+    card.together = owner->together;
+    for (std::size_t role = 0; role < owner->roles.size(); ++role) {
+      card.gangs.emplace_back(owner->roles[role].name, owner->gang_size(role));
+    }
+  }
   card.list = owner_lists_[collection];
   card.resource_version = metadata_text(event.object, "resourceVersion");
   card.parent.clear();
@@ -264,9 +346,15 @@ void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
   const auto parallelism = spec ? json::member(*spec, "parallelism") : std::nullopt;
   card.one_pod = !parallelism || json::integer(*parallelism, 1) <= 1;
   card.suspended = suspend && json::boolean(*suspend);
+  std::vector<std::string> orphans;
+  const auto [first, last] = orphans_of_.equal_range(uid);
+  for (auto at = first; at != last; ++at) orphans.push_back(at->second);
+  orphans_of_.erase(first, last);
+  for (const std::string& orphan : orphans) see_orphan(orphan, 0, true);
 }
 
 void Cards::complete_owners(const std::string& collection) {
+  known_collections_.insert(collection);
   std::erase_if(owners_, [&](const auto& entry) {
     return entry.second.collection == collection &&
            entry.second.list != owner_lists_.at(collection);

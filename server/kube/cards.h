@@ -19,11 +19,18 @@
 #include <vector>
 
 #include "engine/input.h"
+#include "kube/owner.h"
 #include "kube/pod.h"
 #include "kube/release.h"
 #include "server/kube/watch_stream.h"
 
 namespace subak {
+
+// Collections of the API server.
+inline constexpr const char* kPodsPath = "/api/v1/pods";
+inline constexpr const char* kNodesPath = "/api/v1/nodes";
+inline constexpr const char* kJobsPath = "/apis/batch/v1/jobs";
+inline constexpr const char* kJobSetsPath = "/apis/jobset.x-k8s.io/v1alpha2/jobsets";
 
 // What only pods with GPUs have.
 struct GpuCard {
@@ -59,11 +66,20 @@ struct OwnerCard {
   std::string api_version() const;  // "batch/v1"
   std::string_view kind() const;    // "Job"
   std::string resource_version;
-  std::string parent;    // uid of its controller
+  std::string parent;  // uid of its controller
+  Together together = Together::kNone;
+  std::vector<std::pair<std::string, std::uint32_t>>
+      gangs;             // of each role: how many start together
   bool one_pod = false;  // of a Job: it has one pod at a time
   bool suspended = false;
   std::string mark;  // annotation subak.gpu/suspended: why we have suspended it; empty: we have not
   std::uint32_t list = 0;
+};
+
+// A pod that is not told yet, as what makes it is not known, and that may say how many start together.
+struct Orphan {
+  std::string text;  // the pod
+  std::int64_t since_ms = 0;
 };
 
 // One thing that the core is to be told, and what a refusal is about.
@@ -91,6 +107,8 @@ class Cards {
   void begin_owners(const std::string& collection) { ++owner_lists_[collection]; }
   void see_owner(const WatchEvent& event, const std::string& collection);
   void complete_owners(const std::string& collection);
+  // Pods whose owner has not come for limits::kOwnerMs are told as they are.
+  void adopt_orphans(std::int64_t monotonic_ms);
 
   // The pod; nullptr: it is not there. Of pods that ask for GPUs only.
   const PodCard* find_gpu_pod(const std::string& uid) const;
@@ -108,6 +126,8 @@ class Cards {
   // What is to be told next, oldest first; put_back() if it could not be.
   std::optional<News> next();
   void put_back(News news);
+  // Pods that are not told yet, as their owner has not been seen.
+  bool any_orphans() const { return !orphans_.empty(); }
   bool all_told() const { return queue_.empty() && put_back_.empty(); }
 
   std::size_t pods() const { return pods_.size(); }
@@ -128,6 +148,10 @@ class Cards {
   void see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod, const PodRecord& record,
                    json::Value object, std::int64_t monotonic_ms);
   void count_owner(const PodCard& card, int by);
+  bool find_gang(Pod& pod) const;
+  bool waits_for_owner(const Pod& pod, const WatchEvent& event, std::int64_t monotonic_ms);
+  void see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool with_owner);
+  void see_orphan(const std::string& uid, std::int64_t monotonic_ms, bool with_owner);
   Untold& untold(const std::string& key);
   bool believe(std::size_t going, std::size_t all, bool& asked);
 
@@ -138,6 +162,9 @@ class Cards {
   std::map<std::string, NodeCard> nodes_;          // by name
   std::map<std::string, OwnerCard> owners_;        // by uid
   std::set<std::string> marked_owners_;
+  std::set<std::string> known_collections_;             // whose list has been complete
+  std::map<std::string, Orphan> orphans_;               // by uid
+  std::multimap<std::string, std::string> orphans_of_;  // by uid of what they wait for
   std::unordered_map<std::string, std::size_t> of_owner_;
   std::map<std::string, bool> unschedulable_;  // uids
   std::uint32_t pod_list_ = 0, node_list_ = 0;

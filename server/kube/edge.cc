@@ -9,10 +9,6 @@
 namespace subak {
 namespace {
 
-constexpr const char* kPodsPath = "/api/v1/pods";
-constexpr const char* kNodesPath = "/api/v1/nodes";
-constexpr const char* kOwnerPaths[] = {"/apis/batch/v1/jobs",
-                                       "/apis/jobset.x-k8s.io/v1alpha2/jobsets"};
 constexpr const char* kActor = "edge";
 
 }  // namespace
@@ -31,6 +27,8 @@ void Edge::Impl::turn() {
   for (const auto& task : inbox->take()) task();
   if (phase == Phase::kOff && ports.monotonic_ms() >= begin_due_ms) begin_session();
   for (Reflector* reflector : reflectors()) reflector->turn();
+  if (phase == Phase::kNodes) begin_pods();
+  cards.adopt_orphans(ports.monotonic_ms());
   tell();
   if (phase == Phase::kPods) finish_list();
   take_effects();
@@ -75,6 +73,7 @@ void Edge::Impl::session_begun(const Reply& reply) {
   if (reply.error) return end_session(reply.error->message());
   phase = Phase::kNodes;
   follow_nodes();
+  follow_owners();
 }
 
 void Edge::Impl::subscribe(ClusterId id) {
@@ -111,32 +110,13 @@ void Edge::Impl::follow_nodes() {
   ReflectorSink sink;
   sink.begin = [this] { cards.begin_nodes(); };
   sink.object = [this](const WatchEvent& event) { cards.see_node(event); };
-  sink.complete = [this] {
-    if (!cards.complete_nodes()) return false;
-    if (phase == Phase::kNodes) {
-      phase = Phase::kPods;
-      inbox->put([this] {
-        if (phase == Phase::kPods && !pods) follow_pods();
-      });
-    }
-    return true;
-  };
+  sink.complete = [this] { return cards.complete_nodes(); };
   nodes = std::make_unique<Reflector>(*api, kNodesPath, std::move(sink), ports.monotonic_ms);
   nodes->start();
 }
 
-void Edge::Impl::follow_pods() {
-  ReflectorSink sink;
-  sink.begin = [this] { cards.begin_pods(); };
-  sink.object = [this](const WatchEvent& event) {
-    heard_ms = ports.now_ms();
-    replan = true;
-    cards.see_pod(event, ports.monotonic_ms());
-  };
-  sink.complete = [this] { return cards.complete_pods(heard_ms); };
-  pods = std::make_unique<Reflector>(*api, kPodsPath, std::move(sink), ports.monotonic_ms);
-  pods->start();
-  for (const char* path : kOwnerPaths) {
+void Edge::Impl::follow_owners() {
+  for (const char* path : {kJobsPath, kJobSetsPath}) {
     ReflectorSink of_owners;
     of_owners.begin = [this, path] { cards.begin_owners(path); };
     of_owners.object = [this, path](const WatchEvent& event) {
@@ -153,12 +133,33 @@ void Edge::Impl::follow_pods() {
   }
 }
 
+// Once nodes are known and what makes pods: so that each pod is told whole, and in one place.
+void Edge::Impl::follow_pods() {
+  ReflectorSink sink;
+  sink.begin = [this] { cards.begin_pods(); };
+  sink.object = [this](const WatchEvent& event) {
+    heard_ms = ports.now_ms();
+    replan = true;
+    cards.see_pod(event, ports.monotonic_ms());
+  };
+  sink.complete = [this] { return cards.complete_pods(heard_ms); };
+  pods = std::make_unique<Reflector>(*api, kPodsPath, std::move(sink), ports.monotonic_ms);
+  pods->start();
+}
+
+// A kind of owner need not be there.
+void Edge::Impl::begin_pods() {
+  const bool asked = std::all_of(owners.begin(), owners.end(), [](const auto& owner) {
+    return owner->synced() || !owner->error().empty();
+  });
+  if (!asked || !nodes->synced()) return;
+  phase = Phase::kPods;
+  follow_pods();
+}
+
 // Everything that was listed has been told and is durable: the core may go on.
 void Edge::Impl::finish_list() {
-  const bool owners_asked = std::all_of(owners.begin(), owners.end(), [](const auto& owner) {
-    return owner->synced() || !owner->error().empty();  // a kind need not be there
-  });
-  if (!pods || !pods->synced() || !owners_asked || !cards.all_told() || posts > 0) return;
+  if (!pods->synced() || !cards.all_told() || cards.any_orphans() || posts > 0) return;
   const bool posted = post(in::ListComplete{options.cluster}, [this](const Reply& reply) {
     if (reply.error) return end_session(reply.error->message());
     phase = Phase::kFollows;

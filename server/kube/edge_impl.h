@@ -87,6 +87,8 @@ struct Edge::Impl {
   void session_begun(const Reply& reply);
   void end_session(const std::string& why);
   void follow_nodes();
+  void follow_owners();
+  void begin_pods();
   void follow_pods();
   void finish_list();
   void subscribe(ClusterId id);

@@ -13,7 +13,6 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr TimeMs kNow = 1'000'000;
-constexpr char kJobs[] = "/apis/batch/v1/jobs";
 
 struct PodText {
   std::string uid;
@@ -70,7 +69,13 @@ class Kube : public ::testing::Test {
                                  R"(","namespace":"a","name":"j","resourceVersion":"5")" + notes +
                                  R"(},"spec":{"parallelism":)" + std::to_string(parallelism) +
                                  R"(,"suspend":)" + (suspended ? "true" : "false") + "}}");
-    cards.see_owner(event, kJobs);
+    cards.see_owner(event, kJobsPath);
+  }
+  void see_owner(const std::string& text) {
+    WatchEvent event;
+    event.kind = WatchKind::kModified;
+    event.object = parser_.parse(text);
+    cards.see_owner(event, kJobsPath);
   }
   std::vector<std::string> told() {
     std::vector<std::string> out;
@@ -198,6 +203,51 @@ TEST_F(Kube, WhatCannotBeReadIsCounted) {
   see_text(R"({"metadata":{"name":"x"}})");
   see_node("n1", WatchKind::kModified, R"(,"status":{"allocatable":{"cpu":"many"}})");
   EXPECT_EQ(cards.unreadable(), 2u);
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(Kube, HowManyStartTogetherIsTheOwnersWord) {
+  const auto indexed_pod = [](int i) {
+    return R"({"metadata":{"uid":"i)" + std::to_string(i) + R"(","namespace":"a","name":"pair-)" +
+           std::to_string(i) +
+           R"(","labels":{"batch.kubernetes.io/job-name":"pair","batch.kubernetes.io/controller-uid":"I"},)"
+           R"("annotations":{"batch.kubernetes.io/job-completion-index":")" +
+           std::to_string(i) +
+           R"("},"ownerReferences":[{"controller":true,"apiVersion":"batch/v1","kind":"Job","name":"pair","uid":"I"}]},)"
+           R"("spec":{"schedulingGates":[{"name":"subak.gpu/queue"}],"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"8"}}}]}})";
+  };
+  const std::string made =
+      R"("template":{"spec":{"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"8"}}}]}})";
+  cards.begin_owners(kJobsPath);
+  cards.complete_owners(kJobsPath);
+  see_text(indexed_pod(0));
+  EXPECT_THAT(told(), IsEmpty());  // its Job has not been seen
+  EXPECT_TRUE(cards.any_orphans());
+  see_owner(
+      R"({"metadata":{"uid":"I","namespace":"a","name":"pair"},"spec":{"completionMode":"Indexed","parallelism":2,"completions":2,)" +
+      made + "}}");
+  EXPECT_FALSE(cards.any_orphans());
+  see_text(indexed_pod(1));
+  for (int i = 0; i < 2; ++i) {
+    const auto pod = std::get<in::PodSeen>(cards.next()->body).pod;
+    EXPECT_EQ(pod.gang, "pair");
+    EXPECT_EQ(pod.owner, "I");
+    EXPECT_EQ(pod.gang_size, 2u);
+    EXPECT_EQ(pod.rank, i);
+  }
+}
+
+TEST_F(Kube, AnOrphanIsToldAfterAWhile) {
+  cards.begin_owners(kJobsPath);
+  cards.complete_owners(kJobsPath);
+  see({"1", 1, true, "", "J"});
+  cards.adopt_orphans(monotonic + limits::kOwnerMs - 1);
+  EXPECT_THAT(told(), IsEmpty());
+  cards.adopt_orphans(monotonic + limits::kOwnerMs);
+  EXPECT_THAT(told(), ElementsAre("pod_seen 1"));
+  see({"2", 1, true, "", "J"});
+  see({"2", 2, true, "", "J"}, WatchKind::kDeleted);
+  cards.adopt_orphans(monotonic + 2 * limits::kOwnerMs);
   EXPECT_THAT(told(), IsEmpty());
 }
 
