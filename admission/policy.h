@@ -54,6 +54,7 @@ enum class Because : std::uint8_t {
   kTwoGpuKinds,
   kInvalidValue,
   kMigTopology,
+  kOtherScheduler,  // one that belongs to another queue manager would place it
   kUserMismatch,
   kUnaligned,  // denied because the configuration says so
   kBypass,
@@ -62,15 +63,15 @@ enum class Because : std::uint8_t {
 };
 template <>
 struct EnumText<Because> {
-  static constexpr std::array<std::string_view, 25> names{
+  static constexpr std::array<std::string_view, 26> names{
       "no_gpu",          "not_ours",     "exempt_namespace", "unmanaged_namespace",
       "unknown_cluster", "mirror_pod",
 
       "observe",         "warn",         "unchanged",        "suspended_above",
       "gated",           "suspended",    "ExceedsFleet",     "unknown_account",
       "outside_subtree", "over_limit",   "draining",         "two_gpu_kinds",
-      "invalid_value",   "mig_topology", "user_mismatch",    "unaligned",
-      "bypass",          "device_claim", "malformed"};
+      "invalid_value",   "mig_topology", "other_scheduler",  "user_mismatch",
+      "unaligned",       "bypass",       "device_claim",     "malformed"};
 };
 
 // A way around the gate that was tried.

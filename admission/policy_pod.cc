@@ -46,6 +46,18 @@ std::optional<Decision> mig_topology(const Pod& pod, std::string_view path) {
                       ") have no peer-to-peer; or ask for whole GPUs"));
 }
 
+// Kueue's marks only name a queue; a scheduler of theirs would take our place from it.
+std::optional<Decision> other_scheduler(const Context& c, const Pod& pod, std::string_view path) {
+  const auto& others = c.config.other_schedulers;
+  if (std::find(others.begin(), others.end(), pod.scheduler_name) == others.end()) {
+    return std::nullopt;
+  }
+  return denied(Because::kOtherScheduler,
+                field_error(path, "spec.schedulerName", pod.scheduler_name,
+                            "want a scheduler of no other queue manager, in a namespace that Subak "
+                            "manages: leave it out, or leave the namespace in observe"));
+}
+
 using Stamps = std::vector<std::pair<std::string_view, std::string>>;
 
 // Each value goes into a label if it can be one, else into an annotation; what is there stays.
@@ -142,6 +154,7 @@ std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_vi
   if (auto d = hidden_gpu(c, pod, path)) return d;
   if (auto d = claim_refusal(c, pod)) return d;
   if (auto d = mig_topology(pod, path)) return d;
+  if (auto d = other_scheduler(c, pod, path)) return d;
   Payer payer = payer_of(c, pod, path);
   if (payer.refused) return std::move(payer.refused);
   if (auto d = user_refusal(c, pod, path)) return d;

@@ -69,7 +69,9 @@ TEST(PolicyMarks, ExemptNothingInAnEnforcedNamespace) {
         decide_text(review_text(pod(container(kGpu, "1"), metadata)), Endpoint::kValidate);
     expect_bypass(ungated, Bypass::kGateMissing, "has no subak.gpu/queue, want the gate");
   }
-  EXPECT_EQ(create(pod(container(kGpu, "1"), kName, R"(,"schedulerName":"volcano")")).because,
+  expect_denied(create(pod(container(kGpu, "1"), kName, R"(,"schedulerName":"volcano")")),
+                Because::kOtherScheduler, 422, R"(spec.schedulerName: was "volcano")");
+  EXPECT_EQ(create(pod(container(kGpu, "1"), kName, R"(,"schedulerName":"my-own")")).because,
             Because::kGated);
 }
 
