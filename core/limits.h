@@ -269,6 +269,10 @@ inline constexpr DurationMs kUnschedulableMs = 10'000;
 // together; then it is told as it is.
 inline constexpr DurationMs kOwnerMs = 5'000;
 // What people are told in the cluster: events of all objects together; more wait, in order.
+// A job that has waited for so long is told why, and again when the reason changes; a page of those
+// that wait is looked at so often.
+inline constexpr DurationMs kTellWaitingMs = kMinuteMs;
+inline constexpr DurationMs kLookWaitingMs = 2'000;
 inline constexpr std::size_t kToldPerSecond = 20;
 inline constexpr std::size_t kMaxTold = 4096;  // that wait: then the oldest goes untold
 

@@ -21,6 +21,7 @@ inline constexpr std::string_view kPreemptible = "subak.gpu/preemptible";
 inline constexpr std::string_view kCheckpointInterval = "subak.gpu/checkpoint-interval";
 inline constexpr std::string_view kReplaceWithin = "subak.gpu/replace-within";
 inline constexpr std::string_view kStatus = "subak.gpu/status";
+inline constexpr std::string_view kQueuedCondition = "subak.gpu/Queued";  // of a pod
 inline constexpr std::string_view kSuspendedBy = "subak.gpu/suspended";
 
 // NVIDIA's names (k8s-device-plugin and gpu-feature-discovery documentation).

@@ -36,6 +36,7 @@ void Edge::Impl::turn() {
   report_unschedulable();
   confirm();
   write();
+  look_at_waiting();
   teller->turn();
 }
 
@@ -92,6 +93,7 @@ void Edge::Impl::end_session(const std::string& why) {
   cards.forget_told();
   wanted.clear();
   planned.clear();
+  waiting->forget();
   if (effects) effects->cancel();
   effects.reset();
   phase = Phase::kOff;
@@ -244,6 +246,7 @@ Edge::Edge(EdgeOptions options, EdgePorts ports, std::unique_ptr<KubeApi> api)
   Impl& e = *impl_;
   e.writer = std::make_unique<Writer>(*e.api, e.cards, e.hooks());
   e.teller = std::make_unique<Teller>(*e.api, e.ports.now_ms, e.ports.monotonic_ms);
+  e.waiting = std::make_unique<Waiting>(e.cards, *e.teller);
   e.inbox = std::make_shared<Inbox>([api = e.api.get()] { api->wake(); });
 }
 

@@ -20,6 +20,7 @@
 #include "server/kube/plan.h"
 #include "server/kube/reflector.h"
 #include "server/kube/teller.h"
+#include "server/kube/waiting.h"
 #include "server/kube/writer.h"
 
 namespace subak {
@@ -105,6 +106,7 @@ struct Edge::Impl {
                 const std::string& note, bool warning);
   void tell_owner(const std::string& uid, const char* reason, const char* action,
                   const std::string& note, bool warning);
+  void look_at_waiting();
   void publish();
   std::vector<Reflector*> reflectors() const;
   WriterHooks hooks();
@@ -143,6 +145,9 @@ struct Edge::Impl {
   std::vector<std::unique_ptr<Reflector>> owners;
   std::unique_ptr<Writer> writer;
   std::unique_ptr<Teller> teller;
+  std::unique_ptr<Waiting> waiting;
+  bool looking = false;
+  std::int64_t look_due_ms = 0;
 };
 
 }  // namespace subak

@@ -139,6 +139,7 @@ void Edge::Impl::write_done(const KubeWrite& write) {
   const std::string job = write.job ? "job " + text::job_id_text(write.job) : "its job";
   switch (write.kind) {
     case WriteKind::kRelease: {
+      waiting->released(write.uid, ports.now_ms());
       const auto known = wanted.find(write.job);
       if (known == wanted.end() || std::exchange(known->second.told, true)) return;
       const std::size_t count = known->second.effect.pods.size();
@@ -184,6 +185,20 @@ void Edge::Impl::tell_owner(const std::string& uid, const char* reason, const ch
   if (owner == nullptr) return;
   teller->tell({owner->api_version(), std::string(owner->kind()), owner->ns, owner->name, uid,
                 reason, action, note, warning});
+}
+
+void Edge::Impl::look_at_waiting() {
+  const std::int64_t now = ports.monotonic_ms();
+  if (looking || now < look_due_ms) return;
+  look_due_ms = now + limits::kLookWaitingMs;
+  looking =
+      ports.read([this, to = inbox, of = session, name = options.cluster, state = waiting->state(),
+                  after = waiting->after(), time = ports.now_ms()](const Engine& engine) {
+        to->put([this, of, time, page = waiting_jobs(engine, name, state, after, time)] {
+          looking = false;
+          if (of == session) waiting->take(page, time);
+        });
+      });
 }
 
 }  // namespace subak

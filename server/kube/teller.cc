@@ -28,12 +28,16 @@ Teller::Teller(KubeApi& api, std::function<TimeMs()> now_ms,
                std::function<std::int64_t()> monotonic_ms)
     : api_(api), now_ms_(std::move(now_ms)), monotonic_ms_(std::move(monotonic_ms)) {}
 
-void Teller::tell(Told told) {
+void Teller::tell(Told told) { add({std::move(told), {}}); }
+
+void Teller::write(KubeCall call) { add({std::nullopt, std::move(call)}); }
+
+void Teller::add(Line line) {
   if (waiting_.size() >= limits::kMaxTold) {
     waiting_.pop_front();
     ++untold_;
   }
-  waiting_.push_back(std::move(told));
+  waiting_.push_back(std::move(line));
 }
 
 void Teller::turn() {
@@ -41,8 +45,13 @@ void Teller::turn() {
   const std::int64_t now = monotonic_ms_();
   next_ms_ = std::max(next_ms_, now - kSecondMs);  // after a pause a second's worth at once
   for (; !waiting_.empty() && next_ms_ <= now; next_ms_ += kBetweenMs) {
-    send(waiting_.front());
+    Line line = std::move(waiting_.front());
     waiting_.pop_front();
+    if (line.told) {
+      send(*line.told);
+    } else if (api_.call(std::move(line.call), [](const CallAnswer&, std::string_view) {})) {
+      ++sent_;
+    }
   }
 }
 

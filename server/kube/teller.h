@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "core/quantity.h"
@@ -28,6 +29,8 @@ class Teller {
   Teller(KubeApi& api, std::function<TimeMs()> now_ms, std::function<std::int64_t()> monotonic_ms);
 
   void tell(Told told);
+  // Another write for people, in the same line: of those that may be lost too.
+  void write(KubeCall call);
   // Sends what may be sent now. Call in each turn.
   void turn();
   // How long until turn() could send something; limits::kLoopMaxWaitMs if nothing waits.
@@ -36,12 +39,17 @@ class Teller {
   std::uint64_t untold() const { return untold_; }  // dropped, as too many waited
 
  private:
+  struct Line {
+    std::optional<Told> told;
+    KubeCall call;
+  };
+  void add(Line line);
   void send(const Told& told);
 
   KubeApi& api_;
   const std::function<TimeMs()> now_ms_;
   const std::function<std::int64_t()> monotonic_ms_;
-  std::deque<Told> waiting_;
+  std::deque<Line> waiting_;
   std::map<std::string, std::uint32_t> times_;  // how often each was told, by its event's path
   std::int64_t next_ms_ = 0;
   std::uint64_t sent_ = 0, untold_ = 0;
