@@ -1,5 +1,5 @@
-// What people are told in the cluster: bodies of events.k8s.io/v1 Events (k8s.io/api events/v1, which
-// has the bounds on their fields). An event that is told again is one object that counts.
+// What people are told in the cluster: bodies of events.k8s.io/v1 Events (k8s.io/api events/v1,
+// which has the bounds on their fields). An event that is told again is one object that counts.
 // Threads: pure functions.
 #pragma once
 

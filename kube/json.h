@@ -30,8 +30,8 @@ namespace json {
 
 using Value = simdjson::dom::element;
 
-// For one text after the other. It keeps its memory, about 10 bytes for each of the longest text; what
-// one over kKeptBytes took is given back with the next small one.
+// For one text after the other. It keeps its memory, about 10 bytes for each of the longest text;
+// what one over kKeptBytes took is given back with the next small one.
 class Parser {
  public:
   // The root of `text`, until the next text. `padded`: simdjson::SIMDJSON_PADDING readable bytes

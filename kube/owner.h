@@ -1,6 +1,6 @@
-// What makes pods: Job, JobSet, LeaderWorkerSet, StatefulSet, Deployment and ReplicaSet, read for what
-// a queue must know of them. How many pods there will be, and which of them start together, stands
-// here long before the pods do. Reading decides nothing. Sources of the field names:
+// What makes pods: Job, JobSet, LeaderWorkerSet, StatefulSet, Deployment and ReplicaSet, read for
+// what a queue must know of them. How many pods there will be, and which of them start together,
+// stands here long before the pods do. Reading decides nothing. Sources of the field names:
 //   Job                      k8s.io/api batch/v1
 //   StatefulSet, Deployment  k8s.io/api apps/v1
 //   JobSet                   sigs.k8s.io/jobset api/jobset/v1alpha2
@@ -73,8 +73,8 @@ struct OwnerRecord {
   std::int64_t backoff_limit = 6, failed = 0;
   bool has_deadline = false;  // activeDeadlineSeconds, which counts while its pods wait for a gate
 
-  // How many pods the gang has that pods of this role belong to, those without GPUs left out: as its
-  // template says, else as it follows. 1: they are alone. At most limits::kMaxPodsPerJob.
+  // How many pods the gang has that pods of this role belong to, those without GPUs left out: as
+  // its template says, else as it follows. 1: they are alone. At most limits::kMaxPodsPerJob.
   std::uint32_t gang_size(std::size_t role) const;
 };
 

@@ -38,8 +38,8 @@ struct CallAnswer {
   DurationMs delay_ms = 0;  // the server asks us not to come back earlier
 };
 
-// `code`: of HTTP; 0: the connection was cut, or nothing came in time. `retry_after`: the header, empty
-// if there is none. A body that is no Status is told as it is.
+// `code`: of HTTP; 0: the connection was cut, or nothing came in time. `retry_after`: the header,
+// empty if there is none. A body that is no Status is told as it is.
 CallAnswer read_answer(int code, std::string_view retry_after, std::string_view body);
 
 }  // namespace subak

@@ -1,6 +1,6 @@
-// What an API server sends of many objects: the events of a watch, a line of JSON each, and the pages
-// of a list. Formats: kubernetes/apimachinery pkg/apis/meta/v1 (WatchEvent, ListMeta), bookmarks by
-// KEP-956, the end of a streamed list by KEP-3157. Threads: one for each stream.
+// What an API server sends of many objects: the events of a watch, a line of JSON each, and the
+// pages of a list. Formats: kubernetes/apimachinery pkg/apis/meta/v1 (WatchEvent, ListMeta),
+// bookmarks by KEP-956, the end of a streamed list by KEP-3157. Threads: one for each stream.
 #pragma once
 
 #include <array>
@@ -38,7 +38,8 @@ class WatchStream {
   using Take = std::function<void(const WatchEvent&)>;
 
   // Calls `take` for each event that is complete with these bytes, in order. An error is the end of
-  // the stream: a line over limits::kMaxWatchLineBytes, or one that is no event. Nothing is kept of it.
+  // the stream: a line over limits::kMaxWatchLineBytes, or one that is no event. Nothing is kept of
+  // it.
   std::optional<Error> feed(std::string_view bytes, const Take& take);
   // No part of an event is left: the stream may end here.
   bool between_events() const { return line_.empty(); }
