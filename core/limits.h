@@ -268,12 +268,22 @@ inline constexpr DurationMs kUnschedulableMs = 10'000;
 // A gated pod waits so long for the object that makes it to be seen, as that may say how many start
 // together; then it is told as it is.
 inline constexpr DurationMs kOwnerMs = 5'000;
-// What people are told in the cluster: events of all objects together; more wait, in order.
 // A job that has waited for so long is told why, and again when the reason changes; a page of those
 // that wait is looked at so often.
 inline constexpr DurationMs kTellWaitingMs = kMinuteMs;
 inline constexpr DurationMs kLookWaitingMs = 2'000;
+// What people are told in the cluster, of all objects together; more waits, in order.
 inline constexpr std::size_t kToldPerSecond = 20;
 inline constexpr std::size_t kMaxTold = 4096;  // that wait: then the oldest goes untold
+
+// Who we are at an API server. A longer token file, or more than that from an exec plugin, is refused;
+// a plugin that takes longer is killed with all that it has started.
+inline constexpr std::size_t kMaxCredentialBytes = 256u << 10;
+inline constexpr DurationMs kExecPluginMs = 30'000;
+// A token file is read again, as client-go does.
+inline constexpr DurationMs kTokenFileMs = kMinuteMs;
+// Renewed so long before it expires, but not again before so long after the last time.
+inline constexpr DurationMs kCredentialEarlyMs = 30'000;
+inline constexpr DurationMs kCredentialAgainMs = 10'000;
 
 }  // namespace subak::limits

@@ -99,12 +99,6 @@ MaybeError refuse(const Entry& entry, const std::string& key, const std::string&
   return bad(entry.path + "." + key, "", instead);
 }
 
-// Nothing in it ends a line or a word.
-bool is_one_word(std::string_view text) {
-  return std::none_of(text.begin(), text.end(),
-                      [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; });
-}
-
 // "https://[::1]:6443/a" -> "[::1]".
 std::string_view host_of(std::string_view url) {
   url.remove_prefix(url.find("://") + 3);
@@ -177,6 +171,7 @@ MaybeError read_exec(const Entry& entry, std::string_view folder, ExecPlugin& ou
 }
 
 MaybeError read_user(const Entry& entry, std::string_view folder, KubeAccess& out) {
+  out.user = entry.path;
   for (const char* key : {"as", "as-uid", "as-groups", "as-user-extra"}) {
     if (auto error = refuse(entry, key, "none: we act as who we are")) return error;
   }
@@ -228,6 +223,11 @@ Result<KubeAccess> read_root(const YAML::Node& root, std::string_view folder,
 
 }  // namespace
 
+bool is_one_word(std::string_view text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '\x7f'; });
+}
+
 Result<KubeAccess> read_kubeconfig(std::string_view text, std::string_view folder,
                                    std::string_view context) {
   if (text.size() > limits::kMaxKubeconfigBytes) {
@@ -254,6 +254,7 @@ Result<KubeAccess> in_cluster_access(std::string_view host, std::string_view por
   if (auto error = check_server("KUBERNETES_SERVICE_HOST", out.server)) return *error;
   out.authority.path = std::string(mount) + "/ca.crt";
   out.token_path = std::string(mount) + "/token";
+  out.user = "serviceaccount";
   return out;
 }
 
