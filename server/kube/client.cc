@@ -3,11 +3,13 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "core/duration.h"
 #include "core/limits.h"
 #include "core/must.h"
 
@@ -31,7 +33,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// "https://10.0.0.1:6443/a" as "https://NAME:6443/a", and what libcurl is told to connect to instead.
+// "https://10.0.0.1:6443/a" as "https://NAME:6443/a", and what libcurl is to connect to instead.
 struct Address {
   std::string url, connect_to;
 };
@@ -65,7 +67,7 @@ using List = std::unique_ptr<curl_slist, ListEnd>;
 void append(List& list, const std::string& text) {
   curl_slist* const longer = curl_slist_append(list.get(), text.c_str());
   must(longer != nullptr, "libcurl has memory");
-  list.release();
+  (void)list.release();
   list.reset(longer);
 }
 
@@ -81,7 +83,8 @@ struct Transfer {
   KubeClient::Answered answered;  // of a call
   std::unique_ptr<WatchStream> stream;
   WatchStream::Take take;
-  KubeClient::Ended ended;  // of a watch
+  KubeClient::Ended ended;                  // of a watch
+  std::array<char, CURL_ERROR_SIZE> why{};  // it failed, in libcurl's words
   std::unique_ptr<CURL, EasyEnd> easy;
   List headers, connect_to;
   std::string body, retry_after;
@@ -119,7 +122,35 @@ std::size_t on_header(char* bytes, std::size_t /*one*/, std::size_t count, void*
   return count;
 }
 
-CallAnswer answer_of(const Transfer& t, CURLcode result) {
+// What people do about a transfer that failed, with libcurl's words on it.
+std::string failure_text(const Transfer& t, CURLcode result, const std::string& server) {
+  const std::string why = t.why[0] != 0 ? t.why.data() : curl_easy_strerror(result);
+  curl_off_t connected_us = 0;
+  curl_easy_getinfo(t.easy.get(), CURLINFO_PRETRANSFER_TIME_T, &connected_us);
+  switch (result) {
+    case CURLE_OPERATION_TIMEDOUT:
+      if (connected_us == 0) {
+        return "no connection to " + server + " within " + format_duration(limits::kKubeConnectMs);
+      }
+      return t.stream
+                 ? server + " was silent for " + format_duration(limits::kWatchSilentMs)
+                 : "no answer from " + server + " within " + format_duration(limits::kKubeCallMs);
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_COULDNT_RESOLVE_HOST:
+      return "no connection to " + server + ": " + why;
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return server + " could not prove who it is: " + why +
+             "; want its certificate-authority, or the tls-server-name of its certificate";
+    case CURLE_SSL_CACERT_BADFILE:
+      return "want a certificate-authority in PEM: " + why;
+    case CURLE_SSL_CERTPROBLEM:
+      return "want a client-certificate in PEM with its client-key, without a password: " + why;
+    default:
+      return "the connection to " + server + " was lost: " + why;
+  }
+}
+
+CallAnswer answer_of(const Transfer& t, CURLcode result, const std::string& server) {
   if (!t.wrong.empty()) {
     CallAnswer answer;
     answer.outcome = Outcome::kRefused;
@@ -129,7 +160,7 @@ CallAnswer answer_of(const Transfer& t, CURLcode result) {
   if (result == CURLE_OK) {
     return read_answer(static_cast<int>(code_of(t.easy.get())), t.retry_after, t.body);
   }
-  return read_answer(0, "", curl_easy_strerror(result));
+  return read_answer(0, "", failure_text(t, result, server));
 }
 
 }  // namespace
@@ -137,7 +168,11 @@ CallAnswer answer_of(const Transfer& t, CURLcode result) {
 class KubeClient::Impl {
  public:
   explicit Impl(KubeAccess access)
-      : access_(std::move(access)), address_(address_of(access_)), token_(access_.token) {
+      : access_(std::move(access)),
+        address_(address_of(access_)),
+        token_(access_.token),
+        certificate_(access_.certificate),
+        key_(access_.key) {
     static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);
     multi_.reset(curl_multi_init());
     must(once == CURLE_OK && multi_ != nullptr, "libcurl starts");
@@ -147,6 +182,11 @@ class KubeClient::Impl {
   }
 
   void set_token(std::string token) { token_ = std::move(token); }
+  void set_certificate(std::string certificate, std::string key) {
+    const bool own = certificate.empty();
+    certificate_ = own ? access_.certificate : PemOrPath{std::move(certificate), ""};
+    key_ = own ? access_.key : PemOrPath{std::move(key), ""};
+  }
   std::size_t calls() const { return calls_; }
 
   bool add_call(KubeCall call, Answered answered) {
@@ -215,6 +255,7 @@ class KubeClient::Impl {
 
   void set_request(Transfer& t) {
     CURL* const easy = t.easy.get();
+    set(easy, CURLOPT_ERRORBUFFER, t.why.data());
     set(easy, CURLOPT_URL, (address_.url + t.call.path).c_str());
     if (!address_.connect_to.empty()) {
       append(t.connect_to, address_.connect_to);
@@ -255,17 +296,18 @@ class KubeClient::Impl {
       set(easy, CURLOPT_SSL_VERIFYHOST, 0L);
     }
     set_pem(easy, access_.authority, CURLOPT_CAINFO, CURLOPT_CAINFO_BLOB);
-    if (access_.certificate.empty()) return;
+    if (certificate_.empty()) return;
     set(easy, CURLOPT_SSLCERTTYPE, "PEM");
     set(easy, CURLOPT_SSLKEYTYPE, "PEM");
-    set_pem(easy, access_.certificate, CURLOPT_SSLCERT, CURLOPT_SSLCERT_BLOB);
-    set_pem(easy, access_.key, CURLOPT_SSLKEY, CURLOPT_SSLKEY_BLOB);
+    set(easy, CURLOPT_KEYPASSWD, "");  // none: nobody is there to be asked for one
+    set_pem(easy, certificate_, CURLOPT_SSLCERT, CURLOPT_SSLCERT_BLOB);
+    set_pem(easy, key_, CURLOPT_SSLKEY, CURLOPT_SSLKEY_BLOB);
   }
 
   static void set_pem(CURL* easy, const PemOrPath& from, CURLoption path, CURLoption blob) {
     if (!from.path.empty()) set(easy, path, from.path.c_str());
     if (from.pem.empty()) return;
-    curl_blob bytes{const_cast<char*>(from.pem.data()), from.pem.size(), CURL_BLOB_NOCOPY};
+    curl_blob bytes{const_cast<char*>(from.pem.data()), from.pem.size(), CURL_BLOB_COPY};
     set(easy, blob, &bytes);
   }
 
@@ -279,7 +321,7 @@ class KubeClient::Impl {
   void finish(CURL* easy, CURLcode result) {
     const std::unique_ptr<Transfer> t = take_out(easy);
     if (t->stopped) return;
-    const CallAnswer answer = answer_of(*t, result);
+    const CallAnswer answer = answer_of(*t, result, access_.server);
     if (t->stream) return t->ended(answer);
     --calls_;
     --calls_running_;
@@ -298,6 +340,7 @@ class KubeClient::Impl {
   const KubeAccess access_;
   const Address address_;
   std::string token_;
+  PemOrPath certificate_, key_;
   std::unique_ptr<CURLM, MultiEnd> multi_;
   std::map<CURL*, std::unique_ptr<Transfer>> running_;
   std::deque<std::unique_ptr<Transfer>> waiting_, new_watches_;
@@ -308,6 +351,9 @@ class KubeClient::Impl {
 KubeClient::KubeClient(KubeAccess access) : impl_(std::make_unique<Impl>(std::move(access))) {}
 KubeClient::~KubeClient() = default;
 void KubeClient::set_token(std::string token) { impl_->set_token(std::move(token)); }
+void KubeClient::set_certificate(std::string certificate, std::string key) {
+  impl_->set_certificate(std::move(certificate), std::move(key));
+}
 bool KubeClient::call(KubeCall call, Answered answered) {
   return impl_->add_call(std::move(call), std::move(answered));
 }

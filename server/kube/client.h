@@ -1,8 +1,9 @@
-// HTTP/1.1 to the API server of one cluster, on libcurl's multi interface: a connection for each watch,
-// limits::kKubeCallConnections for calls. What to call, and what to make of it, is not decided here.
+// HTTP/1.1 to the API server of one cluster, on libcurl's multi interface: a connection for each
+// watch, limits::kKubeCallConnections for calls. What to call, and what to make of it, is not
+// decided here.
 //
-// Threads: everything happens in turn(), on the thread that calls it, and so do all callbacks; they may
-// call everything here but turn(). wake() may come from any thread.
+// Threads: everything happens in turn(), on the thread that calls it, and so do all callbacks; they
+// may call everything here but turn(). wake() may come from any thread.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ struct KubeCall {
 // What those who follow and write need of an API server; tests bring their own.
 class KubeApi {
  public:
-  // `body` is that of a call that was done; of others it is in the answer. Lives during the callback.
+  // `body` is that of a call that was done; of others it is in the answer. Lives during the
+  // callback.
   using Answered = std::function<void(const CallAnswer& answer, std::string_view body)>;
   // kDone: the server ended the stream in order; go on from the last version.
   using Ended = std::function<void(const CallAnswer& answer)>;
@@ -58,6 +60,8 @@ class KubeClient final : public KubeApi {
 
   // Who we are in calls and watches that begin from now on; empty: who the certificate says.
   void set_token(std::string token);
+  // PEM, for connections that begin from now on; empty: those of the kubeconfig.
+  void set_certificate(std::string certificate, std::string key);
   std::size_t calls() const;  // waiting and under way
 
   bool call(KubeCall call, Answered answered) override;

@@ -5,9 +5,14 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
 
 #include "kube/release.h"
 #include "server/kube/client.h"
+#include "server/kube/credentials.h"
 
 namespace subak {
 namespace {
@@ -18,7 +23,11 @@ using ::testing::HasSubstr;
 // Lives until it is destroyed: the server ends with its standard input.
 class Server {
  public:
-  Server() {
+  explicit Server(std::vector<std::string> args = {}) {
+    args.insert(args.begin(), {"python3", STANDIN});
+    std::vector<char*> words;
+    for (std::string& arg : args) words.push_back(arg.data());
+    words.push_back(nullptr);
     int in[2], out[2];
     EXPECT_EQ(pipe(in) + pipe(out), 0);
     child_ = fork();
@@ -26,7 +35,7 @@ class Server {
       dup2(in[0], 0);
       dup2(out[1], 1);
       for (const int fd : {in[0], in[1], out[0], out[1]}) close(fd);
-      execl("/usr/bin/python3", "python3", STANDIN, nullptr);
+      execv("/usr/bin/python3", words.data());
       _exit(127);
     }
     close(in[0]);
@@ -43,9 +52,9 @@ class Server {
   }
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
-  KubeAccess access() const {
+  KubeAccess access(const std::string& scheme = "http") const {
     KubeAccess a;
-    a.server = "http://127.0.0.1:" + port_;
+    a.server = scheme + "://127.0.0.1:" + port_;
     a.token = "t1";
     return a;
   }
@@ -61,6 +70,15 @@ struct Got {
   std::string body;
 };
 
+Got get_by(KubeClient& client, const KubeCall& call) {
+  std::optional<Got> got;
+  EXPECT_TRUE(client.call(call, [&](const CallAnswer& a, std::string_view body) {
+    got = Got{a, std::string(body)};
+  }));
+  while (!got) client.turn(100);
+  return *got;
+}
+
 class KubeClientTest : public ::testing::Test {
  protected:
   // Turns until it holds; a test that hangs is ended by its time limit.
@@ -68,14 +86,7 @@ class KubeClientTest : public ::testing::Test {
   void until(const Holds& holds) {
     while (!holds()) client.turn(100);
   }
-  Got get(const KubeCall& call) {
-    std::optional<Got> got;
-    EXPECT_TRUE(client.call(call, [&](const CallAnswer& a, std::string_view body) {
-      got = Got{a, std::string(body)};
-    }));
-    until([&] { return got.has_value(); });
-    return *got;
-  }
+  Got get(const KubeCall& call) { return get_by(client, call); }
   Got post(const std::string& path, const std::string& body) {
     return get({"POST", path, body, "application/json"});
   }
@@ -152,10 +163,9 @@ TEST_F(KubeClientTest, FaultsAreTold) {
   KubeAccess nowhere;
   nowhere.server = "http://127.0.0.1:1";
   KubeClient other(nowhere);
-  std::optional<Outcome> outcome;
-  other.call({"GET", "/"}, [&](const CallAnswer& a, std::string_view) { outcome = a.outcome; });
-  while (!outcome) other.turn(100);
-  EXPECT_EQ(outcome, Outcome::kUnknown);
+  const Got none = get_by(other, {"GET", "/"});
+  EXPECT_EQ(none.answer.outcome, Outcome::kUnknown);
+  EXPECT_THAT(none.answer.message, HasSubstr("no connection to http://127.0.0.1:1"));
 }
 
 TEST_F(KubeClientTest, PagesOfAList) {
@@ -223,6 +233,149 @@ TEST_F(KubeClientTest, ManyCallsShareFewConnections) {
   until([&] { return answered == kCalls; });
   EXPECT_EQ(done, kCalls);
   EXPECT_EQ(client.calls(), 0u);
+}
+
+// --- who is who, over TLS ------------------------------------------------------------------------
+
+// Self-signed certificates: each is its own authority.
+class KubeTlsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    std::string name = (std::filesystem::temp_directory_path() / "subak-tls-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder = name;
+    make("api", "/CN=api", "DNS:api.test");
+    for (const char* who : {"ana", "bob"}) make(who, std::string("/CN=") + who, "DNS:client.test");
+    run("openssl ec -aes256 -passout pass:secret -in " + path("ana.key") + " -out " +
+        path("locked.key"));
+    std::ofstream(path("people.crt")) << contents("ana.crt") << contents("bob.crt");
+  }
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
+
+  static std::string path(const std::string& file) { return folder + "/" + file; }
+  static std::string contents(const std::string& file) {
+    std::ostringstream text;
+    text << std::ifstream(path(file)).rdbuf();
+    return text.str();
+  }
+  static void run(const std::string& command) {
+    ASSERT_EQ(std::system((command + " 2>/dev/null").c_str()), 0) << command;
+  }
+  static void make(const std::string& file, const std::string& subject, const std::string& names) {
+    run("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj " +
+        subject + " -addext subjectAltName=" + names + " -keyout " + path(file + ".key") +
+        " -out " + path(file + ".crt"));
+  }
+  static std::vector<std::string> tls() { return {"--tls", path("api.crt"), path("api.key")}; }
+  static std::vector<std::string> tls_of_people() {
+    return {"--tls", path("api.crt"), path("api.key"), "--client-ca", path("people.crt")};
+  }
+  static KubeAccess right(const Server& server) {
+    KubeAccess access = server.access("https");
+    access.tls_server_name = "api.test";
+    access.authority.path = path("api.crt");
+    return access;
+  }
+  static Got list(const KubeAccess& access) {
+    KubeClient client(access);
+    return get_by(client, {"GET", "/api/v1/pods"});
+  }
+  // Who the server took us for in the last call before.
+  static std::string seen_as(KubeClient& client) {
+    get_by(client, {"GET", "/api/v1/pods"});
+    const std::string seen = get_by(client, {"GET", "/standin/seen"}).body;
+    const std::string last = seen.substr(seen.rfind("\"peer\""));
+    return last.substr(9, last.find('"', 9) - 9);
+  }
+
+  static std::string folder;
+};
+std::string KubeTlsTest::folder;
+
+TEST_F(KubeTlsTest, TheServerMustProveWhoItIs) {
+  const Server server(tls());
+  EXPECT_EQ(list(right(server)).answer.outcome, Outcome::kDone);
+  KubeAccess in_place = right(server);
+  in_place.authority = {contents("api.crt"), ""};
+  EXPECT_EQ(list(in_place).answer.outcome, Outcome::kDone);
+  KubeAccess blind = server.access("https");
+  blind.insecure = true;
+  EXPECT_EQ(list(blind).answer.outcome, Outcome::kDone);
+
+  KubeAccess other_ca = right(server);
+  other_ca.authority.path = path("bob.crt");
+  KubeAccess no_ca = right(server);
+  no_ca.authority = {};
+  KubeAccess by_address = right(server);
+  by_address.tls_server_name.clear();
+  KubeAccess other_name = right(server);
+  other_name.tls_server_name = "other.test";
+  for (const KubeAccess& access : {other_ca, no_ca, by_address, other_name}) {
+    const Got refused = list(access);
+    EXPECT_EQ(refused.answer.outcome, Outcome::kUnknown);
+    EXPECT_THAT(refused.answer.message, HasSubstr("could not prove who it is"));
+  }
+  KubeAccess no_pem = right(server);
+  no_pem.authority.path = path("api.key");
+  EXPECT_THAT(list(no_pem).answer.message, HasSubstr("certificate-authority"));
+}
+
+TEST_F(KubeTlsTest, NothingIsSentToWhoIsNotTheServer) {
+  const Server server(tls());
+  KubeAccess wrong = right(server);
+  wrong.authority.path = path("bob.crt");
+  wrong.token = "s3cret";
+  EXPECT_EQ(list(wrong).answer.outcome, Outcome::kUnknown);
+  KubeClient client(right(server));
+  EXPECT_EQ(get_by(client, {"GET", "/standin/seen"}).body, "[]");
+  get_by(client, {"GET", "/api/v1/pods"});
+  EXPECT_THAT(get_by(client, {"GET", "/standin/seen"}).body, HasSubstr("Bearer t1"));
+}
+
+TEST_F(KubeTlsTest, WeProveWhoWeAre) {
+  const Server server(tls_of_people());
+  const Got nobody = list(right(server));
+  EXPECT_EQ(nobody.answer.outcome, Outcome::kUnknown);
+  EXPECT_THAT(nobody.answer.message, HasSubstr("the connection to https://127.0.0.1:"));
+  KubeAccess ana = right(server);
+  ana.certificate.path = path("ana.crt");
+  ana.key.path = path("ana.key");
+  KubeClient client(ana);
+  EXPECT_EQ(seen_as(client), "ana");
+  client.set_certificate(contents("bob.crt"), contents("bob.key"));
+  EXPECT_EQ(seen_as(client), "bob") << "not on the connection that is ana's";
+  client.set_certificate("", "");
+  EXPECT_EQ(seen_as(client), "ana");
+  ana.key.path = path("bob.key");
+  EXPECT_THAT(list(ana).answer.message, HasSubstr("client-certificate"));
+  ana.key.path = path("locked.key");
+  EXPECT_THAT(list(ana).answer.message, HasSubstr("without a password"));
+}
+
+TEST_F(KubeTlsTest, APluginSaysWhoWeAre) {
+  const Server server(tls_of_people());
+  std::string printed = R"({"apiVersion":"client.authentication.k8s.io/v1",)"
+                        R"("kind":"ExecCredential","status":{)";
+  append_json_member(printed, "token", "t2");
+  append_json_member(printed, "clientCertificateData", contents("bob.crt"));
+  append_json_member(printed, "clientKeyData", contents("bob.key"));
+  std::ofstream(path("printed")) << printed << "}}";
+  KubeAccess access = right(server);
+  access.token.clear();
+  access.exec = ExecPlugin{"cat", {path("printed")}, {}, "client.authentication.k8s.io/v1", "", {}};
+  Credentials credentials(access);
+  KubeClient client(access);
+  while (!credentials.known()) {
+    const auto now = credentials.refresh(1'800'000'000'000, false);
+    ASSERT_TRUE(now.ok()) << now.error().message();
+    if (now->has_value()) {
+      client.set_token((**now).token);
+      client.set_certificate((**now).certificate, (**now).key);
+    }
+    client.turn(1);
+  }
+  EXPECT_EQ(seen_as(client), "bob");
+  EXPECT_THAT(get_by(client, {"GET", "/standin/seen"}).body, HasSubstr("Bearer t2"));
 }
 
 }  // namespace

@@ -4,15 +4,19 @@ pages, watches in chunks with bookmarks, patches with their tests, and faults on
 schema and runs no admission; what it answers follows kubernetes/apimachinery pkg/apis/meta/v1.
 
   api_server.py            listens on a free port of 127.0.0.1, prints "port=N", ends with its stdin
+    --tls CERT KEY         over TLS, with this certificate
+    --client-ca CA         and only for who shows a certificate of this CA; his name is in /standin/seen
 
 Beside the API: POST /standin/fault {"method", "path", "times", "code", "headers", "body", "cut"}: the next
-`times` requests whose path begins so are answered so, or cut off; POST /standin/mend: no faults any more; POST /standin/cut: all watches end in
-the middle of an event; POST /standin/expire: versions until now are too old to watch from;
+`times` requests whose path begins so are answered so, or cut off; POST /standin/mend: no faults any more;
+POST /standin/cut: all watches end in the middle of an event; POST /standin/expire: versions until now are too old to watch from;
 GET /standin/seen: the requests so far.
 """
 
+import argparse
 import json
 import queue
+import ssl
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -141,6 +145,11 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
+    def peer(self):
+        """The common name of the certificate that the client has shown."""
+        shown = self.connection.getpeercert() if isinstance(self.connection, ssl.SSLSocket) else None
+        return dict(pair for rdn in (shown or {}).get("subject", ()) for pair in rdn).get("commonName", "")
+
     def fault(self):
         with self.store.lock:
             for f in self.faults:
@@ -158,7 +167,7 @@ class Handler(BaseHTTPRequestHandler):
         self.seen.append({"method": self.command, "path": self.path, "body": text,
                           "type": self.headers.get("Content-Type", ""),
                           "authorization": self.headers.get("Authorization", ""),
-                          "agent": self.headers.get("User-Agent", "")})
+                          "agent": self.headers.get("User-Agent", ""), "peer": self.peer()})
         fault = self.fault()
         if fault and fault.get("cut"):
             self.close_connection = True
@@ -275,13 +284,33 @@ class Handler(BaseHTTPRequestHandler):
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True
+    tls = None
+
+    def finish_request(self, request, client_address):
+        # In the connection's own thread: who does not finish his handshake holds up nobody.
+        if self.tls:
+            try:
+                request = self.tls.wrap_socket(request, server_side=True)
+            except OSError:  # refused by one of the two
+                return
+        super().finish_request(request, client_address)
 
     def handle_error(self, *_):  # who asked is gone
         pass
 
 
 def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tls", nargs=2, metavar=("CERT", "KEY"))
+    parser.add_argument("--client-ca")
+    args = parser.parse_args()
     server = Server(("127.0.0.1", 0), Handler)
+    if args.tls:
+        server.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        server.tls.load_cert_chain(*args.tls)
+    if args.client_ca:
+        server.tls.verify_mode = ssl.CERT_REQUIRED
+        server.tls.load_verify_locations(args.client_ca)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(f"port={server.server_port}", flush=True)
     sys.stdin.read()
