@@ -268,6 +268,8 @@ inline constexpr DurationMs kUnschedulableMs = 10'000;
 // A gated pod waits so long for the object that makes it to be seen, as that may say how many start
 // together; then it is told as it is.
 inline constexpr DurationMs kOwnerMs = 5'000;
+// Gates of ours that are opened where we do not manage pods, or not any more.
+inline constexpr std::size_t kOpenedPerSecond = 20;
 // A job that has waited for so long is told why, and again when the reason changes; a page of those
 // that wait is looked at so often.
 inline constexpr DurationMs kTellWaitingMs = kMinuteMs;

@@ -65,6 +65,7 @@ void Cards::forget_told() {
   orphans_.clear();
   orphans_of_.clear();
   unschedulable_.clear();
+  gated_.clear();
 }
 
 // --- pods ----------------------------------------------------------------------------------------
@@ -160,13 +161,15 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
   card.ns = pod.ns;
   card.name = pod.name;
   card.node = pod.node_name;
-  if (pod.asks_gpu()) see_gpu_pod(uid, card, pod, record, event.object, monotonic_ms);
+  if (pod.asks_gpu() || pod.gated() || card.gpu)
+    see_gpu_pod(uid, card, pod, record, event.object, monotonic_ms);
   const bool counts =
       pod.asks_gpu() || card.told != 0 || (!card.node.empty() && record.ended == Cause::kNone);
   if (counts) tell_pod(uid, std::move(record));
   if (event.kind != WatchKind::kDeleted) return;
   count_owner(card, -1);
   unschedulable_.erase(uid);
+  gated_.erase(uid);
   pods_.erase(uid);
 }
 
@@ -175,6 +178,8 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
   count_owner(card, -1);
   if (!card.gpu) card.gpu = std::make_unique<GpuCard>();
   GpuCard& gpu = *card.gpu;
+  gpu.asks_gpu = pod.asks_gpu();
+  gpu.claims = !pod.device_claim.empty();
   gpu.gated = record.gated;
   gpu.foreign_gates = record.foreign_gates;
   gpu.ended = record.ended != Cause::kNone;
@@ -189,6 +194,11 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
     if (auto read = read_gated_pod(object)) gpu.release = std::move(read).value();
   }
   count_owner(card, 1);
+  if (gpu.gated && !gpu.ended && !gpu.going) {
+    gated_.insert(uid);
+  } else {
+    gated_.erase(uid);
+  }
   const bool stuck = !record.gated && card.node.empty() && !gpu.ended && !gpu.going;
   const Text words = stuck ? pod.status.unschedulable : Text();
   if (words.empty()) {
@@ -198,7 +208,7 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
   }
   if (gpu.unschedulable.empty()) gpu.unschedulable_since_ms = monotonic_ms;
   gpu.unschedulable = words;
-  unschedulable_[uid] = true;
+  unschedulable_.insert(uid);
 }
 
 void Cards::count_owner(const PodCard& card, int by) {
@@ -226,6 +236,7 @@ void Cards::drop_pod(const std::string& uid, in::PodGone gone) {
   if (told || at->second.gpu) tell_gone("p" + uid, std::move(gone));
   count_owner(at->second, -1);
   unschedulable_.erase(uid);
+  gated_.erase(uid);
   pods_.erase(at);
 }
 
@@ -255,7 +266,7 @@ const PodCard* Cards::find_gpu_pod(const std::string& uid) const {
 
 void Cards::each_unschedulable(
     const std::function<void(const std::string& uid, const PodCard& pod)>& take) const {
-  for (const auto& [uid, _] : unschedulable_) take(uid, pods_.at(uid));
+  for (const std::string& uid : unschedulable_) take(uid, pods_.at(uid));
 }
 
 void Cards::put_off_unschedulable(const std::string& uid, std::int64_t monotonic_ms) {

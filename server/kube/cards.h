@@ -32,9 +32,11 @@ inline constexpr const char* kNodesPath = "/api/v1/nodes";
 inline constexpr const char* kJobsPath = "/apis/batch/v1/jobs";
 inline constexpr const char* kJobSetsPath = "/apis/jobset.x-k8s.io/v1alpha2/jobsets";
 
-// What only pods with GPUs have.
+// What only pods have that ask for GPUs or carry our gate.
 struct GpuCard {
-  bool gated = false;  // carries our gate
+  bool asks_gpu = false;
+  bool claims = false;  // devices by DRA: somebody else has to decide
+  bool gated = false;   // carries our gate
   bool foreign_gates = false;
   bool ended = false;
   bool going = false;                                        // its deletion was asked for
@@ -110,13 +112,15 @@ class Cards {
   // Pods whose owner has not come for limits::kOwnerMs are told as they are.
   void adopt_orphans(std::int64_t monotonic_ms);
 
-  // The pod; nullptr: it is not there. Of pods that ask for GPUs only.
+  // The pod; nullptr: it is not there. Of pods that ask for GPUs or carry our gate only.
   const PodCard* find_gpu_pod(const std::string& uid) const;
   const OwnerCard* find_owner(const std::string& uid) const;
   // Owners that carry our mark.
   const std::set<std::string>& marked_owners() const { return marked_owners_; }
   // Pods of this controller, or of those that it controls, ended ones left out.
   std::size_t pods_of(const std::string& owner_uid) const;
+  // Pods with our gate, by uid.
+  const std::set<std::string>& gated() const { return gated_; }
   // Pods that our gate is off and the scheduler finds no node for, with the monotonic time since.
   void each_unschedulable(
       const std::function<void(const std::string& uid, const PodCard& pod)>& take) const;
@@ -166,7 +170,7 @@ class Cards {
   std::map<std::string, Orphan> orphans_;               // by uid
   std::multimap<std::string, std::string> orphans_of_;  // by uid of what they wait for
   std::unordered_map<std::string, std::size_t> of_owner_;
-  std::map<std::string, bool> unschedulable_;  // uids
+  std::set<std::string> unschedulable_, gated_;  // uids
   std::uint32_t pod_list_ = 0, node_list_ = 0;
   std::map<std::string, std::uint32_t> owner_lists_;  // by collection
   bool pods_asked_ = false, nodes_asked_ = false;

@@ -36,6 +36,7 @@ void Edge::Impl::turn() {
   report_unschedulable();
   confirm();
   write();
+  open_strays();
   look_at_waiting();
   teller->turn();
 }
@@ -51,6 +52,7 @@ DurationMs Edge::Impl::patience() const {
   most = std::min(most, teller->due_in());
   if (phase == Phase::kOff) until(begin_due_ms);
   if (plan_due_ms != 0) until(plan_due_ms);
+  if (!strays.empty()) until(stray_due_ms);
   constexpr DurationMs kMailboxFullMs = 5;
   if (!cards.all_told()) most = std::min<DurationMs>(most, kMailboxFullMs);
   return most;
@@ -94,6 +96,7 @@ void Edge::Impl::end_session(const std::string& why) {
   wanted.clear();
   planned.clear();
   waiting->forget();
+  strays.clear();
   if (effects) effects->cancel();
   effects.reset();
   phase = Phase::kOff;
@@ -232,6 +235,7 @@ void Edge::Impl::publish() {
   now.writes = writes;
   now.events = teller->sent();
   now.refused = refused;
+  now.opened_outside = opened_outside;
   now.unreadable = cards.unreadable();
   now.not_taken = not_taken;
   const std::scoped_lock lock(stats_mutex);

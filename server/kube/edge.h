@@ -33,7 +33,9 @@ struct EdgePorts {
   std::function<std::shared_ptr<const View>()> view;  // as Runtime::view
   std::function<std::shared_ptr<EffectStream>(ClusterId, std::function<void()> wake)> subscribe;
   std::function<bool(std::function<void(const Engine&)>)> read;  // as Follower::read
-  std::function<TimeMs()> now_ms;                                // as Runtime::now_ms
+  // As Follower::read_dear; false: not taken.
+  std::function<bool(std::function<void(const Engine&)>)> read_dear;
+  std::function<TimeMs()> now_ms;  // as Runtime::now_ms
   std::function<std::int64_t()> monotonic_ms;
 };
 
@@ -54,6 +56,7 @@ struct EdgeStats {
   std::array<std::uint64_t, EnumText<WriteKind>::names.size()> writes{};  // done, by kind
   std::uint64_t events = 0;                                               // told in the cluster
   std::map<std::string, std::uint64_t> refused;  // releases that were given up, by reason
+  std::uint64_t opened_outside = 0;              // gates opened where pods are not managed
   std::uint64_t unreadable = 0;                  // objects that could not be read
   std::uint64_t not_taken = 0;                   // that the core refused
 };

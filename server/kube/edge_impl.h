@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -107,6 +108,9 @@ struct Edge::Impl {
   void tell_owner(const std::string& uid, const char* reason, const char* action,
                   const std::string& note, bool warning);
   void look_at_waiting();
+  bool is_stray(const std::string& uid, const ClusterView& cluster) const;
+  void find_strays(const ClusterView& cluster);
+  void open_strays();
   void publish();
   std::vector<Reflector*> reflectors() const;
   WriterHooks hooks();
@@ -146,6 +150,10 @@ struct Edge::Impl {
   std::unique_ptr<Writer> writer;
   std::unique_ptr<Teller> teller;
   std::unique_ptr<Waiting> waiting;
+  std::deque<std::string> strays;  // pods whose gates are to be opened unpinned, the first first
+  bool finding_strays = false;
+  std::int64_t stray_due_ms = 0;
+  std::uint64_t opened_outside = 0;
   bool looking = false;
   std::int64_t look_due_ms = 0;
 };

@@ -1,5 +1,7 @@
 // What the core wants of a cluster, and what people are told there.
 #include <algorithm>
+#include <cstdint>
+#include <set>
 #include <utility>
 
 #include "core/text.h"
@@ -126,7 +128,6 @@ WriterHooks Edge::Impl::hooks() {
     give_up(write.uid, write.job, Cause::kReleaseRefused, answer.message);
   };
   hooks.done = [this](const KubeWrite& write) { write_done(write); };
-  hooks.unauthorized = [] {};
   hooks.monotonic_ms = ports.monotonic_ms;
   return hooks;
 }
@@ -139,6 +140,7 @@ void Edge::Impl::write_done(const KubeWrite& write) {
   const std::string job = write.job ? "job " + text::job_id_text(write.job) : "its job";
   switch (write.kind) {
     case WriteKind::kRelease: {
+      if (!write.job) ++opened_outside;
       waiting->released(write.uid, ports.now_ms());
       const auto known = wanted.find(write.job);
       if (known == wanted.end() || std::exchange(known->second.told, true)) return;
@@ -199,6 +201,85 @@ void Edge::Impl::look_at_waiting() {
           if (of == session) waiting->take(page, time);
         });
       });
+}
+
+// --- gates where we do not manage pods -----------------------------------------------------------
+
+namespace {
+
+// The uids of jobs that wait outside enforce, in the order of the queue.
+std::vector<std::string> in_share_order(const Engine& engine, const std::string& name) {
+  constexpr std::size_t kAhead = 10 * limits::kOpenedPerSecond;
+  std::vector<std::string> uids;
+  const std::shared_ptr<const View> view = engine.view();
+  const ClusterView* const cluster = view->cluster(name);
+  if (cluster == nullptr) return uids;
+  for (const JobId id : engine.queue_order(SIZE_MAX)) {
+    if (uids.size() >= kAhead) break;
+    if (id.cluster() != cluster->id) continue;
+    const std::optional<JobRow> job = engine.job(id, true);
+    if (!job || job->pods.empty()) continue;
+    const std::string& pod = job->pods.front().name;
+    if (cluster->mode_of(pod.substr(0, pod.find('/'))) == Mode::kEnforce) continue;
+    for (const PodRow& row : job->pods) uids.push_back(row.uid);
+  }
+  return uids;
+}
+
+}  // namespace
+
+// One without GPUs was gated by mistake, wherever it is; unless it claims devices that nobody counts.
+bool Edge::Impl::is_stray(const std::string& uid, const ClusterView& cluster) const {
+  const PodCard* const pod = cards.find_gpu_pod(uid);
+  if (pod == nullptr || !pod->gpu->gated || pod->gpu->foreign_gates) return false;
+  if (!pod->gpu->asks_gpu) return !pod->gpu->claims;
+  return cluster.mode_of(pod->ns) != Mode::kEnforce;
+}
+
+// Who has no job goes first, then in share order.
+void Edge::Impl::find_strays(const ClusterView& cluster) {
+  std::vector<std::string> all;
+  for (const std::string& uid : cards.gated()) {
+    if (is_stray(uid, cluster)) all.push_back(uid);
+  }
+  if (all.empty()) return;
+  finding_strays = ports.read_dear([this, to = inbox, of = session, name = options.cluster,
+                                    all = std::move(all)](const Engine& engine) {
+    to->put([this, of, all, order = in_share_order(engine, name)] {
+      finding_strays = false;
+      if (of != session) return;
+      const std::set<std::string> queued(order.begin(), order.end());
+      for (const std::string& uid : all) {
+        if (!queued.contains(uid)) strays.push_back(uid);
+      }
+      strays.insert(strays.end(), order.begin(), order.end());
+    });
+  });
+}
+
+// A gate of ours outside enforce is opened unpinned: all that is written there.
+void Edge::Impl::open_strays() {
+  constexpr DurationMs kBetweenMs = kSecondMs / limits::kOpenedPerSecond;
+  const std::int64_t now = ports.monotonic_ms();
+  if (now < stray_due_ms || cards.gated().empty()) return;
+  stray_due_ms = now + kBetweenMs;
+  const std::shared_ptr<const View> view = ports.view();
+  const ClusterView* const cluster = view->cluster(options.cluster);
+  if (cluster == nullptr) return;
+  if (strays.empty() && !finding_strays) {
+    find_strays(*cluster);
+    if (!finding_strays) stray_due_ms = now + kSecondMs;
+  }
+  for (; !strays.empty(); strays.pop_front()) {
+    const std::string uid = strays.front();
+    const auto attempt = writer->attempts().find(uid);
+    const bool waits = attempt != writer->attempts().end() &&
+                       (attempt->second.under_way || attempt->second.next_ms > now);
+    if (waits || !is_stray(uid, *cluster)) continue;
+    if (writer->under_way() >= limits::kMaxEdgeWrites) return;
+    writer->begin({WriteKind::kRelease, uid, {}, "", Cause::kNone});
+    return strays.pop_front();
+  }
 }
 
 }  // namespace subak

@@ -137,7 +137,6 @@ void Reflector::take(const WatchEvent& event) {
   if (state_ == State::kWatches) {
     backoff_.reset();
     error_.clear();
-    unauthorized_ = false;
     version_ = event.resource_version;
   }
   if (event.kind != WatchKind::kBookmark) return sink_.object(event);
@@ -158,7 +157,6 @@ void Reflector::ended(const CallAnswer& answer) {
 // A stream that ended in order goes on at once, but the second time without an event between.
 void Reflector::wait(const CallAnswer& answer) {
   state_ = State::kWaits;
-  unauthorized_ = answer.outcome == Outcome::kUnauthorized;
   const bool in_order = answer.outcome == Outcome::kDone && backoff_.tries() == 0;
   const DurationMs pause = backoff_.next();
   due_ms_ = now_() + (in_order ? 0 : std::max(pause, answer.delay_ms));

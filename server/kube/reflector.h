@@ -40,7 +40,6 @@ class Reflector {
   bool synced() const { return listed_ && backoff_.tries() < 2; }
   std::uint64_t lists() const { return lists_; }
   const std::string& error() const { return error_; }  // the last one, empty since it went well
-  bool unauthorized() const { return unauthorized_; }  // the last answer: our credential is refused
 
  private:
   enum class State : std::uint8_t { kOff, kWaits, kStreams, kPages, kWatches };
@@ -64,7 +63,6 @@ class Reflector {
   bool listed_ = false;
   bool pages_ = false;    // the server streams no lists
   bool expired_ = false;  // it said so on the stream
-  bool unauthorized_ = false;
   Backoff backoff_;
   std::int64_t due_ms_ = 0;
   std::uint64_t lists_ = 0;

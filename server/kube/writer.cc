@@ -111,7 +111,6 @@ void Writer::call(const KubeWrite& write, KubeCall call,
                                      const CallAnswer& answer, std::string_view body) {
         --under_way_;
         attempts_[uid].under_way = false;
-        if (answer.outcome == Outcome::kUnauthorized) hooks_.unauthorized();
         answered(answer, body);
       });
   if (!asked) return pause(write.uid, 0);

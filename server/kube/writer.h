@@ -21,7 +21,6 @@ struct WriterHooks {
   std::function<void(const KubeWrite& write)> done;  // the API server has taken it
   // The gate could not be opened for limits::kReleaseRefusedMs; `answer` is the last.
   std::function<void(const KubeWrite& write, const CallAnswer& answer)> give_up;
-  std::function<void()> unauthorized;  // our credential is refused
   std::function<std::int64_t()> monotonic_ms;
 };
 

@@ -44,7 +44,7 @@ struct EdgeState {
   std::uint64_t lists = 0;
   std::vector<std::pair<std::string, std::uint64_t>> writes;  // done, by kind
   std::map<std::string, std::uint64_t> refused;               // releases given up, by reason
-  std::uint64_t unreadable = 0, not_taken = 0, events = 0;
+  std::uint64_t opened_outside = 0, unreadable = 0, not_taken = 0, events = 0;
 };
 
 struct ShellState {

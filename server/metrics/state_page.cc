@@ -87,6 +87,9 @@ void write_own_edges(Families& out, const std::vector<EdgeState>& edges) {
       out.sample({{"cluster", e.cluster}, {"reason", reason}}, count);
     }
   }
+  out.counter("subak_edge_opened_outside_total",
+              "Gates of ours that the edge has opened where pods are not managed.");
+  rows([](const EdgeState& e) { return e.opened_outside; });
   out.counter("subak_edge_events_total", "Events that the edge has sent for people to read.");
   rows([](const EdgeState& e) { return e.events; });
   out.counter("subak_edge_unreadable_total", "Objects that the edge could not read.");

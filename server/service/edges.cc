@@ -7,8 +7,9 @@
 
 #include "admission/policy_config.h"
 #include "core/limits.h"
-#include "server/kube/client.h"
+#include "server/kube/known_client.h"
 #include "server/kube/kubeconfig.h"
+#include "server/log/log.h"
 
 namespace subak {
 namespace {
@@ -66,7 +67,7 @@ std::vector<std::string> own_edges(const Config& config) {
 }
 
 Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view,
-                                          const EdgePorts& ports) {
+                                          const EdgePorts& ports, const Clock& clock) {
   std::vector<NamedEdge> edges;
   for (const ClusterConfig& cluster : reached(config, view)) {
     Result<KubeAccess> access = access_of(cluster);
@@ -79,9 +80,13 @@ Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view
     options.cluster = cluster.name;
     options.extra_gpu_resources = config.gpu_kinds;
     options.other_schedulers = AdmissionConfig().other_schedulers;
-    edges.push_back({cluster.name, std::make_unique<Edge>(
-                                       std::move(options), ports,
-                                       std::make_unique<KubeClient>(std::move(access).value()))});
+    auto api = std::make_unique<KnownClient>(
+        std::move(access).value(), [&clock] { return clock.wall_ms(); },
+        [name = cluster.name](const Error& error) {
+          log::warn("edge", {{"cluster", name}, {"error", error.message()}});
+        });
+    edges.push_back(
+        {cluster.name, std::make_unique<Edge>(std::move(options), ports, std::move(api))});
   }
   return edges;
 }
@@ -109,6 +114,7 @@ std::vector<metrics::EdgeState> edge_states(const std::vector<NamedEdge>& edges)
       state.writes.emplace_back(EnumText<WriteKind>::names[kind], stats.writes[kind]);
     }
     state.refused = stats.refused;
+    state.opened_outside = stats.opened_outside;
     state.unreadable = stats.unreadable;
     state.not_taken = stats.not_taken;
     state.events = stats.events;

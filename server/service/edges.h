@@ -22,9 +22,9 @@ struct NamedEdge {
 };
 
 // Reads kubeconfigs and makes the edges; none is started. `view` has the clusters by now. An error
-// names the cluster and the field of the file. Threads: the one that starts the service.
+// names the cluster and the field of the file. `clock` outlives them. Threads: the one that starts the service.
 Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view,
-                                          const EdgePorts& ports);
+                                          const EdgePorts& ports, const Clock& clock);
 
 // For GetStatus and for the metrics page. Threads: any, once the edges are made.
 std::vector<std::string> edge_warnings(const std::vector<NamedEdge>& edges);

@@ -231,9 +231,12 @@ std::optional<Error> Service::Impl::start_edges() {
   ports.read = [this](std::function<void(const Engine&)> fn) {
     return follower->read(std::move(fn));
   };
+  ports.read_dear = [this](std::function<void(const Engine&)> fn) {
+    return follower->read_dear("edge", std::move(fn)) == Queued::kYes;
+  };
   ports.now_ms = [this] { return runtime->now_ms(); };
   ports.monotonic_ms = [this] { return clock.monotonic_ms(); };
-  Result<std::vector<NamedEdge>> made = make_edges(config, *runtime->view(), ports);
+  Result<std::vector<NamedEdge>> made = make_edges(config, *runtime->view(), ports, clock);
   if (!made) return made.error();
   edges = std::move(made).value();
   for (const NamedEdge& named : edges) named.edge->start();

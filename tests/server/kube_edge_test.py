@@ -292,6 +292,15 @@ class Enforce(Edge):
         self.released("t0-2", "t1-2")
         self.assertFalse([w for w in self.api.writes() if "eviction" in w["path"]])
 
+    def test_leaving_enforce_opens_what_waits(self):
+        for i in range(4):
+            self.api.make_pod(f"p{i}", 8)
+        until(lambda: any(self.api.gates(f"p{i}") == [] for i in range(4)), "one released")
+        self.subak("cluster", "mode", "east", "observe", "--reason", "test")
+        self.released(*(f"p{i}" for i in range(4)))
+        pinned = [i for i in range(4) if "affinity" in self.api.pod(f"p{i}")["spec"]]
+        self.assertEqual(len(pinned), 1)
+
     def test_it_is_the_only_edge(self):
         said = self.subak("job", "submit", "--account", "ml", "--gpus", "1", code=1)
         self.assertIn("create the pods themselves", said)
@@ -306,6 +315,15 @@ class Observe(Edge):
         until(lambda: self.metric('subak_gpus{cluster="east",product="H100",state="allocated"}') == 1 or
               self.jobs("running") == 1, "seen")
         self.assertEqual(self.api.writes(), [])
+
+
+    def test_our_gate_is_opened_where_we_do_not_manage(self):
+        self.api.make_pod("p", 8)
+        self.api.make_pod("q", 8)
+        self.released("p", "q")
+        self.assertNotIn("affinity", self.api.pod("q")["spec"])
+        until(lambda: self.metric('subak_edge_opened_outside_total{cluster="east"}') == 2, "counted")
+        self.assertEqual({w["method"] for w in self.api.writes()}, {"PATCH"})
 
 
 if __name__ == "__main__":
