@@ -198,6 +198,13 @@ void read_gang(std::string_view path, Pod& pod) {
   identify(group, own_name, gang);
 }
 
+bool lacks_gang_size(const Pod& pod) {
+  if (stated_gang_size(pod) > 0 || pod.gang.size > 1) return false;
+  return !first_of(pod.labels, {"training.kubeflow.org/job-name", "ray.io/originated-from-cr-name",
+                                "ray.io/cluster"})
+              .empty();
+}
+
 bool asks_owner(const Pod& pod) {
   if (stated_gang_size(pod) > 0 || pod.gang.size > 1 || pod.owner.uid.empty()) return false;
   return !has_own_name(pod, group_of(pod));

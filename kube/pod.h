@@ -150,6 +150,10 @@ bool asks_owner(const Pod& pod);
 // `of_controller`, of those of its own controller. Nothing if the pod says otherwise, or if size is 1.
 void join_gang(Pod& pod, std::uint32_t size, bool of_controller);
 
+// It is of a group of which nobody whom we read says how many start together: Kubeflow's, MPI's and
+// Ray's pods without gang-size. Started one by one, two such groups can wait for each other for ever.
+bool lacks_gang_size(const Pod& pod);
+
 // Could it be the value of a Kubernetes label?
 bool is_label_value(std::string_view value);
 // At most `most` bytes of a name of plain characters; a longer one ends in a hash of the whole.

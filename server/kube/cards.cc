@@ -27,6 +27,21 @@ std::string_view metadata_text(json::Value object, std::string_view key) {
   return metadata ? json::text(*metadata, key) : std::string_view();
 }
 
+// Since when nothing is heard of the node: its condition Ready is Unknown. 0: it speaks.
+TimeMs silent_since(json::Value node) {
+  TimeMs since = 0;
+  const auto status = json::member(node, "status");
+  const auto conditions = status ? json::member(*status, "conditions") : std::nullopt;
+  if (!conditions) return 0;
+  json::each_item(*conditions, [&](std::size_t, json::Value condition) {
+    if (json::text(condition, "type") != "Ready") return;
+    if (json::text(condition, "status") != "Unknown") return;
+    const auto at = parse_time(json::text(condition, "lastTransitionTime"), "");
+    if (at) since = *at;
+  });
+  return since;
+}
+
 TimeMs end_of(const Pod& pod) {
   if (pod.status.finished_at.empty()) return 0;
   const auto at = parse_time(pod.status.finished_at, "");
@@ -61,11 +76,13 @@ void Cards::forget_told() {
   put_back_.clear();
   pods_.clear();
   nodes_.clear();
+  silent_nodes_.clear();
   of_owner_.clear();
   orphans_.clear();
   orphans_of_.clear();
   unschedulable_.clear();
   gated_.clear();
+  unsized_.clear();
 }
 
 // --- pods ----------------------------------------------------------------------------------------
@@ -163,6 +180,10 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
   card.node = pod.node_name;
   if (pod.asks_gpu() || pod.gated() || card.gpu)
     see_gpu_pod(uid, card, pod, record, event.object, monotonic_ms);
+  if (pod.asks_gpu() && record.gated && record.ended == Cause::kNone && lacks_gang_size(pod)) {
+    unsized_.insert(uid);
+    return;
+  }
   const bool counts =
       pod.asks_gpu() || card.told != 0 || (!card.node.empty() && record.ended == Cause::kNone);
   if (counts) tell_pod(uid, std::move(record));
@@ -278,6 +299,7 @@ void Cards::put_off_unschedulable(const std::string& uid, std::int64_t monotonic
 void Cards::see_node(const WatchEvent& event) {
   if (event.kind == WatchKind::kDeleted) {
     const std::string name(metadata_text(event.object, "name"));
+    silent_nodes_.erase(name);
     if (nodes_.erase(name) > 0) tell_gone("n" + name, in::NodeGone{cluster_, name});
     return;
   }
@@ -289,12 +311,35 @@ void Cards::see_node(const WatchEvent& event) {
   }
   NodeCard& card = nodes_[node->name];
   card.list = node_list_;
-  const std::uint64_t digest = content_hash(to_text(*node));
+  const TimeMs silent_ms = silent_since(event.object);
+  silent_nodes_.erase(node->name);
+  if (silent_ms == 0 || silent_ms != card.silent_ms) card.lease_ms = 0;
+  card.silent_ms = silent_ms;
+  if (silent_ms == 0 || card.lease_ms != 0) return tell_node(std::move(node).value());
+  std::string name = node->name;
+  silent_nodes_.insert_or_assign(std::move(name), std::move(node).value());
+}
+
+void Cards::tell_node(NodeSpec node) {
+  NodeCard& card = nodes_.at(node.name);
+  if (card.silent_ms != 0) {
+    node.not_ready_since_ms =
+        std::min(card.silent_ms, std::max(node.not_ready_since_ms, card.lease_ms));
+  }
+  const std::uint64_t digest = content_hash(to_text(node));
   if (digest == card.told) return;
   card.told = digest;
-  Untold& news = untold("n" + node->name);
+  Untold& news = untold("n" + node.name);
   news.gone.reset();
-  news.node = std::move(node).value();
+  news.node = std::move(node);
+}
+
+void Cards::see_lease(const std::string& node, std::string_view renew_time) {
+  auto found = silent_nodes_.extract(node);
+  if (found.empty()) return;
+  const auto at = parse_time(renew_time, "");
+  nodes_.at(node).lease_ms = at ? std::max<TimeMs>(*at, 1) : 1;
+  tell_node(std::move(found.mapped()));
 }
 
 bool Cards::complete_nodes() {
@@ -305,6 +350,7 @@ bool Cards::complete_nodes() {
   if (!believe(gone.size(), nodes_.size(), nodes_asked_)) return false;
   for (const std::string& name : gone) {
     nodes_.erase(name);
+    silent_nodes_.erase(name);
     tell_gone("n" + name, in::NodeGone{cluster_, name});
   }
   return true;
@@ -328,6 +374,7 @@ void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
   const OwnerKind kind = collection == kJobSetsPath ? OwnerKind::kJobSet : OwnerKind::kJob;
   if (const auto owner = read_owner(kind, event.object, extra_)) {
     card.together = owner->together;
+    card.has_deadline = owner->has_deadline;
     for (std::size_t role = 0; role < owner->roles.size(); ++role) {
       card.gangs.emplace_back(owner->roles[role].name, owner->gang_size(role));
     }

@@ -58,6 +58,8 @@ struct PodCard {
 struct NodeCard {
   std::uint64_t told = 0;
   std::uint32_t list = 0;
+  TimeMs silent_ms = 0;  // since when the cluster says that it hears nothing of it; 0: it does hear
+  TimeMs lease_ms = 0;   // when its lease was renewed last, once that has been read
 };
 
 // A Job or a JobSet.
@@ -71,8 +73,9 @@ struct OwnerCard {
   std::string parent;  // uid of its controller
   Together together = Together::kNone;
   std::vector<std::pair<std::string, std::uint32_t>>
-      gangs;             // of each role: how many start together
-  bool one_pod = false;  // of a Job: it has one pod at a time
+      gangs;                  // of each role: how many start together
+  bool has_deadline = false;  // activeDeadlineSeconds, which counts while its pods wait
+  bool one_pod = false;       // of a Job: it has one pod at a time
   bool suspended = false;
   std::string mark;  // annotation subak.gpu/suspended: why we have suspended it; empty: we have not
   std::uint32_t list = 0;
@@ -106,6 +109,10 @@ class Cards {
   void begin_nodes() { ++node_list_; }
   void see_node(const WatchEvent& event);
   bool complete_nodes();
+  // A node that has fallen silent is told once its lease has been read (k8s.io/api coordination/v1,
+  // renewTime): that is the last sign of life, where the node's own status may be minutes old.
+  const std::map<std::string, NodeSpec>& silent_nodes() const { return silent_nodes_; }
+  void see_lease(const std::string& node, std::string_view renew_time);  // empty: there is none
   void begin_owners(const std::string& collection) { ++owner_lists_[collection]; }
   void see_owner(const WatchEvent& event, const std::string& collection);
   void complete_owners(const std::string& collection);
@@ -119,6 +126,8 @@ class Cards {
   const std::set<std::string>& marked_owners() const { return marked_owners_; }
   // Pods of this controller, or of those that it controls, ended ones left out.
   std::size_t pods_of(const std::string& owner_uid) const;
+  // Takes out the gated pods that cannot be told, as nobody says how large their gang is.
+  std::set<std::string> take_unsized() { return std::exchange(unsized_, {}); }
   // Pods with our gate, by uid.
   const std::set<std::string>& gated() const { return gated_; }
   // Pods that our gate is off and the scheduler finds no node for, with the monotonic time since.
@@ -130,8 +139,8 @@ class Cards {
   // What is to be told next, oldest first; put_back() if it could not be.
   std::optional<News> next();
   void put_back(News news);
-  // Pods that are not told yet, as their owner has not been seen.
-  bool any_orphans() const { return !orphans_.empty(); }
+  // Some are not told yet: pods whose owner has not been seen, nodes whose lease has not been read.
+  bool any_untold() const { return !orphans_.empty() || !silent_nodes_.empty(); }
   bool all_told() const { return queue_.empty() && put_back_.empty(); }
 
   std::size_t pods() const { return pods_.size(); }
@@ -149,6 +158,7 @@ class Cards {
   void tell_pod(const std::string& uid, PodRecord record);
   void tell_gone(const std::string& key, in::Body gone);
   void drop_pod(const std::string& uid, in::PodGone gone);
+  void tell_node(NodeSpec node);
   void see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod, const PodRecord& record,
                    json::Value object, std::int64_t monotonic_ms);
   void count_owner(const PodCard& card, int by);
@@ -164,13 +174,14 @@ class Cards {
   const std::vector<std::string> other_schedulers_;
   std::unordered_map<std::string, PodCard> pods_;  // by uid
   std::map<std::string, NodeCard> nodes_;          // by name
+  std::map<std::string, NodeSpec> silent_nodes_;   // by name; not told yet
   std::map<std::string, OwnerCard> owners_;        // by uid
   std::set<std::string> marked_owners_;
   std::set<std::string> known_collections_;             // whose list has been complete
   std::map<std::string, Orphan> orphans_;               // by uid
   std::multimap<std::string, std::string> orphans_of_;  // by uid of what they wait for
   std::unordered_map<std::string, std::size_t> of_owner_;
-  std::set<std::string> unschedulable_, gated_;  // uids
+  std::set<std::string> unschedulable_, gated_, unsized_;  // uids
   std::uint32_t pod_list_ = 0, node_list_ = 0;
   std::map<std::string, std::uint32_t> owner_lists_;  // by collection
   bool pods_asked_ = false, nodes_asked_ = false;

@@ -27,6 +27,7 @@ void Edge::Impl::turn() {
   for (const auto& task : inbox->take()) task();
   if (phase == Phase::kOff && ports.monotonic_ms() >= begin_due_ms) begin_session();
   for (Reflector* reflector : reflectors()) reflector->turn();
+  read_leases();
   if (phase == Phase::kNodes) begin_pods();
   cards.adopt_orphans(ports.monotonic_ms());
   tell();
@@ -49,7 +50,7 @@ DurationMs Edge::Impl::patience() const {
   const auto until = [&](std::int64_t due) {
     most = std::min<DurationMs>(most, std::max<std::int64_t>(due - now, 0));
   };
-  most = std::min(most, teller->due_in());
+  if (phase == Phase::kFollows) most = std::min(most, teller->due_in());
   if (phase == Phase::kOff) until(begin_due_ms);
   if (plan_due_ms != 0) until(plan_due_ms);
   if (!strays.empty()) until(stray_due_ms);
@@ -120,6 +121,27 @@ void Edge::Impl::follow_nodes() {
   nodes->start();
 }
 
+// Whatever the answer is: without a lease its own status has to do.
+void Edge::Impl::read_leases() {
+  for (const auto& [node, _] : cards.silent_nodes()) {
+    if (reading_leases.contains(node)) continue;
+    KubeCall call;
+    call.path = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/" + node;
+    const bool asked = api->call(
+        std::move(call), [this, name = node](const CallAnswer& answer, std::string_view body) {
+          reading_leases.erase(name);
+          simdjson::dom::parser parser;
+          json::Value lease;
+          const bool read = answer.outcome == Outcome::kDone &&
+                            parser.parse(body.data(), body.size()).get(lease) == simdjson::SUCCESS;
+          const auto spec = read ? json::member(lease, "spec") : std::nullopt;
+          cards.see_lease(name, spec ? json::text(*spec, "renewTime") : std::string_view());
+        });
+    if (!asked) return;
+    reading_leases.insert(node);
+  }
+}
+
 void Edge::Impl::follow_owners() {
   for (const char* path : {kJobsPath, kJobSetsPath}) {
     ReflectorSink of_owners;
@@ -164,7 +186,7 @@ void Edge::Impl::begin_pods() {
 
 // Everything that was listed has been told and is durable: the core may go on.
 void Edge::Impl::finish_list() {
-  if (!pods->synced() || !cards.all_told() || cards.any_orphans() || posts > 0) return;
+  if (!pods->synced() || !cards.all_told() || cards.any_untold() || posts > 0) return;
   const bool posted = post(in::ListComplete{options.cluster}, [this](const Reply& reply) {
     if (reply.error) return end_session(reply.error->message());
     phase = Phase::kFollows;

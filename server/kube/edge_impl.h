@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -89,6 +90,7 @@ struct Edge::Impl {
   void session_begun(const Reply& reply);
   void end_session(const std::string& why);
   void follow_nodes();
+  void read_leases();
   void follow_owners();
   void begin_pods();
   void follow_pods();
@@ -123,8 +125,9 @@ struct Edge::Impl {
   std::int64_t begin_due_ms = 0;
   Backoff backoff;
   std::uint64_t session = 0;
-  std::size_t posts = 0;  // under way
-  TimeMs heard_ms = 0;    // when the watch of pods last said something
+  std::set<std::string> reading_leases;  // of these nodes
+  std::size_t posts = 0;                 // under way
+  TimeMs heard_ms = 0;                   // when the watch of pods last said something
   std::string error;
 
   std::shared_ptr<Inbox> inbox;
@@ -154,6 +157,7 @@ struct Edge::Impl {
   bool finding_strays = false;
   std::int64_t stray_due_ms = 0;
   std::uint64_t opened_outside = 0;
+  std::map<JobId, std::uint32_t> told_starts;  // attempts that people know of
   bool looking = false;
   std::int64_t look_due_ms = 0;
 };

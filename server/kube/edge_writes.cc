@@ -19,7 +19,7 @@ void Edge::Impl::take_effects() {
     replan = true;
     planned.clear();
     const JobId job = effect.job;
-    wanted[job] = {std::move(effect), ++last_order, false};
+    wanted[job] = {std::move(effect), ++last_order};
   }
   if (effects->state() == EffectStream::State::kOverflowed) {
     const ClusterView* const cluster = ports.view()->cluster(options.cluster);
@@ -45,9 +45,7 @@ void Edge::Impl::confirm() {
         const auto known = wanted.find(job);
         if (known != wanted.end() && known->second.order > asked) continue;
         const std::uint64_t order = known == wanted.end() ? ++last_order : known->second.order;
-        const bool told = known != wanted.end() && known->second.told &&
-                          known->second.effect.attempt == effect.attempt;
-        wanted[job] = {std::move(effect), order, told};
+        wanted[job] = {std::move(effect), order};
       }
       std::erase_if(wanted, [&](const auto& entry) {
         return entry.second.order <= asked && !now_wanted.contains(entry.first);
@@ -142,9 +140,10 @@ void Edge::Impl::write_done(const KubeWrite& write) {
     case WriteKind::kRelease: {
       if (!write.job) ++opened_outside;
       waiting->released(write.uid, ports.now_ms());
-      const auto known = wanted.find(write.job);
-      if (known == wanted.end() || std::exchange(known->second.told, true)) return;
-      const std::size_t count = known->second.effect.pods.size();
+      if (!write.job || std::exchange(told_starts[write.job], write.attempt) == write.attempt)
+        return;
+      if (told_starts.size() > limits::kMaxTold) told_starts.erase(told_starts.begin());
+      const std::size_t count = write.pods;
       const std::string note =
           job + " starts: " + std::to_string(count) +
           (count == 1 ? " pod, on " : " pods, this one on ") +
@@ -190,6 +189,7 @@ void Edge::Impl::tell_owner(const std::string& uid, const char* reason, const ch
 }
 
 void Edge::Impl::look_at_waiting() {
+  for (const std::string& uid : cards.take_unsized()) waiting->take_unsized(uid, ports.now_ms());
   const std::int64_t now = ports.monotonic_ms();
   if (looking || now < look_due_ms) return;
   look_due_ms = now + limits::kLookWaitingMs;
@@ -277,7 +277,7 @@ void Edge::Impl::open_strays() {
                        (attempt->second.under_way || attempt->second.next_ms > now);
     if (waits || !is_stray(uid, *cluster)) continue;
     if (writer->under_way() >= limits::kMaxEdgeWrites) return;
-    writer->begin({WriteKind::kRelease, uid, {}, "", Cause::kNone});
+    writer->begin({WriteKind::kRelease, uid, {}, "", Cause::kNone, 0, 1});
     return strays.pop_front();
   }
 }

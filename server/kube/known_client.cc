@@ -1,6 +1,8 @@
 #include "server/kube/known_client.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace subak {
@@ -36,6 +38,10 @@ void KnownClient::turn(DurationMs most) {
   } else if (*credential) {
     client_.set_token((*credential)->token);
     client_.set_certificate((*credential)->certificate, (*credential)->key);
+  }
+  if (!credentials_.known()) {  // without one no call can succeed
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::min(most, kPluginLookMs)));
+    return;
   }
   client_.turn(credentials_.running() ? std::min(most, kPluginLookMs) : most);
 }

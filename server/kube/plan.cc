@@ -31,7 +31,8 @@ class Planner {
       if (!card->gpu->gated) continue;
       left = true;
       if (card->gpu->foreign_gates || !may_try(pod.uid)) continue;
-      writes.push_back({WriteKind::kRelease, pod.uid, wanted.effect.job, pod.node, Cause::kNone});
+      writes.push_back({WriteKind::kRelease, pod.uid, wanted.effect.job, pod.node, Cause::kNone,
+                        wanted.effect.attempt, wanted.effect.pods.size()});
     }
     for (KubeWrite& write : writes) add(some_open ? kHalfOpen : kClosed, wanted.order, write);
     return left;
@@ -48,8 +49,13 @@ class Planner {
       if (suspends && cards_.find_owner(owner)->suspended) continue;  // its controller is at it
       const std::string& uid = suspends ? owner : pod.uid;
       if (!may_try(uid) || !chosen_.insert(uid).second) continue;
-      KubeWrite write{suspends ? WriteKind::kSuspend : WriteKind::kEvict, uid, wanted.effect.job,
-                      "", wanted.effect.cause};
+      KubeWrite write{suspends ? WriteKind::kSuspend : WriteKind::kEvict,
+                      uid,
+                      wanted.effect.job,
+                      "",
+                      wanted.effect.cause,
+                      wanted.effect.attempt,
+                      wanted.effect.pods.size()};
       add(kBack, wanted.order, write);
     }
     return left;
@@ -62,7 +68,7 @@ class Planner {
       const OwnerCard& owner = *cards_.find_owner(uid);
       const bool again = owner.mark == kMarkTakenBack && cards_.pods_of(uid) == 0;
       if ((owner.suspended && !again) || !may_try(uid)) continue;
-      KubeWrite write{WriteKind::kResume, uid, {}, "", Cause::kNone};
+      KubeWrite write{WriteKind::kResume, uid, {}, "", Cause::kNone, 0, 0};
       add(kBack, 0, write);
     }
   }

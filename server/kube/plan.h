@@ -38,13 +38,14 @@ struct KubeWrite {
   JobId job;                   // none: of kResume
   std::string node;            // kRelease: the pod's place; empty: wherever the scheduler puts it
   Cause cause = Cause::kNone;  // kEvict, kSuspend
+  std::uint32_t attempt = 0;   // of the job
+  std::size_t pods = 0;        // that the core's word is about
 };
 
 // The newest word of the core on one job. It names all pods that it is about.
 struct Wanted {
   Effect effect;
   std::uint64_t order = 0;  // in which the words came
-  bool told = false;        // people know
 };
 using WantedJobs = std::map<JobId, Wanted>;
 

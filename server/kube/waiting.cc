@@ -49,7 +49,7 @@ void Waiting::take(const WaitingPage& page, TimeMs now_ms) {
     at->second.round = round_;
     if (!is_new && at->second.token == job.reason.token) continue;
     at->second.token = job.reason.token;
-    tell(job, now_ms);
+    tell(job.uid, job.reason, now_ms);
   }
   after_ = page.more ? page.last : JobId();
   if (page.more) return;
@@ -64,11 +64,26 @@ void Waiting::take(const WaitingPage& page, TimeMs now_ms) {
   ++round_;
 }
 
-void Waiting::tell(const WaitingJob& job, TimeMs now_ms) {
-  const PodCard* const pod = cards_.find_gpu_pod(job.uid);
+void Waiting::take_unsized(const std::string& uid, TimeMs now_ms) {
+  const PodCard* const pod = cards_.find_gpu_pod(uid);
+  if (pod == nullptr || conditions_.contains(uid)) return;
+  Reason reason;
+  reason.token = ReasonToken::kGangIncomplete;
+  reason.detail = "nobody says how many pods of " + pod->gpu->owner_kind + " " +
+                  pod->gpu->owner_name + " start together: write the annotation " +
+                  std::string(names::kGangSize) + ": \"N\" on its pod templates";
+  tell(uid, reason, now_ms);
+}
+
+void Waiting::tell(const std::string& uid, const Reason& reason, TimeMs now_ms) {
+  const PodCard* const pod = cards_.find_gpu_pod(uid);
   if (pod == nullptr) return;
-  const std::string words = sentence(job.reason);
-  teller_.tell({"v1", "Pod", pod->ns, pod->name, job.uid, "Waiting", "Queue", words, false});
+  std::string words = sentence(reason);
+  const OwnerCard* const owner = cards_.find_owner(pod->gpu->owner_uid);
+  if (owner != nullptr && owner->has_deadline) {
+    words += ". Its Job has activeDeadlineSeconds, which counts while it waits";
+  }
+  teller_.tell({"v1", "Pod", pod->ns, pod->name, uid, "Waiting", "Queue", words, false});
   const GpuCard& gpu = *pod->gpu;
   if (!gpu.owner_uid.empty()) {
     teller_.tell({gpu.owner_api, gpu.owner_kind, pod->ns, gpu.owner_name, gpu.owner_uid, "Waiting",
@@ -76,13 +91,13 @@ void Waiting::tell(const WaitingJob& job, TimeMs now_ms) {
   }
   KubeCall status{"PATCH", pod_path(*pod), R"({"metadata":{"uid":)",
                   "application/merge-patch+json"};
-  append_json_string(status.body, job.uid);
+  append_json_string(status.body, uid);
   status.body += R"(,"annotations":{)";
   append_json_member(status.body, names::kStatus, words);
   status.body += "}}}";
   teller_.write(std::move(status));
-  set_condition(*pod, true, enum_name(job.reason.token), job.reason.detail, now_ms);
-  conditions_[job.uid] = true;
+  set_condition(*pod, true, enum_name(reason.token), reason.detail, now_ms);
+  conditions_[uid] = true;
 }
 
 void Waiting::released(const std::string& uid, TimeMs now_ms) {

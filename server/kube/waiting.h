@@ -41,6 +41,8 @@ class Waiting {
   JobId after() const { return after_; }
   // Tells what is new in it, and goes on behind it.
   void take(const WaitingPage& page, TimeMs now_ms);
+  // The pod waits for a word of a person: told at once.
+  void take_unsized(const std::string& uid, TimeMs now_ms);
   // The pod's gate has been opened.
   void released(const std::string& uid, TimeMs now_ms);
   void forget();
@@ -50,7 +52,7 @@ class Waiting {
     ReasonToken token = ReasonToken::kNext;
     std::uint32_t round = 0;
   };
-  void tell(const WaitingJob& job, TimeMs now_ms);
+  void tell(const std::string& uid, const Reason& reason, TimeMs now_ms);
   void set_condition(const PodCard& pod, bool queued, std::string_view reason,
                      std::string_view message, TimeMs now_ms);
 

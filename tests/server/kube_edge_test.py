@@ -134,10 +134,14 @@ current-context: x
             file.write(f"apiVersion: subak.gpu/v1\nkind: Configuration\nclusters:\n- name: east\n  mode: {self.mode}\n"
                        f"  kubeconfig: {self.path('kubeconfig')}\n")
         self.api.make_node("n1")
+        self.before_start()
         self.child = None
         self.start()
         self.subak("account", "set", "ml", "--namespaces", "team-a", "--reason", "test")
         until(lambda: self.metric('subak_cluster_synced{cluster="east"}') == 1, "synced")
+
+    def before_start(self):
+        pass
 
     def tearDown(self):
         self.end(signal.SIGTERM)
@@ -324,6 +328,29 @@ class Observe(Edge):
         self.assertNotIn("affinity", self.api.pod("q")["spec"])
         until(lambda: self.metric('subak_edge_opened_outside_total{cluster="east"}') == 2, "counted")
         self.assertEqual({w["method"] for w in self.api.writes()}, {"PATCH"})
+
+
+class Pages(Edge):
+    def before_start(self):
+        refused = {"kind": "Status", "status": "Failure", "code": 422, "reason": "Invalid",
+                   "message": "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"}
+        for kind in ("pods", "nodes"):
+            self.api.fault(path=f"/api/v1/{kind}?watch=1&allowWatchBookmarks=true&sendInitialEvents", code=422, times=99,
+                           body=json.dumps(refused))
+        for i in range(600):
+            self.api.make_pod(f"old-{i}", gates=(), namespace="team-b")
+        self.api.make_pod("p")
+
+    def test_a_list_in_pages(self):
+        self.released("p")
+        self.api.make_pod("q")
+        self.released("q")
+        self.api.call("POST", "/standin/cut", {})
+        self.api.call("POST", "/standin/expire", {})
+        self.api.delete("p")
+        until(lambda: self.jobs() == 1, "the end of the one that vanished")
+        asked = [s["path"] for s in self.api.call("GET", "/standin/seen") if s["path"].startswith("/api/v1/pods?limit")]
+        self.assertTrue(any("continue" in path for path in asked), asked)
 
 
 if __name__ == "__main__":

@@ -199,6 +199,21 @@ TEST_F(Kube, ANodeIsToldWhenItChanges) {
   EXPECT_THAT(told(), IsEmpty());
 }
 
+TEST_F(Kube, OfASilentNodeTheLeaseIsTheLastSign) {
+  const std::string silent =
+      R"(,"status":{"conditions":[{"type":"Ready","status":"Unknown","lastHeartbeatTime":"2026-01-01T00:00:00Z","lastTransitionTime":"2026-01-01T00:05:00Z"}]})";
+  see_node("n1", WatchKind::kModified, silent);
+  EXPECT_THAT(told(), IsEmpty());
+  cards.see_lease("n1", "2026-01-01T00:04:21.500000Z");
+  const auto node = std::get<in::NodeSeen>(cards.next()->body).node;
+  EXPECT_EQ(node.not_ready_since_ms, 1767225861500);
+  see_node("n1", WatchKind::kModified, silent);
+  EXPECT_THAT(told(), IsEmpty());  // read once
+  see_node("n2", WatchKind::kModified, silent);
+  cards.see_lease("n2", "");
+  EXPECT_EQ(std::get<in::NodeSeen>(cards.next()->body).node.not_ready_since_ms, 1767225600000);
+}
+
 TEST_F(Kube, WhatCannotBeReadIsCounted) {
   see_text(R"({"metadata":{"name":"x"}})");
   see_node("n1", WatchKind::kModified, R"(,"status":{"allocatable":{"cpu":"many"}})");
@@ -222,11 +237,11 @@ TEST_F(Kube, HowManyStartTogetherIsTheOwnersWord) {
   cards.complete_owners(kJobsPath);
   see_text(indexed_pod(0));
   EXPECT_THAT(told(), IsEmpty());  // its Job has not been seen
-  EXPECT_TRUE(cards.any_orphans());
+  EXPECT_TRUE(cards.any_untold());
   see_owner(
       R"({"metadata":{"uid":"I","namespace":"a","name":"pair"},"spec":{"completionMode":"Indexed","parallelism":2,"completions":2,)" +
       made + "}}");
-  EXPECT_FALSE(cards.any_orphans());
+  EXPECT_FALSE(cards.any_untold());
   see_text(indexed_pod(1));
   for (int i = 0; i < 2; ++i) {
     const auto pod = std::get<in::PodSeen>(cards.next()->body).pod;
@@ -235,6 +250,21 @@ TEST_F(Kube, HowManyStartTogetherIsTheOwnersWord) {
     EXPECT_EQ(pod.gang_size, 2u);
     EXPECT_EQ(pod.rank, i);
   }
+}
+
+TEST_F(Kube, AGangOfUnknownSizeIsNotTold) {
+  const auto worker = [](const std::string& note) {
+    return R"({"metadata":{"uid":"w","namespace":"a","name":"w","labels":{"training.kubeflow.org/job-name":"t"},"annotations":{)" +
+           note +
+           R"(},"ownerReferences":[{"controller":true,"apiVersion":"kubeflow.org/v1","kind":"PyTorchJob","name":"t","uid":"P"}]},)"
+           R"("spec":{"schedulingGates":[{"name":"subak.gpu/queue"}],"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"8"}}}]}})";
+  };
+  see_text(worker(""));
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(cards.take_unsized(), ElementsAre("w"));
+  see_text(worker(R"("subak.gpu/gang-size":"2")"));
+  EXPECT_THAT(told(), ElementsAre("pod_seen w"));
+  EXPECT_THAT(cards.take_unsized(), IsEmpty());
 }
 
 TEST_F(Kube, AnOrphanIsToldAfterAWhile) {

@@ -1,0 +1,103 @@
+// A watch of everything at once into the edge's cards, with lists between its events, and what the core
+// would be told, applied to an engine: whatever comes, nothing is told that an engine stops at, what it
+// takes can be read back, and what is to be written is about objects that are there.
+#include "core/limits.h"
+#include "fuzz.h"
+#include "server/kube/plan.h"
+
+namespace {
+
+using namespace subak;
+
+constexpr TimeMs kNow = 1'800'000'000'000;
+
+struct World {
+  Cards cards{"c", {"example.com/gpu"}, default_other_schedulers()};
+  Engine engine;
+  TimeMs now = kNow;
+  WantedJobs wanted;
+  std::uint64_t order = 0;
+
+  World() {
+    in::SetCluster cluster;
+    cluster.name = "c";
+    cluster.mode = Mode::kEnforce;
+    cluster.reason = "fuzz";
+    apply(cluster);
+    in::SetAccount account;
+    account.spec.path = "a";
+    account.spec.namespaces = {"a"};
+    account.reason = "fuzz";
+    apply(account);
+    apply(in::ListBegin{"c"});
+    apply(in::ListComplete{"c"});
+  }
+  void apply(in::Body body) {
+    Input input;
+    input.time_ms = now;
+    input.body = std::move(body);
+    const auto read = input_from_text(input_to_text(input));
+    assert(read.ok());
+    for (Effect& effect : engine.apply(input).effects) {
+      const JobId job = effect.job;
+      wanted[job] = {std::move(effect), ++order};
+    }
+  }
+  void see(const WatchEvent& event) {
+    const auto kind = json::text(event.object, "kind");
+    if (event.kind == WatchKind::kBookmark || event.kind == WatchKind::kError) return relist();
+    if (kind == "Node") {
+      cards.see_node(event);
+    } else if (kind == "Job" || kind == "JobSet") {
+      cards.see_owner(event, kind == "Job" ? kJobsPath : kJobSetsPath);
+    } else {
+      cards.see_pod(event, now - kNow);
+    }
+    settle();
+  }
+  void relist() {
+    for (const char* owners : {kJobsPath, kJobSetsPath}) {
+      cards.begin_owners(owners);
+      cards.complete_owners(owners);
+    }
+    cards.begin_pods();
+    if (!cards.complete_pods(now)) {
+      cards.begin_pods();
+      assert(cards.complete_pods(now));
+    }
+    settle();
+  }
+  void settle() {
+    now += kSecondMs;
+    while (!cards.silent_nodes().empty()) {
+      cards.see_lease(std::string(cards.silent_nodes().begin()->first), "");
+    }
+    cards.adopt_orphans(now - kNow);
+    while (auto news = cards.next()) apply(std::move(news->body));
+    apply(in::Pass{});
+    const Plan plan = plan_writes(wanted, cards, {}, now, now - kNow, 100);
+    for (const KubeWrite& write : plan.writes) {
+      const bool pod = write.kind == WriteKind::kRelease || write.kind == WriteKind::kEvict;
+      assert(pod ? cards.find_gpu_pod(write.uid) != nullptr
+                 : cards.find_owner(write.uid) != nullptr);
+      if (write.kind != WriteKind::kRelease) continue;
+      const auto patch =
+          release_patch(cards.find_gpu_pod(write.uid)->gpu->release, {write.node, "s"});
+      if (!patch.ok()) fuzz::check_error(patch.error());
+    }
+    for (const JobId job : plan.settled) wanted.erase(job);
+  }
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  World world;
+  WatchStream watch;
+  const auto error =
+      watch.feed(fuzz::text_of(data, size), [&](const WatchEvent& event) { world.see(event); });
+  if (error) fuzz::check_error(*error);
+  world.relist();
+  world.engine.check_invariants();
+  return 0;
+}
