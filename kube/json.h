@@ -79,6 +79,12 @@ inline std::string_view text(Value v, std::string_view key) {
   return found ? text(*found) : std::string_view();
 }
 
+// The same of a member of a member.
+inline std::string_view text_in(Value v, std::string_view outer, std::string_view key) {
+  const auto found = member(v, outer);
+  return found ? text(*found, key) : std::string_view();
+}
+
 inline bool boolean(Value v) {
   bool b = false;
   return v.get(b) == simdjson::SUCCESS && b;

@@ -67,11 +67,13 @@ class Reader {
     out_.has_deadline = json::member(spec, "activeDeadlineSeconds").has_value();
     out_.backoff_limit = count_of(spec, "backoffLimit", 6);
     if (status) out_.failed = count_of(*status, "failed", 0);
+    if (status) out_.succeeded = count_of(*status, "succeeded", 0);
     const std::uint32_t stated = role("", spec, "spec.template.", 1);
     const bool indexed = json::text(spec, "completionMode") == "Indexed";
     const bool whole = indexed && count_of(spec, "completions", 0) == count_of(spec, "parallelism");
     if (stated == 0 ? whole : stated > 1) out_.together = Together::kAll;
-    if (status && out_.together == Together::kNone) leave_out_done(spec, *status);
+    const bool counts = out_.together == Together::kNone || stated == 0;
+    if (counts && out_.succeeded > 0) leave_out_done(spec);
   }
 
   void job_set(json::Value spec, std::optional<json::Value> status) {
@@ -149,11 +151,10 @@ class Reader {
     return r.stated;
   }
 
-  // Of an elastic job with a number of completions, no more pods come than are still to be done.
-  void leave_out_done(json::Value spec, json::Value status) {
+  // Of a job with a number of completions, no more pods come than are still to be done.
+  void leave_out_done(json::Value spec) {
     if (!json::member(spec, "completions") || out_.roles.empty()) return;
-    const std::int64_t left =
-        std::int64_t{count_of(spec, "completions")} - count_of(status, "succeeded", 0);
+    const std::int64_t left = std::int64_t{count_of(spec, "completions")} - out_.succeeded;
     OwnerRole& r = out_.roles.front();
     r.pods = static_cast<std::uint32_t>(std::clamp<std::int64_t>(left, 0, r.pods));
   }

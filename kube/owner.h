@@ -69,8 +69,8 @@ struct OwnerRecord {
   std::optional<bool> suspended;  // none: its kind cannot be
   bool ended = false;             // it makes no pods any more
   bool deleted = false;           // and these will be
-  // Of a job: pods that may fail, and that have.
-  std::int64_t backoff_limit = 6, failed = 0;
+  // Of a job: pods that may fail, that have, and completions that are done.
+  std::int64_t backoff_limit = 6, failed = 0, succeeded = 0;
   bool has_deadline = false;  // activeDeadlineSeconds, which counts while its pods wait for a gate
 
   // How many pods the gang has that pods of this role belong to, those without GPUs left out: as

@@ -6,7 +6,6 @@
 #include "core/content_hash.h"
 #include "core/duration.h"
 #include "core/limits.h"
-#include "core/names.h"
 #include "core/text.h"
 #include "kube/node.h"
 
@@ -20,11 +19,6 @@ std::uint64_t version_of(std::string_view text) {
   std::uint64_t version = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
   return error == std::errc() && end == text.data() + text.size() ? version : 0;
-}
-
-std::string_view metadata_text(json::Value object, std::string_view key) {
-  const auto metadata = json::member(object, "metadata");
-  return metadata ? json::text(*metadata, key) : std::string_view();
 }
 
 // Since when nothing is heard of the node: its condition Ready is Unknown. 0: it speaks.
@@ -50,20 +44,6 @@ TimeMs end_of(const Pod& pod) {
 
 }  // namespace
 
-std::string OwnerCard::path() const {
-  const std::size_t slash = collection.rfind('/');
-  return collection.substr(0, slash) + "/namespaces/" + ns + collection.substr(slash) + "/" + name;
-}
-
-std::string OwnerCard::api_version() const {
-  constexpr std::size_t kBefore = std::string_view("/apis/").size();
-  return collection.substr(kBefore, collection.rfind('/') - kBefore);
-}
-
-std::string_view OwnerCard::kind() const {
-  return collection.ends_with("/jobsets") ? "JobSet" : "Job";
-}
-
 Cards::Cards(std::string cluster, ExtraGpuResources extra,
              std::vector<std::string> other_schedulers)
     : cluster_(std::move(cluster)),
@@ -83,72 +63,10 @@ void Cards::forget_told() {
   unschedulable_.clear();
   gated_.clear();
   unsized_.clear();
+  outdated_.clear();
 }
 
 // --- pods ----------------------------------------------------------------------------------------
-
-// How many start together, where only what makes the pod says so. False: that is not known yet.
-bool Cards::find_gang(Pod& pod) const {
-  const OwnerCard* const owner = find_owner(std::string(pod.owner.uid));
-  if (owner == nullptr) return false;
-  const auto size_of = [](const OwnerCard& of, std::string_view role) {
-    for (const auto& [name, size] : of.gangs) {
-      if (name == role) return size;
-    }
-    return std::uint32_t{1};
-  };
-  const Text role = find_text(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
-  if (role.empty()) {
-    join_gang(pod, size_of(*owner, ""), true);
-    return true;
-  }
-  const OwnerCard* const set = find_owner(owner->parent);
-  if (set == nullptr) return false;
-  join_gang(pod, size_of(*set, role), set->together == Together::kEachJob);
-  return true;
-}
-
-// Only while a gate of ours is closed does it matter.
-bool Cards::waits_for_owner(const Pod& pod, const WatchEvent& event, std::int64_t monotonic_ms) {
-  const bool set = has_key(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
-  const bool read = known_collections_.contains(set ? kJobSetsPath : kJobsPath);
-  if (pod.owner.kind != "Job" || !read || !pod.gated() || event.kind == WatchKind::kDeleted ||
-      orphans_.size() >= limits::kMaxEarlyPods) {
-    return false;
-  }
-  const std::string uid(pod.uid);
-  const auto [at, is_new] = orphans_.try_emplace(uid);
-  at->second.text = simdjson::minify(event.object);
-  if (!is_new) return true;
-  at->second.since_ms = monotonic_ms;
-  orphans_of_.emplace(pod.owner.uid, uid);
-  const OwnerCard* const owner = find_owner(std::string(pod.owner.uid));
-  if (owner != nullptr) orphans_of_.emplace(owner->parent, uid);
-  return true;
-}
-
-void Cards::see_orphan(const std::string& uid, std::int64_t monotonic_ms, bool with_owner) {
-  const auto found = orphans_.find(uid);
-  if (found == orphans_.end()) return;
-  const std::string text = std::move(found->second.text);
-  const std::int64_t since_ms = found->second.since_ms;
-  orphans_.erase(found);
-  simdjson::dom::parser parser;
-  WatchEvent event;
-  event.kind = WatchKind::kModified;
-  if (parser.parse(text).get(event.object) != simdjson::SUCCESS) return;
-  see_pod(event, with_owner ? since_ms : monotonic_ms, with_owner);
-}
-
-void Cards::adopt_orphans(std::int64_t monotonic_ms) {
-  std::vector<std::string> due;
-  for (const auto& [uid, orphan] : orphans_) {
-    if (monotonic_ms - orphan.since_ms >= limits::kOwnerMs) due.push_back(uid);
-  }
-  for (const std::string& uid : due) see_orphan(uid, monotonic_ms, false);
-  std::erase_if(orphans_of_,
-                [this](const auto& entry) { return !orphans_.contains(entry.second); });
-}
 
 void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms) {
   see_pod(event, monotonic_ms, true);
@@ -184,6 +102,7 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
     unsized_.insert(uid);
     return;
   }
+  if (card.gpu && record.gated) leave_gang(uid, card, record);
   const bool counts =
       pod.asks_gpu() || card.told != 0 || (!card.node.empty() && record.ended == Cause::kNone);
   if (counts) tell_pod(uid, std::move(record));
@@ -232,23 +151,21 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
   unschedulable_.insert(uid);
 }
 
+// The core never moves a pod from one gang to another: it goes, and comes anew.
+void Cards::leave_gang(const std::string& uid, PodCard& card, const PodRecord& record) {
+  std::string gang = record.gang + " " + record.owner + " " + std::to_string(record.gang_size);
+  if (card.told != 0 && gang != card.gpu->gang_told) {
+    put_back_.push_back({in::PodGone{cluster_, {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
+    card.told = 0;
+  }
+  card.gpu->gang_told = std::move(gang);
+}
+
 void Cards::count_owner(const PodCard& card, int by) {
   if (!card.gpu || card.gpu->owner_uid.empty() || card.gpu->ended) return;
   std::size_t& count = of_owner_[card.gpu->owner_uid];
   by > 0 ? ++count : --count;
   if (count == 0) of_owner_.erase(card.gpu->owner_uid);
-}
-
-std::size_t Cards::pods_of(const std::string& owner_uid) const {
-  const auto count = [this](const std::string& uid) {
-    const auto found = of_owner_.find(uid);
-    return found == of_owner_.end() ? 0 : found->second;
-  };
-  std::size_t pods = count(owner_uid);
-  for (const auto& [uid, owner] : owners_) {
-    if (owner.parent == owner_uid) pods += count(uid);
-  }
-  return pods;
 }
 
 void Cards::drop_pod(const std::string& uid, in::PodGone gone) {
@@ -298,7 +215,7 @@ void Cards::put_off_unschedulable(const std::string& uid, std::int64_t monotonic
 
 void Cards::see_node(const WatchEvent& event) {
   if (event.kind == WatchKind::kDeleted) {
-    const std::string name(metadata_text(event.object, "name"));
+    const std::string name(json::text_in(event.object, "metadata", "name"));
     silent_nodes_.erase(name);
     if (nodes_.erase(name) > 0) tell_gone("n" + name, in::NodeGone{cluster_, name});
     return;
@@ -354,75 +271,6 @@ bool Cards::complete_nodes() {
     tell_gone("n" + name, in::NodeGone{cluster_, name});
   }
   return true;
-}
-
-// --- owners --------------------------------------------------------------------------------------
-
-void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
-  const std::string uid(metadata_text(event.object, "uid"));
-  if (event.kind == WatchKind::kDeleted) {
-    owners_.erase(uid);
-    marked_owners_.erase(uid);
-    return;
-  }
-  OwnerCard& card = owners_[uid];
-  card.ns = metadata_text(event.object, "namespace");
-  card.name = metadata_text(event.object, "name");
-  card.collection = collection;
-  card.gangs.clear();
-  card.together = Together::kNone;
-  const OwnerKind kind = collection == kJobSetsPath ? OwnerKind::kJobSet : OwnerKind::kJob;
-  if (const auto owner = read_owner(kind, event.object, extra_)) {
-    card.together = owner->together;
-    card.has_deadline = owner->has_deadline;
-    for (std::size_t role = 0; role < owner->roles.size(); ++role) {
-      card.gangs.emplace_back(owner->roles[role].name, owner->gang_size(role));
-    }
-  }
-  card.list = owner_lists_[collection];
-  card.resource_version = metadata_text(event.object, "resourceVersion");
-  card.parent.clear();
-  card.mark.clear();
-  if (const auto metadata = json::member(event.object, "metadata")) {
-    if (const auto owners = json::member(*metadata, "ownerReferences")) {
-      json::each_item(*owners, [&](std::size_t, json::Value owner) {
-        const auto controls = json::member(owner, "controller");
-        if (controls && json::boolean(*controls)) card.parent = json::text(owner, "uid");
-      });
-    }
-    if (const auto annotations = json::member(*metadata, "annotations")) {
-      card.mark = json::text(*annotations, names::kSuspendedBy);
-    }
-  }
-  if (card.mark.empty()) {
-    marked_owners_.erase(uid);
-  } else {
-    marked_owners_.insert(uid);
-  }
-  const auto spec = json::member(event.object, "spec");
-  const auto suspend = spec ? json::member(*spec, "suspend") : std::nullopt;
-  const auto parallelism = spec ? json::member(*spec, "parallelism") : std::nullopt;
-  card.one_pod = !parallelism || json::integer(*parallelism, 1) <= 1;
-  card.suspended = suspend && json::boolean(*suspend);
-  std::vector<std::string> orphans;
-  const auto [first, last] = orphans_of_.equal_range(uid);
-  for (auto at = first; at != last; ++at) orphans.push_back(at->second);
-  orphans_of_.erase(first, last);
-  for (const std::string& orphan : orphans) see_orphan(orphan, 0, true);
-}
-
-void Cards::complete_owners(const std::string& collection) {
-  known_collections_.insert(collection);
-  std::erase_if(owners_, [&](const auto& entry) {
-    return entry.second.collection == collection &&
-           entry.second.list != owner_lists_.at(collection);
-  });
-  std::erase_if(marked_owners_, [&](const std::string& uid) { return !owners_.contains(uid); });
-}
-
-const OwnerCard* Cards::find_owner(const std::string& uid) const {
-  const auto found = owners_.find(uid);
-  return found == owners_.end() ? nullptr : &found->second;
 }
 
 // --- what is to be told --------------------------------------------------------------------------

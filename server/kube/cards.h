@@ -41,6 +41,7 @@ struct GpuCard {
   bool ended = false;
   bool going = false;                                        // its deletion was asked for
   bool gang = false;                                         // one of several that start together
+  std::string gang_told;                                     // which gang the core knows it in
   std::string owner_api, owner_kind, owner_name, owner_uid;  // of its controller; empty: none
   GatedPod release;                                          // while gated
   std::string unschedulable;                // the scheduler's words; empty: it does not say so
@@ -70,7 +71,8 @@ struct OwnerCard {
   std::string api_version() const;  // "batch/v1"
   std::string_view kind() const;    // "Job"
   std::string resource_version;
-  std::string parent;  // uid of its controller
+  std::int64_t succeeded = 0;  // of a Job: completions that are done
+  std::string parent;          // uid of its controller
   Together together = Together::kNone;
   std::vector<std::pair<std::string, std::uint32_t>>
       gangs;                  // of each role: how many start together
@@ -128,6 +130,10 @@ class Cards {
   std::size_t pods_of(const std::string& owner_uid) const;
   // Takes out the gated pods that cannot be told, as nobody says how large their gang is.
   std::set<std::string> take_unsized() { return std::exchange(unsized_, {}); }
+  // Takes out the gated pods whose gang has changed by what their owner says now: they are to be read
+  // again.
+  std::set<std::string> take_outdated() { return std::exchange(outdated_, {}); }
+  void put_outdated(const std::string& uid) { outdated_.insert(uid); }
   // Pods with our gate, by uid.
   const std::set<std::string>& gated() const { return gated_; }
   // Pods that our gate is off and the scheduler finds no node for, with the monotonic time since.
@@ -163,6 +169,8 @@ class Cards {
                    json::Value object, std::int64_t monotonic_ms);
   void count_owner(const PodCard& card, int by);
   bool find_gang(Pod& pod) const;
+  void outdate(const std::string& owner_uid);
+  void leave_gang(const std::string& uid, PodCard& card, const PodRecord& record);
   bool waits_for_owner(const Pod& pod, const WatchEvent& event, std::int64_t monotonic_ms);
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool with_owner);
   void see_orphan(const std::string& uid, std::int64_t monotonic_ms, bool with_owner);
@@ -181,7 +189,7 @@ class Cards {
   std::map<std::string, Orphan> orphans_;               // by uid
   std::multimap<std::string, std::string> orphans_of_;  // by uid of what they wait for
   std::unordered_map<std::string, std::size_t> of_owner_;
-  std::set<std::string> unschedulable_, gated_, unsized_;  // uids
+  std::set<std::string> unschedulable_, gated_, unsized_, outdated_;  // uids
   std::uint32_t pod_list_ = 0, node_list_ = 0;
   std::map<std::string, std::uint32_t> owner_lists_;  // by collection
   bool pods_asked_ = false, nodes_asked_ = false;

@@ -28,6 +28,7 @@ void Edge::Impl::turn() {
   if (phase == Phase::kOff && ports.monotonic_ms() >= begin_due_ms) begin_session();
   for (Reflector* reflector : reflectors()) reflector->turn();
   read_leases();
+  read_outdated();
   if (phase == Phase::kNodes) begin_pods();
   cards.adopt_orphans(ports.monotonic_ms());
   tell();
@@ -139,6 +140,27 @@ void Edge::Impl::read_leases() {
         });
     if (!asked) return;
     reading_leases.insert(node);
+  }
+}
+
+void Edge::Impl::read_outdated() {
+  for (const std::string& uid : cards.take_outdated()) {
+    const PodCard* const pod = cards.find_gpu_pod(uid);
+    if (pod == nullptr) continue;
+    KubeCall call;
+    call.path = "/api/v1/namespaces/" + pod->ns + "/pods/" + pod->name;
+    const bool asked =
+        api->call(std::move(call), [this, uid](const CallAnswer& answer, std::string_view body) {
+          if (answer.outcome == Outcome::kNotFound) return;
+          simdjson::dom::parser parser;
+          WatchEvent event;
+          event.kind = WatchKind::kModified;
+          const bool read =
+              answer.outcome == Outcome::kDone &&
+              parser.parse(body.data(), body.size()).get(event.object) == simdjson::SUCCESS;
+          read ? cards.see_pod(event, ports.monotonic_ms()) : cards.put_outdated(uid);
+        });
+    if (!asked) cards.put_outdated(uid);
   }
 }
 

@@ -91,6 +91,7 @@ struct Edge::Impl {
   void end_session(const std::string& why);
   void follow_nodes();
   void read_leases();
+  void read_outdated();
   void follow_owners();
   void begin_pods();
   void follow_pods();

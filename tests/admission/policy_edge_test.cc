@@ -69,8 +69,10 @@ TEST(PolicyMarks, ExemptNothingInAnEnforcedNamespace) {
         decide_text(review_text(pod(container(kGpu, "1"), metadata)), Endpoint::kValidate);
     expect_bypass(ungated, Bypass::kGateMissing, "has no subak.gpu/queue, want the gate");
   }
-  expect_denied(create(pod(container(kGpu, "1"), kName, R"(,"schedulerName":"volcano")")),
-                Because::kOtherScheduler, 422, R"(spec.schedulerName: was "volcano")");
+  const Decision volcano =
+      create(pod(container(kGpu, "1"), kName, R"(,"schedulerName":"volcano")"));
+  EXPECT_EQ(volcano.because, Because::kOtherScheduler);
+  EXPECT_THAT(volcano.message, HasSubstr(R"(spec.schedulerName: was "volcano")"));
   EXPECT_EQ(create(pod(container(kGpu, "1"), kName, R"(,"schedulerName":"my-own")")).because,
             Because::kGated);
 }

@@ -79,7 +79,8 @@ def main():
     modes = (tree / "engine" / "policy.h").read_text()
     exempt = {n for n in strings(modes, "6> kSystemNamespaces") if not n.endswith("*")}
     for name, document in documents:
-        check(document["apiVersion"] == "admissionregistration.k8s.io/v1", f"{name}: apiVersion")
+        versions = {"rbac.yaml": {"v1", "rbac.authorization.k8s.io/v1"}}
+        check(document["apiVersion"] in versions.get(name, {"admissionregistration.k8s.io/v1"}), f"{name}: apiVersion")
         for hook in document.get("webhooks", []):
             check_webhook(name, document["kind"], hook, exempt)
     text = "\n".join(f.read_text() for f in (tree / "deploy" / "kubernetes").glob("*.yaml"))

@@ -252,6 +252,27 @@ TEST_F(Kube, HowManyStartTogetherIsTheOwnersWord) {
   }
 }
 
+TEST_F(Kube, WhatIsLeftOfAJobIsASmallerGang) {
+  const auto job = [](int succeeded) {
+    return R"({"metadata":{"uid":"I","namespace":"a","name":"j"},"spec":{"completionMode":"Indexed","parallelism":3,"completions":3,)"
+           R"("template":{"spec":{"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}}},"status":{"succeeded":)" +
+           std::to_string(succeeded) + "}}";
+  };
+  see_owner(job(0));
+  see({"1", 1, true, "", "I"});
+  const auto first = std::get<in::PodSeen>(cards.next()->body).pod;
+  EXPECT_EQ(first.gang_size, 3u);
+  see_owner(job(1));
+  EXPECT_THAT(cards.take_outdated(), ElementsAre("1"));
+  see({"1", 1, true, "", "I"});  // read again
+  EXPECT_EQ(std::get<in::PodGone>(cards.next()->body).pod.uid, "1");
+  const auto second = std::get<in::PodSeen>(cards.next()->body).pod;
+  EXPECT_EQ(second.gang_size, 2u);
+  EXPECT_NE(second.owner, first.owner);
+  see_owner(job(1));
+  EXPECT_THAT(cards.take_outdated(), IsEmpty());
+}
+
 TEST_F(Kube, AGangOfUnknownSizeIsNotTold) {
   const auto worker = [](const std::string& note) {
     return R"({"metadata":{"uid":"w","namespace":"a","name":"w","labels":{"training.kubeflow.org/job-name":"t"},"annotations":{)" +
