@@ -79,8 +79,9 @@ fuzz: $(STAMP)  ## every fuzzer for FUZZ_SECONDS (default 60) each
 lint: everything  ## house checks, formatting, clang-tidy of what changed (LINT=--all: of everything)
 	@tools/lint $(LINT)
 
-e2e:  ## against a real kube-apiserver
-	@echo "make e2e: not in this version" >&2; exit 1
+e2e: $(RUN_STAMP)  ## against a real kube-apiserver and kube-scheduler; needs Go (ARGS="-k WORD")
+	$(call BUILD,subakd subak)
+	@kubernetes=$$(tests/e2e/build) && tests/e2e/e2e_test.py --kubernetes "$$kubernetes" $(ARGS)
 
 package:  ## a Debian package and a container image
 	@echo "make package: not in this version" >&2; exit 1

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Subak against a real kube-apiserver, etcd, kube-scheduler and kube-controller-manager, with played kubelets.
+
+  e2e_test.py --kubernetes FOLDER [--programs FOLDER] [-k WORD ...] [--list] [--without-subak] [--keep FOLDER]
+
+FOLDER of --kubernetes is what tests/e2e/build prints; --programs holds subakd and subak. -k runs the cases whose
+name has one of the words. Each case has a namespace, an account and nodes of its own, so most run side by side;
+those that disturb others run alone, at the end. Exit 0 only if each case holds, and at the end of all no GPU was
+booked twice, no pod is left, none gated, and the books close to zero.
+"""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import case as cases  # noqa: E402
+import cases_pods  # noqa: E402, F401
+from case import Case, Failed, KubeletLog, has_gate  # noqa: E402
+from control_plane import SUBAK_USER, ControlPlane  # noqa: E402
+from kube_api import ApiError  # noqa: E402
+from service import CommandFailed, Service, role_objects  # noqa: E402
+
+SIDE_BY_SIDE = 5
+
+
+class World:
+    """Everything that runs, and what the cases share."""
+
+    def __init__(self, args, folder, chosen):
+        self.args, self.folder = args, folder
+        self.patience = args.patience
+        self.plane = ControlPlane(args.kubernetes, os.path.join(folder, "plane"))
+        self.service = None
+        self.kubelet = None
+        self.kinds = ()
+        self.chosen = chosen
+
+    def start(self):
+        self.plane.start()
+        self.admin, self.ana = self.plane.api("admin"), self.plane.api("ana")
+        self.breakglass = self.plane.api("breakglass")
+        self.give_rights()
+        self.start_kubelet()
+        if not self.args.without_subak:
+            self.start_service()
+
+    def give_rights(self):
+        objects = role_objects(SUBAK_USER)
+        for name, group in (("people", "ml"), ("break-glass", "subak:break-glass")):
+            objects.append({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
+                "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": group}],
+            })  # fmt: skip
+        for obj in objects:
+            plural = {"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings"}[obj["kind"]]
+            self.admin.call("POST", f"/apis/rbac.authorization.k8s.io/v1/{plural}", obj)
+
+    def start_kubelet(self):
+        path, pki = os.path.join(self.folder, "kubelet.jsonl"), self.plane.pki.at
+        open(path, "w", encoding="utf-8").close()
+        words = ["--port", str(self.plane.port), "--ca", pki("ca.crt"), "--cert", pki("kubelet.crt"),
+                 "--key", pki("kubelet.key"), "--log", path]  # fmt: skip
+        with open(os.path.join(self.folder, "kubelet.err"), "w", encoding="utf-8") as errors:
+            self.kubelet = subprocess.Popen([sys.executable, os.path.join(HERE, "kubelet.py"), *words], text=True,
+                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)  # fmt: skip
+        if self.kubelet.stdout.readline().strip() != "playing":
+            raise AssertionError(f"kubelet.py did not start; see {self.folder}/kubelet.err")
+        self.log = KubeletLog(path)
+
+    def start_service(self):
+        modes = {Case(self, f).ns: f.settings["mode"] for f in self.chosen if f.settings["mode"] != "enforce"}
+        folder = os.path.join(self.folder, "subak")
+        self.service = Service(self.args.programs, folder, self.plane.kubeconfig("subak"), modes)
+        self.service.start()
+        self.service.register(self.plane)
+        self.service.subak("account", "set", "e2e", "--shares", "1", "--reason", "all cases")
+        time.sleep(1.5)  # until the API server asks the webhooks and policies that it has been told of
+
+    def judge(self):
+        """What is wrong after all cases."""
+        self.log.read()
+        for row in self.log.double_booked:
+            yield f"booked twice: {row['gpus']} GPUs of {row['node']} for {row['ns']}/{row['name']}"
+        left = [p for p in self.admin.list("Pod") if p["metadata"]["namespace"] not in ("kube-system",)]
+        if left:
+            gated = sum(has_gate(p) for p in left)
+            names = ", ".join(p["metadata"]["namespace"] + "/" + p["metadata"]["name"] for p in left[:5])
+            yield f"{len(left)} pods are left, {gated} gated: {names}"
+        if self.service:
+            yield from self.judge_books()
+
+    def judge_books(self):
+        code, out, error = self.service.command("usage", "verify")
+        if code != 0:
+            yield f"usage verify: {(error or out).strip()}"
+        live = self.service.json("job", "list").get("jobs", [])
+        if live:
+            yield f"{len(live)} jobs are left: " + ", ".join(j["id"] for j in live[:8])
+
+    def stop(self):
+        if self.service:
+            self.service.stop()
+        if self.kubelet:
+            self.kubelet.stdin.close()
+            try:
+                self.kubelet.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                self.kubelet.kill()
+                self.kubelet.wait()
+        self.plane.stop()
+
+
+class Runner:
+    def __init__(self, world, width):
+        self.world, self.width = world, width
+        self.failed, self.passed = [], []
+        self.lock = threading.Lock()
+
+    def run(self, function):
+        one = Case(self.world, function)
+        began = time.monotonic()
+        why = self.attempt(one.begin) or self.attempt(lambda: function(one))
+        why_end = self.attempt(one.finish)
+        self.attempt(one.give_back)
+        why = why or (f"at its end: {why_end}" if why_end else None)
+        with self.lock:
+            (self.failed if why else self.passed).append(one.name)
+            seconds = time.monotonic() - began
+            print(f"{'FAILED' if why else 'ok    '} {one.name:{self.width}} {seconds:6.1f} s  {why or ''}".rstrip(), flush=True)
+
+    def attempt(self, step):
+        """Why it failed; None if it did not."""
+        try:
+            step()
+            return None
+        except (Failed, CommandFailed, ApiError) as error:
+            return str(error)
+        except Exception:  # noqa: BLE001  a mistake of a case ends that case alone
+            return traceback.format_exc()
+
+    def run_all(self, chosen):
+        with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+            list(pool.map(self.run, [f for f in chosen if not f.settings["alone"]]))
+        for function in chosen:
+            if function.settings["alone"]:
+                self.run(function)
+
+
+def choose(args):
+    chosen = [f for f in cases.ALL if not args.k or any(word in f.__name__ for word in args.k)]
+    return [f for f in chosen if f.settings["plain"] or not args.without_subak]
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kubernetes", help="folder of etcd, kube-apiserver, ...")
+    parser.add_argument("--programs", default=os.path.join(HERE, "..", "..", "build", "bin"))
+    parser.add_argument("-k", action="append", default=[], metavar="WORD")
+    parser.add_argument("--list", action="store_true", help="the cases' names")
+    parser.add_argument("--without-subak", action="store_true", help="the harness alone, on what needs no queue")
+    parser.add_argument("--keep", metavar="FOLDER", help="for logs and state; without, kept only after a failure")
+    parser.add_argument("--patience", type=float, default=1.0, help="factor on all waits, for a slow machine")
+    return parser.parse_args()
+
+
+def main():
+    args = parse()
+    chosen = choose(args)
+    if args.list:
+        print("\n".join(f.__name__ for f in chosen))
+        return 0
+    if not chosen or not args.kubernetes:
+        print("e2e: no such case" if not chosen else "e2e: want --kubernetes FOLDER", file=sys.stderr)
+        return 2
+    folder = os.path.abspath(args.keep or tempfile.mkdtemp(prefix="subak-e2e-"))
+    os.makedirs(folder, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is stopped
+    world, began = World(args, folder, chosen), time.monotonic()
+    runner = Runner(world, max(len(f.__name__) for f in chosen))
+    try:
+        world.start()
+        print(f"up after {time.monotonic() - began:.1f} s: {len(chosen)} cases; logs in {folder}", flush=True)
+        runner.run_all(chosen)
+        wrong = list(world.judge())
+    finally:
+        world.stop()
+    for text in wrong:
+        print(f"FAILED {text}")
+    seconds = time.monotonic() - began
+    print(f"{len(runner.passed)} cases hold, {len(runner.failed)} do not: {', '.join(runner.failed) or '-'}; "
+          f"{len(wrong)} complaints at the end; {seconds:.0f} s")  # fmt: skip
+    return 1 if runner.failed or wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+"""subakd beside the control plane, its command line, and what it wants registered in the cluster."""
+
+import base64
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+from control_plane import Process, free_ports
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MANIFESTS = os.path.join(HERE, "..", "..", "deploy", "kubernetes")
+CLUSTER = "e2e"
+START_S = 60
+
+# What our account may do: look, open gates, and take pods back.
+READ = ["get", "list", "watch"]
+RULES = [
+    ("", ["pods", "nodes", "namespaces", "resourcequotas"], READ),
+    ("", ["pods"], ["patch"]),
+    ("", ["pods/status"], ["patch"]),
+    ("", ["pods/eviction"], ["create"]),
+    ("", ["events"], ["create", "patch"]),
+    ("events.k8s.io", ["events"], ["create", "patch"]),
+    ("batch", ["jobs"], READ + ["patch"]),
+    ("apps", ["statefulsets", "deployments", "replicasets"], READ),
+    ("jobset.x-k8s.io", ["jobsets"], READ + ["patch"]),
+    ("leaderworkerset.x-k8s.io", ["leaderworkersets"], READ),
+    ("coordination.k8s.io", ["leases"], ["get"]),
+]
+
+
+def role_objects(user):
+    rules = [{"apiGroups": [group], "resources": what, "verbs": verbs} for group, what, verbs in RULES]
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "subak"}}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "subak"}
+    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}
+    binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+               "metadata": {"name": "subak"}, "roleRef": reference, "subjects": [subject]}  # fmt: skip
+    return [role | {"rules": rules}, binding]
+
+
+class CommandFailed(AssertionError):
+    pass
+
+
+class Service:
+    """subakd on a state of its own. Its ports stay the same from start to start."""
+
+    def __init__(self, programs, folder, kubeconfig, modes, settings=""):
+        self.programs, self.folder = programs, folder
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        self.webhook_port, self.grpc_port, self.http_port = free_ports(3)
+        self.config = os.path.join(folder, "subak.yaml")
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write(self.configuration(kubeconfig, modes) + settings)
+        words = ["--config", self.config, "--state", os.path.join(folder, "subak.db")]
+        for name, port in (("webhook", self.webhook_port), ("grpc", self.grpc_port), ("http", self.http_port)):
+            words += [f"--listen-{name}", f"127.0.0.1:{port}"]
+        self.process = Process("subakd", [os.path.join(programs, "subakd"), *words], os.path.join(folder, "subakd.log"))
+
+    def configuration(self, kubeconfig, modes):
+        lines = ["apiVersion: subak.gpu/v1", "kind: Configuration", "clusters:", f"  - name: {CLUSTER}",
+                 "    mode: enforce", f"    kubeconfig: {kubeconfig}"]  # fmt: skip
+        if modes:
+            lines += ["    namespaces:", *(f"      {name}: {mode}" for name, mode in sorted(modes.items()))]
+        return "\n".join([*lines, "patience: 10s", "halfLife: 1h", ""])
+
+    def start(self, wait=True):
+        self.process.start()
+        if wait:
+            self.wait_ready()
+        return self
+
+    def ready(self):
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=2)
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def wait_ready(self):
+        end = time.monotonic() + START_S
+        while not self.ready():
+            if not self.process.alive():
+                raise AssertionError(f"subakd ended: {self.process.tail()}")
+            if time.monotonic() > end:
+                raise AssertionError(f"subakd is not ready within {START_S} s: {self.process.tail()}")
+            time.sleep(0.05)
+
+    def metrics(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.http_port, timeout=10)
+        connection.request("GET", "/metrics")
+        return connection.getresponse().read().decode()
+
+    def metric(self, name):
+        """The sum of a metric over its labels."""
+        rows = re.findall(rf"^{name}(?:{{[^}}]*}})? (\S+)$", self.metrics(), re.M)
+        return sum(float(row) for row in rows)
+
+    def kill(self):
+        self.process.stop(signal.SIGKILL)
+
+    def stop(self):
+        self.process.stop()
+
+    def command(self, *args):
+        """(exit code, stdout, stderr) of `subak ARGS`."""
+        environment = {**os.environ, "SUBAK_SERVER": f"127.0.0.1:{self.grpc_port}"}
+        done = subprocess.run([os.path.join(self.programs, "subak"), *args], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, env=environment, timeout=60, check=False)  # fmt: skip
+        return done.returncode, done.stdout, done.stderr
+
+    def subak(self, *args):
+        code, out, error = self.command(*args)
+        if code != 0:
+            raise CommandFailed(f"subak {' '.join(args)}: exit {code}: {(error or out).strip()}")
+        return out
+
+    def json(self, *args):
+        return json.loads(self.subak("--output", "json", *args))
+
+    def jobs_of(self, account):
+        """Jobs that have not ended."""
+        return self.json("job", "list", "--account", account).get("jobs", [])
+
+    def ledger_of(self, account):
+        return self.json("usage", "ledger", "--account", account, "--limit", "0").get("rows", [])
+
+    def manifests(self):
+        """The files of deploy/, filled in as docs/operations.md says."""
+        with open(os.path.join(self.folder, "tls", "ca.crt"), "rb") as file:
+            bundle = base64.b64encode(file.read()).decode()
+        for name in ("webhooks.yaml", "policies.yaml"):
+            with open(os.path.join(MANIFESTS, name), encoding="utf-8") as file:
+                text = file.read()
+            text = text.replace("HOST:9443", f"127.0.0.1:{self.webhook_port}").replace("/CLUSTER", f"/{CLUSTER}")
+            yield name, text.replace('caBundle: ""', f"caBundle: {bundle}")
+
+    def register(self, plane):
+        for name, text in self.manifests():
+            code, out = plane.kubectl("admin", "apply", "--validate=strict", "-f", "-", text_in=text)
+            if code != 0:
+                raise AssertionError(f"{name}: {out}")
