@@ -237,13 +237,15 @@ class Case:
     def subak_jobs(self):
         return self.service.jobs_of(self.account)
 
+    def job_named(self, name):
+        """Subak's job of that name in this namespace, or of a pod made by what has it, until it has ended."""
+        rows = [(job.get("spec", {}).get("name", "").removeprefix(self.ns + "/"), job) for job in self.subak_jobs()]
+        exact = [job for called, job in rows if called == name]
+        return next(iter(exact + [job for called, job in rows if called.startswith(name + "-")]), None)
+
     def job_of_pod(self, pod):
-        """The id of the job in the pod's name, or its owner's."""
-        named = pod["metadata"].get("labels", {}).get("subak.gpu/job") or pod["metadata"]["name"]
-        for job in self.subak_jobs():
-            if job.get("spec", {}).get("name") in (named, pod["metadata"]["name"]):
-                return job["id"]
-        return None
+        """The job in the pod's label."""
+        return self.job_named(pod["metadata"].get("labels", {}).get("subak.gpu/job", pod["metadata"]["name"]))
 
     def only_job(self):
         def happened():

@@ -11,6 +11,7 @@ booked twice, no pod is left, none gated, and the books close to zero.
 
 import argparse
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import case as cases  # noqa: E402
+import cases_jobs  # noqa: E402, F401
 import cases_pods  # noqa: E402, F401
 from case import Case, Failed, KubeletLog, has_gate  # noqa: E402
 from control_plane import SUBAK_USER, ControlPlane  # noqa: E402
@@ -183,6 +185,8 @@ def main():
         print("e2e: no such case" if not chosen else "e2e: want --kubernetes FOLDER", file=sys.stderr)
         return 2
     folder = os.path.abspath(args.keep or tempfile.mkdtemp(prefix="subak-e2e-"))
+    for part in ("plane", "subak"):  # of an earlier run
+        shutil.rmtree(os.path.join(folder, part), ignore_errors=True)
     os.makedirs(folder, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is stopped
     world, began = World(args, folder, chosen), time.monotonic()
