@@ -24,14 +24,22 @@ from concurrent.futures import ThreadPoolExecutor
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import case as cases  # noqa: E402
+import cases_admission  # noqa: E402, F401
 import cases_jobs  # noqa: E402, F401
 import cases_pods  # noqa: E402, F401
+import cases_told  # noqa: E402, F401
 from case import Case, Failed, KubeletLog, has_gate  # noqa: E402
 from control_plane import SUBAK_USER, ControlPlane  # noqa: E402
 from kube_api import ApiError  # noqa: E402
-from service import CommandFailed, Service, role_objects  # noqa: E402
+from service import RULES, CommandFailed, Service  # noqa: E402
 
 SIDE_BY_SIDE = 5
+# What people of the teams may do.
+PEOPLE = [
+    ("", ["pods", "pods/ephemeralcontainers", "pods/eviction", "pods/log", "events"], ["*"]),
+    ("", ["namespaces"], ["get", "patch"]),
+    *((group, ["*"], ["*"]) for group in ("batch", "apps", "policy", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io")),
+]
 
 
 class World:
@@ -56,16 +64,20 @@ class World:
             self.start_service()
 
     def give_rights(self):
-        objects = role_objects(SUBAK_USER)
-        for name, group in (("people", "ml"), ("break-glass", "subak:break-glass")):
-            objects.append({
-                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
-                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
-                "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": group}],
-            })  # fmt: skip
-        for obj in objects:
-            plural = {"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings"}[obj["kind"]]
-            self.admin.call("POST", f"/apis/rbac.authorization.k8s.io/v1/{plural}", obj)
+        self.bind("subak", SUBAK_USER, RULES)
+        self.bind("people", "ml", PEOPLE, "Group")
+        self.bind("break-glass", "subak:break-glass", [("", ["pods"], ["get", "list", "patch"])], "Group")
+
+    def bind(self, name, subject, rules, kind="User"):
+        """A ClusterRole of these (group, resources, verbs), bound to a user or group."""
+        root = "/apis/rbac.authorization.k8s.io/v1/"
+        group = {"apiGroup": "rbac.authorization.k8s.io"}
+        common = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": name}}
+        rows = [{"apiGroups": [each], "resources": what, "verbs": verbs} for each, what, verbs in rules]
+        self.admin.call("POST", root + "clusterroles", common | {"kind": "ClusterRole", "rules": rows})
+        binding = {"kind": "ClusterRoleBinding", "roleRef": group | {"kind": "ClusterRole", "name": name},
+                   "subjects": [group | {"kind": kind, "name": subject}]}  # fmt: skip
+        self.admin.call("POST", root + "clusterrolebindings", common | binding)
 
     def start_kubelet(self):
         path, pki = os.path.join(self.folder, "kubelet.jsonl"), self.plane.pki.at

@@ -33,16 +33,6 @@ RULES = [
 ]
 
 
-def role_objects(user):
-    rules = [{"apiGroups": [group], "resources": what, "verbs": verbs} for group, what, verbs in RULES]
-    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "subak"}}
-    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "subak"}
-    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}
-    binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
-               "metadata": {"name": "subak"}, "roleRef": reference, "subjects": [subject]}  # fmt: skip
-    return [role | {"rules": rules}, binding]
-
-
 class CommandFailed(AssertionError):
     pass
 

@@ -1,0 +1,236 @@
+"""What the API server lets in: the rows of the pod policy, by the manifests of deploy/kubernetes."""
+
+import objects as o
+from case import case, has_gate
+from kube_api import JSON_PATCH
+
+OPEN_GATE = [{"op": "remove", "path": "/spec/schedulingGates/0"}]
+
+
+def denied(c, spec, *words, labels=None, notes=None):
+    """The create is refused with a message that has all words, and nothing of it reaches Subak."""
+    error = c.refused(lambda: c.ana.create(o.pod("bad", c.ns, spec, labels, notes)), "denied", *words)
+    c.expect(error.code in (403, 422), f"code 403 or 422, got {error.code}")
+    c.expect(c.get_pod("bad") is None and not c.subak_jobs(), "no pod, no job")
+
+
+def with_container(**more):
+    return {"restartPolicy": "Never", "containers": [o.container(**more)]}
+
+
+@case()
+def denied_two_kinds_of_gpus(c):
+    spec = c.spec()
+    spec["containers"][0]["resources"]["limits"]["nvidia.com/mig-1g.10gb"] = "1"
+    denied(c, spec, "resources", "want")
+
+
+@case()
+def denied_unknown_account(c):
+    denied(c, c.spec(), "subak.gpu/account", "nobody", labels={"subak.gpu/account": f"{c.account}.nobody"})
+
+
+@case()
+def denied_account_of_others(c):
+    c.set_account("others", shares=1)
+    denied(c, c.spec(), "subak.gpu/account", "others", labels={"subak.gpu/account": "others"})
+
+
+@case()
+def denied_more_than_the_limit(c):
+    c.nodes(1)
+    c.set_account(c.account, c.ns, more=["--limit", "gpu=4"])
+    denied(c, c.spec(8), c.account, "limit")
+    c.pod("fits", gpus=4)
+    c.succeeded("fits")
+
+
+@case()
+def denied_preset_node(c):
+    (name,) = c.nodes(1)
+    denied(c, c.spec(nodeName=name), "nodeName")
+
+
+@case()
+def denied_visible_devices(c):
+    spec = with_container(gpus=0, env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}])
+    denied(c, spec, "NVIDIA_VISIBLE_DEVICES")
+
+
+@case()
+def denied_device_of_the_host(c):
+    spec = with_container(gpus=0) | {"volumes": [{"name": "d", "hostPath": {"path": "/dev/./nvidia0"}}]}
+    denied(c, spec, "hostPath")
+
+
+@case()
+def denied_privileged(c):
+    denied(c, with_container(gpus=0, securityContext={"privileged": True}), "privileged")
+
+
+@case()
+def denied_runtime_class(c):
+    runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}}
+    c.admin.call("POST", "/apis/node.k8s.io/v1/runtimeclasses", runtime | {"handler": "nvidia"})
+    denied(c, with_container(gpus=0) | {"runtimeClassName": "nvidia"}, "runtimeClass")
+
+
+@case()
+def denied_gang_size(c):
+    denied(c, c.spec(), "subak.gpu/gang-size", "many", notes={"subak.gpu/gang-size": "many"})
+
+
+@case()
+def denied_topology(c):
+    denied(c, c.spec(), "subak.gpu/topology", "moon", notes={"subak.gpu/topology": "moon"})
+
+
+@case()
+def denied_time_limit(c):
+    denied(c, c.spec(), "subak.gpu/time-limit", "soon", notes={"subak.gpu/time-limit": "soon"})
+
+
+@case()
+def denied_slices_with_nvlink(c):
+    spec = with_container(gpus=1, resource="nvidia.com/mig-1g.10gb")
+    denied(c, spec, "peer-to-peer", notes={"subak.gpu/topology": "nvlink"})
+
+
+@case()
+def denied_foreign_scheduler(c):
+    denied(c, c.spec(schedulerName="kai-scheduler"), "schedulerName")
+
+
+@case()
+def denied_debug_container_with_gpus(c):
+    c.nodes(1)
+    c.pod("runs", run_seconds=4)
+    c.runs("runs")
+    debug = {"name": "look", "image": "example.com/sh", "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "all"}]}
+    c.refused(lambda: c.admin.patch("Pod", c.ns, "runs", {"spec": {"ephemeralContainers": [debug]}},
+                                    "ephemeralcontainers", "application/strategic-merge-patch+json"),
+              "NVIDIA_VISIBLE_DEVICES")  # fmt: skip
+    c.succeeded("runs")
+
+
+@case()
+def gate_is_not_for_people_to_take(c):
+    c.nodes(1, gpus=4)
+    c.pod("waits", gpus=8)
+    c.queued("waits")
+    c.refused(lambda: c.ana.patch("Pod", c.ns, "waits", OPEN_GATE, content_type=JSON_PATCH), "subak.gpu/queue")
+    c.refused(lambda: c.admin.patch("Pod", c.ns, "waits", OPEN_GATE, content_type=JSON_PATCH), "subak.gpu/queue")
+    c.expect(has_gate(c.get_pod("waits")), "the gate is on it")
+
+
+@case()
+def keys_are_not_for_people_to_change(c):
+    c.nodes(1, gpus=4)
+    c.pod("waits", gpus=8)
+    c.queued("waits")
+    change = {"metadata": {"labels": {"subak.gpu/account": "others"}}}
+    c.refused(lambda: c.ana.patch("Pod", c.ns, "waits", change), "subak.gpu")
+    c.refused(lambda: c.ana.patch("Pod", c.ns, "waits", {"metadata": {"annotations": {"subak.gpu/priority": "9"}}}),
+              "subak.gpu")  # fmt: skip
+    c.ana.patch("Pod", c.ns, "waits", {"metadata": {"labels": {"mine": "yes"}}})
+
+
+@case()
+def namespaces_are_not_for_people_to_label(c):
+    c.refused(lambda: c.ana.patch("Namespace", "", c.ns, {"metadata": {"labels": {"subak.gpu/managed": None}}}),
+              "subak.gpu")  # fmt: skip
+    c.ana.patch("Namespace", "", c.ns, {"metadata": {"labels": {"mine": "yes"}}})
+
+
+@case()
+def dry_run_leaves_nothing(c):
+    made = c.ana.create(o.pod("tried", c.ns, c.spec()), dry_run=True)
+    c.expect(has_gate(made), "the answer has our gate")
+    c.stays(lambda: c.get_pod("tried") is None and not c.subak_jobs(), "no pod, no job", 1)
+
+
+@case()
+def gate_written_by_its_author(c):
+    c.nodes(1)
+    made = c.pod("own", spec=c.spec(schedulingGates=[{"name": "subak.gpu/queue"}]))
+    c.expect(len(made["spec"]["schedulingGates"]) == 1, "one gate, not two")
+    c.succeeded("own")
+
+
+@case()
+def more_than_the_fleet_has(c):
+    c.nodes(1)
+    c.pod("huge", gpus=16)
+    c.expect(any("ExceedsFleet" in w or "fleet" in w for w in c.ana.warnings), f"a warning, got {c.ana.warnings}")
+    c.queued("huge")
+    c.expect("ExceedsFleet" in c.why(c.only_job()), "why says ExceedsFleet")
+
+
+@case()
+def marks_of_others_exempt_nothing(c):
+    c.nodes(1)
+    made = c.pod("marked", labels={"kueue.x-k8s.io/queue-name": "q"})
+    c.expect(has_gate(made), "our gate")
+    c.expect(any("exempts nothing" in w for w in c.ana.warnings), f"a warning, got {c.ana.warnings}")
+    c.succeeded("marked")
+
+
+@case()
+def burstable_pod_is_warned(c):
+    c.nodes(1)
+    spec = c.spec(2)
+    spec["containers"][0]["resources"]["requests"] = {"cpu": "1", "memory": "1Gi"}
+    c.pod("loose", spec=spec)
+    c.expect(c.ana.warnings, "a warning about Guaranteed QoS")
+    c.succeeded("loose")
+
+
+@case()
+def zero_gpus_are_none(c):
+    c.nodes(1, gpus=0)
+    spec = c.spec(0)
+    spec["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] = "0"
+    made = c.pod("zero", spec=spec)
+    c.expect(not has_gate(made), "no gate")
+    c.succeeded("zero")
+
+
+@case()
+def gpus_of_an_init_container(c):
+    c.nodes(1)
+    made = c.pod("prepares", spec=c.spec(0, initContainers=[o.container(2, "prepare")]))
+    c.expect(has_gate(made), "our gate")
+    c.succeeded("prepares")
+
+
+@case()
+def devices_by_claim_wait(c):
+    spec = c.spec(0, resourceClaims=[{"name": "r", "resourceClaimName": "some"}])
+    made = c.pod("claims", spec=spec)
+    c.expect(has_gate(made), "our gate")
+    c.expect("DeviceClaim" in made["metadata"]["annotations"].get("subak.gpu/status", ""), "the reason is on it")
+
+
+@case()
+def system_namespace_is_left_alone(c):
+    c.nodes(1)
+    pod = o.pod(f"{c.ns}-agent", "kube-system", c.spec(1), notes={"run-seconds": 1})
+    made = c.admin.create(pod)
+    c.expect(not has_gate(made), "no gate")
+    c.until(lambda: c.admin.get("Pod", "kube-system", f"{c.ns}-agent")["status"]["phase"] == "Succeeded", "its end")
+    c.admin.delete("Pod", "kube-system", f"{c.ns}-agent")
+
+
+@case(managed="")
+def what_slips_in_is_charged(c):
+    """The namespace is enforced, but nobody labelled it, so nobody is asked about its pods."""
+    c.nodes(1)
+    made = c.pod("slips", gpus=2, run_seconds=2)
+    c.expect(not has_gate(made), "no gate")
+    c.succeeded("slips")
+
+
+@case(account=False)
+def namespace_without_an_account(c):
+    c.nodes(1)
+    c.refused(lambda: c.pod("orphan"), "denied")
