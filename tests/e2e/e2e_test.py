@@ -25,9 +25,14 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import case as cases  # noqa: E402
 import cases_admission  # noqa: E402, F401
+import cases_faults  # noqa: E402, F401
 import cases_jobs  # noqa: E402, F401
+import cases_modes  # noqa: E402, F401
+import cases_nodes  # noqa: E402, F401
+import cases_played  # noqa: E402, F401
 import cases_pods  # noqa: E402, F401
 import cases_told  # noqa: E402, F401
+import crds  # noqa: E402
 from case import Case, Failed, KubeletLog, has_gate  # noqa: E402
 from control_plane import SUBAK_USER, ControlPlane  # noqa: E402
 from kube_api import ApiError  # noqa: E402
@@ -51,7 +56,7 @@ class World:
         self.plane = ControlPlane(args.kubernetes, os.path.join(folder, "plane"))
         self.service = None
         self.kubelet = None
-        self.kinds = ()
+        self.kinds = crds.KINDS
         self.chosen = chosen
 
     def start(self):
@@ -59,6 +64,7 @@ class World:
         self.admin, self.ana = self.plane.api("admin"), self.plane.api("ana")
         self.breakglass = self.plane.api("breakglass")
         self.give_rights()
+        self.define_kinds()
         self.start_kubelet()
         if not self.args.without_subak:
             self.start_service()
@@ -78,6 +84,18 @@ class World:
         binding = {"kind": "ClusterRoleBinding", "roleRef": group | {"kind": "ClusterRole", "name": name},
                    "subjects": [group | {"kind": kind, "name": subject}]}  # fmt: skip
         self.admin.call("POST", root + "clusterrolebindings", common | binding)
+
+    def define_kinds(self):
+        for definition in crds.DEFINITIONS:
+            self.admin.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
+        self.plane.wait_for("kinds of the operators", lambda: all(self.serves(kind) for kind in crds.KINDS))
+
+    def serves(self, kind):
+        try:
+            self.admin.list(kind)
+            return True
+        except ApiError:
+            return False
 
     def start_kubelet(self):
         path, pki = os.path.join(self.folder, "kubelet.jsonl"), self.plane.pki.at

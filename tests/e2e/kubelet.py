@@ -61,6 +61,12 @@ def gpus_of(pod):
     return max([together, *(of(c) + sidecars for c in inits if c.get("restartPolicy") != "Always")])
 
 
+def says_ready(node):
+    """Not so: it is new, or the control plane has heard nothing of it for too long."""
+    rows = node.get("status", {}).get("conditions") or []
+    return any(row["type"] == "Ready" and row["status"] == "True" for row in rows)
+
+
 class Log:
     def __init__(self, path):
         self.file, self.lock = open(path, "a", encoding="utf-8"), threading.Lock()
@@ -94,7 +100,7 @@ class Fleet:
             (self.off.add if is_off else self.off.discard)(name)
             known = name in self.ready
             self.ready.add(name)
-        if not known and not is_off:
+        if not is_off and (not known or not says_ready(node)):
             self.report(name, node)
         return (name, is_off) if was_off != is_off or not known else None
 
@@ -230,12 +236,18 @@ class Shard(threading.Thread):
                 action, args = self.events.get(timeout=wait_s)
             except queue.Empty:
                 _, _, action, args = heapq.heappop(self.timers)
+            action(*args)
+
+    def write(self, call, *args):
+        """A call of the API that is made again until somebody answers."""
+        while True:
             try:
-                action(*args)
+                call(*args)
+                return
             except ApiError as error:
                 if error.code in (404, 409):
-                    continue  # the pod has gone or changed: its next event says how
-                self.later(0.5, action, *args)
+                    return  # the pod has gone or changed: its next event says how
+            time.sleep(0.5)
 
     # What the watch says.
 
@@ -325,7 +337,8 @@ class Shard(threading.Thread):
             return
         if not mine.ended:
             self.end_and_tell(mine, 143)
-        self.api.delete("Pod", mine.pod["metadata"]["namespace"], mine.pod["metadata"]["name"], 0, mine.uid)
+        meta = mine.pod["metadata"]
+        self.write(self.api.delete, "Pod", meta["namespace"], meta["name"], 0, mine.uid)
 
     def end(self, mine, now, **more):
         mine.ended = True
@@ -353,7 +366,7 @@ class Shard(threading.Thread):
     def patch_status(self, mine, status):
         meta = mine.pod["metadata"]
         body = {"metadata": {"uid": mine.uid}, "status": status}
-        self.api.patch("Pod", meta["namespace"], meta["name"], body, "status", STRATEGIC_PATCH)
+        self.write(self.api.patch, "Pod", meta["namespace"], meta["name"], body, "status", STRATEGIC_PATCH)
 
 
 class Player:
