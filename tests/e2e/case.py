@@ -8,7 +8,6 @@ against the kubelet's log.
 import json
 import threading
 import time
-from datetime import datetime
 
 import objects as o
 from kube_api import ApiError
@@ -20,7 +19,6 @@ POLL_S = 0.2
 OWNERS = ("Job", "Deployment", "StatefulSet", "ReplicaSet")
 SLACK_S = 1  # a pod: the API's times are whole seconds
 HEARTBEAT_S = 4  # kubelet.py's
-USED = ("USAGE_STATE_USED", "USAGE_STATE_FOREIGN")
 
 
 class Failed(Exception):
@@ -37,10 +35,6 @@ def case(plain=False, alone=False, mode="enforce", managed="true", account=True,
         return function
 
     return add
-
-
-def time_of(text):
-    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 def phase(pod):
@@ -321,11 +315,7 @@ class Case:
         return total, slack
 
     def used_s(self):
-        total = 0.0
-        for row in self.service.ledger_of(self.account):
-            if row.get("state") in USED and row.get("payer", "").startswith(self.account):
-                total += int(row["milligpu"]) / 1000 * (time_of(row["to"]) - time_of(row["from"]))
-        return total
+        return self.service.used_s(self.account)
 
     def judge_usage(self):
         """Within a second a pod of what the kubelet saw."""

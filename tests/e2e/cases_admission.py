@@ -37,6 +37,35 @@ def denied_account_of_others(c):
 
 
 @case()
+def denied_name_of_another_user(c):
+    denied(c, c.spec(), "subak.gpu/user", "bob", labels={"subak.gpu/user": "bob"})
+
+
+@case()
+def denied_while_the_account_drains(c):
+    c.nodes(1)
+    c.pod("runs", gpus=2, run_seconds=4)
+    c.runs("runs")
+    c.service.subak("account", "drain", c.account, "--reason", "a case")
+    c.refused(lambda: c.pod("new"), "denied", c.account)
+    c.succeeded("runs")
+    c.service.subak("account", "resume", c.account, "--reason", "a case")
+    c.pod("later")
+    c.succeeded("later")
+
+
+@case()
+def account_on_hold_starts_nothing(c):
+    c.nodes(1)
+    c.service.subak("account", "hold", c.account, "--reason", "a case")
+    c.pod("waits")
+    c.queued("waits")
+    c.stays(lambda: has_gate(c.get_pod("waits")), "it waits", 2)
+    c.service.subak("account", "resume", c.account, "--reason", "a case")
+    c.succeeded("waits")
+
+
+@case()
 def denied_more_than_the_limit(c):
     c.nodes(1)
     c.set_account(c.account, c.ns, more=["--limit", "gpu=4"])

@@ -2,9 +2,11 @@
 
 import os
 import signal
+import time
 
 import objects as o
 from case import WAIT_S, case, has_gate, node_of, phase
+from control_plane import SUBAK_USER
 from kube_api import STRATEGIC_PATCH
 
 
@@ -120,23 +122,111 @@ def light_pods_take_room_too(c):
     c.succeeded("agent")
 
 
-@case(alone=True, seconds=400)
+class NoScheduler:
+    """While nothing is bound: `with NoScheduler(c):`"""
+
+    def __init__(self, c):
+        self.pid = c.world.plane.processes["kube-scheduler"].child.pid
+
+    def __enter__(self):
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def __exit__(self, *_):
+        os.kill(self.pid, signal.SIGCONT)
+
+
+@case(alone=True, seconds=240)
+def bare_pod_that_cannot_be_bound(c):
+    """Nothing would make it anew, so it is not deleted: it keeps its place until it can be bound."""
+    (name,) = c.nodes(1)
+    with NoScheduler(c):
+        c.pod("bare", gpus=8)
+        c.pod_is("bare", lambda p: not has_gate(p), "open gate")
+        kubectl(c, "cordon", name)
+    c.stays(lambda: c.get_pod("bare") and "deletionTimestamp" not in c.get_pod("bare")["metadata"], "it is left", 15)
+    kubectl(c, "uncordon", name)
+    c.succeeded("bare")
+
+
+@case(alone=True, seconds=300)
+def job_that_cannot_be_bound(c):
+    """Its node is closed after the release: it is taken back and goes to the other."""
+    first, second = c.nodes(2)
+    with NoScheduler(c):
+        c.job("train", 1, 8, run_seconds=1)
+        opened = c.until(lambda: [p for p in c.pods("train") if not has_gate(p)], "open gate")[0]
+        chosen = first if first in str(opened["spec"]["affinity"]) else second
+        kubectl(c, "cordon", chosen)
+    c.completed("train", seconds=120)
+    c.expect({row["node"] for row in c.log()} == {first, second} - {chosen}, "it ran on the other node")
+    c.expect(c.admin.get("Job", c.ns, "train")["status"].get("failed", 0) == 0, "no pod of it counts as failed")
+    kubectl(c, "uncordon", chosen)
+
+
+def refuse_our_patches(c, name):
+    """A policy of somebody else that refuses our writes on pods with the label e2e/refused: NAME."""
+    root = "/apis/admissionregistration.k8s.io/v1/"
+    rule = {"operations": ["UPDATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+    ours = f"request.userInfo.username == '{SUBAK_USER}'"
+    label = f"object.metadata.?labels[?'e2e/refused'].orValue('') == '{name}'"
+    spec = {"matchConstraints": {"resourceRules": [rule]}, "failurePolicy": "Fail",
+            "matchConditions": [{"name": "ours", "expression": f"{ours} && {label}"}],
+            "validations": [{"expression": "false", "message": "not today"}]}  # fmt: skip
+    common = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": name}}
+    c.admin.call("POST", root + "validatingadmissionpolicies",
+                 common | {"kind": "ValidatingAdmissionPolicy", "spec": spec})  # fmt: skip
+    bound = {"policyName": name, "validationActions": ["Deny"]}
+    c.admin.call("POST", root + "validatingadmissionpolicybindings",
+                 common | {"kind": "ValidatingAdmissionPolicyBinding", "spec": bound})  # fmt: skip
+    time.sleep(3)  # until the API server knows it
+    return lambda: [c.admin.call("DELETE", f"{root}{kind}/{name}") for kind in
+                    ("validatingadmissionpolicybindings", "validatingadmissionpolicies")]  # fmt: skip
+
+
+@case(seconds=400)
+def release_refused_by_another_policy(c):
+    c.nodes(1)
+    allow = refuse_our_patches(c, c.ns)
+    try:
+        c.pod("refused", gpus=8, labels={"e2e/refused": c.ns})
+        c.queued("refused")
+        c.until(lambda: c.service.metric("subak_release_refused_total") > 0, "refusal that is counted", 100)
+        c.pod("other", gpus=8)
+        c.succeeded("other")
+        c.expect(has_gate(c.get_pod("refused")), "the refused one still waits")
+    finally:
+        allow()
+    c.pod_is("refused", lambda p: phase(p) == "Succeeded", "phase Succeeded", 150)
+
+
+@case(alone=True, seconds=500)
 def gang_taken_back_three_times(c):
     """It cannot be bound whole, so it waits again as a whole, and its backoff limit is not touched."""
     names = c.nodes(8)
-    scheduler = c.world.plane.processes["kube-scheduler"].child.pid
-    os.kill(scheduler, signal.SIGSTOP)
-    try:
-        c.job("wide", 64, 1, indexed=True, more={"backoffLimit": 6}, run_seconds=2,
-              keys={"subak.gpu/gang-size": "64"})  # fmt: skip
-        for _ in range(3):
+    # Its pods run long enough that none has finished when the gang is taken back.
+    c.job("wide", 64, 1, indexed=True, more={"backoffLimit": 6, "suspend": True}, run_seconds=40)
+    for taken in range(3):
+        with NoScheduler(c):
+            if taken == 0:
+                c.ana.patch("Job", c.ns, "wide", {"spec": {"suspend": False}})
+            else:
+                kubectl(c, "uncordon", names[0])
             c.until(lambda: len([p for p in c.pods("wide") if not has_gate(p)]) == 64, "64 open gates", 90)
             kubectl(c, "cordon", names[0])
-            os.kill(scheduler, signal.SIGCONT)
-            c.until(lambda: not [p for p in c.pods("wide") if not has_gate(p)], "the gang taken back", 90)
-            os.kill(scheduler, signal.SIGSTOP)
-            kubectl(c, "uncordon", names[0])
-    finally:
-        os.kill(scheduler, signal.SIGCONT)
-    c.completed("wide", seconds=120)
+        c.until(lambda: c.pods("wide") and all(has_gate(p) for p in c.pods("wide")), "the gang taken back", 90)
+    kubectl(c, "uncordon", names[0])
+    c.completed("wide", seconds=150)
     c.expect(c.admin.get("Job", c.ns, "wide")["status"].get("failed", 0) == 0, "no pod of it counts as failed")
+
+
+@case(seconds=240)
+def gang_of_which_some_have_finished(c):
+    """What is left of it needs no more room than that."""
+    names = c.nodes(2)
+    c.job("train", 2, 8, indexed=True, run_seconds=3, more={"backoffLimit": 6})
+    c.running_pods(2, "train")
+    c.pod("rival", gpus=8, run_seconds=12)
+    c.until(lambda: any(phase(p) == "Succeeded" for p in c.pods("train")), "a member that has finished")
+    c.completed("train")
+    c.succeeded("rival")
+    c.expect({row["node"] for row in c.log()} == set(names), "both nodes were used")

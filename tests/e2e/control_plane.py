@@ -180,8 +180,7 @@ class ControlPlane:
     def start(self):
         self.pki.make()
         for user in USERS:
-            with open(self.kubeconfig(user), "w", encoding="utf-8") as file:
-                file.write(KUBECONFIG.format(port=self.port, pki=self.pki.folder, user=user))
+            self.write_kubeconfig(user, self.port)
         with open(self.at("audit.json"), "w", encoding="utf-8") as file:
             json.dump(AUDIT_POLICY, file)
         self.run("etcd", self.etcd_words())
@@ -192,6 +191,10 @@ class ControlPlane:
         self.run("kube-scheduler", self.scheduler_words())
         self.wait_for("the default account", lambda: self.has_default_account())
         return self
+
+    def write_kubeconfig(self, user, port):
+        with open(self.kubeconfig(user), "w", encoding="utf-8") as file:
+            file.write(KUBECONFIG.format(port=port, pki=self.pki.folder, user=user))
 
     def run(self, name, words):
         command = [os.path.join(self.binaries, name), *words]
@@ -274,21 +277,26 @@ class ControlPlane:
         self.processes["kube-apiserver"].start()
         self.wait_ready()
 
-    def writes_of(self, user, verbs=("create", "update", "patch", "delete", "deletecollection")):
-        """What the audit log has of a user's writes: (verb, resource/subresource, namespace, name, code)."""
-        found = []
+    def entries_of(self, user, verbs=("create", "update", "patch", "delete", "deletecollection")):
+        """The audit log's entries of a user's writes."""
         if not os.path.exists(self.audit_log):
-            return found
+            return
         with open(self.audit_log, encoding="utf-8") as file:
             for line in file:
                 if not line.endswith("\n"):
-                    break  # just being written
+                    return  # just being written
                 entry = json.loads(line)
                 if entry["user"]["username"] == user and entry["verb"] in verbs:
-                    ref = entry.get("objectRef", {})
-                    resource = "/".join(part for part in (ref.get("resource", ""), ref.get("subresource", "")) if part)
-                    found.append((entry["verb"], resource, ref.get("namespace", ""), ref.get("name", ""),
-                                  entry.get("responseStatus", {}).get("code", 0)))  # fmt: skip
+                    yield entry
+
+    def writes_of(self, user):
+        """(verb, resource/subresource, namespace, name, code) of each."""
+        found = []
+        for entry in self.entries_of(user):
+            ref = entry.get("objectRef", {})
+            resource = "/".join(part for part in (ref.get("resource", ""), ref.get("subresource", "")) if part)
+            found.append((entry["verb"], resource, ref.get("namespace", ""), ref.get("name", ""),
+                          entry.get("responseStatus", {}).get("code", 0)))  # fmt: skip
         return found
 
     def stop(self):

@@ -2,6 +2,7 @@
 """Subak against a real kube-apiserver, etcd, kube-scheduler and kube-controller-manager, with played kubelets.
 
   e2e_test.py --kubernetes FOLDER [--programs FOLDER] [-k WORD ...] [--list] [--without-subak] [--keep FOLDER]
+  e2e_test.py --kubernetes FOLDER --soak [nodes=500,pods=5000,...] | --measure
 
 FOLDER of --kubernetes is what tests/e2e/build prints; --programs holds subakd and subak. -k runs the cases whose
 name has one of the words. Each case has a namespace, an account and nodes of its own, so most run side by side;
@@ -35,8 +36,11 @@ import cases_told  # noqa: E402, F401
 import crds  # noqa: E402
 from case import Case, Failed, KubeletLog, has_gate  # noqa: E402
 from control_plane import SUBAK_USER, ControlPlane  # noqa: E402
+from cutter import Cutter  # noqa: E402
 from kube_api import ApiError  # noqa: E402
+from measure import Measure  # noqa: E402
 from service import RULES, CommandFailed, Service  # noqa: E402
+from soak import Soak  # noqa: E402
 
 SIDE_BY_SIDE = 5
 # What people of the teams may do.
@@ -58,6 +62,7 @@ class World:
         self.kubelet = None
         self.kinds = crds.KINDS
         self.chosen = chosen
+        self.cutter = None
 
     def start(self):
         self.plane.start()
@@ -112,6 +117,9 @@ class World:
     def start_service(self):
         modes = {Case(self, f).ns: f.settings["mode"] for f in self.chosen if f.settings["mode"] != "enforce"}
         folder = os.path.join(self.folder, "subak")
+        if self.args.soak is not None:
+            self.cutter = Cutter(self.plane.port)
+            self.plane.write_kubeconfig("subak", self.cutter.port)
         self.service = Service(self.args.programs, folder, self.plane.kubeconfig("subak"), modes)
         self.service.start()
         self.service.register(self.plane)
@@ -142,6 +150,8 @@ class World:
     def stop(self):
         if self.service:
             self.service.stop()
+        if self.cutter:
+            self.cutter.stop()
         if self.kubelet:
             self.kubelet.stdin.close()
             try:
@@ -150,6 +160,12 @@ class World:
                 self.kubelet.kill()
                 self.kubelet.wait()
         self.plane.stop()
+
+
+def sizes_of(text):
+    """"nodes=50,pods=400" over the whole soak's."""
+    sizes = {"nodes": 500, "pods": 5000, "teams": 12, "kills": 20, "cuts": 50}
+    return sizes | {key: int(value) for key, value in (word.split("=") for word in text.split(",") if word)}
 
 
 class Runner:
@@ -200,6 +216,9 @@ def parse():
     parser.add_argument("-k", action="append", default=[], metavar="WORD")
     parser.add_argument("--list", action="store_true", help="the cases' names")
     parser.add_argument("--without-subak", action="store_true", help="the harness alone, on what needs no queue")
+    parser.add_argument("--soak", nargs="?", const="", metavar="SIZES", help="500 nodes, 5000 pods, 20 kills, 50 cuts")
+    parser.add_argument("--measure", action="store_true", help="figures: creates, releases, writes")
+    parser.add_argument("--seed", type=int, default=1, help="of the soak")
     parser.add_argument("--keep", metavar="FOLDER", help="for logs and state; without, kept only after a failure")
     parser.add_argument("--patience", type=float, default=1.0, help="factor on all waits, for a slow machine")
     return parser.parse_args()
@@ -207,12 +226,12 @@ def parse():
 
 def main():
     args = parse()
-    chosen = choose(args)
+    chosen = [] if args.soak is not None or args.measure else choose(args)
     if args.list:
         print("\n".join(f.__name__ for f in chosen))
         return 0
-    if not chosen or not args.kubernetes:
-        print("e2e: no such case" if not chosen else "e2e: want --kubernetes FOLDER", file=sys.stderr)
+    if not (chosen or args.soak is not None or args.measure) or not args.kubernetes:
+        print("e2e: want --kubernetes FOLDER" if not args.kubernetes else "e2e: no such case", file=sys.stderr)
         return 2
     folder = os.path.abspath(args.keep or tempfile.mkdtemp(prefix="subak-e2e-"))
     for part in ("plane", "subak"):  # of an earlier run
@@ -220,19 +239,25 @@ def main():
     os.makedirs(folder, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is stopped
     world, began = World(args, folder, chosen), time.monotonic()
-    runner = Runner(world, max(len(f.__name__) for f in chosen))
+    runner = Runner(world, max([len(f.__name__) for f in chosen], default=0))
     try:
         world.start()
-        print(f"up after {time.monotonic() - began:.1f} s: {len(chosen)} cases; logs in {folder}", flush=True)
-        runner.run_all(chosen)
-        wrong = list(world.judge())
+        print(f"up after {time.monotonic() - began:.1f} s; logs in {folder}", flush=True)
+        wrong = []
+        if args.soak is not None:
+            wrong += Soak(world, sizes_of(args.soak), args.seed).run()
+        elif args.measure:
+            wrong += Measure(world).run()
+        else:
+            runner.run_all(chosen)
+        wrong += world.judge()
     finally:
         world.stop()
     for text in wrong:
         print(f"FAILED {text}")
     seconds = time.monotonic() - began
-    print(f"{len(runner.passed)} cases hold, {len(runner.failed)} do not: {', '.join(runner.failed) or '-'}; "
-          f"{len(wrong)} complaints at the end; {seconds:.0f} s")  # fmt: skip
+    cases_text = f"{len(runner.passed)} cases hold, {len(runner.failed)} do not: {', '.join(runner.failed) or '-'}; "
+    print(f"{cases_text if chosen else ''}{len(wrong)} complaints at the end; {seconds:.0f} s")
     return 1 if runner.failed or wrong else 0
 
 

@@ -8,12 +8,14 @@ import re
 import signal
 import subprocess
 import time
+from datetime import datetime
 
 from control_plane import Process, free_ports
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MANIFESTS = os.path.join(HERE, "..", "..", "deploy", "kubernetes")
 CLUSTER = "e2e"
+USED = ("USAGE_STATE_USED", "USAGE_STATE_FOREIGN")
 START_S = 60
 
 # What our account may do: look, open gates, and take pods back.
@@ -31,6 +33,10 @@ RULES = [
     ("leaderworkerset.x-k8s.io", ["leaderworkersets"], READ),
     ("coordination.k8s.io", ["leases"], ["get"]),
 ]
+
+
+def time_of(text):
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
 class CommandFailed(AssertionError):
@@ -120,6 +126,22 @@ class Service:
 
     def ledger_of(self, account):
         return self.json("usage", "ledger", "--account", account, "--limit", "0").get("rows", [])
+
+    def used_s(self, account):
+        """GPU-seconds that the account and those below it pay for what ran."""
+        total = 0.0
+        for row in self.ledger_of(account):
+            if row.get("state") in USED and row.get("payer", "").startswith(account):
+                total += int(row["milligpu"]) / 1000 * (time_of(row["to"]) - time_of(row["from"]))
+        return total
+
+    def resident_mib(self):
+        """Memory of the process; 0 if it has just ended."""
+        try:
+            with open(f"/proc/{self.process.child.pid}/status", encoding="utf-8") as file:
+                return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1)) / 1024
+        except (OSError, AttributeError):
+            return 0.0
 
     def manifests(self):
         """The files of deploy/, filled in as docs/operations.md says."""

@@ -1,0 +1,88 @@
+"""Figures, not judgements: what Subak adds to a create, how soon gates open, how many writes that takes."""
+
+import statistics
+import time
+
+import objects as o
+from case import has_gate
+from control_plane import SUBAK_USER
+from service import time_of
+
+ROUNDS, CREATES = 5, 100
+RELEASES, GPUS_OF_NODE = 400, 8
+
+
+def row(name, value, unit):
+    print(f"{name:44} {value:10.2f} {unit}", flush=True)
+
+
+class Measure:
+    def __init__(self, world):
+        self.world, self.count = world, 0
+
+    def run(self):
+        self.world.admin.create(o.namespace("unmanaged"))
+        self.world.admin.create(o.namespace("managed", "true"))
+        self.world.service.subak("account", "set", "measured", "--shares", "1", "--namespaces", "managed", "--reason",
+                                 "figures")  # fmt: skip
+        time.sleep(2)  # ServiceAccounts, and until the webhook is asked
+        self.creates()
+        self.clear()
+        yield from self.releases()
+        self.clear()
+
+    def clear(self):
+        for namespace in ("managed", "unmanaged"):
+            self.world.admin.delete_all("Pod", namespace)
+        self.wait(lambda: not self.world.admin.list("Pod"), "end of all pods")
+        self.wait(lambda: not self.world.service.json("job", "list").get("jobs"), "end of all jobs")
+
+    def wait(self, happened, what):
+        end = time.monotonic() + 300 * self.world.patience
+        while not happened():
+            if time.monotonic() > end:
+                raise AssertionError(f"measure: no {what}")
+            time.sleep(0.5)
+
+    def create(self, namespace, gpus, pool="nowhere"):
+        self.count += 1
+        pod = o.pod(f"p-{self.count}", namespace, o.pod_spec(gpus, pool), notes={"run-seconds": 3600})
+        began = time.perf_counter()
+        self.world.ana.create(pod)
+        return (time.perf_counter() - began) * 1e3
+
+    def creates(self):
+        """Sequential creates, the medians of rounds that take turns."""
+        kinds = {"unmanaged": ("unmanaged", 0), "managed, no GPU": ("managed", 0), "managed, GPU": ("managed", 1)}
+        times = {name: [] for name in kinds}
+        for _ in range(ROUNDS):
+            for name, (namespace, gpus) in kinds.items():
+                times[name].append([self.create(namespace, gpus) for _ in range(CREATES)])
+        for name, rounds in times.items():
+            everything = sorted(t for one in rounds for t in one)
+            row(f"create, {name}, median of {ROUNDS} medians", statistics.median(map(statistics.median, rounds)), "ms")
+            row(f"create, {name}, p99", everything[int(len(everything) * 0.99)], "ms")
+
+    def releases(self):
+        """Many gated pods, then nodes for them all at once."""
+        for _ in range(RELEASES):
+            self.create("managed", 1, "measured")
+        gated = {p["metadata"]["name"] for p in self.world.admin.list("Pod", "managed") if has_gate(p)}
+        for i in range((len(gated) + GPUS_OF_NODE - 1) // GPUS_OF_NODE):
+            self.world.admin.create(o.node(f"measured-{i}", "measured"))
+        self.wait(lambda: not [p for p in self.world.admin.list("Pod", "managed") if has_gate(p)], "open gates")
+        writes = [w for w in self.world.plane.entries_of(SUBAK_USER) if w["objectRef"].get("namespace") == "managed"]
+        opened = {w["objectRef"]["name"]: time_of(w["stageTimestamp"]) for w in writes if w["verb"] == "patch"
+                  and w["objectRef"]["resource"] == "pods" and w["objectRef"]["name"] in gated}  # fmt: skip
+        first, last = min(opened.values()), max(opened.values())
+        row("releases", len(opened) / max(last - first, 0.001), "a second")
+        row("writes for each pod that waited", len(writes) / len(gated), "")
+        names = {job["id"]: job["spec"]["name"].split("/")[-1] for job in self.world.service.json("job", "list")["jobs"]}
+        decided = {names.get(line["jobId"]): time_of(line["from"]) for line in
+                   self.world.service.ledger_of("measured") if line["state"] == "USAGE_STATE_HELD"}  # fmt: skip
+        delays = sorted(opened[name] - decided[name] for name in opened if name in decided)
+        if not delays:
+            yield "no release could be held against its decision"
+            return
+        row("gate open after the decision, median", statistics.median(delays), "s")
+        row("gate open after the decision, p99", delays[int(len(delays) * 0.99)], "s")
