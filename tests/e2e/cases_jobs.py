@@ -288,9 +288,14 @@ def kubeflow_pods_without_a_size(c):
     pod = o.pod("torch-worker-0", c.ns, c.spec(1), labels, {"run-seconds": 1})
     pod["metadata"]["ownerReferences"] = [owner]
     c.admin.create(pod)
-    c.until(lambda: c.subak_jobs(), "job in Subak")
     c.stays(lambda: has_gate(c.get_pod("torch-worker-0")), "it waits for gang-size", 3)
-    c.expect("gang-size" in c.why(c.only_job()), "why names the line to add")
+
+    def told():
+        notes = [e["message"] for e in c.admin.list("Event", c.ns)]
+        status = c.get_pod("torch-worker-0")["metadata"].get("annotations", {}).get("subak.gpu/status", "")
+        return any("gang-size" in text for text in [*notes, status])
+
+    c.until(told, "line to add, in an event or the status")
 
 
 @case(plain=True)

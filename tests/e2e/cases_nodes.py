@@ -36,6 +36,7 @@ def node_lost_and_back(c):
     lost = serve(c)
     power(c, lost, on=False)
     c.until(lambda: [p for p in c.running_pods(1, "serve") if node_of(p) != lost], "pod on the other node", 90)
+    time.sleep(5)  # it has been silent for long enough that everybody knows
     power(c, lost, on=True)
     c.until(lambda: len(c.pods("serve")) == 1, "end of the lost pod")
 
