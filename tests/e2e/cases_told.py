@@ -80,7 +80,7 @@ def event_on_the_pod_that_waits(c):
 
     def told():
         found = c.admin.list("Event", c.ns, fields="involvedObject.name=waits")
-        return [e for e in found if "subak" in (e.get("reportingComponent") or "") + e.get("source", {}).get("component", "")]
+        return [e for e in found if "subak" in f"{e.get('reportingComponent')} {e.get('source', {}).get('component')}"]
 
     c.until(told, "event of ours on the pod", 30)
     c.succeeded("waits")

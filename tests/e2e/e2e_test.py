@@ -184,7 +184,8 @@ class Runner:
         with self.lock:
             (self.failed if why else self.passed).append(one.name)
             seconds = time.monotonic() - began
-            print(f"{'FAILED' if why else 'ok    '} {one.name:{self.width}} {seconds:6.1f} s  {why or ''}".rstrip(), flush=True)
+            text = f"{'FAILED' if why else 'ok    '} {one.name:{self.width}} {seconds:6.1f} s  {why or ''}"
+            print(text.rstrip(), flush=True)
 
     def attempt(self, step):
         """Why it failed; None if it did not."""

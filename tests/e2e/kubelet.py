@@ -73,8 +73,9 @@ class Log:
 
     def write(self, event, pod, **more):
         meta = pod["metadata"]
+        node = pod["spec"].get("nodeName", "")
         line = {"at": round(time.time(), 3), "event": event, "uid": meta["uid"], "ns": meta["namespace"],
-                "name": meta["name"], "node": pod["spec"].get("nodeName", ""), "gpus": gpus_of(pod), **more}  # fmt: skip
+                "name": meta["name"], "node": node, "gpus": gpus_of(pod), **more}  # fmt: skip
         with self.lock:
             self.file.write(json.dumps(line) + "\n")
             self.file.flush()
@@ -354,8 +355,8 @@ class Shard(threading.Thread):
 
     def containers(self, mine, state):
         def row(container, state_now):
-            return {"name": container["name"], "image": container["image"], "imageID": "", "ready": "running" in state_now,
-                    "restartCount": mine.restarts, "state": state_now}  # fmt: skip
+            return {"name": container["name"], "image": container["image"], "imageID": "",
+                    "ready": "running" in state_now, "restartCount": mine.restarts, "state": state_now}  # fmt: skip
 
         spec = mine.pod["spec"]
         begun = utc(mine.started_s or time.time())

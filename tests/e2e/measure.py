@@ -77,7 +77,8 @@ class Measure:
         first, last = min(opened.values()), max(opened.values())
         row("releases", len(opened) / max(last - first, 0.001), "a second")
         row("writes for each pod that waited", len(writes) / len(gated), "")
-        names = {job["id"]: job["spec"]["name"].split("/")[-1] for job in self.world.service.json("job", "list")["jobs"]}
+        jobs = self.world.service.json("job", "list")["jobs"]
+        names = {job["id"]: job["spec"]["name"].split("/")[-1] for job in jobs}
         decided = {names.get(line["jobId"]): time_of(line["from"]) for line in
                    self.world.service.ledger_of("measured") if line["state"] == "USAGE_STATE_HELD"}  # fmt: skip
         delays = sorted(opened[name] - decided[name] for name in opened if name in decided)
