@@ -405,6 +405,7 @@ void Jobs::check() const {
       must(job != nullptr && place.rank < job->pods.size(), "a uid is of a pod");
       must(job->id.cluster() == cluster && job->pods[place.rank].uid == uid,
            "a uid is of a pod of its cluster");
+      must(job->state != JobState::kDone, "nothing searches for the pods of an ended job");
     }
   }
 }

@@ -132,7 +132,8 @@ void Jobs::restore_pod(Job& job, std::uint32_t rank, ShapeUse shape) {
   pod.state = kept_pod.state;
   pod.shape = std::move(shape);
   pod.shape_rank = job.shape && rank < job.ranks() ? rank : 0;
-  if (!pod.uid.empty() && pod.state != PodState::kGone) {
+  // One of an ended job has no shape, and nothing searches for it: it may be another job's by now.
+  if (pod.shape && !pod.uid.empty() && pod.state != PodState::kGone) {
     uids_[job.id.cluster()][pod.uid] = {job.id, rank};
   }
 }
