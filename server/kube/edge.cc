@@ -187,10 +187,10 @@ void Edge::Impl::follow_pods() {
   ReflectorSink sink;
   sink.begin = [this] { cards.begin_pods(); };
   sink.object = [this](const WatchEvent& event) {
-    heard_ms = ports.now_ms();
     replan = true;
     cards.see_pod(event, ports.monotonic_ms());
   };
+  sink.alive = [this] { heard_ms = ports.now_ms(); };
   sink.complete = [this] { return cards.complete_pods(heard_ms); };
   pods = std::make_unique<Reflector>(*api, kPodsPath, std::move(sink), ports.monotonic_ms);
   pods->start();

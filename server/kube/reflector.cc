@@ -138,6 +138,7 @@ void Reflector::take(const WatchEvent& event) {
     backoff_.reset();
     error_.clear();
     version_ = event.resource_version;
+    if (sink_.alive) sink_.alive();
   }
   if (event.kind != WatchKind::kBookmark) return sink_.object(event);
   if (state_ != State::kStreams || !event.list_complete) return;

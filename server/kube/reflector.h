@@ -18,6 +18,8 @@ struct ReflectorSink {
   // A list begins: every object that there is comes, and what has not come by `complete` is gone.
   std::function<void()> begin;
   std::function<void(const WatchEvent&)> object;  // ADDED, MODIFIED or DELETED
+  // The watch has said something, if only a bookmark: what happened before is known. May be null.
+  std::function<void()> alive;
   // The list has ended. False: it is not believed, and is asked for once more.
   std::function<bool()> complete;
 };
