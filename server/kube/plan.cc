@@ -7,6 +7,12 @@
 namespace subak {
 namespace {
 
+// It has a Job or JobSet, and that has not been seen (yet): to evict the pod would count as its failure.
+bool awaits_owner(const Cards& cards, const GpuCard& pod) {
+  const bool of_job = pod.owner_kind == "Job" || pod.owner_kind == "JobSet";
+  return of_job && cards.find_owner(pod.owner_uid) == nullptr;
+}
+
 // What must be suspended so that the pod goes and nobody counts it as failed; empty: nothing can.
 std::string to_suspend(const Cards& cards, const GpuCard& pod) {
   const OwnerCard* const owner = cards.find_owner(pod.owner_uid);
@@ -44,6 +50,7 @@ class Planner {
       const PodCard* const card = cards_.find_gpu_pod(pod.uid);
       if (card == nullptr || card->gpu->ended || card->gpu->going) continue;
       left = true;
+      if (awaits_owner(cards_, *card->gpu)) continue;
       const std::string owner = to_suspend(cards_, *card->gpu);
       const bool suspends = !owner.empty();
       if (suspends && cards_.find_owner(owner)->suspended) continue;  // its controller is at it

@@ -360,6 +360,16 @@ TEST_F(Kube, AGangIsTakenBackThroughItsJob) {
   EXPECT_THAT(plan(), ElementsAre("release 3"));
 }
 
+// Its Job may be listed later: an eviction meanwhile would count as the Job's failure.
+TEST_F(Kube, APodWaitsForItsOwnerToBeSeenBeforeItIsTakenBack) {
+  see({"1", 1, false, "", "J"});
+  want(EffectKind::kEvict, 2, {"1"}, Cause::kUnschedulable);
+  EXPECT_THAT(plan(), IsEmpty());
+  EXPECT_THAT(last.settled, IsEmpty());
+  see_job("J", 1);
+  EXPECT_THAT(plan(), ElementsAre("suspend J"));
+}
+
 TEST_F(Kube, OfAnElasticJobOnlyThatPodGoes) {
   see_job("J", 8);
   see({"1", 1, false, "", "J"});
