@@ -1,0 +1,499 @@
+#include "kube_cluster.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/duration.h"
+#include "core/names.h"
+
+namespace subak::fault {
+namespace {
+
+using json_out::array;
+using json_out::value;
+
+constexpr std::size_t kNodes = 5;
+constexpr std::size_t kMostJobs = 12;
+constexpr TimeMs kStart = 1'767'390'000'000;  // evening: a midnight passes
+constexpr const char* kNamespaces[] = {"ns-a", "ns-a", "ns-b"};
+constexpr const char* kGate = "subak.gpu/queue";
+
+std::string phase_of(const Object& pod) { return text_at(pod, {"status", "phase"}); }
+std::string node_of(const Object& pod) { return text_at(pod, {"spec", "nodeName"}); }
+bool is_going(const Object& pod) {
+  return find_at(pod, {"metadata", "deletionTimestamp"}) != nullptr;
+}
+bool has_ended(const Object& pod) {
+  const std::string phase = phase_of(pod);
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+bool has_gate(const Object& pod, bool ours) {
+  const value* const gates = find_at(pod, {"spec", "schedulingGates"});
+  if (gates == nullptr) return false;
+  return std::any_of(gates->as_array().begin(), gates->as_array().end(),
+                     [&](const value& gate) { return (text_at(gate, {"name"}) == kGate) == ours; });
+}
+
+// The node that its affinity names; empty: any.
+std::string pin_of(const Object& pod) {
+  const value* const terms =
+      find_at(pod, {"spec", "affinity", "nodeAffinity",
+                    "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
+  if (terms == nullptr) return {};
+  for (const value& term : terms->as_array()) {
+    const value* const fields = find_at(term.as_object(), {"matchFields"});
+    if (fields == nullptr || fields->as_array().empty()) continue;
+    return std::string(fields->as_array()[0].at("values").as_array()[0].as_string());
+  }
+  return {};
+}
+
+int capacity_of(std::size_t i) { return i % 2 == 0 ? 8 : 4; }
+
+bool suspended(const Object& job) {
+  const value* const at = find_at(job, {"spec", "suspend"});
+  return at != nullptr && at->as_bool();
+}
+
+std::string mark_of(const Object& job) {
+  return text_at(job, {"metadata", "annotations", "subak.gpu/suspended"});
+}
+
+// All but what we may write.
+Object without_ours(Object object) {
+  Object& metadata = object["metadata"].as_object();
+  metadata.erase("resourceVersion");
+  if (metadata.contains("annotations")) {
+    Object& notes = metadata["annotations"].as_object();
+    notes.erase(names::kStatus);
+    notes.erase(names::kSuspendedBy);
+    if (notes.empty()) metadata.erase("annotations");
+  }
+  Object& spec = object["spec"].as_object();
+  for (const char* part : {"schedulingGates", "affinity", "suspend"}) spec.erase(part);
+  return object;
+}
+
+}  // namespace
+
+KubeCluster::KubeCluster(ApiServer& server, sim::Rng& rng)
+    : now(kStart), server_(server), objects_(server.objects), rng_(rng) {
+  for (std::size_t i = 0; i < kNodes; ++i) put_node(i, true, false);
+  objects_.wrote = [this](const std::string& collection, const Object& before,
+                          const Object& after) { wrote(collection, before, after); };
+  objects_.evict = [this](const std::string& key) { evict(key); };
+}
+
+KubePod& KubeCluster::truth(const std::string& key) {
+  return pods_.at(text_at(*objects_.find(kPods, key), {"metadata", "uid"}));
+}
+
+std::int64_t KubeCluster::free_gpus(const std::string& node) const {
+  std::int64_t left = capacity_of(static_cast<std::size_t>(std::stoi(node.substr(1))));
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.node == node && pod.ended_ms == 0 && !pod.gone) left -= pod.gpus;
+  }
+  return left;
+}
+
+std::string KubeCluster::some(const std::string& collection) {
+  const auto& all = objects_.all(collection);
+  if (all.empty()) return {};
+  return std::next(all.begin(), static_cast<std::ptrdiff_t>(rng_.below(all.size())))->first;
+}
+
+void KubeCluster::put_node(std::size_t i, bool ready, bool cordoned) {
+  const std::string name = "n" + std::to_string(i);
+  const std::string gpus = std::to_string(capacity_of(i));
+  const Object room{{"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}, {"nvidia.com/gpu", gpus}};
+  Object node{{"metadata",
+               Object{{"name", name},
+                      {"labels", Object{{"nvidia.com/gpu.product", i % 3 == 2 ? "A100" : "H100"},
+                                        {"nvidia.com/gpu.count", gpus}}}}},
+              {"spec", Object{{"unschedulable", cordoned}}},
+              {"status", Object{{"capacity", room},
+                                {"allocatable", room},
+                                {"conditions", array{Object{{"type", "Ready"},
+                                                            {"status", ready ? "True" : "False"},
+                                                            {"lastTransitionTime", time()}}}}}}};
+  const std::string key = "/" + name;
+  if (Object* const known = objects_.find(kNodesOf, key)) {
+    node["metadata"].as_object()["uid"] = text_at(*known, {"metadata", "uid"});
+    *known = std::move(node);
+    objects_.changed(kNodesOf, key);
+  } else {
+    objects_.create(kNodesOf, std::move(node));
+  }
+}
+
+void KubeCluster::create_job() {
+  KubeJob job;
+  job.ns = kNamespaces[rng_.below(std::size(kNamespaces))];
+  job.pods = rng_.percent(50) ? 1 : static_cast<std::uint32_t>(rng_.between(2, 4));
+  job.gang = job.pods > 1 && rng_.percent(70);
+  constexpr std::int64_t kSizes[] = {1, 1, 2, 4};
+  job.gpus = kSizes[rng_.below(std::size(kSizes))];
+  job.foreign_gate = troubles.others && rng_.percent(15);
+  const std::string name = "job-" + std::to_string(++serial_);
+  objects_.create(
+      kJobs,
+      Object{{"metadata", Object{{"name", name}, {"namespace", job.ns}}},
+             {"spec",
+              Object{{"parallelism", job.pods}, {"completions", job.pods}, {"suspend", false}}}});
+  const std::string key = job.ns + "/" + name;
+  jobs_[key] = job;
+  if (rng_.percent(50)) control(key);
+}
+
+void KubeCluster::create_pod(const std::string& key, std::uint32_t rank) {
+  const KubeJob& job = jobs_.at(key);
+  const Object& owner = *objects_.find(kJobs, key);
+  const std::string owner_name = text_at(owner, {"metadata", "name"});
+  const std::string owner_uid = text_at(owner, {"metadata", "uid"});
+  const std::string index = std::to_string(rank);
+  Object labels{{"batch.kubernetes.io/job-name", owner_name},
+                {"batch.kubernetes.io/controller-uid", owner_uid},
+                {"batch.kubernetes.io/job-completion-index", index}};
+  if (job.gang) labels["subak.gpu/gang-size"] = std::to_string(job.pods);
+  array gates{Object{{"name", kGate}}};
+  if (job.foreign_gate) gates.push_back(Object{{"name", "other.io/wait"}});
+  const std::string name = owner_name + "-" + index + "-" + std::to_string(++serial_);
+  Object limits{{"nvidia.com/gpu", std::to_string(job.gpus)}};
+  Object pod{
+      {"metadata",
+       Object{{"name", name},
+              {"namespace", job.ns},
+              {"creationTimestamp", time()},
+              {"labels", labels},
+              {"annotations", Object{{"batch.kubernetes.io/job-completion-index", index}}},
+              {"ownerReferences", array{Object{{"apiVersion", "batch/v1"},
+                                               {"kind", "Job"},
+                                               {"name", owner_name},
+                                               {"uid", owner_uid},
+                                               {"controller", true}}}}}},
+      {"spec", Object{{"schedulingGates", gates},
+                      {"containers",
+                       array{Object{{"name", "c"}, {"resources", Object{{"limits", limits}}}}}}}},
+      {"status", Object{{"phase", "Pending"}}}};
+  KubePod& mine = pods_[objects_.create(kPods, std::move(pod))];
+  mine.key = job.ns + "/" + name;
+  mine.job = key;
+  mine.gpus = job.gpus;
+  mine.queued = true;
+  mine.foreign = job.foreign_gate;
+}
+
+// A pod of a namespace that nobody manages, or of one that is only observed: no gate.
+void KubeCluster::create_other() {
+  const std::string ns = rng_.percent(50) ? "nobodys" : "ns-seen";
+  const std::string name = "other-" + std::to_string(++serial_);
+  const std::int64_t gpus = rng_.between(1, 2);
+  Object limits{{"nvidia.com/gpu", std::to_string(gpus)}};
+  KubePod& mine = pods_[objects_.create(
+      kPods,
+      Object{{"metadata", Object{{"name", name}, {"namespace", ns}, {"creationTimestamp", time()}}},
+             {"spec",
+              Object{{"containers",
+                      array{Object{{"name", "c"}, {"resources", Object{{"limits", limits}}}}}}}},
+             {"status", Object{{"phase", "Pending"}}}})];
+  mine.key = ns + "/" + name;
+  mine.gpus = gpus;
+}
+
+void KubeCluster::control(const std::string& key) {
+  const Object* const job = objects_.find(kJobs, key);
+  if (job == nullptr) return;
+  KubeJob& mine = jobs_.at(key);
+  std::set<std::uint32_t> there;
+  std::vector<std::string> live;
+  for (const auto& [name, pod] : objects_.all(kPods)) {
+    if (pods_.at(text_at(pod, {"metadata", "uid"})).job != key || has_ended(pod)) continue;
+    live.push_back(name);
+    if (is_going(pod)) continue;
+    there.insert(static_cast<std::uint32_t>(std::stoul(
+        text_at(pod, {"metadata", "labels", "batch.kubernetes.io/job-completion-index"}))));
+  }
+  if (suspended(*job)) {
+    for (const std::string& name : live) delete_pod(name);
+    return;
+  }
+  mine.finished = mine.succeeded.size() == mine.pods;
+  for (std::uint32_t rank = 0; rank < mine.pods; ++rank) {
+    if (!there.contains(rank) && !mine.succeeded.contains(rank)) create_pod(key, rank);
+  }
+}
+
+// kube-scheduler: a pod without gates goes where its affinity lets it.
+void KubeCluster::schedule(const std::string& key) {
+  Object& pod = *objects_.find(kPods, key);
+  if (has_gate(pod, true) || has_gate(pod, false) || !node_of(pod).empty() || is_going(pod)) return;
+  KubePod& mine = truth(key);
+  const std::string pin = pin_of(pod);
+  Object condition{{"type", "PodScheduled"},
+                   {"status", "False"},
+                   {"reason", "Unschedulable"},
+                   {"message", "0/5 nodes are available"},
+                   {"lastTransitionTime", time()}};
+  const bool unlucky = troubles.rejects && rng_.percent(20);
+  for (const auto& [name, node] : objects_.all(kNodesOf)) {
+    const std::string at = name.substr(1);
+    const bool well = !node.at("spec").at("unschedulable").as_bool() &&
+                      node.at("status").at("conditions").at(0).at("status") == "True";
+    if (unlucky || !well || (!pin.empty() && pin != at) || free_gpus(at) < mine.gpus) continue;
+    pod["spec"].as_object()["nodeName"] = at;
+    condition["status"] = "True";
+    condition.erase("reason");
+    condition.erase("message");
+    note_late();
+    mine.node = at;
+    mine.bound_ms = now / kSecondMs * kSecondMs;
+    break;
+  }
+  Object& status = pod["status"].as_object();
+  const value conditions = array{condition};
+  if (mine.node.empty() && status.contains("conditions")) return;
+  status["conditions"] = conditions;
+  objects_.changed(kPods, key);
+}
+
+void KubeCluster::kubelet(const std::string& key) {
+  Object& pod = *objects_.find(kPods, key);
+  if (has_ended(pod)) return remove_pod(key);
+  if (is_going(pod)) {
+    end(key, "Failed");
+    if (rng_.percent(50)) remove_pod(key);
+    return;
+  }
+  Object& status = pod["status"].as_object();
+  if (phase_of(pod) == "Pending") {
+    if (troubles.rejects && rng_.percent(15)) {
+      status["phase"] = "Failed";
+      status["reason"] = "UnexpectedAdmissionError";
+      KubePod& mine = truth(key);
+      mine.ended_ms = now / kSecondMs * kSecondMs;
+      return objects_.changed(kPods, key);
+    }
+    status["phase"] = "Running";
+    status["containerStatuses"] =
+        array{Object{{"state", Object{{"running", Object{{"startedAt", time()}}}}}}};
+    return objects_.changed(kPods, key);
+  }
+  if (rng_.percent(25)) end(key, rng_.percent(85) ? "Succeeded" : "Failed");
+}
+
+void KubeCluster::end(const std::string& key, const char* phase) {
+  Object& pod = *objects_.find(kPods, key);
+  KubePod& mine = truth(key);
+  Object& status = pod["status"].as_object();
+  status["phase"] = phase;
+  status["containerStatuses"] =
+      array{Object{{"state", Object{{"terminated", Object{{"finishedAt", time()}}}}}}};
+  mine.ended_ms = now / kSecondMs * kSecondMs;
+  mine.seen_end = true;
+  if (std::string_view(phase) == "Succeeded" && !mine.job.empty()) {
+    jobs_.at(mine.job).succeeded.insert(static_cast<std::uint32_t>(std::stoul(
+        text_at(pod, {"metadata", "labels", "batch.kubernetes.io/job-completion-index"}))));
+  }
+  objects_.changed(kPods, key);
+}
+
+void KubeCluster::remove_pod(const std::string& key) {
+  KubePod& mine = truth(key);
+  mine.gone = true;
+  if (mine.ended_ms == 0) mine.ended_ms = now / kSecondMs * kSecondMs;
+  objects_.remove(kPods, key);
+}
+
+// As the API server: what has no node goes at once, what has one when its kubelet is done with it.
+void KubeCluster::delete_pod(const std::string& key) {
+  Object& pod = *objects_.find(kPods, key);
+  if (node_of(pod).empty() || has_ended(pod)) return remove_pod(key);
+  if (is_going(pod)) return;
+  constexpr int kGraceS = 30;
+  Object& metadata = pod["metadata"].as_object();
+  metadata["deletionTimestamp"] = format_time((now / kSecondMs + kGraceS) * kSecondMs);
+  metadata["deletionGracePeriodSeconds"] = kGraceS;
+  objects_.changed(kPods, key);
+}
+
+void KubeCluster::node_event() {
+  const std::size_t i = rng_.below(kNodes);
+  const std::string name = "n" + std::to_string(i);
+  const bool there = objects_.find(kNodesOf, "/" + name) != nullptr;
+  if (!there || !rng_.percent(25)) return put_node(i, rng_.percent(70), rng_.percent(20));
+  objects_.remove(kNodesOf, "/" + name);
+  std::vector<std::string> lost;
+  for (const auto& [key, pod] : objects_.all(kPods)) {
+    if (node_of(pod) == name) lost.push_back(key);
+  }
+  for (const std::string& key : lost) remove_pod(key);
+}
+
+void KubeCluster::people() {
+  const std::uint64_t dice = rng_.below(100);
+  if (dice < 40) {
+    const std::string key = some(kPods);
+    if (!key.empty()) troubles.vanish&& rng_.percent(30) ? remove_pod(key) : delete_pod(key);
+  } else if (dice < 60) {
+    const std::string key = some(kPods);
+    Object* const pod = key.empty() ? nullptr : objects_.find(kPods, key);
+    if (pod == nullptr || !has_gate(*pod, true)) return;
+    (*pod)["spec"].as_object()["schedulingGates"] = array{};
+    objects_.changed(kPods, key);
+  } else if (const std::string key = some(kJobs); !key.empty()) {
+    Object& job = *objects_.find(kJobs, key);
+    job["spec"].as_object()["suspend"] = !suspended(job);
+    objects_.changed(kJobs, key);
+  }
+}
+
+void KubeCluster::act() {
+  const std::uint64_t dice = rng_.below(100);
+  if (dice < 8) {
+    if (objects_.all(kJobs).size() < kMostJobs) create_job();
+  } else if (dice < 12) {
+    if (troubles.others && pods_.size() < 200) create_other();
+  } else if (dice < 16) {
+    if (troubles.nodes) node_event();
+  } else if (dice < 20) {
+    if (troubles.people) people();
+  } else if (dice < 45) {
+    if (const std::string key = some(kJobs); !key.empty()) control(key);
+  } else if (const std::string key = some(kPods); !key.empty()) {
+    node_of(*objects_.find(kPods, key)).empty() ? schedule(key) : kubelet(key);
+  }
+  if (dice == 99) {
+    for (const auto& [key, job] : jobs_) {
+      if (job.finished && objects_.find(kJobs, key) != nullptr) return objects_.remove(kJobs, key);
+    }
+  }
+}
+
+// --- what the edge does --------------------------------------------------------------------------
+
+void KubeCluster::wrote(const std::string& collection, const Object& before, const Object& after) {
+  const std::string key =
+      text_at(before, {"metadata", "namespace"}) + "/" + text_at(before, {"metadata", "name"});
+  if (without_ours(before) != without_ours(after)) complain(key + ": a field of others is written");
+  collection == kPods ? wrote_pod(before, after) : wrote_job(before, after);
+}
+
+void KubeCluster::wrote_pod(const Object& before, const Object& after) {
+  KubePod& pod = pods_.at(text_at(before, {"metadata", "uid"}));
+  if (!pod.queued) return complain(pod.key + " has no gate of ours and is written");
+  if (!has_gate(before, true)) complain(pod.key + " is open and is written");
+  if (has_gate(before, false)) complain(pod.key + " has a gate of others and is written");
+  if (has_gate(after, true)) complain(pod.key + " is written and its gate stays");
+  pod.released = true;
+  promise(pod, pin_of(after));
+}
+
+// A hold that ends while its gate is being opened: the pod goes where the core has not put it (any
+// more), and is taken back through its owner.
+void KubeCluster::note_late() {
+  for (auto& [uid, pod] : pods_) {
+    const bool there = !pod.promised.empty() && !pod.gone && pod.ended_ms == 0;
+    if (there && !pod.late && !holds(uid, pod.promised)) pod.late = true;
+  }
+}
+
+// What the core has put on a node, and we have let go there, is never more than it has.
+void KubeCluster::promise(KubePod& pod, const std::string& node) {
+  pod.promised = node;
+  if (node.empty()) return;
+  note_late();
+  std::int64_t sum = 0;
+  for (const auto& [uid, other] : pods_) {
+    const bool there = other.node.empty() ? other.promised == node : other.node == node;
+    const bool ours = !other.promised.empty() && !other.late;
+    if (there && ours && !other.gone && other.ended_ms == 0) sum += other.gpus;
+  }
+  const int most = capacity_of(static_cast<std::size_t>(std::stoi(node.substr(1))));
+  if (sum > most) {
+    complain(pod.key + " is let go to " + node + ", where " + std::to_string(sum) + " of " +
+             std::to_string(most) + " GPUs are promised then");
+  }
+}
+
+void KubeCluster::wrote_job(const Object& before, const Object& after) {
+  const std::string name = text_at(before, {"metadata", "name"});
+  const std::string mark = mark_of(after);
+  if (suspended(after) && mark.empty()) complain(name + " is suspended without our mark");
+  if (!suspended(after) && !mark.empty()) complain(name + " is resumed and keeps our mark");
+  if (suspended(before) && !suspended(after) && mark_of(before).empty()) {
+    complain(name + " was suspended by somebody else and is resumed");
+  }
+}
+
+void KubeCluster::evict(const std::string& key) {
+  const KubePod& pod = truth(key);
+  if (!pod.queued) complain(key + " has never had a gate of ours and is evicted");
+  const auto job = jobs_.find(pod.job);
+  if (job != jobs_.end() && (job->second.gang || job->second.pods == 1)) {
+    complain(key + " is evicted though its Job can be suspended");
+  }
+  delete_pod(key);
+}
+
+// --- the end -------------------------------------------------------------------------------------
+
+void KubeCluster::heal() {
+  troubles = {};
+  for (std::size_t i = 0; i < kNodes; ++i) put_node(i, true, false);
+  for (auto& [key, job] : objects_.all(kJobs)) {
+    if (!suspended(job) || mark_of(job) == "taken-back") continue;
+    job["spec"].as_object()["suspend"] = false;
+    objects_.changed(kJobs, key);
+  }
+  std::vector<std::string> held;
+  for (auto& [key, pod] : objects_.all(kPods)) {
+    if (has_gate(pod, false)) held.push_back(key);
+  }
+  for (const std::string& key : held) {  // their gates are opened by whom they are of
+    Object& pod = *objects_.find(kPods, key);
+    pod["spec"].as_object()["schedulingGates"] =
+        has_gate(pod, true) ? array{Object{{"name", kGate}}} : array{};
+    objects_.changed(kPods, key);
+  }
+  for (auto& [key, job] : jobs_) job.foreign_gate = false;
+}
+
+void KubeCluster::progress() {
+  std::vector<std::string> keys;
+  for (const auto& [key, job] : objects_.all(kJobs)) keys.push_back(key);
+  for (const std::string& key : keys) control(key);
+  keys.clear();
+  for (const auto& [key, pod] : objects_.all(kPods)) keys.push_back(key);
+  for (const std::string& key : keys) {
+    node_of(*objects_.find(kPods, key)).empty() ? schedule(key) : kubelet(key);
+  }
+}
+
+void KubeCluster::give_up() {
+  for (auto& [key, job] : jobs_) {
+    if (!job.gang || job.succeeded.empty() || job.finished) continue;
+    job.finished = true;
+    if (objects_.find(kJobs, key) != nullptr) objects_.remove(kJobs, key);
+    std::vector<std::string> pods;
+    for (const auto& [name, pod] : objects_.all(kPods)) {
+      if (truth(name).job == key) pods.push_back(name);
+    }
+    for (const std::string& name : pods) delete_pod(name);
+  }
+}
+
+std::string KubeCluster::unfinished() const {
+  std::string all;
+  for (const auto& [key, pod] : objects_.all(kPods)) {
+    all += " pod " + key + " " + phase_of(pod) + (has_gate(pod, true) ? " gated" : "") + " " +
+           pin_of(pod);
+  }
+  for (const auto& [key, job] : objects_.all(kJobs)) {
+    if (jobs_.at(key).finished) continue;
+    all += " " + key + (suspended(job) ? " suspended " + mark_of(job) : "");
+  }
+  return all;
+}
+
+}  // namespace subak::fault

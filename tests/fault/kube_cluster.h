@@ -1,0 +1,111 @@
+// What a cluster does of itself behind the API server: scheduler, kubelets, a Job controller, people.
+// It knows what really happened to each pod, and what nobody may ever do to one. Threads: none.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/duration.h"
+#include "core/quantity.h"
+#include "fake_api.h"
+
+namespace subak::fault {
+
+// A pod as it really was, by its uid.
+struct KubePod {
+  std::string key, job;  // of its Job, by key; empty: nobody makes it anew
+  std::int64_t gpus = 0;
+  bool queued = false;                // had our gate once
+  bool foreign = false;               // has a gate of others
+  bool released = false;              // we opened it
+  std::string promised;               // the node that we let it go to
+  std::string node;                   // where it was bound
+  TimeMs bound_ms = 0, ended_ms = 0;  // whole seconds
+  bool late = false;      // let go for a place that the core had given up, or gave up since
+  bool seen_end = false;  // its end stood in the object; else it vanished
+  bool gone = false;      // there is no such object any more
+};
+
+struct KubeJob {
+  std::uint32_t pods = 1;
+  bool gang = false;
+  std::int64_t gpus = 1;
+  bool foreign_gate = false;
+  std::string ns;
+  std::set<std::uint32_t> succeeded;
+  bool finished = false;
+};
+
+// What a world's cluster has beside what goes well.
+struct KubeTroubles {
+  bool nodes = false;    // come, go, are cordoned, fall silent
+  bool people = false;   // delete pods, suspend Jobs, take gates away
+  bool rejects = false;  // kubelets turn pods away, the scheduler finds no way
+  bool others = false;   // pods that we do not manage
+  bool vanish = false;   // pods are deleted by force
+};
+
+class KubeCluster {
+ public:
+  KubeCluster(ApiServer& server, sim::Rng& rng);
+
+  TimeMs now;
+  KubeTroubles troubles;
+  // The core has put this pod on this node.
+  std::function<bool(const std::string& uid, const std::string& node)> holds;
+  // Something happens by itself.
+  void act();
+  // No troubles any more: nodes are well, people let everything go on.
+  void heal();
+  // Everything that can go on does.
+  void progress();
+  // People delete what cannot go on: gangs of which some pods have succeeded already.
+  void give_up();
+  // What is not at its end; empty: nothing.
+  std::string unfinished() const;
+  const std::map<std::string, KubePod>& pods() const { return pods_; }
+  const std::vector<std::string>& complaints() const { return complaints_; }
+  bool some_ran() const {
+    return std::any_of(pods_.begin(), pods_.end(),
+                       [](const auto& entry) { return entry.second.bound_ms != 0; });
+  }
+
+ private:
+  void create_job();
+  void create_pod(const std::string& job, std::uint32_t rank);
+  void create_other();
+  void control(const std::string& key);
+  void schedule(const std::string& key);
+  void kubelet(const std::string& key);
+  void end(const std::string& key, const char* phase);
+  void remove_pod(const std::string& key);
+  void delete_pod(const std::string& key);
+  void node_event();
+  void put_node(std::size_t i, bool ready, bool cordoned);
+  void people();
+  void wrote(const std::string& collection, const Object& before, const Object& after);
+  void wrote_pod(const Object& before, const Object& after);
+  void wrote_job(const Object& before, const Object& after);
+  void promise(KubePod& pod, const std::string& node);
+  void note_late();
+  void evict(const std::string& key);
+  void complain(const std::string& what) { complaints_.push_back(what); }
+  std::int64_t free_gpus(const std::string& node) const;
+  std::string some(const std::string& collection);
+  KubePod& truth(const std::string& key);
+  std::string time() const { return format_time(now / kSecondMs * kSecondMs); }
+
+  ApiServer& server_;
+  ApiObjects& objects_;
+  sim::Rng& rng_;
+  std::map<std::string, KubePod> pods_;
+  std::map<std::string, KubeJob> jobs_;
+  std::vector<std::string> complaints_;
+  std::uint64_t serial_ = 0;
+};
+
+}  // namespace subak::fault

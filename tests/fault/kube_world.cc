@@ -1,0 +1,385 @@
+#include "kube_world.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/limits.h"
+
+namespace subak::fault {
+namespace {
+
+constexpr const char* kName = "c";
+constexpr const char* kAccounts[] = {"a", "b"};
+constexpr int kSteps = 1500;
+constexpr int kMostRounds = 600;
+constexpr int kPatienceRounds = 100;  // then people delete what cannot go on
+constexpr int kQuietTurns = 12;
+
+}  // namespace
+
+KubeWorld::KubeWorld(std::uint64_t seed, bool trace)
+    : seed_(seed),
+      trace_(trace),
+      rng_(seed),
+      store_(Planted::kNothing),
+      judge_(store_, trace),
+      cluster_(server_, rng_) {
+  cluster_.holds = [this](const std::string& uid, const std::string& node) {
+    return holds(uid, node);
+  };
+  draw_faults();
+  pass_time(0);
+}
+
+bool KubeWorld::holds(const std::string& uid, const std::string& node) const {
+  const Engine& engine = judge_.engine();
+  for (const JobRow& row : engine.jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
+    if (row.state == JobState::kDone) continue;
+    const auto job = engine.job(row.id, true);
+    for (const PodRow& pod : job->pods) {
+      if (pod.uid != uid || !pod.slot.node) continue;
+      const NodeSpec* const at = engine.fleet().node(pod.slot.node);
+      if (at != nullptr && at->name == node) return true;
+    }
+  }
+  return false;
+}
+
+void KubeWorld::draw_faults() {
+  constexpr std::uint64_t kChances[] = {15, 40, 80};
+  const std::uint64_t chance = kChances[rng_.below(3)];
+  const auto draw = [&](const char* name, bool& on) {
+    on = rng_.percent(chance);
+    if (on) faults_ += std::string(faults_.empty() ? "" : " ") + name;
+  };
+  draw("errors", server_.faults.errors);
+  draw("lost", server_.faults.lost);
+  draw("late", server_.faults.late);
+  draw("cuts", server_.faults.cuts);
+  draw("behind", server_.faults.behind);
+  draw("repeats", server_.faults.repeats);
+  draw("expires", server_.faults.expires);
+  draw("no_streams", server_.faults.no_streams);
+  draw("refuses", server_.faults.refuses);
+  draw("nodes", cluster_.troubles.nodes);
+  draw("people", cluster_.troubles.people);
+  draw("rejects", cluster_.troubles.rejects);
+  draw("others", cluster_.troubles.others);
+  draw("vanish", cluster_.troubles.vanish);
+  draw("crash", crashes_);
+  draw("slow_store", slow_store_);
+  draw("failing_store", failing_store_);
+  draw("clock", clock_jumps_);
+  draw("edits", edits_);
+}
+
+std::vector<std::string> KubeWorld::mistakes() {
+  std::vector<std::string> all = judge_.mistakes();
+  for (const std::string& complaint : cluster_.complaints()) all.push_back(complaint);
+  return all;
+}
+
+std::vector<std::string> KubeWorld::run() {
+  judge_.say("seed " + std::to_string(seed_) + ", faults: " + faults_);
+  start();
+  set_up();
+  for (int i = 0; i < kSteps && !is_wrong(); ++i) step();
+  if (!is_wrong()) heal();
+  if (!is_wrong()) drain();
+  if (!is_wrong()) {
+    if (!cluster_.some_ran()) judge_.wrong("nothing ever ran");
+    compare_times();
+    judge_.audit();
+  }
+  return mistakes();
+}
+
+// --- the service's life --------------------------------------------------------------------------
+
+void KubeWorld::start() {
+  judge_.say("--- the service starts");
+  judge_.recovered();
+  FollowerOptions follower;
+  follower.stepped = true;
+  follower.checkpoint_every = 20 + rng_.below(100);
+  follower.on_digest_mismatch = [this] { judge_.wrong("the follower differs from the loop"); };
+  follower_ = std::make_unique<Follower>(follower, store_);
+  RuntimeOptions options;
+  options.stepped = true;
+  options.digest_every = 1;
+  options.record = [this](const Input& input) { judge_.saw(input); };
+  options.on_durable = [this](const Released& batch) {
+    judge_.released(batch);
+    follower_->durable(batch);
+  };
+  options.fatal = [this](const Error&) { dead_ = true; };
+  runtime_ = std::make_unique<Runtime>(options, store_, clock_);
+  dead_ = false;
+  if (follower_->start() || !runtime_->start().ok()) judge_.wrong("the service does not start");
+}
+
+// As the service: once it is ready.
+void KubeWorld::start_edge() {
+  EdgePorts ports;
+  ports.post = [this](Input input, ReplyFn done) {
+    return post(std::move(input), std::move(done));
+  };
+  ports.view = [this] { return runtime_->view(); };
+  ports.subscribe = [this](ClusterId id, std::function<void()> wake) {
+    return runtime_->subscribe(id, std::move(wake));
+  };
+  ports.read = [this](std::function<void(const Engine&)> fn) {
+    return follower_->read(std::move(fn));
+  };
+  ports.now_ms = [this] { return runtime_->now_ms(); };
+  ports.monotonic_ms = [this] { return clock_.mono_us / 1000; };
+  EdgeOptions options;
+  options.cluster = kName;
+  options.stepped = true;
+  auto api = std::make_unique<FakeApi>(server_, rng_);
+  api_ = api.get();
+  edge_ = std::make_unique<subak::Edge>(options, std::move(ports), std::move(api));
+  edge_->start();
+}
+
+void KubeWorld::crash() {
+  if (rng_.percent(50)) {
+    commit(rng_.percent(50) ? FaultStore::Fate::kKept : FaultStore::Fate::kKeptButFailed);
+  }
+  judge_.say("--- the service is gone");
+  edge_ = nullptr;
+  api_ = nullptr;
+  runtime_ = nullptr;
+  follower_ = nullptr;
+  store_.crash();
+  judge_.crashed();
+  if (rng_.percent(30)) pass_time(rng_.between(0, 5 * kMinuteMs));
+  start();
+}
+
+void KubeWorld::turn() {
+  runtime_->turn();
+  if (const auto view = runtime_->view()) judge_.viewed(*view);
+}
+
+void KubeWorld::commit(FaultStore::Fate fate) {
+  store_.fate = fate;
+  runtime_->commit();
+  store_.fate = FaultStore::Fate::kKept;
+}
+
+bool KubeWorld::post(Input input, ReplyFn done) {
+  const std::string name = "p" + std::to_string(++posts_);
+  if (input.actor.empty()) input.actor = "world";
+  const bool taken =
+      runtime_->post(std::move(input), [this, name, done = std::move(done)](const Reply& reply) {
+        judge_.acknowledged(name, reply);
+        if (done) done(reply);
+      });
+  if (taken) judge_.posted(name);
+  return taken;
+}
+
+void KubeWorld::ask(in::Body body) {
+  while (!is_wrong() && !post(Input{0, "", "", body}, nullptr)) {
+    turn();
+    commit(FaultStore::Fate::kKept);
+  }
+}
+
+// --- one step ------------------------------------------------------------------------------------
+
+void KubeWorld::pass_time(DurationMs ms) {
+  cluster_.now += ms;
+  clock_.mono_us += ms * 1000;
+  clock_.wall = cluster_.now + skew_ms_;
+}
+
+void KubeWorld::set_up() {
+  ask(in::SetCluster{kName, Mode::kEnforce, {{"ns-seen", Mode::kObserve}}, "test", false});
+  Policy policy;
+  policy.hold_ms = rng_.between(1, 10) * kMinuteMs;
+  policy.patience_ms = rng_.percent(50) ? 0 : 10 * kMinuteMs;
+  ask(in::SetPolicy{policy});
+  for (const char* path : kAccounts) {
+    in::SetAccount account;
+    account.spec.path = path;
+    account.spec.namespaces = {std::string("ns-") + path};
+    account.reason = "test";
+    ask(std::move(account));
+  }
+  settle();
+}
+
+void KubeWorld::step() {
+  const std::uint64_t dice = rng_.below(100);
+  if (dice < 10) {
+    pass_time(rng_.percent(95) ? rng_.between(0, 3'000) : rng_.between(0, 3 * kMinuteMs));
+    if (clock_jumps_ && rng_.percent(5)) skew_ms_ = rng_.between(-kHourMs, kHourMs);
+  } else if (dice < 35) {
+    cluster_.act();
+  } else if (dice < 55) {
+    edge_turn();
+  } else if (dice < 70) {
+    serve();
+  } else if (dice < 72) {
+    people_step();
+  } else {
+    service_step();
+  }
+  if (dead_) crash();
+}
+
+void KubeWorld::edge_turn() {
+  if (runtime_->view() == nullptr) return;  // not ready
+  if (edge_ == nullptr) start_edge();
+  edge_->turn();
+}
+
+void KubeWorld::serve() {
+  if (api_ != nullptr) api_->serve();
+  if (!server_.orphans.empty() && rng_.percent(30)) {
+    server_.objects.serve(server_.orphans.front());
+    server_.orphans.pop_front();
+  }
+  if (server_.faults.refuses && rng_.percent(2)) server_.refusing = !server_.refusing;
+  if (server_.faults.expires && rng_.percent(2)) server_.objects.expire();
+}
+
+void KubeWorld::people_step() {
+  const std::uint64_t dice = rng_.below(100);
+  if (dice < 25) {
+    const JobId id(ClusterId(1), rng_.between(1, 30));
+    const auto job = judge_.engine().job(id, false);
+    if (!job || job->origin != JobOrigin::kPods || job->state == JobState::kStarting) return;
+    post(Input{0, "", "", in::CancelJob{id, "enough"}}, nullptr);
+  } else if (!edits_) {
+    return;
+  } else if (dice < 50) {
+    const std::string node = "n" + std::to_string(rng_.below(5));
+    post(Input{0, "", "", in::DrainNode{kName, node, dice < 38, ""}}, nullptr);
+  } else {
+    in::SetAccount account;
+    account.spec.path = kAccounts[rng_.below(std::size(kAccounts))];
+    account.spec.namespaces = {"ns-" + account.spec.path};
+    account.spec.shares = rng_.between(0, 4);
+    if (rng_.percent(40)) account.spec.limit = {{kAnyProduct, rng_.between(4, 16) * 1000}};
+    account.spec.held = rng_.percent(10);
+    account.reason = "test";
+    post(Input{0, "", "", std::move(account)}, nullptr);
+  }
+}
+
+void KubeWorld::service_step() {
+  const std::uint64_t dice = rng_.below(1000);
+  if (dice < 450) {
+    turn();
+  } else if (dice < 800) {
+    if (!slow_store_ || rng_.percent(20)) commit(FaultStore::Fate::kKept);
+  } else if (dice < 985) {
+    follower_->turn();
+  } else if (dice < 990) {
+    if (failing_store_) {
+      commit(rng_.percent(50) ? FaultStore::Fate::kLost : FaultStore::Fate::kKeptButFailed);
+    }
+  } else if (crashes_) {
+    crash();
+  }
+}
+
+// --- the end -------------------------------------------------------------------------------------
+
+// Some turns of everything; the waits of the edge are the world's.
+void KubeWorld::settle() {
+  for (int i = 0; i < kQuietTurns && !is_wrong(); ++i) {
+    edge_turn();
+    while (api_ != nullptr && api_->serve()) continue;
+    turn();
+    commit(FaultStore::Fate::kKept);
+    turn();
+    follower_->turn();
+    if (dead_) return judge_.wrong("the service ends by itself");
+  }
+}
+
+void KubeWorld::heal() {
+  judge_.say("--- no more faults");
+  skew_ms_ = 0;
+  pass_time(0);
+  server_faults_ = std::exchange(server_.faults, {});
+  server_.refusing = false;
+  for (; !server_.orphans.empty(); server_.orphans.pop_front()) {
+    server_.objects.serve(server_.orphans.front());
+  }
+  cluster_.heal();
+  settle();
+  if (runtime_->stats().clock.state != ClockState::kBelieved) {
+    ask(in::Finalize{kFactVersion, "test", false});
+    ask(in::AcceptClock{0, false, "test", false});
+  }
+  for (const char* path : kAccounts) {
+    in::SetAccount account;
+    account.spec.path = path;
+    account.spec.namespaces = {std::string("ns-") + path};
+    account.reason = "test";
+    ask(std::move(account));
+  }
+  for (int i = 0; i < 5; ++i) {
+    ask(in::DrainNode{kName, "n" + std::to_string(i), false, "test"});
+  }
+  settle();
+}
+
+std::string KubeWorld::unfinished() const {
+  std::string all = cluster_.unfinished();
+  for (const JobRow& row : judge_.engine().jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
+    if (row.state == JobState::kDone) continue;
+    all += " " + text::job_id_text(row.id) + " " + std::string(enum_name(row.state)) + " " +
+           std::string(enum_name(row.cause));
+  }
+  return all;
+}
+
+void KubeWorld::drain() {
+  for (int round = 0; round < kMostRounds && !is_wrong(); ++round) {
+    if (unfinished().empty()) return;
+    pass_time(rng_.between(1'000, 20'000));
+    if (round > kPatienceRounds) cluster_.give_up();
+    if (round % 50 == 49) cluster_.heal();  // people let go what was cancelled meanwhile
+    cluster_.progress();
+    settle();
+  }
+  if (!is_wrong()) judge_.wrong("never finished:" + unfinished());
+}
+
+// What is charged as used is never more than the time from bind to end, to the API's second.
+void KubeWorld::compare_times() {
+  const ApiFaults& faults = server_faults_;
+  // The last word came late, or was forgotten by a restart.
+  if (clock_jumps_ || faults.behind || faults.cuts || crashes_ || failing_store_) return;
+  std::map<std::pair<JobId, std::uint32_t>, std::string> uids;
+  std::map<std::string, DurationMs> used;
+  for (const Fact& fact : store_.facts()) {
+    if (const auto* added = std::get_if<fact::PodAdded>(&fact.body)) {
+      uids[{added->job, added->rank}] = added->uid;
+    } else if (const auto* seated = std::get_if<fact::PodSeated>(&fact.body)) {
+      uids[{seated->job, seated->rank}] = uids[{seated->job, seated->from}];
+    } else if (const auto* row = std::get_if<fact::Charged>(&fact.body)) {
+      const UsageState state = row->row.state;
+      if (state != UsageState::kUsed && state != UsageState::kForeign) continue;
+      const auto uid = uids.find({row->row.allocation.job, row->row.allocation.rank});
+      if (uid == uids.end()) continue;
+      used[uid->second] += row->row.to_ms - row->row.from_ms;
+    }
+  }
+  for (const auto& [uid, pod] : cluster_.pods()) {
+    if (pod.bound_ms == 0 || !pod.seen_end) continue;
+    const DurationMs ran = pod.ended_ms - pod.bound_ms;
+    if (used[uid] > ran + kSecondMs) {
+      judge_.wrong(pod.key + " (" + uid + ") ran " + std::to_string(ran) + " ms, charged were " +
+                   std::to_string(used[uid]));
+    }
+  }
+}
+
+}  // namespace subak::fault

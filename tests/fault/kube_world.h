@@ -1,0 +1,81 @@
+// A fault world with the service's own edge in it: runtime, follower and edge, stepped by one thread,
+// between a store, a clock and an API server that are made up; all is drawn from one seed. First
+// faults, then none any more, and all must come right. docs/design/0011-fault-world.md. Threads: none.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "judge.h"
+#include "kube_cluster.h"
+#include "server/kube/edge.h"
+#include "server/runtime/follower.h"
+#include "server/runtime/runtime.h"
+#include "store.h"
+
+namespace subak::fault {
+
+class KubeWorld {
+ public:
+  KubeWorld(std::uint64_t seed, bool trace);
+  // Until all is over or something is wrong. Empty: nothing is.
+  std::vector<std::string> run();
+  const std::string& faults() const { return faults_; }
+  const FaultStore& store() const { return store_; }
+
+ private:
+  class WorldClock final : public Clock {
+   public:
+    TimeMs wall_ms() const override { return wall; }
+    std::int64_t monotonic_us() const override { return mono_us; }
+    TimeMs wall = 0;
+    std::int64_t mono_us = 0;
+  };
+
+  void draw_faults();
+  bool holds(const std::string& uid, const std::string& node) const;
+  void set_up();
+  void step();
+  void service_step();
+  void people_step();
+  void edge_turn();
+  void serve();
+  void start();
+  void start_edge();
+  void crash();
+  void turn();
+  void commit(FaultStore::Fate fate);
+  bool post(Input input, ReplyFn done);
+  void ask(in::Body body);
+  void pass_time(DurationMs ms);
+  void heal();
+  void settle();
+  void drain();
+  void compare_times();
+  std::string unfinished() const;
+  std::vector<std::string> mistakes();
+  bool is_wrong() { return !mistakes().empty(); }
+
+  const std::uint64_t seed_;
+  const bool trace_;
+  sim::Rng rng_;
+  std::string faults_;
+  bool crashes_ = false, slow_store_ = false, failing_store_ = false, clock_jumps_ = false;
+  bool edits_ = false;
+  WorldClock clock_;
+  DurationMs skew_ms_ = 0;
+  FaultStore store_;
+  Judge judge_;
+  ApiServer server_;
+  ApiFaults server_faults_;  // that it had before it was healed
+  KubeCluster cluster_;
+  std::unique_ptr<Runtime> runtime_;
+  std::unique_ptr<Follower> follower_;
+  FakeApi* api_ = nullptr;  // the edge's
+  std::unique_ptr<subak::Edge> edge_;
+  bool dead_ = false;
+  std::uint64_t posts_ = 0;
+};
+
+}  // namespace subak::fault
