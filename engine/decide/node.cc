@@ -204,7 +204,9 @@ void decide(Decision& d, const in::ListComplete& i) {
     if (id.cluster() != cluster->id) continue;
     for (const PodRef& pod : unlisted(d.s.jobs().at(id), marks)) {
       const auto place = d.s.jobs().find(cluster->id, pod);
-      const bool lives = place && d.s.jobs().at(place->job).pods[place->rank].is_live();
+      // It may have come back in another job, and been named there.
+      const bool here = place && place->job == id;
+      const bool lives = here && d.s.jobs().at(id).pods[place->rank].is_live();
       if (lives) end_pod(d, place->job, place->rank, ended, Cause::kVanished);
     }
   }
