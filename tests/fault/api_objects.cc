@@ -50,6 +50,18 @@ Place place_of(const std::string& path) {
   return place;
 }
 
+// Conditions are one list by type, as strategic merge patches have it.
+void merge_conditions(value& old, const json_out::array& patch) {
+  if (!old.is_array()) old = json_out::array();
+  for (const value& condition : patch) {
+    value* same = nullptr;
+    for (value& known : old.as_array()) {
+      if (known.at("type") == condition.at("type")) same = &known;
+    }
+    same != nullptr ? * same = condition : old.as_array().emplace_back(condition);
+  }
+}
+
 void merge(Object& old, const Object& patch) {
   for (const auto& [key, part] : patch) {
     if (part.is_null()) {
@@ -58,6 +70,8 @@ void merge(Object& old, const Object& patch) {
       value& into = old[key];
       if (!into.is_object()) into = Object();
       merge(into.as_object(), part.as_object());
+    } else if (key == "conditions") {
+      merge_conditions(old[key], part.as_array());
     } else {
       old[key] = part;
     }

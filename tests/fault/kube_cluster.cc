@@ -61,12 +61,33 @@ std::string mark_of(const Object& job) {
 }
 
 // All but what we may write.
-Object without_ours(Object object) {
+// What people read of a pod that waits: the annotation that says so, and our condition.
+Object without_words(Object object) {
   Object& metadata = object["metadata"].as_object();
   metadata.erase("resourceVersion");
   if (metadata.contains("annotations")) {
     Object& notes = metadata["annotations"].as_object();
     notes.erase(names::kStatus);
+    if (notes.empty()) metadata.erase("annotations");
+  }
+  if (!object.contains("status")) return object;
+  Object& status = object["status"].as_object();
+  if (status.contains("conditions")) {
+    auto& conditions = status["conditions"].as_array();
+    for (auto it = conditions.begin(); it != conditions.end();) {
+      const bool ours = it->at("type").as_string() == names::kQueuedCondition;
+      it = ours ? conditions.erase(it) : it + 1;
+    }
+    if (conditions.empty()) status.erase("conditions");
+  }
+  return object;
+}
+
+Object without_ours(Object object) {
+  object = without_words(std::move(object));
+  Object& metadata = object["metadata"].as_object();
+  if (metadata.contains("annotations")) {
+    Object& notes = metadata["annotations"].as_object();
     notes.erase(names::kSuspendedBy);
     if (notes.empty()) metadata.erase("annotations");
   }
@@ -382,6 +403,7 @@ void KubeCluster::wrote(const std::string& collection, const Object& before, con
 void KubeCluster::wrote_pod(const Object& before, const Object& after) {
   KubePod& pod = pods_.at(text_at(before, {"metadata", "uid"}));
   if (!pod.queued) return complain(pod.key + " has no gate of ours and is written");
+  if (without_words(before) == without_words(after)) return;
   if (!has_gate(before, true)) complain(pod.key + " is open and is written");
   if (has_gate(before, false)) complain(pod.key + " has a gate of others and is written");
   if (has_gate(after, true)) complain(pod.key + " is written and its gate stays");
