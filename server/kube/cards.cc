@@ -68,6 +68,21 @@ void Cards::forget_told() {
 
 // --- pods ----------------------------------------------------------------------------------------
 
+void Cards::see_answered_pod(json::Value pod, std::int64_t monotonic_ms) {
+  see_again(pod, monotonic_ms, true);
+}
+
+void Cards::see_again(json::Value pod, std::int64_t monotonic_ms, bool with_owner) {
+  const auto known = pods_.find(std::string(json::text_in(pod, "metadata", "uid")));
+  if (known == pods_.end()) return;
+  const std::uint32_t list = known->second.list;
+  WatchEvent event;
+  event.kind = WatchKind::kModified;
+  event.object = pod;
+  see_pod(event, monotonic_ms, with_owner);
+  known->second.list = list;
+}
+
 void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms) {
   see_pod(event, monotonic_ms, true);
 }
@@ -123,6 +138,7 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
   gpu.gated = record.gated;
   gpu.foreign_gates = record.foreign_gates;
   gpu.ended = record.ended != Cause::kNone;
+  gpu.bound = !card.node.empty();
   gpu.going = !pod.deleted_at.empty();
   gpu.gang = record.gang_size > 1;
   gpu.owner_api = pod.owner.api_version;
@@ -163,9 +179,11 @@ void Cards::leave_gang(const std::string& uid, PodCard& card, const PodRecord& r
 
 void Cards::count_owner(const PodCard& card, int by) {
   if (!card.gpu || card.gpu->owner_uid.empty() || card.gpu->ended) return;
-  std::size_t& count = of_owner_[card.gpu->owner_uid];
-  by > 0 ? ++count : --count;
-  if (count == 0) of_owner_.erase(card.gpu->owner_uid);
+  Made& made = of_owner_[card.gpu->owner_uid];
+  const std::size_t bound = card.gpu->bound ? 1 : 0;
+  made.pods = by > 0 ? made.pods + 1 : made.pods - 1;
+  made.bound = by > 0 ? made.bound + bound : made.bound - bound;
+  if (made.pods == 0) of_owner_.erase(card.gpu->owner_uid);
 }
 
 void Cards::drop_pod(const std::string& uid, in::PodGone gone) {

@@ -39,6 +39,7 @@ struct GpuCard {
   bool gated = false;   // carries our gate
   bool foreign_gates = false;
   bool ended = false;
+  bool bound = false;                                        // has a node
   bool going = false;                                        // its deletion was asked for
   bool gang = false;                                         // one of several that start together
   std::string gang_told;                                     // which gang the core knows it in
@@ -75,7 +76,8 @@ struct OwnerCard {
   std::string parent;          // uid of its controller
   Together together = Together::kNone;
   std::vector<std::pair<std::string, std::uint32_t>>
-      gangs;                  // of each role: how many start together
+      gangs;                                   // of each role: how many start together
+  std::int64_t backoff_limit = 6, failed = 0;  // of a Job: pods that may fail, and that have
   bool has_deadline = false;  // activeDeadlineSeconds, which counts while its pods wait
   bool one_pod = false;       // of a Job: it has one pod at a time
   bool suspended = false;
@@ -108,6 +110,10 @@ class Cards {
   void begin_pods() { ++pod_list_; }
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms);
   bool complete_pods(TimeMs heard_ms);
+  // A pod, or an owner, as a call was answered: news only of what is there. It may be older than what
+  // the watch has said by now, and is in no list.
+  void see_answered_pod(json::Value pod, std::int64_t monotonic_ms);
+  void see_answered_owner(json::Value owner, const std::string& collection);
   void begin_nodes() { ++node_list_; }
   void see_node(const WatchEvent& event);
   bool complete_nodes();
@@ -128,6 +134,8 @@ class Cards {
   const std::set<std::string>& marked_owners() const { return marked_owners_; }
   // Pods of this controller, or of those that it controls, ended ones left out.
   std::size_t pods_of(const std::string& owner_uid) const;
+  // Of these, with a node; of this controller only.
+  std::size_t bound_of(const std::string& owner_uid) const;
   // Takes out the gated pods that cannot be told, as nobody says how large their gang is.
   std::set<std::string> take_unsized() { return std::exchange(unsized_, {}); }
   // Takes out the gated pods whose gang has changed by what their owner says now: they are to be read
@@ -173,6 +181,7 @@ class Cards {
   void leave_gang(const std::string& uid, PodCard& card, const PodRecord& record);
   bool waits_for_owner(const Pod& pod, const WatchEvent& event, std::int64_t monotonic_ms);
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool with_owner);
+  void see_again(json::Value pod, std::int64_t monotonic_ms, bool with_owner);
   void see_orphan(const std::string& uid, std::int64_t monotonic_ms, bool with_owner);
   Untold& untold(const std::string& key);
   bool believe(std::size_t going, std::size_t all, bool& asked);
@@ -188,7 +197,10 @@ class Cards {
   std::set<std::string> known_collections_;             // whose list has been complete
   std::map<std::string, Orphan> orphans_;               // by uid
   std::multimap<std::string, std::string> orphans_of_;  // by uid of what they wait for
-  std::unordered_map<std::string, std::size_t> of_owner_;
+  struct Made {
+    std::size_t pods = 0, bound = 0;
+  };
+  std::unordered_map<std::string, Made> of_owner_;
   std::set<std::string> unschedulable_, gated_, unsized_, outdated_;  // uids
   std::uint32_t pod_list_ = 0, node_list_ = 0;
   std::map<std::string, std::uint32_t> owner_lists_;  // by collection

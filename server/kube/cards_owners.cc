@@ -72,10 +72,9 @@ void Cards::see_orphan(const std::string& uid, std::int64_t monotonic_ms, bool w
   const std::int64_t since_ms = found->second.since_ms;
   orphans_.erase(found);
   simdjson::dom::parser parser;
-  WatchEvent event;
-  event.kind = WatchKind::kModified;
-  if (parser.parse(text).get(event.object) != simdjson::SUCCESS) return;
-  see_pod(event, with_owner ? since_ms : monotonic_ms, with_owner);
+  json::Value pod;
+  if (parser.parse(text).get(pod) != simdjson::SUCCESS) return;
+  see_again(pod, with_owner ? since_ms : monotonic_ms, with_owner);
 }
 
 void Cards::adopt_orphans(std::int64_t monotonic_ms) {
@@ -86,6 +85,17 @@ void Cards::adopt_orphans(std::int64_t monotonic_ms) {
   for (const std::string& uid : due) see_orphan(uid, monotonic_ms, false);
   std::erase_if(orphans_of_,
                 [this](const auto& entry) { return !orphans_.contains(entry.second); });
+}
+
+void Cards::see_answered_owner(json::Value owner, const std::string& collection) {
+  const auto known = owners_.find(std::string(json::text_in(owner, "metadata", "uid")));
+  if (known == owners_.end()) return;
+  const std::uint32_t list = known->second.list;
+  WatchEvent event;
+  event.kind = WatchKind::kModified;
+  event.object = owner;
+  see_owner(event, collection);
+  known->second.list = list;
 }
 
 void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
@@ -106,6 +116,8 @@ void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
   if (const auto owner = read_owner(kind, event.object, extra_)) {
     card.together = owner->together;
     card.has_deadline = owner->has_deadline;
+    card.backoff_limit = owner->backoff_limit;
+    card.failed = owner->failed;
     card.succeeded = owner->succeeded;
     for (std::size_t role = 0; role < owner->roles.size(); ++role) {
       card.gangs.emplace_back(owner->roles[role].name, owner->gang_size(role));
@@ -170,13 +182,18 @@ const OwnerCard* Cards::find_owner(const std::string& uid) const {
 std::size_t Cards::pods_of(const std::string& owner_uid) const {
   const auto count = [this](const std::string& uid) {
     const auto found = of_owner_.find(uid);
-    return found == of_owner_.end() ? 0 : found->second;
+    return found == of_owner_.end() ? 0 : found->second.pods;
   };
   std::size_t pods = count(owner_uid);
   for (const auto& [uid, owner] : owners_) {
     if (owner.parent == owner_uid) pods += count(uid);
   }
   return pods;
+}
+
+std::size_t Cards::bound_of(const std::string& owner_uid) const {
+  const auto found = of_owner_.find(owner_uid);
+  return found == of_owner_.end() ? 0 : found->second.bound;
 }
 
 }  // namespace subak

@@ -153,12 +153,10 @@ void Edge::Impl::read_outdated() {
         api->call(std::move(call), [this, uid](const CallAnswer& answer, std::string_view body) {
           if (answer.outcome == Outcome::kNotFound) return;
           simdjson::dom::parser parser;
-          WatchEvent event;
-          event.kind = WatchKind::kModified;
-          const bool read =
-              answer.outcome == Outcome::kDone &&
-              parser.parse(body.data(), body.size()).get(event.object) == simdjson::SUCCESS;
-          read ? cards.see_pod(event, ports.monotonic_ms()) : cards.put_outdated(uid);
+          json::Value found;
+          const bool read = answer.outcome == Outcome::kDone &&
+                            parser.parse(body.data(), body.size()).get(found) == simdjson::SUCCESS;
+          read ? cards.see_answered_pod(found, ports.monotonic_ms()) : cards.put_outdated(uid);
         });
     if (!asked) cards.put_outdated(uid);
   }

@@ -113,13 +113,13 @@ void Edge::Impl::write() {
 
 WriterHooks Edge::Impl::hooks() {
   WriterHooks hooks;
-  hooks.see_pod = [this](const WatchEvent& event) {
+  hooks.see_pod = [this](json::Value pod) {
     replan = true;
-    cards.see_pod(event, ports.monotonic_ms());
+    cards.see_answered_pod(pod, ports.monotonic_ms());
   };
-  hooks.see_owner = [this](const WatchEvent& event, const std::string& collection) {
+  hooks.see_owner = [this](json::Value owner, const std::string& collection) {
     replan = true;
-    cards.see_owner(event, collection);
+    cards.see_answered_owner(owner, collection);
   };
   hooks.give_up = [this](const KubeWrite& write, const CallAnswer& answer) {
     ++refused[answer.reason.empty() ? std::string(enum_name(answer.outcome)) : answer.reason];

@@ -1,6 +1,7 @@
 #include "server/kube/plan.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -18,7 +19,8 @@ std::string to_suspend(const Cards& cards, const GpuCard& pod) {
   const OwnerCard* const owner = cards.find_owner(pod.owner_uid);
   if (owner == nullptr) return {};
   if (cards.find_owner(owner->parent) != nullptr) return pod.gang ? owner->parent : std::string();
-  return pod.gang || owner->one_pod ? pod.owner_uid : std::string();
+  const bool whole = pod.gang || owner->one_pod || cards.bound_of(pod.owner_uid) == 0;
+  return whole ? pod.owner_uid : std::string();
 }
 
 class Planner {
@@ -56,6 +58,7 @@ class Planner {
       if (suspends && cards_.find_owner(owner)->suspended) continue;  // its controller is at it
       const std::string& uid = suspends ? owner : pod.uid;
       if (!may_try(uid) || !chosen_.insert(uid).second) continue;
+      if (!suspends && !may_fail(*card->gpu, wanted.effect.cause)) continue;
       KubeWrite write{suspends ? WriteKind::kSuspend : WriteKind::kEvict,
                       uid,
                       wanted.effect.job,
@@ -101,6 +104,14 @@ class Planner {
     found_.push_back({turn, order, std::move(write)});
   }
 
+  // The eviction counts as a failure of its Job: the last that it may have is not ours to spend.
+  bool may_fail(const GpuCard& pod, Cause cause) {
+    const OwnerCard* const owner = cards_.find_owner(pod.owner_uid);
+    if (owner == nullptr || owner->collection != kJobsPath || cause == Cause::kCancelled)
+      return true;
+    return owner->failed + ++evicted_[pod.owner_uid] < owner->backoff_limit;
+  }
+
   bool may_try(const std::string& uid) {
     const auto attempt = attempts_.find(uid);
     if (attempt == attempts_.end()) return true;
@@ -115,7 +126,8 @@ class Planner {
   const Attempts& attempts_;
   const std::int64_t monotonic_ms_;
   std::vector<Found> found_;
-  std::set<std::string> chosen_;  // owners and pods to be taken back
+  std::map<std::string, std::int64_t> evicted_;  // by this plan, of each owner
+  std::set<std::string> chosen_;                 // owners and pods to be taken back
   std::int64_t next_ms_ = 0;
 };
 

@@ -170,12 +170,9 @@ void Writer::take_object(const KubeWrite& write, std::string_view body) {
   simdjson::dom::parser parser;
   json::Value object;
   if (parser.parse(body.data(), body.size()).get(object) != simdjson::SUCCESS) return;
-  WatchEvent event;
-  event.kind = WatchKind::kModified;
-  event.object = object;
-  if (is_of_pod(write.kind)) return hooks_.see_pod(event);
+  if (is_of_pod(write.kind)) return hooks_.see_pod(object);
   const OwnerCard* const owner = cards_.find_owner(write.uid);
-  if (owner != nullptr) hooks_.see_owner(event, std::string(owner->collection));
+  if (owner != nullptr) hooks_.see_owner(object, std::string(owner->collection));
 }
 
 std::string Writer::path_of(const KubeWrite& write) const {

@@ -16,8 +16,8 @@ namespace subak {
 
 struct WriterHooks {
   // An object as the API server has just answered: news, as of a watch.
-  std::function<void(const WatchEvent&)> see_pod;
-  std::function<void(const WatchEvent&, const std::string& collection)> see_owner;
+  std::function<void(json::Value)> see_pod;
+  std::function<void(json::Value, const std::string& collection)> see_owner;
   std::function<void(const KubeWrite& write)> done;  // the API server has taken it
   // The gate could not be opened for limits::kReleaseRefusedMs; `answer` is the last.
   std::function<void(const KubeWrite& write, const CallAnswer& answer)> give_up;

@@ -52,6 +52,9 @@ class Kube : public ::testing::Test {
     event.object = parser_.parse(text);
     cards.see_pod(event, monotonic);
   }
+  void see_answered(const PodText& pod) {
+    cards.see_answered_pod(parser_.parse(text_of(pod)), monotonic);
+  }
   void see_node(const std::string& name, WatchKind kind = WatchKind::kModified,
                 const std::string& more = "") {
     WatchEvent event;
@@ -170,6 +173,19 @@ TEST_F(Kube, AListThatEndsMostIsAskedForTwice) {
   see({"0", 1, false, "n1"});
   EXPECT_TRUE(cards.complete_pods(kNow));
   EXPECT_THAT(told(), SizeIs(39));
+}
+
+TEST_F(Kube, AnAnswerIsNoSignOfLife) {
+  see({"1", 1, false, "n1"});
+  see({"2", 1, false, "n1"});
+  see({"2", 2, false, "n1"}, WatchKind::kDeleted);
+  told();
+  see_answered({"2", 2, false, "n1"});  // it comes late
+  EXPECT_EQ(cards.find_gpu_pod("2"), nullptr);
+  cards.begin_pods();
+  see_answered({"1", 1, false, "n1"});
+  EXPECT_TRUE(cards.complete_pods(kNow));
+  EXPECT_THAT(told(), ElementsAre("pod_gone 1"));
 }
 
 TEST_F(Kube, AListThatNamesMostIsBelieved) {
@@ -373,10 +389,28 @@ TEST_F(Kube, APodWaitsForItsOwnerToBeSeenBeforeItIsTakenBack) {
 TEST_F(Kube, OfAnElasticJobOnlyThatPodGoes) {
   see_job("J", 8);
   see({"1", 1, false, "", "J"});
+  see({"2", 1, false, "n1", "J", "Running"});
   want(EffectKind::kEvict, 2, {"1"}, Cause::kUnschedulable);
   EXPECT_THAT(plan(), ElementsAre("evict 1"));
   see_job("J", 1);  // it has one pod at a time: nothing else is touched
   EXPECT_THAT(plan(), ElementsAre("suspend J"));
+  see_job("J", 8);
+  see({"2", 2, false, "n1", "J", "Succeeded"});
+  EXPECT_THAT(plan(), ElementsAre("suspend J"));  // none of its pods is anywhere
+}
+
+TEST_F(Kube, EvictionsLeaveAJobItsLastFailures) {
+  see_job("J", 16);
+  see({"0", 1, false, "n1", "J", "Running"});
+  std::vector<std::string> uids;
+  for (int i = 1; i < 16; ++i) {
+    uids.push_back(std::to_string(i));
+    see({uids.back(), 1, false, "", "J"});
+  }
+  want(EffectKind::kEvict, 2, uids, Cause::kUnschedulable);
+  EXPECT_THAT(plan(), SizeIs(5));  // backoffLimit is 6
+  want(EffectKind::kEvict, 2, uids, Cause::kCancelled);
+  EXPECT_THAT(plan(), SizeIs(15));  // a person wants it
 }
 
 TEST_F(Kube, ACancelledJobIsNotResumed) {
