@@ -78,4 +78,9 @@ class ApiObjects {
   std::uint64_t version_ = 1, oldest_ = 0, serial_ = 0;
 };
 
+// The object without what people read of a pod that waits (the annotation that says so, and our
+// condition) and without its version; and without anything that an edge may write.
+Object without_words(Object object);
+Object without_ours(Object object);
+
 }  // namespace subak::fault

@@ -61,40 +61,6 @@ std::string mark_of(const Object& job) {
 }
 
 // All but what we may write.
-// What people read of a pod that waits: the annotation that says so, and our condition.
-Object without_words(Object object) {
-  Object& metadata = object["metadata"].as_object();
-  metadata.erase("resourceVersion");
-  if (metadata.contains("annotations")) {
-    Object& notes = metadata["annotations"].as_object();
-    notes.erase(names::kStatus);
-    if (notes.empty()) metadata.erase("annotations");
-  }
-  if (!object.contains("status")) return object;
-  Object& status = object["status"].as_object();
-  if (status.contains("conditions")) {
-    auto& conditions = status["conditions"].as_array();
-    for (auto it = conditions.begin(); it != conditions.end();) {
-      const bool ours = it->at("type").as_string() == names::kQueuedCondition;
-      it = ours ? conditions.erase(it) : it + 1;
-    }
-    if (conditions.empty()) status.erase("conditions");
-  }
-  return object;
-}
-
-Object without_ours(Object object) {
-  object = without_words(std::move(object));
-  Object& metadata = object["metadata"].as_object();
-  if (metadata.contains("annotations")) {
-    Object& notes = metadata["annotations"].as_object();
-    notes.erase(names::kSuspendedBy);
-    if (notes.empty()) metadata.erase("annotations");
-  }
-  Object& spec = object["spec"].as_object();
-  for (const char* part : {"schedulingGates", "affinity", "suspend"}) spec.erase(part);
-  return object;
-}
 
 }  // namespace
 

@@ -21,7 +21,8 @@ std::uint64_t setting(const char* name, std::uint64_t usual) {
 
 // Still to be mended; each fails when it is run alone.
 constexpr std::pair<std::uint64_t, const char*> kOpen[] = {
-    {151, "a pod of a cancelled gang that was not deleted does not join the gang that comes after it"},
+    {151,
+     "a pod of a cancelled gang that was not deleted does not join the gang that comes after it"},
     {275, "a bookmark vouches for what the world's watch has left out"},
     {317, "a node that went while nobody watched is charged until that is known"},
 };
