@@ -214,7 +214,14 @@ class Case:
         return self.until(happened, f"{count} running pods {prefix or selector}".strip())
 
     def completed(self, name, kind="Complete", seconds=WAIT_S):
-        return self.until(lambda: condition(self.admin.get("Job", self.ns, name), kind), f"Job {name} {kind}", seconds)
+        def happened():
+            job = self.admin.get("Job", self.ns, name)
+            failed = condition(job, "Failed")
+            if failed and kind != "Failed":
+                raise Failed(f"Job {name} failed: {failed.get('message')}: {self.sight()}")
+            return condition(job, kind)
+
+        return self.until(happened, f"Job {name} {kind}", seconds)
 
     def started(self, prefix=""):
         """(name, node, started_s) of each pod that has started, by the kubelet's log."""
