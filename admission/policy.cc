@@ -163,7 +163,7 @@ Decision decide(const View& view, const AdmissionConfig& config, std::string_vie
   const ClusterView* cluster = view.cluster(cluster_name);
   if (cluster == nullptr) return decide_unknown(view, config, cluster_name, review);
   Context c{view, config, *cluster, endpoint, review, cluster->mode_of(review.ns)};
-  if (view.accounts) c.ns_account = view.accounts->of_namespace(cluster->name, review.ns);
+  c.ns_account = view.account_of(*cluster, review.ns);
   if (!is_managed(c)) return untouched(Because::kUnmanaged);
   if (c.mode == Mode::kObserve) return untouched(Because::kObserve);
   Decision d = evaluate(c);

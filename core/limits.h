@@ -245,9 +245,10 @@ inline constexpr DurationMs kMaxRetryAfterMs = kMinuteMs;
 // Calls of one cluster at once; more wait for a connection, up to so many: then refused.
 inline constexpr std::size_t kKubeCallConnections = 16;
 inline constexpr std::size_t kMaxKubeCalls = 16'384;
-inline constexpr std::size_t kMaxKubeAnswerBytes = 256u << 20;  // a page of 500 objects: then refused
-inline constexpr DurationMs kKubeConnectMs = 10'000;            // longer: no answer
-inline constexpr DurationMs kKubeCallMs = 30'000;               // longer: no answer
+inline constexpr std::size_t kMaxKubeAnswerBytes = 256u
+                                                   << 20;  // a page of 500 objects: then refused
+inline constexpr DurationMs kKubeConnectMs = 10'000;       // longer: no answer
+inline constexpr DurationMs kKubeCallMs = 30'000;          // longer: no answer
 // A watch on which nothing comes for so long is dead: bookmarks come about once a minute
 inline constexpr DurationMs kWatchSilentMs = 150'000;
 
@@ -268,6 +269,10 @@ inline constexpr DurationMs kUnschedulableMs = 10'000;
 // A gated pod waits so long for the object that makes it to be seen, as that may say how many start
 // together; then it is told as it is.
 inline constexpr DurationMs kOwnerMs = 5'000;
+// Namespaces of a cluster that name their account by a label; more are refused.
+inline constexpr std::size_t kMaxLabelledNamespaces = 10'000;
+// How often the core is told, and keeps, up to when it is known what happened in a cluster.
+inline constexpr DurationMs kSeenUntilEveryMs = kMinuteMs;
 // Gates of ours that are opened where we do not manage pods, or not any more.
 inline constexpr std::size_t kOpenedPerSecond = 20;
 // A job that has waited for so long is told why, and again when the reason changes; a page of those

@@ -267,20 +267,49 @@ struct NodeLoad {
   }
 };
 
-using Body =
-    std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
-                 AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted,
-                 AttemptStarted, DeadlinePassed, StopAsked, AttemptEnded, PlaceLost, PodBound,
-                 PodRunning, PodGone, Charged, Awaited, NodeBilled, MetersKept, LedgerKept, JobKept,
-                 RequestKept, CountersKept, NodeBarred, Finalized, ClockAccepted, ClusterRemoved,
-                 PodChanged, NodeLoad, PodSeated, PodGated, GangEmptied, JobAssigned>;
+// What its edges have said of a cluster as a whole: which it is (in::ListBegin::uid; empty: not known),
+// and up to when it is known what happened there (0: never yet).
+struct ClusterSeen {
+  static constexpr std::string_view kName = "cluster_seen";
+  ClusterId id;
+  std::string uid;
+  TimeMs until_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "uid", uid);
+    v(3, "until_ms", until_ms);
+  }
+};
+
+// A namespace names this account by its label; empty: none any more.
+struct NamespaceLabelled {
+  static constexpr std::string_view kName = "namespace_labelled";
+  ClusterId cluster;
+  std::string ns;
+  std::string account;
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "ns", ns);
+    v(3, "account", account);
+  }
+};
+
+using Body = std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
+                          AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted,
+                          AttemptStarted, DeadlinePassed, StopAsked, AttemptEnded, PlaceLost,
+                          PodBound, PodRunning, PodGone, Charged, Awaited, NodeBilled, MetersKept,
+                          LedgerKept, JobKept, RequestKept, CountersKept, NodeBarred, Finalized,
+                          ClockAccepted, ClusterRemoved, PodChanged, NodeLoad, PodSeated, PodGated,
+                          GangEmptied, JobAssigned, ClusterSeen, NamespaceLabelled>;
 
 }  // namespace fact
 
 // How many kinds each version has, from version 1 on. A store starts at version 1 and holds kinds,
 // fields and values of its version only; a Finalized fact raises it. What each version has is also
 // in tests/golden/format, where a test finds what was added without its version.
-inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{38};
+inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{40};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Body>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

@@ -14,6 +14,7 @@
 #include "core/ids.h"
 #include "core/quantity.h"
 #include "core/text.h"
+#include "engine/input_seen.h"
 #include "engine/method.h"
 #include "engine/policy.h"
 #include "placement/node.h"
@@ -21,85 +22,6 @@
 #include "queue/job.h"
 
 namespace subak {
-
-// One pod as an edge sees it. A gated GPU pod joins the queue; one bound without us is foreign.
-struct PodRecord {
-  std::string uid;
-  std::string ns;
-  std::string name;
-  std::string account;  // label subak.gpu/account; empty: the namespace decides
-  std::string user;     // label subak.gpu/user
-  std::string gang;     // name of its gang inside the namespace; empty: the pod alone
-  std::uint32_t gang_size = 1;
-  std::int32_t rank = -1;  // completion or worker index; -1: order of arrival
-  PodShape shape;
-  Topology topology = Topology::kAny;
-  bool prefer = false;
-  std::uint32_t segment = 0;
-  std::int32_t priority = 0;
-  DurationMs time_limit_ms = 0;
-  bool gated = false;          // carries our gate
-  bool controlled = false;     // has a controller that would replace it
-  bool other_manager = false;  // another queue manager's pod: charged, never queued
-  std::string node;            // spec.nodeName, empty while unbound
-  bool running = false;
-  TimeMs bound_at_ms = 0;      // 0: the time of the input
-  Cause ended = Cause::kNone;  // why it has ended; kNone: it lives
-  TimeMs ended_at_ms = 0;      // 0: the time of the input
-  TimeMs created_at_ms = 0;    // its job waits since then; 0 or later than the input: since that
-  // Uid of what makes the gang's pods anew: with the name its identity. Empty where it has none, or
-  // where the gang is named by our own label.
-  std::string owner{};
-  bool foreign_gates = false;  // carries scheduling gates of others
-  std::string let_go_to{};     // the node that our opened gate names; empty: it is closed
-  template <class V>
-  void fields(V& v) {
-    v(1, "uid", uid);
-    v(2, "ns", ns);
-    v(3, "name", name);
-    v(4, "account", account);
-    v(5, "user", user);
-    v(6, "gang", gang);
-    v(7, "gang_size", gang_size);
-    v(8, "rank", rank);
-    v(9, "shape", shape);
-    v(10, "topology", topology);
-    v(11, "prefer", prefer);
-    v(12, "segment", segment);
-    v(13, "priority", priority);
-    v(14, "time_limit_ms", time_limit_ms);
-    v(15, "gated", gated);
-    v(16, "controlled", controlled);
-    v(17, "other_manager", other_manager);
-    v(18, "node", node);
-    v(19, "running", running);
-    v(20, "bound_at_ms", bound_at_ms);
-    v(21, "ended", ended);
-    v(22, "ended_at_ms", ended_at_ms);
-    v(23, "created_at_ms", created_at_ms);
-    v(24, "owner", owner);
-    v(25, "foreign_gates", foreign_gates);
-    v(26, "let_go_to", let_go_to);
-  }
-  friend bool operator==(const PodRecord&, const PodRecord&) = default;
-};
-
-// Names one pod: by Kubernetes uid, or by (job, rank) for a pod that a launcher made for an API
-// job.
-struct PodRef {
-  std::string uid;
-  JobId job;
-  std::uint32_t rank = 0;
-  std::uint32_t attempt = 0;  // the reservation that the pod was made for; 0: whichever is current
-  template <class V>
-  void fields(V& v) {
-    v(1, "uid", uid);
-    v(2, "job", job);
-    v(3, "rank", rank);
-    v(4, "attempt", attempt);
-  }
-  friend bool operator==(const PodRef&, const PodRef&) = default;
-};
 
 namespace in {
 
@@ -313,113 +235,6 @@ struct CallDenied {
   }
 };
 
-// --- seen in a cluster ---------------------------------------------------------------------------
-
-// A fresh list begins, and with it a session (Input::session, which is newer than the last one, or
-// kAnySession: then it gets the next number): nothing is scheduled there until ListComplete; what
-// was not named by then is gone.
-struct ListBegin {
-  static constexpr std::string_view kName = "list_begin";
-  std::string cluster;
-  template <class V>
-  void fields(V& v) {
-    v(1, "cluster", cluster);
-  }
-};
-struct ListComplete {
-  static constexpr std::string_view kName = "list_complete";
-  std::string cluster;
-  template <class V>
-  void fields(V& v) {
-    v(1, "cluster", cluster);
-  }
-};
-struct NodeSeen {
-  static constexpr std::string_view kName = "node_seen";
-  std::string cluster;
-  NodeSpec node;
-  template <class V>
-  void fields(V& v) {
-    v(1, "cluster", cluster);
-    v(2, "node", node);
-  }
-};
-struct NodeGone {
-  static constexpr std::string_view kName = "node_gone";
-  std::string cluster;
-  std::string node;
-  template <class V>
-  void fields(V& v) {
-    v(1, "cluster", cluster);
-    v(2, "node", node);
-  }
-};
-struct PodSeen {
-  static constexpr std::string_view kName = "pod_seen";
-  std::string cluster;
-  PodRecord pod;
-  template <class V>
-  void fields(V& v) {
-    v(1, "cluster", cluster);
-    v(2, "pod", pod);
-  }
-};
-struct PodBound {
-  static constexpr std::string_view kName = "pod_bound";
-  std::string cluster;
-  PodRef pod;
-  std::string node;
-  TimeMs at_ms = 0;  // 0: the time of the input; never later than it
-  template <class V>
-  void fields(V& v) {
-    v(1, "cluster", cluster);
-    v(2, "pod", pod);
-    v(3, "node", node);
-    v(4, "at_ms", at_ms);
-  }
-};
-struct PodRunning {
-  static constexpr std::string_view kName = "pod_running";
-  std::string cluster;
-  PodRef pod;
-  TimeMs at_ms = 0;
-  template <class V>
-  void fields(V& v) {
-    v(1, "cluster", cluster);
-    v(2, "pod", pod);
-    v(3, "at_ms", at_ms);
-  }
-};
-struct PodGone {
-  static constexpr std::string_view kName = "pod_gone";
-  std::string cluster;
-  PodRef pod;
-  TimeMs ended_at_ms = 0;  // 0: the time of the input
-  Cause cause = Cause::kNone;
-  template <class V>
-  void fields(V& v) {
-    v(1, "cluster", cluster);
-    v(2, "pod", pod);
-    v(3, "ended_at_ms", ended_at_ms);
-    v(4, "cause", cause);
-  }
-};
-
-// The pod cannot go to the place that it was let go to: kReleaseRefused (the API server does not
-// let its gate be opened) or kUnschedulable (the cluster's scheduler finds no way there).
-struct PodRefused {
-  static constexpr std::string_view kName = "pod_refused";
-  std::string cluster;
-  PodRef pod;
-  Cause cause = Cause::kNone;
-  template <class V>
-  void fields(V& v) {
-    v(1, "cluster", cluster);
-    v(2, "pod", pod);
-    v(3, "cause", cause);
-  }
-};
-
 // --- made by the runtime -------------------------------------------------------------------------
 
 struct Tick {  // a deadline of next_deadline() has come
@@ -438,10 +253,11 @@ struct Restarted {  // first input after recovery: observed clusters must list a
   void fields(V&) {}
 };
 
-using Body = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
-                          SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen,
-                          NodeGone, PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted,
-                          Finalize, AcceptClock, DeleteCluster, CallDenied, PodRefused>;
+using Body =
+    std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
+                 SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen, NodeGone,
+                 PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted, Finalize,
+                 AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil, NamespaceSeen>;
 
 }  // namespace in
 

@@ -60,6 +60,14 @@ Mode ClusterView::mode_of(std::string_view ns) const {
   return mode;
 }
 
+const AccountsView::Row* View::account_of(const ClusterView& cluster, std::string_view ns) const {
+  if (!accounts) return nullptr;
+  if (const auto* names = accounts->of_namespace(cluster.name, ns)) return names;
+  const NamespaceLabel* const label = cluster.labels ? cluster.labels->find(ns) : nullptr;
+  const auto* const named = label == nullptr ? nullptr : accounts->of_path(label->account);
+  return named == nullptr || named->spec.user ? nullptr : named;
+}
+
 const ClusterView* View::cluster(std::string_view name) const {
   if (!clusters) return nullptr;
   if (name.empty()) return clusters->size() == 1 ? &clusters->front() : nullptr;

@@ -21,6 +21,7 @@
 #include "core/quantity.h"
 #include "core/shared_map.h"
 #include "engine/input.h"
+#include "engine/namespace_labels.h"
 #include "placement/fleet.h"
 #include "queue/job.h"
 
@@ -78,7 +79,8 @@ struct ClusterView {
   std::vector<std::pair<std::string, std::int64_t>> mig_slices;  // profile, configured; by profile
   std::vector<std::int64_t> product_node_gpus;  // of the largest node of each of `products`
   std::int64_t largest_node_gpus = 0;           // of all
-  Mode mode_of(std::string_view ns) const;      // the namespace's own, else the cluster's
+  std::shared_ptr<const NamespaceLabels> labels;
+  Mode mode_of(std::string_view ns) const;  // the namespace's own, else the cluster's
 };
 
 // All that other threads may see of the state, as of one fact.
@@ -94,6 +96,9 @@ struct View {
 
   // nullptr if unknown; an empty name finds the only cluster.
   const ClusterView* cluster(std::string_view name) const;
+  // The account that names this namespace, else the one that the namespace's label names; nullptr if
+  // there is none.
+  const AccountsView::Row* account_of(const ClusterView& cluster, std::string_view ns) const;
   std::size_t count(JobState state) const { return jobs[static_cast<std::size_t>(state)]; }
 };
 

@@ -139,6 +139,7 @@ in::Body RandomWorld::choose() {
   if (dice < 980) return list_again();
   if (dice < 981) return in::Finalize{kFactVersion, "random", rng_.percent(50)};
   if (dice < 982) return in::Restarted{};
+  if (dice < 983) return in::SeenUntil{"watched", now_ - rng_.between(0, 3 * kMinuteMs)};
   if (dice < 986) {
     const std::size_t i = rng_.below(kNodes);
     return in::DrainNode{kClusters[i % 2], node_name(i), rng_.percent(40), "random"};
@@ -275,7 +276,8 @@ in::Body RandomWorld::list_again() {
     if (!rng_.percent(5)) planned_.push_back(say_again(record));
   }
   planned_.emplace_back(in::ListComplete{"watched"});
-  return in::ListBegin{"watched"};
+  const char* const kUids[] = {"", "8f6b", "8f6b", "8f6b", "another"};
+  return in::ListBegin{"watched", kUids[rng_.below(std::size(kUids))]};
 }
 
 // Mostly of the edge that follows the cluster now; now and then of one that did, or of none.

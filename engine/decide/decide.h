@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,9 @@ void decide(Decision& d, const in::AcceptClock& i);
 void decide(Decision& d, const in::SetPolicy& i);
 void decide(Decision& d, const in::Restarted& i);
 void decide(Decision& d, const in::CallDenied& i);
+// seen.cc
+void decide(Decision& d, const in::SeenUntil& i);
+void decide(Decision& d, const in::NamespaceSeen& i);
 // account.cc
 void decide(Decision& d, const in::SetAccount& i);
 void decide(Decision& d, const in::DeleteAccount& i);
@@ -119,6 +123,9 @@ std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::u
 std::optional<Error> check_bytes(std::size_t of_gang);
 // Jobs of no account in the namespaces of this one become its own.
 void assign_jobs(Decision& d, const AccountSpec& spec);
+void assign_jobs(Decision& d, ClusterId cluster, const std::string& ns);
+// Labels of the cluster's namespaces that are not among `listed` are gone.
+void forget_namespaces(Decision& d, ClusterId id, const std::set<std::string>& listed);
 // The time of its hold is over. A pod that nothing would make anew keeps its place and says so.
 void expire(Decision& d, const state::Job& job);
 // Nobody came, or a pause is over.

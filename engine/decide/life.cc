@@ -271,9 +271,18 @@ void assign_jobs(Decision& d, const AccountSpec& spec) {
     const auto slash = name.find('/');
     const std::string ns = slash == std::string::npos ? name : name.substr(slash + 1);
     for (const auto& [cluster, _] : d.s.clusters().all()) {
-      for (const JobId id : d.s.jobs().unassigned(cluster, ns)) assign(d, id);
+      assign_jobs(d, cluster, ns);
     }
   }
+  for (const auto& [cluster, c] : d.s.clusters().all()) {
+    for (const NamespaceLabel* label : c.labels->values()) {
+      if (label->account == spec.path) assign_jobs(d, cluster, label->ns);
+    }
+  }
+}
+
+void assign_jobs(Decision& d, ClusterId cluster, const std::string& ns) {
+  for (const JobId id : d.s.jobs().unassigned(cluster, ns)) assign(d, id);
 }
 
 }  // namespace subak::decide

@@ -145,6 +145,8 @@ void decide(Decision& d, const in::ImportNodes& i) {
   if (!cluster->synced || !cluster->owned) {
     d.emit(fact::ClusterSynced{cluster->id, true, true, cluster->session, 0});
   }
+  if (!cluster->uid.empty()) d.emit(fact::ClusterSeen{cluster->id, "", cluster->seen_until_ms});
+  forget_namespaces(d, cluster->id, {});
 }
 
 void decide(Decision& d, const in::DrainNode& i) {
@@ -162,11 +164,20 @@ void decide(Decision& d, const in::DrainNode& i) {
 void decide(Decision& d, const in::ListBegin& i) {
   const state::Cluster* cluster = d.s.clusters().find(i.cluster);
   if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
+  if (!i.uid.empty() && !cluster->uid.empty() && i.uid != cluster->uid) {
+    return d.refuse({ErrorCode::kPrecondition, "uid", i.uid,
+                     "want " + cluster->uid +
+                         ": another cluster has this name; import nodes to take over the name"},
+                    i.cluster);
+  }
   d.tell(note::ListBegun{cluster->id});
   const bool numbered = d.input.session != kAnySession && d.input.session != kNoSession;
   const std::uint64_t session = numbered ? d.input.session : cluster->session + 1;
   const TimeMs since = cluster->since_ms != 0 ? cluster->since_ms : d.s.now();
   d.emit(fact::ClusterSynced{cluster->id, false, false, session, since});
+  if (!i.uid.empty() && cluster->uid.empty()) {
+    d.emit(fact::ClusterSeen{cluster->id, i.uid, cluster->seen_until_ms});
+  }
 }
 
 namespace {
@@ -200,6 +211,7 @@ void decide(Decision& d, const in::ListComplete& i) {
   // as we can say.
   const TimeMs ended = marks.heard_before_ms == 0 ? d.s.now() : marks.heard_before_ms;
   d.tell(note::ListEnded{cluster->id});
+  forget_namespaces(d, cluster->id, marks.namespaces);
   for (JobId id : d.s.jobs().ids()) {
     if (id.cluster() != cluster->id) continue;
     for (const PodRef& pod : unlisted(d.s.jobs().at(id), marks)) {
@@ -214,6 +226,8 @@ void decide(Decision& d, const in::ListComplete& i) {
     if (marks.nodes.count(id) == 0) remove_node(d, id);
   }
   d.emit(fact::ClusterSynced{cluster->id, true, false, cluster->session, 0});
+  const bool says_until = cluster->seen_until_ms != 0 && cluster->seen_until_ms < marks.begun_ms;
+  if (says_until) d.emit(fact::ClusterSeen{cluster->id, cluster->uid, marks.begun_ms});
   for (NodeId id : d.s.fleet().nodes(cluster->id)) sum_light_pods(d, id);
 }
 

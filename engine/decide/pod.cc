@@ -337,9 +337,22 @@ std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluste
 
 }  // namespace
 
+namespace {
+
+// Who names the namespace, else whom it names.
+AccountId namespace_account(const State& s, ClusterId id, const std::string& ns) {
+  const state::Cluster& cluster = s.clusters().at(id);
+  if (const AccountId names = s.tree().find_namespace(cluster.name, ns)) return names;
+  const NamespaceLabel* const label = cluster.labels->find(ns);
+  const AccountId named = label == nullptr ? AccountId() : s.tree().find(label->account);
+  return named && !s.tree().node(named).spec.user ? named : AccountId();
+}
+
+}  // namespace
+
 AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
                      const std::string& said) {
-  const AccountId of_ns = d.s.tree().find_namespace(d.s.clusters().name_of(cluster), ns);
+  const AccountId of_ns = namespace_account(d.s, cluster, ns);
   if (!of_ns) return kUnassigned;
   const AccountId named = said.empty() ? AccountId() : d.s.tree().find(said);
   const bool counts = named && !d.s.tree().node(named).spec.user;

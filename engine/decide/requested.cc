@@ -41,7 +41,9 @@ const std::string* observed_cluster(const in::Body& body) {
         if constexpr (std::is_same_v<T, in::ListBegin> || std::is_same_v<T, in::ListComplete> ||
                       std::is_same_v<T, in::NodeSeen> || std::is_same_v<T, in::NodeGone> ||
                       std::is_same_v<T, in::PodSeen> || std::is_same_v<T, in::PodBound> ||
-                      std::is_same_v<T, in::PodRunning> || std::is_same_v<T, in::PodGone>) {
+                      std::is_same_v<T, in::PodRunning> || std::is_same_v<T, in::PodGone> ||
+                      std::is_same_v<T, in::PodRefused> || std::is_same_v<T, in::SeenUntil> ||
+                      std::is_same_v<T, in::NamespaceSeen>) {
           return &i.cluster;
         }
         return nullptr;
@@ -106,22 +108,13 @@ void keep_request(Decision& d) {
                            d.input.actor, d.method, d.content});
 }
 
-// What tells of a cluster, as against asking for something in it.
-template <class T>
-constexpr bool kIsNews = std::is_same_v<T, in::ListBegin> || std::is_same_v<T, in::ListComplete> ||
-                         std::is_same_v<T, in::NodeSeen> || std::is_same_v<T, in::NodeGone> ||
-                         std::is_same_v<T, in::PodSeen> || std::is_same_v<T, in::PodBound> ||
-                         std::is_same_v<T, in::PodRunning> || std::is_same_v<T, in::PodGone>;
-
 void note_news(Decision& d) {
-  std::visit(
-      [&d](const auto& body) {
-        if constexpr (kIsNews<std::decay_t<decltype(body)>>) {
-          const state::Cluster* const cluster = d.s.clusters().find(body.cluster);
-          if (cluster != nullptr) d.tell(note::Heard{cluster->id});
-        }
-      },
-      d.input.body);
+  const std::string* const name = observed_cluster(d.input.body);
+  const state::Cluster* const cluster = name == nullptr ? nullptr : d.s.clusters().find(*name);
+  if (cluster == nullptr) return;
+  const auto* const until = std::get_if<in::SeenUntil>(&d.input.body);
+  const bool earlier = until != nullptr && until->at_ms != 0;
+  d.tell(note::Heard{cluster->id, earlier ? std::min(until->at_ms, d.s.now()) : d.s.now()});
 }
 
 void decide_body(Decision& d, PassMemory& memory) {

@@ -73,7 +73,7 @@ void decide(Decision& d, const in::Restarted& /*i*/) {
     d.emit(fact::ClusterSynced{id, false, cluster.owned, cluster.session, since});
     if (cluster.owned) d.emit(fact::ClusterSynced{id, true, true, cluster.session, 0});
   }
-  for (const auto& [id, cluster] : d.s.clusters().all()) d.tell(note::EarlyForgotten{id});
+  for (const auto& [id, cluster] : d.s.clusters().all()) d.tell(note::NewsForgotten{id});
   d.tell(note::PassDue{});
 }
 

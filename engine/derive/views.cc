@@ -109,6 +109,7 @@ Clusters clusters_of(const State& s, ViewMemo& memo) {
     view.synced = c.synced;
     view.owned = c.owned;
     view.session = c.session;
+    view.labels = c.labels;
     for (const ProductTotals& p : memo.totals) {
       if (p.cluster != id) continue;
       view.products.push_back(p);

@@ -73,6 +73,23 @@ void Clusters::apply(const fact::ClusterSynced& f) {
   cluster.since_ms = f.since_ms;
 }
 
+void Clusters::apply(const fact::ClusterSeen& f) {
+  Cluster& cluster = writable(f.id);
+  must(f.until_ms >= cluster.seen_until_ms, "what is known stays known");
+  cluster.uid = f.uid;
+  cluster.seen_until_ms = f.until_ms;
+}
+
+void Clusters::apply(const fact::NamespaceLabelled& f) {
+  Cluster& cluster = writable(f.cluster);
+  auto label = f.account.empty()
+                   ? nullptr
+                   : std::make_shared<const NamespaceLabel>(NamespaceLabel{f.ns, f.account});
+  must(label != nullptr || cluster.labels->find(f.ns) != nullptr, "a label that goes was there");
+  cluster.labels =
+      std::make_shared<const NamespaceLabels>(cluster.labels->changed({{f.ns, std::move(label)}}));
+}
+
 void Clusters::apply(const fact::Awaited& f) {
   must(!f.job || f.job.cluster() == f.cluster, "a cluster awaits a job of its own");
   writable(f.cluster).awaited = f.job;
@@ -95,11 +112,19 @@ void Clusters::await_no_longer(JobId id) {
   if (cluster.awaited == id) cluster.awaited = JobId();
 }
 
-void Clusters::begin_list(ClusterId id) {
+void Clusters::heard(ClusterId id, TimeMs at) {
+  TimeMs& last = heard_[id];
+  last = std::max(last, at);
+}
+
+void Clusters::begin_list(ClusterId id, TimeMs now) {
   early_.erase(id);
-  const auto heard = heard_.find(at(id).id);
   ListMarks marks;
-  if (heard != heard_.end()) marks.heard_before_ms = heard->second;
+  marks.begun_ms = now;
+  marks.heard_before_ms = at(id).seen_until_ms;
+  if (const auto heard = heard_.find(id); heard != heard_.end()) {
+    marks.heard_before_ms = std::max(marks.heard_before_ms, heard->second);
+  }
   const auto [it, first] = lists_.try_emplace(id, marks);
   if (first) return;
   marks.heard_before_ms = it->second.heard_before_ms;
@@ -152,10 +177,21 @@ void Clusters::mark(ClusterId id, const PodPlace& pod) {
   if (it != lists_.end()) it->second.pods.insert(pod);
 }
 
+void Clusters::mark(ClusterId id, const std::string& ns) {
+  const auto it = lists_.find(id);
+  if (it != lists_.end()) it->second.namespaces.insert(ns);
+}
+
 void Clusters::keep(const Sink& sink) const {
   for (const auto& [id, c] : all_) {
     sink(fact::ClusterSet{id, c.name, c.mode, c.namespaces, {}});
     sink(fact::ClusterSynced{id, c.synced, c.owned, c.session, c.since_ms});
+    if (!c.uid.empty() || c.seen_until_ms != 0) {
+      sink(fact::ClusterSeen{id, c.uid, c.seen_until_ms});
+    }
+    for (const NamespaceLabel* label : c.labels->values()) {
+      sink(fact::NamespaceLabelled{id, label->ns, label->account});
+    }
     sink(fact::CountersKept{id, c.next_job, 0});
   }
   for (const auto& [id, name] : removed_) {

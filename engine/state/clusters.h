@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +17,7 @@
 
 #include "core/ids.h"
 #include "engine/fact.h"
+#include "engine/namespace_labels.h"
 #include "engine/state/job.h"
 
 namespace subak::state {
@@ -28,9 +30,13 @@ struct Cluster {
   bool synced = false;                    // its nodes are known: jobs may be placed
   bool owned = false;                     // they were imported, no edge reports them
   std::uint64_t session = 0;              // the newest that began a list; 0: none did
-  TimeMs since_ms = 0;  // not synced: since when it is not known what happens there
+  TimeMs since_ms = 0;       // not synced: since when it is not known what happens there
+  std::string uid;           // which cluster it is, as its edges said; empty: none did
+  TimeMs seen_until_ms = 0;  // what happened there is known until then; 0: nobody said so
   std::uint64_t next_job = 1;
   JobId awaited;  // nodes are kept free for it
+  // Never null.
+  std::shared_ptr<const NamespaceLabels> labels = std::make_shared<const NamespaceLabels>();
   // The namespace's own mode, else the cluster's.
   Mode mode_of(std::string_view ns) const;
 };
@@ -38,8 +44,10 @@ struct Cluster {
 // What a list has named since it began. Not part of the state: an edge that lost us lists again.
 struct ListMarks {
   TimeMs heard_before_ms = 0;  // when the cluster was last heard before the list; 0: never
+  TimeMs begun_ms = 0;         // what it names was there then
   std::set<NodeId> nodes;
   std::set<PodPlace> pods;
+  std::set<std::string> namespaces;
 };
 
 // The last that was said of a pod on a node that has not been seen. Not part of the state either.
@@ -73,25 +81,32 @@ class Clusters {
   void apply(const fact::ClusterSet& f);
   void apply(const fact::ClusterRemoved& f);
   void apply(const fact::ClusterSynced& f);
+  void apply(const fact::ClusterSeen& f);
+  void apply(const fact::NamespaceLabelled& f);
   void apply(const fact::Awaited& f);
   void apply(const fact::CountersKept& f);  // of one cluster
   void number_used(JobId id);               // the next job gets a higher one
   void await_no_longer(JobId id);           // nothing if it was not awaited
 
   // --- what is no fact ---------------------------------------------------------------------------
-  // Its edge, or a launcher, said something. Not part of the state: after a restart nobody was
-  // heard.
-  void heard(ClusterId id, TimeMs now) { heard_[id] = now; }
+  // Its edge, or a launcher, said something, so that what happened up to then is known. Not part of the
+  // state: after a restart only what `seen_until_ms` says is.
+  void heard(ClusterId id, TimeMs at);
   // Begun anew before it ended, it keeps the time before the first. What was early is
   // forgotten: the list says it again.
-  void begin_list(ClusterId id);
+  void begin_list(ClusterId id, TimeMs now);
   void end_list(ClusterId id);
   void early(ClusterId id, EarlyPod pod);
   void not_early(ClusterId id, const std::string& pod);
-  void forget_early(ClusterId id) { early_.erase(id); }
+  void forget_news(ClusterId id) {
+    early_.erase(id);
+    heard_.erase(id);
+    lists_.erase(id);
+  }
   // Nothing if no list is being read.
   void mark(ClusterId id, NodeId node);
   void mark(ClusterId id, const PodPlace& pod);
+  void mark(ClusterId id, const std::string& ns);
   void move_mark(ClusterId id, const PodPlace& from, const PodPlace& to);  // the pod has moved
 
   // The clusters as facts; what is awaited comes after the jobs.

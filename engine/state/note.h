@@ -13,9 +13,10 @@
 
 namespace subak::note {
 
-// The cluster's edge, or a launcher, has just said something.
+// The cluster's edge, or a launcher, has said something: what happened up to then is known.
 struct Heard {
   ClusterId cluster;
+  TimeMs at_ms = 0;
 };
 // The cluster's edge begins to list, and has listed: what is named in between is there.
 struct ListBegun {
@@ -28,6 +29,10 @@ struct ListEnded {
 struct NodeListed {
   ClusterId cluster;
   NodeId node;
+};
+struct NamespaceListed {
+  ClusterId cluster;
+  std::string ns;
 };
 struct PodListed {
   ClusterId cluster;
@@ -43,8 +48,8 @@ struct PodNotEarly {
   ClusterId cluster;
   std::string pod;
 };
-// The edge says all anew: a process that begins knows of no early pods.
-struct EarlyForgotten {
+// A process that begins has heard nothing: it knows of no early pods, nor when anybody spoke last.
+struct NewsForgotten {
   ClusterId cluster;
 };
 // A pod without GPUs is on this node, or (no node) is not there any more.
@@ -71,7 +76,8 @@ struct PassDue {
 namespace subak {
 
 using Note = std::variant<note::Heard, note::ListBegun, note::ListEnded, note::NodeListed,
-                          note::PodListed, note::PodEarly, note::PodNotEarly, note::EarlyForgotten,
-                          note::LightPodSeen, note::ShapeSeen, note::Decided, note::PassDue>;
+                          note::NamespaceListed, note::PodListed, note::PodEarly, note::PodNotEarly,
+                          note::NewsForgotten, note::LightPodSeen, note::ShapeSeen, note::Decided,
+                          note::PassDue>;
 
 }  // namespace subak

@@ -96,6 +96,8 @@ class State {
   void on(const fact::ClusterSet& f);
   void on(const fact::ClusterRemoved& f);
   void on(const fact::ClusterSynced& f);
+  void on(const fact::ClusterSeen& f) { clusters_.apply(f); }
+  void on(const fact::NamespaceLabelled& f) { clusters_.apply(f); }
   void on(const fact::NodeSet& f);
   void on(const fact::NodeRemoved& f);
   void on(const fact::PolicySet& f);
@@ -133,17 +135,18 @@ class State {
   void on(const fact::PodGone& f);
   void on(const fact::JobKept& f);
 
-  void on(const note::Heard& n) { clusters_.heard(n.cluster, now_); }
+  void on(const note::Heard& n) { clusters_.heard(n.cluster, n.at_ms); }
   void on(const note::ListBegun& n) {
-    clusters_.begin_list(n.cluster);
+    clusters_.begin_list(n.cluster, now_);
     light_pods_.forget(n.cluster);
   }
   void on(const note::ListEnded& n) { clusters_.end_list(n.cluster); }
+  void on(const note::NamespaceListed& n) { clusters_.mark(n.cluster, n.ns); }
   void on(const note::NodeListed& n) { clusters_.mark(n.cluster, n.node); }
   void on(const note::PodListed& n) { clusters_.mark(n.cluster, n.pod); }
   void on(const note::PodEarly& n) { clusters_.early(n.cluster, n.pod); }
   void on(const note::PodNotEarly& n) { clusters_.not_early(n.cluster, n.pod); }
-  void on(const note::EarlyForgotten& n) { clusters_.forget_early(n.cluster); }
+  void on(const note::NewsForgotten& n) { clusters_.forget_news(n.cluster); }
   void on(const note::LightPodSeen& n) {
     n.node ? light_pods_.seen(n.cluster, n.uid, n.node, n.shape)
            : light_pods_.gone(n.cluster, n.uid);

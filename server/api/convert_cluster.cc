@@ -110,6 +110,12 @@ void put(const ClusterView& cluster, v1::Cluster* out) {
     row->set_namespace_(ns.ns);
     row->set_mode(to_proto(ns.mode));
   }
+  for (const NamespaceLabel* label :
+       cluster.labels ? cluster.labels->values() : std::vector<const NamespaceLabel*>()) {
+    auto* row = out->add_namespace_labels();
+    row->set_namespace_(label->ns);
+    row->set_account(label->account);
+  }
   out->set_synced(cluster.synced);
   out->set_owned(cluster.owned);
   for (const ProductTotals& totals : cluster.products) {

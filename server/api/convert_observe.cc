@@ -92,8 +92,10 @@ in::PodGone get_gone(Check& check, const v1::PodGone& in, const std::string& clu
 in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string& cluster) {
   using Event = v1::ObserveRequest;
   switch (in.event_case()) {
-    case Event::kListBegin:
-      return in::ListBegin{cluster};
+    case Event::kListBegin: {
+      const auto scope = check.in("list_begin");
+      return in::ListBegin{cluster, check.name("uid", in.list_begin().uid(), false)};
+    }
     case Event::kListComplete:
       return in::ListComplete{cluster};
     case Event::kNodeSeen: {
@@ -127,6 +129,18 @@ in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string
       return in::PodRefused{
           cluster, get_ref(check, refused.pod()),
           static_cast<Cause>(check.enum_value("cause", refused.cause(), v1::CAUSE_MISCONFIGURED))};
+    }
+    case Event::kNamespaceSeen: {
+      const auto scope = check.in("namespace_seen");
+      const v1::NamespaceSeen& seen = in.namespace_seen();
+      return in::NamespaceSeen{cluster, check.name("namespace", seen.namespace_(), true),
+                               check.name("account", seen.account(), false)};
+    }
+    case Event::kSeenUntil: {
+      const auto scope = check.in("seen_until");
+      in::SeenUntil out{cluster, 0};
+      if (in.seen_until().has_at()) out.at_ms = check.time("at", in.seen_until().at());
+      return out;
     }
     case Event::EVENT_NOT_SET:
       break;

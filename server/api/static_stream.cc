@@ -18,6 +18,7 @@ bool changes_static(const Fact& fact) {
          std::holds_alternative<fact::ClusterSet>(fact.body) ||
          std::holds_alternative<fact::ClusterRemoved>(fact.body) ||
          std::holds_alternative<fact::ClusterSynced>(fact.body) ||
+         std::holds_alternative<fact::NamespaceLabelled>(fact.body) ||
          std::holds_alternative<fact::NodeSet>(fact.body) ||
          std::holds_alternative<fact::NodeRemoved>(fact.body);
 }

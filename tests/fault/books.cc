@@ -118,7 +118,7 @@ void Books::mark(const Input& input, const Report& report) {
     listed_nodes_.clear();
   }
   if (restarts) {
-    heard_ = heard_before_list_ = 0;
+    heard_ = heard_before_list_ = seen_until_;
     restarted_at_ = now_;
     listing_ = false;
   }
@@ -129,8 +129,12 @@ void Books::mark(const Input& input, const Report& report) {
                     std::holds_alternative<in::PodSeen>(input.body) ||
                     std::holds_alternative<in::NodeSeen>(input.body) ||
                     std::holds_alternative<in::NodeGone>(input.body) ||
+                    std::holds_alternative<in::PodRefused>(input.body) ||
                     std::holds_alternative<in::ListComplete>(input.body);
   if (begins || seen) heard_ = now_;
+  if (const auto* until = std::get_if<in::SeenUntil>(&input.body)) {
+    heard_ = std::max(heard_, until->at_ms == 0 ? now_ : std::min(until->at_ms, now_));
+  }
   if (const auto* node = std::get_if<in::NodeSeen>(&input.body)) {
     listed_nodes_.insert(node->node.name);
   }
@@ -150,6 +154,17 @@ void Books::on(const fact::ClusterSynced& f) {
     if (place.first.cluster() == f.id) stay.until += now_ - since->second;
   }
   unknown_since_.erase(since);
+}
+
+// What is known is known again after a restart; it never goes back, and never beyond what was said.
+void Books::on(const fact::ClusterSeen& f) {
+  const auto* const said = std::get_if<in::SeenUntil>(&input_->body);
+  const bool listed = std::holds_alternative<in::ListComplete>(input_->body);
+  const TimeMs most = listed || said == nullptr || said->at_ms == 0 ? now_ : said->at_ms;
+  if (f.until_ms < seen_until_ || f.until_ms > std::min(most, now_)) {
+    mistakes.push_back("@" + std::to_string(now_) + " the cluster is known until another time");
+  }
+  seen_until_ = f.until_ms;
 }
 
 void Books::on(const fact::PodAdded& f) {

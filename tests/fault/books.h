@@ -47,6 +47,7 @@ class Books {
   const Report* said_of(const Place& place) const;  // now, or before its node was there
 
   void on(const fact::ClusterSynced& f);
+  void on(const fact::ClusterSeen& f);
   void on(const fact::NodeSet& f) {
     nodes_[f.id] = f.spec.name;
     node_since_.try_emplace(f.id, now_);
@@ -97,6 +98,7 @@ class Books {
   bool listing_ = false;
   // When the cluster was last heard, and before the present list; 0: not since the last restart.
   TimeMs heard_ = 0, heard_before_list_ = 0, restarted_at_ = 0;
+  TimeMs seen_until_ = 0;  // as the service keeps it
 };
 
 }  // namespace subak::fault

@@ -70,6 +70,8 @@ void Edge::send() {
   }
   const std::size_t ahead = faults_.reorder ? 3 : 1;
   for (std::size_t i = 0; i < ahead && outbox_.size() < ahead && !unlisted_; ++i) follow_watch();
+  const bool all = outbox_.empty() && late_.empty() && cursor_ == cluster_.log().size();
+  if (all && !unlisted_ && rng_.percent(20)) outbox_.emplace_back(in::SeenUntil{kCluster, 0});
   send_first();
 }
 

@@ -131,6 +131,8 @@ void Judge::saw(const Input& input) {
                       std::holds_alternative<in::PodRunning>(input.body) ||
                       std::holds_alternative<in::NodeSeen>(input.body) ||
                       std::holds_alternative<in::NodeGone>(input.body) ||
+                      std::holds_alternative<in::PodRefused>(input.body) ||
+                      std::holds_alternative<in::SeenUntil>(input.body) ||
                       std::holds_alternative<in::ListComplete>(input.body);
   if (counts || !seen.outcome.facts.empty()) history_.push_back(std::move(seen));
 }

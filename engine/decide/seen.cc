@@ -1,0 +1,56 @@
+// Decisions about what an edge says of a cluster as a whole: its namespaces, and up to when it is known.
+#include <algorithm>
+
+#include "core/limits.h"
+#include "engine/decide/decide.h"
+
+namespace subak::decide {
+
+void decide(Decision& d, const in::SeenUntil& i) {
+  const state::Cluster* cluster = d.s.clusters().find(i.cluster);
+  if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
+  if (cluster->owned || !cluster->synced) {
+    return d.refuse(
+        {ErrorCode::kPrecondition, "seen_until", i.cluster,
+         cluster->owned ? "the cluster's nodes were imported; begin a list to replace them"
+                        : "want it after list_complete: what a list names may be older"},
+        i.cluster);
+  }
+  const TimeMs at = i.at_ms == 0 ? d.s.now() : std::min(i.at_ms, d.s.now());
+  if (at < cluster->seen_until_ms + limits::kSeenUntilEveryMs) return;
+  d.emit(fact::ClusterSeen{cluster->id, cluster->uid, at});
+}
+
+void decide(Decision& d, const in::NamespaceSeen& i) {
+  const state::Cluster* cluster = d.s.clusters().find(i.cluster);
+  if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
+  if (i.ns.empty()) {
+    return d.refuse({ErrorCode::kInvalid, "ns", i.ns, "want the namespace's name"}, i.cluster);
+  }
+  if (cluster->owned) {
+    return d.refuse({ErrorCode::kPrecondition, "namespace_seen", i.ns,
+                     "the cluster's nodes were imported; begin a list to replace them"},
+                    i.ns);
+  }
+  const NamespaceLabel* const label = cluster->labels->find(i.ns);
+  if (label == nullptr && cluster->labels->size() >= limits::kMaxLabelledNamespaces &&
+      !i.account.empty()) {
+    return d.refuse({ErrorCode::kExhausted, "namespaces", i.ns,
+                     "want at most " + std::to_string(limits::kMaxLabelledNamespaces) +
+                         " namespaces of a cluster with the label; let accounts name them"},
+                    i.ns);
+  }
+  d.tell(note::NamespaceListed{cluster->id, i.ns});
+  if (i.account == (label == nullptr ? std::string() : label->account)) return;
+  d.emit(fact::NamespaceLabelled{cluster->id, i.ns, i.account});
+  assign_jobs(d, cluster->id, i.ns);
+}
+
+// What the list has not named has no label, or is gone.
+void forget_namespaces(Decision& d, ClusterId id, const std::set<std::string>& listed) {
+  for (const NamespaceLabel* label : d.s.clusters().at(id).labels->values()) {
+    if (!listed.contains(label->ns)) d.emit(fact::NamespaceLabelled{id, label->ns, ""});
+  }
+}
+
+}  // namespace subak::decide
