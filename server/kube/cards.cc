@@ -6,6 +6,7 @@
 #include "core/content_hash.h"
 #include "core/duration.h"
 #include "core/limits.h"
+#include "core/names.h"
 #include "core/text.h"
 #include "kube/node.h"
 
@@ -52,11 +53,13 @@ Cards::Cards(std::string cluster, ExtraGpuResources extra,
 
 void Cards::forget_told() {
   queue_.clear();
+  last_queue_.clear();
   untold_.clear();
   put_back_.clear();
   pods_.clear();
   nodes_.clear();
   silent_nodes_.clear();
+  namespaces_.clear();
   of_owner_.clear();
   orphans_.clear();
   orphans_of_.clear();
@@ -291,11 +294,45 @@ bool Cards::complete_nodes() {
   return true;
 }
 
+// --- namespaces ----------------------------------------------------------------------------------
+
+void Cards::see_namespace(const WatchEvent& event) {
+  const std::string ns(json::text_in(event.object, "metadata", "name"));
+  const auto metadata = json::member(event.object, "metadata");
+  const auto labels = metadata ? json::member(*metadata, "labels") : std::nullopt;
+  std::string account;
+  if (labels && event.kind != WatchKind::kDeleted) account = json::text(*labels, names::kAccount);
+  const auto known = namespaces_.find(ns);
+  if (ns.empty() || (known == namespaces_.end() && account.empty())) return;
+  NamespaceCard& card = namespaces_[ns];
+  card.list = namespace_list_;
+  if (card.account == account) return;
+  card.account = std::move(account);
+  tell_label(ns, card.account);
+}
+
+bool Cards::complete_namespaces() {
+  std::vector<std::string> gone;
+  for (const auto& [ns, card] : namespaces_) {
+    if (card.list != namespace_list_) gone.push_back(ns);
+  }
+  if (!believe(gone.size(), namespaces_.size(), namespaces_asked_)) return false;
+  for (const std::string& ns : gone) {
+    namespaces_.erase(ns);
+    tell_label(ns, "");
+  }
+  return true;
+}
+
+void Cards::tell_label(const std::string& ns, const std::string& account) {
+  tell_gone("s" + ns, in::NamespaceSeen{cluster_, ns, account});
+}
+
 // --- what is to be told --------------------------------------------------------------------------
 
-Cards::Untold& Cards::untold(const std::string& key) {
+Cards::Untold& Cards::untold(const std::string& key, bool last) {
   const auto [at, is_new] = untold_.try_emplace(key);
-  if (is_new) queue_.push_back(key);
+  if (is_new) (last ? last_queue_ : queue_).push_back(key);
   return at->second;
 }
 
@@ -308,7 +345,7 @@ void Cards::tell_pod(const std::string& uid, PodRecord record) {
 }
 
 void Cards::tell_gone(const std::string& key, in::Body gone) {
-  Untold& news = untold(key);
+  Untold& news = untold(key, std::holds_alternative<in::NodeGone>(gone));
   news.node.reset();
   news.gone = std::move(gone);
 }
@@ -319,8 +356,9 @@ std::optional<News> Cards::next() {
     put_back_.pop_front();
     return news;
   }
-  if (queue_.empty()) return std::nullopt;
-  const std::string key = queue_.front();
+  std::deque<std::string>& queue = queue_.empty() ? last_queue_ : queue_;
+  if (queue.empty()) return std::nullopt;
+  const std::string key = queue.front();
   Untold& news = untold_.at(key);
   News out;
   if (key[0] == 'p') out.uid = key.substr(1);
@@ -334,7 +372,7 @@ std::optional<News> Cards::next() {
     out.body = std::move(*news.gone);
   }
   untold_.erase(key);
-  queue_.pop_front();
+  queue.pop_front();
   return out;
 }
 

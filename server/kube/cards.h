@@ -29,6 +29,7 @@ namespace subak {
 // Collections of the API server.
 inline constexpr const char* kPodsPath = "/api/v1/pods";
 inline constexpr const char* kNodesPath = "/api/v1/nodes";
+inline constexpr const char* kNamespacesPath = "/api/v1/namespaces";
 inline constexpr const char* kJobsPath = "/apis/batch/v1/jobs";
 inline constexpr const char* kJobSetsPath = "/apis/jobset.x-k8s.io/v1alpha2/jobsets";
 
@@ -62,6 +63,12 @@ struct NodeCard {
   std::uint32_t list = 0;
   TimeMs silent_ms = 0;  // since when the cluster says that it hears nothing of it; 0: it does hear
   TimeMs lease_ms = 0;   // when its lease was renewed last, once that has been read
+};
+
+// Only of namespaces whose label names an account, or did.
+struct NamespaceCard {
+  std::string account;
+  std::uint32_t list = 0;
 };
 
 // A Job or a JobSet.
@@ -121,6 +128,9 @@ class Cards {
   // renewTime): that is the last sign of life, where the node's own status may be minutes old.
   const std::map<std::string, NodeSpec>& silent_nodes() const { return silent_nodes_; }
   void see_lease(const std::string& node, std::string_view renew_time);  // empty: there is none
+  void begin_namespaces() { ++namespace_list_; }
+  void see_namespace(const WatchEvent& event);
+  bool complete_namespaces();
   void begin_owners(const std::string& collection) { ++owner_lists_[collection]; }
   void see_owner(const WatchEvent& event, const std::string& collection);
   void complete_owners(const std::string& collection);
@@ -155,7 +165,7 @@ class Cards {
   void put_back(News news);
   // Some are not told yet: pods whose owner has not been seen, nodes whose lease has not been read.
   bool any_untold() const { return !orphans_.empty() || !silent_nodes_.empty(); }
-  bool all_told() const { return queue_.empty() && put_back_.empty(); }
+  bool all_told() const { return queue_.empty() && last_queue_.empty() && put_back_.empty(); }
 
   std::size_t pods() const { return pods_.size(); }
   std::size_t nodes() const { return nodes_.size(); }
@@ -171,6 +181,7 @@ class Cards {
   };
   void tell_pod(const std::string& uid, PodRecord record);
   void tell_gone(const std::string& key, in::Body gone);
+  void tell_label(const std::string& ns, const std::string& account);
   void drop_pod(const std::string& uid, in::PodGone gone);
   void tell_node(NodeSpec node);
   void see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod, const PodRecord& record,
@@ -183,16 +194,17 @@ class Cards {
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool with_owner);
   void see_again(json::Value pod, std::int64_t monotonic_ms, bool with_owner);
   void see_orphan(const std::string& uid, std::int64_t monotonic_ms, bool with_owner);
-  Untold& untold(const std::string& key);
+  Untold& untold(const std::string& key, bool last = false);
   bool believe(std::size_t going, std::size_t all, bool& asked);
 
   const std::string cluster_;
   const ExtraGpuResources extra_;
   const std::vector<std::string> other_schedulers_;
-  std::unordered_map<std::string, PodCard> pods_;  // by uid
-  std::map<std::string, NodeCard> nodes_;          // by name
-  std::map<std::string, NodeSpec> silent_nodes_;   // by name; not told yet
-  std::map<std::string, OwnerCard> owners_;        // by uid
+  std::unordered_map<std::string, PodCard> pods_;    // by uid
+  std::map<std::string, NodeCard> nodes_;            // by name
+  std::map<std::string, NodeSpec> silent_nodes_;     // by name; not told yet
+  std::map<std::string, NamespaceCard> namespaces_;  // by name
+  std::map<std::string, OwnerCard> owners_;          // by uid
   std::set<std::string> marked_owners_;
   std::set<std::string> known_collections_;             // whose list has been complete
   std::map<std::string, Orphan> orphans_;               // by uid
@@ -202,10 +214,12 @@ class Cards {
   };
   std::unordered_map<std::string, Made> of_owner_;
   std::set<std::string> unschedulable_, gated_, unsized_, outdated_;  // uids
-  std::uint32_t pod_list_ = 0, node_list_ = 0;
+  std::uint32_t pod_list_ = 0, node_list_ = 0, namespace_list_ = 0;
   std::map<std::string, std::uint32_t> owner_lists_;  // by collection
-  bool pods_asked_ = false, nodes_asked_ = false;
-  std::deque<std::string> queue_;  // keys of untold_: "p" + uid, "n" + name
+  bool pods_asked_ = false, nodes_asked_ = false, namespaces_asked_ = false;
+  std::deque<std::string> queue_;  // keys of untold_: "p" + uid, "n" + name, "s" + namespace
+  // Nodes that went come last: how their pods ended counts first.
+  std::deque<std::string> last_queue_;
   std::unordered_map<std::string, Untold> untold_;
   std::deque<News> put_back_;
   std::uint64_t unreadable_ = 0;

@@ -35,6 +35,7 @@ void Edge::Impl::turn() {
   if (phase == Phase::kPods) finish_list();
   take_effects();
   if (phase != Phase::kFollows) return;
+  say_until();
   report_unschedulable();
   confirm();
   write();
@@ -60,14 +61,33 @@ DurationMs Edge::Impl::patience() const {
   return most;
 }
 
+// Which cluster it is comes first: a list of another one would end all that is known.
 void Edge::Impl::begin_session() {
+  phase = Phase::kBegins;
+  KubeCall call;
+  call.path = "/api/v1/namespaces/kube-system";
+  const bool asked =
+      api->call(std::move(call), [this](const CallAnswer& answer, std::string_view body) {
+        if (phase != Phase::kBegins) return;
+        if (answer.outcome == Outcome::kNotFound) return begin_list({});
+        simdjson::dom::parser parser;
+        json::Value found;
+        const bool read = answer.outcome == Outcome::kDone &&
+                          parser.parse(body.data(), body.size()).get(found) == simdjson::SUCCESS;
+        if (!read) return end_session("the namespace kube-system: " + answer.message);
+        const auto metadata = json::member(found, "metadata");
+        begin_list(metadata ? std::string(json::text(*metadata, "uid")) : std::string());
+      });
+  if (!asked) end_session("too many calls are under way");
+}
+
+void Edge::Impl::begin_list(const std::string& uid) {
   const std::shared_ptr<const View> view = ports.view();
   const ClusterView* const cluster = view->cluster(options.cluster);
   if (cluster == nullptr) return end_session("there is no cluster " + options.cluster);
   session = cluster->session + 1;
-  phase = Phase::kBegins;
   const ClusterId id = cluster->id;
-  const bool posted = post(in::ListBegin{options.cluster}, [this, id](const Reply& reply) {
+  const bool posted = post(in::ListBegin{options.cluster, uid}, [this, id](const Reply& reply) {
     session_begun(reply);
     if (phase == Phase::kNodes) subscribe(id);
   });
@@ -78,6 +98,7 @@ void Edge::Impl::session_begun(const Reply& reply) {
   if (reply.error) return end_session(reply.error->message());
   phase = Phase::kNodes;
   follow_nodes();
+  follow_namespaces();
   follow_owners();
 }
 
@@ -92,6 +113,7 @@ void Edge::Impl::end_session(const std::string& why) {
   error = why;
   for (const Reflector* reflector : reflectors()) lists_before += reflector->lists();
   nodes.reset();
+  namespaces.reset();
   pods.reset();
   owners.clear();
   cards.forget_told();
@@ -108,6 +130,7 @@ void Edge::Impl::end_session(const std::string& why) {
 std::vector<Reflector*> Edge::Impl::reflectors() const {
   std::vector<Reflector*> all;
   if (nodes) all.push_back(nodes.get());
+  if (namespaces) all.push_back(namespaces.get());
   if (pods) all.push_back(pods.get());
   for (const auto& owner : owners) all.push_back(owner.get());
   return all;
@@ -120,6 +143,16 @@ void Edge::Impl::follow_nodes() {
   sink.complete = [this] { return cards.complete_nodes(); };
   nodes = std::make_unique<Reflector>(*api, kNodesPath, std::move(sink), ports.monotonic_ms);
   nodes->start();
+}
+
+void Edge::Impl::follow_namespaces() {
+  ReflectorSink sink;
+  sink.begin = [this] { cards.begin_namespaces(); };
+  sink.object = [this](const WatchEvent& event) { cards.see_namespace(event); };
+  sink.complete = [this] { return cards.complete_namespaces(); };
+  namespaces =
+      std::make_unique<Reflector>(*api, kNamespacesPath, std::move(sink), ports.monotonic_ms);
+  namespaces->start();
 }
 
 // Whatever the answer is: without a lease its own status has to do.
@@ -183,13 +216,20 @@ void Edge::Impl::follow_owners() {
 // Once nodes are known and what makes pods: so that each pod is told whole, and in one place.
 void Edge::Impl::follow_pods() {
   ReflectorSink sink;
-  sink.begin = [this] { cards.begin_pods(); };
+  sink.begin = [this] {
+    list_began_ms = ports.now_ms();
+    cards.begin_pods();
+  };
   sink.object = [this](const WatchEvent& event) {
     replan = true;
     cards.see_pod(event, ports.monotonic_ms());
   };
   sink.alive = [this] { heard_ms = ports.now_ms(); };
-  sink.complete = [this] { return cards.complete_pods(heard_ms); };
+  sink.complete = [this] {
+    const bool believed = cards.complete_pods(heard_ms);
+    if (believed) heard_ms = list_began_ms;
+    return believed;
+  };
   pods = std::make_unique<Reflector>(*api, kPodsPath, std::move(sink), ports.monotonic_ms);
   pods->start();
 }
@@ -199,7 +239,7 @@ void Edge::Impl::begin_pods() {
   const bool asked = std::all_of(owners.begin(), owners.end(), [](const auto& owner) {
     return owner->synced() || !owner->error().empty();
   });
-  if (!asked || !nodes->synced()) return;
+  if (!asked || !nodes->synced() || !namespaces->synced()) return;
   phase = Phase::kPods;
   follow_pods();
 }
@@ -252,6 +292,14 @@ void Edge::Impl::tell() {
   }
 }
 
+// What came on the watch of pods has been told: what happened before is known.
+void Edge::Impl::say_until() {
+  if (heard_ms < said_until_ms + limits::kSeenUntilEveryMs || !cards.all_told()) return;
+  const bool posted =
+      post(in::SeenUntil{options.cluster, heard_ms}, [this](const Reply& r) { on_reply({}, r); });
+  if (posted) said_until_ms = heard_ms;
+}
+
 void Edge::Impl::on_reply(const News& news, const Reply& reply) {
   if (!reply.error) return;
   if (reply.error->field == "session") return end_session(reply.error->message());
@@ -269,8 +317,9 @@ void Edge::Impl::publish() {
   now.lists = lists_before;
   for (const Reflector* reflector : reflectors()) {
     now.lists += reflector->lists();
-    const bool owner = reflector != nodes.get() && reflector != pods.get();
-    if (now.error.empty() && !owner) now.error = reflector->error();
+    const bool needed =
+        reflector == nodes.get() || reflector == namespaces.get() || reflector == pods.get();
+    if (now.error.empty() && needed) now.error = reflector->error();
   }
   now.nodes = cards.nodes();
   now.pods = cards.pods();

@@ -63,8 +63,8 @@ class Inbox {
 enum class Phase : std::uint8_t {
   kOff,      // begins when due
   kBegins,   // list_begin is under way
-  kNodes,    // all nodes are being listed
-  kPods,     // then pods and owners
+  kNodes,    // all nodes, namespaces and owners are being listed
+  kPods,     // then pods
   kEnds,     // list_complete is under way
   kFollows,  // everything is known; writes are made
 };
@@ -87,9 +87,11 @@ struct Edge::Impl {
   void turn();
   DurationMs patience() const;
   void begin_session();
+  void begin_list(const std::string& uid);
   void session_begun(const Reply& reply);
   void end_session(const std::string& why);
   void follow_nodes();
+  void follow_namespaces();
   void read_leases();
   void read_outdated();
   void follow_owners();
@@ -99,6 +101,7 @@ struct Edge::Impl {
   void subscribe(ClusterId id);
   bool post(in::Body body, ReplyFn done);
   void tell();
+  void say_until();
   void on_reply(const News& news, const Reply& reply);
   void take_effects();
   void confirm();
@@ -129,6 +132,8 @@ struct Edge::Impl {
   std::set<std::string> reading_leases;  // of these nodes
   std::size_t posts = 0;                 // under way
   TimeMs heard_ms = 0;                   // when the watch of pods last said something
+  TimeMs list_began_ms = 0;              // of pods
+  TimeMs said_until_ms = 0;              // and what of that the core was told
   std::string error;
 
   std::shared_ptr<Inbox> inbox;
@@ -149,7 +154,7 @@ struct Edge::Impl {
   std::atomic<bool> stopping{false};
   std::thread thread;
 
-  std::unique_ptr<Reflector> nodes, pods;
+  std::unique_ptr<Reflector> nodes, namespaces, pods;
   std::vector<std::unique_ptr<Reflector>> owners;
   std::unique_ptr<Writer> writer;
   std::unique_ptr<Teller> teller;

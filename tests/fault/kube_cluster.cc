@@ -66,6 +66,7 @@ std::string mark_of(const Object& job) {
 
 KubeCluster::KubeCluster(ApiServer& server, sim::Rng& rng)
     : now(kStart), server_(server), objects_(server.objects), rng_(rng) {
+  objects_.create("/api/v1/namespaces", {{"metadata", Object{{"name", "kube-system"}}}});
   for (std::size_t i = 0; i < kNodes; ++i) put_node(i, true, false);
   objects_.wrote = [this](const std::string& collection, const Object& before,
                           const Object& after) { wrote(collection, before, after); };

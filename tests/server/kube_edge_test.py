@@ -6,6 +6,7 @@ controllers: this test plays scheduler, kubelet and Job controller.
 Usage: kube_edge_test.py PATH_TO_SUBAKD PATH_TO_SUBAK PATH_TO_STANDIN
 """
 
+import calendar
 import json
 import os
 import re
@@ -304,6 +305,52 @@ class Enforce(Edge):
         self.released(*(f"p{i}" for i in range(4)))
         pinned = [i for i in range(4) if "affinity" in self.api.pod(f"p{i}")["spec"]]
         self.assertEqual(len(pinned), 1)
+
+    def test_gone_while_nobody_looked(self):
+        self.api.make_pod("p")
+        self.released("p")
+        self.api.bind("p")
+        self.api.run("p")
+        until(lambda: self.jobs("running") == 1, "running")
+        self.end(signal.SIGKILL)
+        killed = time.time()
+        self.api.delete("p")
+        time.sleep(3)
+        self.start()
+        until(lambda: self.jobs() == 0, "the end of the one that vanished")
+        rows = json.loads(self.subak("usage", "ledger", "--output", "json"))["rows"]
+        ends = [calendar.timegm(time.strptime(row["to"][:19], "%Y-%m-%dT%H:%M:%S")) for row in rows]
+        self.assertLessEqual(max(ends, default=0), killed)
+
+    def test_another_cluster_is_not_taken_for_ours(self):
+        self.api.call("POST", "/api/v1/namespaces", {"metadata": {"name": "kube-system"}})
+        self.end(signal.SIGTERM)
+        self.start()
+        until(lambda: self.metric('subak_cluster_synced{cluster="east"}') == 1, "synced")
+        self.api.make_pod("p")
+        self.released("p")
+        self.end(signal.SIGTERM)
+        self.api.call("DELETE", "/api/v1/namespaces/kube-system")
+        self.api.call("POST", "/api/v1/namespaces", {"metadata": {"name": "kube-system"}})
+        self.api.delete("p")
+        self.start()
+        until(lambda: "another cluster has this name" in self.subak("status"), "said")
+        self.assertEqual(self.metric('subak_cluster_synced{cluster="east"}'), 0)
+        self.assertEqual(self.jobs(), 1)
+
+    def test_a_namespace_names_its_account(self):
+        def name(namespace, account):
+            self.api.call("POST", "/api/v1/namespaces", {"metadata": {
+                "name": namespace, "labels": {"subak.gpu/account": account}}})
+
+        name("team-b", "ml")
+        name("team-c", "later")
+        self.api.make_pod("b", namespace="team-b")
+        until(lambda: self.api.pod("b", "team-b")["spec"].get("schedulingGates") == [], "b released")
+        self.api.make_pod("c", namespace="team-c")
+        until(lambda: self.jobs("incomplete") == 1, "c waits for its account")
+        self.subak("account", "set", "later", "--reason", "test")
+        until(lambda: self.api.pod("c", "team-c")["spec"].get("schedulingGates") == [], "c released")
 
     def test_it_is_the_only_edge(self):
         said = self.subak("job", "submit", "--account", "ml", "--gpus", "1", code=1)
