@@ -75,7 +75,9 @@ void Oracle::on(const fact::GangEmptied& f) {
 
 // Whether the job waits again, from what there is.
 void Oracle::judge_end(const Job& j, const fact::AttemptEnded& f) {
-  bool again = comes_back(f.cause);
+  // Who deletes a pod has not cancelled its job.
+  const bool deleted = f.cause == Cause::kCancelled && j.stop != Cause::kCancelled;
+  bool again = comes_back(f.cause) || (deleted && live(j) > 0);
   if (j.stop != Cause::kNone && !comes_back(j.stop)) again = false;
   if (j.origin == JobOrigin::kApi) {
     again = again && f.cause != Cause::kFinished && f.cause != Cause::kFailed &&

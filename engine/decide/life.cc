@@ -73,9 +73,15 @@ bool could_wait_whole(const Job& job) {
   });
 }
 
+// Somebody has deleted a pod, and not cancelled the job: who is left, or was made since, goes on.
+bool goes_on(const Job& job, Cause cause) {
+  return cause == Cause::kCancelled && job.stop != Cause::kCancelled && job.pods_live() > 0;
+}
+
 JobState state_after(const Job& job, Cause cause) {
   if (job.origin == JobOrigin::kApi) return api_job_after(cause);
-  if (job.origin != JobOrigin::kPods || !comes_back(cause)) return JobState::kDone;
+  if (job.origin != JobOrigin::kPods) return JobState::kDone;
+  if (!comes_back(cause) && !goes_on(job, cause)) return JobState::kDone;
   if (could_wait_whole(job)) return JobState::kQueued;
   if (job.pods_live() > 0) return JobState::kIncomplete;
   return cause != Cause::kFinished && is_remade(job) ? JobState::kIncomplete : JobState::kDone;
@@ -88,12 +94,18 @@ DurationMs retry_after(std::uint32_t refusals) {
   return std::min(wait, limits::kMaxReleaseRetryMs);
 }
 
+// While it is not known what happens in a cluster its clocks stand, and go on by as much once it is.
+TimeMs time_after(const Decision& d, JobId id, DurationMs wait) {
+  const TimeMs since = d.s.clusters().at(id.cluster()).since_ms;
+  return (since != 0 ? since : d.s.now()) + wait;
+}
+
 void end_attempt(Decision& d, const Job& job, Cause cause) {
   const JobId id = job.id;
   fact::AttemptEnded ended{id, job.attempt, cause, state_after(job, cause), 0};
   if (cause == Cause::kReleaseRefused && ended.to == JobState::kQueued) {
     ended.to = JobState::kPaused;  // at once it would be refused again
-    ended.until_ms = d.s.now() + retry_after(job.refusals);
+    ended.until_ms = time_after(d, id, retry_after(job.refusals));
   }
   d.emit(ended);
   settle(d, id, cause);
@@ -110,7 +122,7 @@ void nobody_left(Decision& d, const Job& job, Cause cause) {
   if (job.state != JobState::kIncomplete) {
     d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
   }
-  d.emit(fact::GangEmptied{id, d.s.now() + limits::kGangReturnMs});
+  d.emit(fact::GangEmptied{id, time_after(d, id, limits::kGangReturnMs)});
 }
 
 // Who waits behind the ranks takes those that are free.
