@@ -253,11 +253,11 @@ struct Restarted {  // first input after recovery: observed clusters must list a
   void fields(V&) {}
 };
 
-using Body =
-    std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
-                 SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen, NodeGone,
-                 PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted, Finalize,
-                 AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil, NamespaceSeen>;
+using Body = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
+                          SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen,
+                          NodeGone, PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted,
+                          Finalize, AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil,
+                          NamespaceSeen, GangGone>;
 
 }  // namespace in
 

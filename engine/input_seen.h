@@ -204,6 +204,19 @@ struct PodRefused {
   }
 };
 
+// What made the pods of a gang is gone, or has come to its end, and so have they: nobody makes them anew. A gang
+// of this owner (PodRecord::owner, also with "+" and more behind it) that waits for its pods is done.
+struct GangGone {
+  static constexpr std::string_view kName = "gang_gone";
+  std::string cluster;
+  std::string owner;
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "owner", owner);
+  }
+};
+
 // A namespace is there, or changed. The account that its label names (core/names.h) counts where no account
 // names the namespace.
 struct NamespaceSeen {

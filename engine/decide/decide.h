@@ -67,6 +67,7 @@ void decide(Decision& d, const in::CallDenied& i);
 // seen.cc
 void decide(Decision& d, const in::SeenUntil& i);
 void decide(Decision& d, const in::NamespaceSeen& i);
+void decide(Decision& d, const in::GangGone& i);
 // account.cc
 void decide(Decision& d, const in::SetAccount& i);
 void decide(Decision& d, const in::DeleteAccount& i);

@@ -1,5 +1,8 @@
 // Decisions about what an edge says of a cluster as a whole: its namespaces, and up to when it is known.
 #include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "core/limits.h"
 #include "engine/decide/decide.h"
@@ -44,6 +47,23 @@ void decide(Decision& d, const in::NamespaceSeen& i) {
   if (i.account == (label == nullptr ? std::string() : label->account)) return;
   d.emit(fact::NamespaceLabelled{cluster->id, i.ns, i.account});
   assign_jobs(d, cluster->id, i.ns);
+}
+
+void decide(Decision& d, const in::GangGone& i) {
+  const state::Cluster* cluster = d.s.clusters().find(i.cluster);
+  if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
+  if (i.owner.empty()) {
+    return d.refuse({ErrorCode::kInvalid, "owner", i.owner, "want the owner's uid"}, i.cluster);
+  }
+  std::vector<JobId> over;
+  for (const auto& [until, id] : d.s.jobs().deadlines()) {
+    const state::Job& job = d.s.jobs().at(id);
+    if (id.cluster() != cluster->id || job.state != JobState::kIncomplete) continue;
+    const std::string owner = job.of_pods ? job.of_pods->owner : std::string();
+    const bool its = owner == i.owner || owner.starts_with(i.owner + "+");
+    if (its && job.pods_live() == 0) over.push_back(id);
+  }
+  for (const JobId id : over) end_wait(d, d.s.jobs().at(id));
 }
 
 // What the list has not named has no label, or is gone.

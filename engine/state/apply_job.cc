@@ -45,6 +45,7 @@ void State::on(const fact::PodAdded& f) {
   Job& job = jobs_.writable(f.job);
   must(job.state != JobState::kDone, "a job that is done has no new pods");
   if (job.state == JobState::kPaused && f.rank < job.gang_size) open_gang(job);
+  if (!restoring_) clusters_.pod_seen(f.job.cluster(), fact_ms_);
   jobs_.add_pod(f, use_alone(f.job.cluster(), f.shape));
   if (job.state == JobState::kIncomplete) jobs_.set_deadline(job, 0);  // somebody came
   if (!f.bound) return;
@@ -223,6 +224,7 @@ void State::run_if_bound(Job& job) {
 void State::on(const fact::PodBound& f) {
   Job& job = jobs_.writable(f.job);
   Pod& pod = job.pods.at(f.rank);
+  if (!restoring_) clusters_.pod_seen(f.job.cluster(), fact_ms_);
   must(pod.holds_slot(), "what is bound was held");
   must(f.at_ms <= now_, "what is bound was bound before");
   must(is_charged(pod, f.at_ms), "a hold is charged up to its bind");
@@ -238,6 +240,7 @@ void State::on(const fact::PodBound& f) {
 
 void State::on(const fact::PodRunning& f) {
   Pod& pod = jobs_.writable(f.job).pods.at(f.rank);
+  if (!restoring_) clusters_.pod_seen(f.job.cluster(), fact_ms_);
   must(pod.state == PodState::kBound, "what begins to run is bound, and did not run");
   pod.state = PodState::kRunning;
 }

@@ -80,6 +80,12 @@ void Clusters::apply(const fact::ClusterSeen& f) {
   cluster.seen_until_ms = f.until_ms;
 }
 
+void Clusters::pod_seen(ClusterId id, TimeMs at) {
+  Cluster& cluster = writable(id);
+  if (!cluster.synced || cluster.seen_until_ms == 0) return;
+  cluster.seen_until_ms = std::max(cluster.seen_until_ms, at);
+}
+
 void Clusters::apply(const fact::NamespaceLabelled& f) {
   Cluster& cluster = writable(f.cluster);
   auto label = f.account.empty()

@@ -83,6 +83,8 @@ class Clusters {
   void apply(const fact::ClusterSynced& f);
   void apply(const fact::ClusterSeen& f);
   void apply(const fact::NamespaceLabelled& f);
+  // A pod was said to be there. Where the edge says until when it knows, that is known then.
+  void pod_seen(ClusterId id, TimeMs at);
   void apply(const fact::Awaited& f);
   void apply(const fact::CountersKept& f);  // of one cluster
   void number_used(JobId id);               // the next job gets a higher one

@@ -136,6 +136,10 @@ in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string
       return in::NamespaceSeen{cluster, check.name("namespace", seen.namespace_(), true),
                                check.name("account", seen.account(), false)};
     }
+    case Event::kGangGone: {
+      const auto scope = check.in("gang_gone");
+      return in::GangGone{cluster, check.name("owner", in.gang_gone().owner(), true)};
+    }
     case Event::kSeenUntil: {
       const auto scope = check.in("seen_until");
       in::SeenUntil out{cluster, 0};

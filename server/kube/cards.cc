@@ -61,6 +61,8 @@ void Cards::forget_told() {
   silent_nodes_.clear();
   namespaces_.clear();
   of_owner_.clear();
+  of_gang_.clear();
+  gang_owners_.clear();
   orphans_.clear();
   orphans_of_.clear();
   unschedulable_.clear();
@@ -126,6 +128,7 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
   if (counts) tell_pod(uid, std::move(record));
   if (event.kind != WatchKind::kDeleted) return;
   count_owner(card, -1);
+  if (card.gpu) tell_if_gone(card.gpu->gang_owner);
   unschedulable_.erase(uid);
   gated_.erase(uid);
   pods_.erase(uid);
@@ -148,11 +151,14 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
   gpu.owner_kind = pod.owner.kind;
   gpu.owner_name = pod.owner.name;
   gpu.owner_uid = pod.owner.uid;
+  const bool watched = pod.owner.kind == "Job";
+  gpu.gang_owner = watched ? record.owner.substr(0, record.owner.find('+')) : std::string();
   gpu.release = {};
   if (record.gated) {
     if (auto read = read_gated_pod(object)) gpu.release = std::move(read).value();
   }
   count_owner(card, 1);
+  if (gpu.ended) tell_if_gone(gpu.gang_owner);
   if (gpu.gated && !gpu.ended && !gpu.going) {
     gated_.insert(uid);
   } else {
@@ -182,6 +188,12 @@ void Cards::leave_gang(const std::string& uid, PodCard& card, const PodRecord& r
 
 void Cards::count_owner(const PodCard& card, int by) {
   if (!card.gpu || card.gpu->owner_uid.empty() || card.gpu->ended) return;
+  if (const std::string& gang = card.gpu->gang_owner; !gang.empty()) {
+    if (by > 0) gang_owners_.insert(gang);
+    std::size_t& pods = of_gang_[gang];
+    pods = by > 0 ? pods + 1 : pods - 1;
+    if (pods == 0) of_gang_.erase(gang);
+  }
   Made& made = of_owner_[card.gpu->owner_uid];
   const std::size_t bound = card.gpu->bound ? 1 : 0;
   made.pods = by > 0 ? made.pods + 1 : made.pods - 1;
@@ -194,6 +206,7 @@ void Cards::drop_pod(const std::string& uid, in::PodGone gone) {
   const bool told = at->second.told != 0 || untold_.contains("p" + uid);
   if (told || at->second.gpu) tell_gone("p" + uid, std::move(gone));
   count_owner(at->second, -1);
+  if (at->second.gpu) tell_if_gone(at->second.gpu->gang_owner);
   unschedulable_.erase(uid);
   gated_.erase(uid);
   pods_.erase(at);

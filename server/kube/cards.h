@@ -40,10 +40,11 @@ struct GpuCard {
   bool gated = false;   // carries our gate
   bool foreign_gates = false;
   bool ended = false;
-  bool bound = false;                                        // has a node
-  bool going = false;                                        // its deletion was asked for
-  bool gang = false;                                         // one of several that start together
-  std::string gang_told;                                     // which gang the core knows it in
+  bool bound = false;      // has a node
+  bool going = false;      // its deletion was asked for
+  bool gang = false;       // one of several that start together
+  std::string gang_told;   // which gang the core knows it in
+  std::string gang_owner;  // uid of the Job or JobSet whose pods come again together; empty: none
   std::string owner_api, owner_kind, owner_name, owner_uid;  // of its controller; empty: none
   GatedPod release;                                          // while gated
   std::string unschedulable;                // the scheduler's words; empty: it does not say so
@@ -88,6 +89,7 @@ struct OwnerCard {
   bool has_deadline = false;  // activeDeadlineSeconds, which counts while its pods wait
   bool one_pod = false;       // of a Job: it has one pod at a time
   bool suspended = false;
+  bool ended = false;
   std::string mark;  // annotation subak.gpu/suspended: why we have suspended it; empty: we have not
   std::uint32_t list = 0;
 };
@@ -187,6 +189,7 @@ class Cards {
   void see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod, const PodRecord& record,
                    json::Value object, std::int64_t monotonic_ms);
   void count_owner(const PodCard& card, int by);
+  void tell_if_gone(const std::string& gang_owner);
   bool find_gang(Pod& pod) const;
   void outdate(const std::string& owner_uid);
   void leave_gang(const std::string& uid, PodCard& card, const PodRecord& record);
@@ -213,11 +216,14 @@ class Cards {
     std::size_t pods = 0, bound = 0;
   };
   std::unordered_map<std::string, Made> of_owner_;
+  std::unordered_map<std::string, std::size_t> of_gang_;  // pods that have not ended
+  std::set<std::string> gang_owners_;  // whose end matters: they had pods, and it was not told
   std::set<std::string> unschedulable_, gated_, unsized_, outdated_;  // uids
   std::uint32_t pod_list_ = 0, node_list_ = 0, namespace_list_ = 0;
   std::map<std::string, std::uint32_t> owner_lists_;  // by collection
   bool pods_asked_ = false, nodes_asked_ = false, namespaces_asked_ = false;
-  std::deque<std::string> queue_;  // keys of untold_: "p" + uid, "n" + name, "s" + namespace
+  std::deque<std::string>
+      queue_;  // keys of untold_: "p" + uid, "n" + name, "s" + namespace, "g" + owner
   // Nodes that went come last: how their pods ended counts first.
   std::deque<std::string> last_queue_;
   std::unordered_map<std::string, Untold> untold_;

@@ -46,6 +46,15 @@ bool Cards::find_gang(Pod& pod) const {
   return true;
 }
 
+// Its pods are gone, and what made them too, or it makes no more.
+void Cards::tell_if_gone(const std::string& gang_owner) {
+  if (of_gang_.contains(gang_owner) || !gang_owners_.contains(gang_owner)) return;
+  const OwnerCard* const owner = find_owner(gang_owner);
+  if (!known_collections_.contains(kJobsPath) || (owner != nullptr && !owner->ended)) return;
+  tell_gone("g" + gang_owner, in::GangGone{cluster_, gang_owner});
+  gang_owners_.erase(std::string(gang_owner));
+}
+
 // Only while a gate of ours is closed does it matter.
 bool Cards::waits_for_owner(const Pod& pod, const WatchEvent& event, std::int64_t monotonic_ms) {
   const bool set = has_key(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
@@ -103,7 +112,7 @@ void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
   if (event.kind == WatchKind::kDeleted) {
     owners_.erase(uid);
     marked_owners_.erase(uid);
-    return;
+    return tell_if_gone(uid);
   }
   OwnerCard& card = owners_[uid];
   card.ns = json::text_in(event.object, "metadata", "namespace");
@@ -119,6 +128,7 @@ void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
     card.backoff_limit = owner->backoff_limit;
     card.failed = owner->failed;
     card.succeeded = owner->succeeded;
+    card.ended = owner->ended;
     for (std::size_t role = 0; role < owner->roles.size(); ++role) {
       card.gangs.emplace_back(owner->roles[role].name, owner->gang_size(role));
     }
@@ -154,6 +164,7 @@ void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
   for (auto at = first; at != last; ++at) orphans.push_back(at->second);
   orphans_of_.erase(first, last);
   for (const std::string& orphan : orphans) see_orphan(orphan, 0, true);
+  if (owners_.at(uid).ended) tell_if_gone(uid);
 }
 
 void Cards::outdate(const std::string& owner_uid) {
@@ -172,6 +183,7 @@ void Cards::complete_owners(const std::string& collection) {
            entry.second.list != owner_lists_.at(collection);
   });
   std::erase_if(marked_owners_, [&](const std::string& uid) { return !owners_.contains(uid); });
+  for (const std::string& owner : std::set(gang_owners_)) tell_if_gone(owner);
 }
 
 const OwnerCard* Cards::find_owner(const std::string& uid) const {

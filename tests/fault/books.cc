@@ -67,6 +67,7 @@ void Books::saw(const Input& input, const ApplyOutcome& outcome) {
   const bool end_due = before != stays_.end() && report_.kind == Report::Kind::kGone;
   for (const Fact& fact : outcome.facts) {
     std::visit([this](const auto& body) { on(body); }, fact.body);
+    note_known(fact.body);
   }
   if (named_) {
     const auto after = stays_.find(*named_);
@@ -154,6 +155,14 @@ void Books::on(const fact::ClusterSynced& f) {
     if (place.first.cluster() == f.id) stay.until += now_ - since->second;
   }
   unknown_since_.erase(since);
+}
+
+// Who is said to be there tells that the cluster was heard, where its edge says that at all.
+void Books::note_known(const fact::Body& body) {
+  const bool there = std::holds_alternative<fact::PodAdded>(body) ||
+                     std::holds_alternative<fact::PodBound>(body) ||
+                     std::holds_alternative<fact::PodRunning>(body);
+  if (there && seen_until_ != 0 && unknown_since_.empty()) seen_until_ = now_;
 }
 
 // What is known is known again after a restart; it never goes back, and never beyond what was said.

@@ -48,6 +48,7 @@ class Books {
 
   void on(const fact::ClusterSynced& f);
   void on(const fact::ClusterSeen& f);
+  void note_known(const fact::Body& body);
   void on(const fact::NodeSet& f) {
     nodes_[f.id] = f.spec.name;
     node_since_.try_emplace(f.id, now_);

@@ -352,6 +352,21 @@ class Enforce(Edge):
         self.subak("account", "set", "later", "--reason", "test")
         until(lambda: self.api.pod("c", "team-c")["spec"].get("schedulingGates") == [], "c released")
 
+    def test_the_end_of_a_job_ends_its_gang(self):
+        jobs = "/apis/batch/v1/namespaces/team-a/jobs"
+        made = self.api.call("POST", jobs, {"metadata": {"name": "j"}, "spec": {
+            "parallelism": 2, "completions": 2, "completionMode": "Indexed", "template": {"spec": {"containers": [
+                {"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1"}}}]}}}})
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": made["metadata"]["uid"], "controller": True}
+        self.api.make_pod("j-0", ownerReferences=[owner], labels={"batch.kubernetes.io/job-name": "j"},
+                          annotations={"batch.kubernetes.io/job-completion-index": "0"})
+        until(lambda: self.jobs("incomplete") == 1, "a gang of which one is there")
+        self.api.delete("j-0")
+        time.sleep(1)
+        self.assertEqual(self.jobs("incomplete"), 1)
+        self.api.call("DELETE", jobs + "/j")
+        until(lambda: self.jobs() == 0, "its end")
+
     def test_it_is_the_only_edge(self):
         said = self.subak("job", "submit", "--account", "ml", "--gpus", "1", code=1)
         self.assertIn("create the pods themselves", said)
