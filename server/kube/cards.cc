@@ -126,6 +126,7 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
   const bool counts =
       pod.asks_gpu() || card.told != 0 || (!card.node.empty() && record.ended == Cause::kNone);
   if (counts) tell_pod(uid, std::move(record));
+  if (card.gpu && card.gpu->ended) tell_if_gone(card.gpu->gang_owner);
   if (event.kind != WatchKind::kDeleted) return;
   count_owner(card, -1);
   if (card.gpu) tell_if_gone(card.gpu->gang_owner);
@@ -151,14 +152,15 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
   gpu.owner_kind = pod.owner.kind;
   gpu.owner_name = pod.owner.name;
   gpu.owner_uid = pod.owner.uid;
-  const bool watched = pod.owner.kind == "Job";
-  gpu.gang_owner = watched ? record.owner.substr(0, record.owner.find('+')) : std::string();
+  // Of a pod that goes after its owner nobody says so any more.
+  if (pod.owner.kind == "Job" && !record.owner.empty()) {
+    gpu.gang_owner = record.owner.substr(0, record.owner.find('+'));
+  }
   gpu.release = {};
   if (record.gated) {
     if (auto read = read_gated_pod(object)) gpu.release = std::move(read).value();
   }
   count_owner(card, 1);
-  if (gpu.ended) tell_if_gone(gpu.gang_owner);
   if (gpu.gated && !gpu.ended && !gpu.going) {
     gated_.insert(uid);
   } else {

@@ -24,6 +24,7 @@ DEADLINE_S = 120  # generous: other work may share the machine
 PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
 GATE = "subak.gpu/queue"
 MERGE_PATCH = "application/merge-patch+json"
+JOBS = "/apis/batch/v1/namespaces/team-a/jobs"
 LIVE = ("incomplete", "queued", "paused", "starting", "running", "ending")
 
 
@@ -352,20 +353,29 @@ class Enforce(Edge):
         self.subak("account", "set", "later", "--reason", "test")
         until(lambda: self.api.pod("c", "team-c")["spec"].get("schedulingGates") == [], "c released")
 
-    def test_the_end_of_a_job_ends_its_gang(self):
-        jobs = "/apis/batch/v1/namespaces/team-a/jobs"
-        made = self.api.call("POST", jobs, {"metadata": {"name": "j"}, "spec": {
-            "parallelism": 2, "completions": 2, "completionMode": "Indexed", "template": {"spec": {"containers": [
-                {"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}, "requests": {"nvidia.com/gpu": "1"}}}]}}}})
-        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": made["metadata"]["uid"], "controller": True}
-        self.api.make_pod("j-0", ownerReferences=[owner], labels={"batch.kubernetes.io/job-name": "j"},
+    def make_half_a_gang(self, name):
+        container = {"name": "c", "resources": {kind: {"nvidia.com/gpu": "1"} for kind in ("limits", "requests")}}
+        made = self.api.call("POST", JOBS, {"metadata": {"name": name}, "spec": {
+            "parallelism": 2, "completions": 2, "completionMode": "Indexed",
+            "template": {"spec": {"containers": [container]}}}})
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": made["metadata"]["uid"],
+                 "controller": True}
+        self.api.make_pod(name + "-0", ownerReferences=[owner], labels={"batch.kubernetes.io/job-name": name},
                           annotations={"batch.kubernetes.io/job-completion-index": "0"})
         until(lambda: self.jobs("incomplete") == 1, "a gang of which one is there")
+
+    def test_the_end_of_a_job_ends_its_gang(self):
+        self.make_half_a_gang("j")
         self.api.delete("j-0")
         time.sleep(1)
         self.assertEqual(self.jobs("incomplete"), 1)
-        self.api.call("DELETE", jobs + "/j")
+        self.api.call("DELETE", JOBS + "/j")
         until(lambda: self.jobs() == 0, "its end")
+        self.make_half_a_gang("k")
+        self.api.call("DELETE", JOBS + "/k")
+        self.api.change("k-0", {"metadata": {"deletionTimestamp": now()}})
+        until(lambda: self.jobs() == 0, "the end of one whose Job went first")
+        self.api.delete("k-0")
 
     def test_it_is_the_only_edge(self):
         said = self.subak("job", "submit", "--account", "ml", "--gpus", "1", code=1)
