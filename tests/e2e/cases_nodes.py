@@ -187,12 +187,12 @@ def refuse_our_patches(c, name):
 @case(seconds=400)
 def release_refused_by_another_policy(c):
     c.nodes(1)
-    before = c.service.metric("subak_release_refused_total")
+    before = c.service.metric("subak_edge_releases_given_up_total")
     allow = refuse_our_patches(c, c.ns)
     try:
         c.pod("refused", gpus=8, labels={"e2e/refused": c.ns})
         c.queued("refused")
-        c.until(lambda: c.service.metric("subak_release_refused_total") > before, "refusal that is counted", 100)
+        c.until(lambda: c.service.metric("subak_edge_releases_given_up_total") > before, "refusal that is counted", 100)
         c.pod("other", gpus=8)
         c.succeeded("other")
         c.expect(has_gate(c.get_pod("refused")), "the refused one still waits")
