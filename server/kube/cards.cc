@@ -365,14 +365,14 @@ void Cards::tell_gone(const std::string& key, in::Body gone) {
   news.gone = std::move(gone);
 }
 
-std::optional<News> Cards::next() {
+std::optional<News> Cards::next(bool with_gone_nodes) {
   if (!put_back_.empty()) {
     News news = std::move(put_back_.front());
     put_back_.pop_front();
     return news;
   }
+  if (!has_next(with_gone_nodes)) return std::nullopt;
   std::deque<std::string>& queue = queue_.empty() ? last_queue_ : queue_;
-  if (queue.empty()) return std::nullopt;
   const std::string key = queue.front();
   Untold& news = untold_.at(key);
   News out;

@@ -162,8 +162,12 @@ class Cards {
   // It is counted anew from now.
   void put_off_unschedulable(const std::string& uid, std::int64_t monotonic_ms);
 
-  // What is to be told next, oldest first; put_back() if it could not be.
-  std::optional<News> next();
+  // What is to be told next, oldest first; put_back() if it could not be. Nodes that went come last, and
+  // only `with_gone_nodes`: how their pods ended counts first.
+  std::optional<News> next(bool with_gone_nodes);
+  bool has_next(bool with_gone_nodes) const {
+    return !queue_.empty() || !put_back_.empty() || (with_gone_nodes && !last_queue_.empty());
+  }
   void put_back(News news);
   // Some are not told yet: pods whose owner has not been seen, nodes whose lease has not been read.
   bool any_untold() const { return !orphans_.empty() || !silent_nodes_.empty(); }
@@ -224,8 +228,7 @@ class Cards {
   bool pods_asked_ = false, nodes_asked_ = false, namespaces_asked_ = false;
   std::deque<std::string>
       queue_;  // keys of untold_: "p" + uid, "n" + name, "s" + namespace, "g" + owner
-  // Nodes that went come last: how their pods ended counts first.
-  std::deque<std::string> last_queue_;
+  std::deque<std::string> last_queue_;  // of nodes that went
   std::unordered_map<std::string, Untold> untold_;
   std::deque<News> put_back_;
   std::uint64_t unreadable_ = 0;

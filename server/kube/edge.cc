@@ -57,7 +57,7 @@ DurationMs Edge::Impl::patience() const {
   if (plan_due_ms != 0) until(plan_due_ms);
   if (!strays.empty()) until(stray_due_ms);
   constexpr DurationMs kMailboxFullMs = 5;
-  if (!cards.all_told()) most = std::min<DurationMs>(most, kMailboxFullMs);
+  if (cards.has_next(pods_are_known())) most = std::min<DurationMs>(most, kMailboxFullMs);
   return most;
 }
 
@@ -280,10 +280,13 @@ bool Edge::Impl::post(in::Body body, ReplyFn done) {
   return true;
 }
 
+// A list of pods that is on the way may name the ends of those whose node has gone.
+bool Edge::Impl::pods_are_known() const { return phase != Phase::kFollows || pods->watches(); }
+
 void Edge::Impl::tell() {
   if (phase == Phase::kOff || phase == Phase::kBegins) return;
   while (posts < limits::kMaxEdgePosts) {
-    std::optional<News> news = cards.next();
+    std::optional<News> news = cards.next(pods_are_known());
     if (!news) return;
     News told{{}, news->uid};
     if (!post(news->body, [this, told](const Reply& reply) { on_reply(told, reply); })) {

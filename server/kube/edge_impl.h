@@ -101,6 +101,7 @@ struct Edge::Impl {
   void subscribe(ClusterId id);
   bool post(in::Body body, ReplyFn done);
   void tell();
+  bool pods_are_known() const;
   void say_until();
   void on_reply(const News& news, const Reply& reply);
   void take_effects();

@@ -40,6 +40,8 @@ class Reflector {
   DurationMs due_in() const;
   // A list has been complete, and the watch is open or was until a moment ago.
   bool synced() const { return listed_ && backoff_.tries() < 2; }
+  // What happens is said as it happens: no list is on the way, and no pause.
+  bool watches() const { return state_ == State::kWatches; }
   std::uint64_t lists() const { return lists_; }
   const std::string& error() const { return error_; }  // the last one, empty since it went well
 

@@ -82,7 +82,7 @@ class Kube : public ::testing::Test {
   }
   std::vector<std::string> told() {
     std::vector<std::string> out;
-    while (auto news = cards.next()) {
+    while (auto news = cards.next(true)) {
       out.push_back(
           std::visit([](const auto& body) { return std::string(body.kName); }, news->body) + " " +
           news->uid);
@@ -194,7 +194,7 @@ TEST_F(Kube, AListThatNamesMostIsBelieved) {
   cards.begin_pods();
   for (int i = 0; i < 30; ++i) see({std::to_string(i), 1, false, "n1"});
   EXPECT_TRUE(cards.complete_pods(kNow - 5));
-  const auto news = cards.next();
+  const auto news = cards.next(true);
   const auto& gone = std::get<in::PodGone>(news->body);
   EXPECT_EQ(gone.cause, Cause::kVanished);
   EXPECT_EQ(gone.ended_at_ms, kNow - 5);
@@ -221,13 +221,13 @@ TEST_F(Kube, OfASilentNodeTheLeaseIsTheLastSign) {
   see_node("n1", WatchKind::kModified, silent);
   EXPECT_THAT(told(), IsEmpty());
   cards.see_lease("n1", "2026-01-01T00:04:21.500000Z");
-  const auto node = std::get<in::NodeSeen>(cards.next()->body).node;
+  const auto node = std::get<in::NodeSeen>(cards.next(true)->body).node;
   EXPECT_EQ(node.not_ready_since_ms, 1767225861500);
   see_node("n1", WatchKind::kModified, silent);
   EXPECT_THAT(told(), IsEmpty());  // read once
   see_node("n2", WatchKind::kModified, silent);
   cards.see_lease("n2", "");
-  EXPECT_EQ(std::get<in::NodeSeen>(cards.next()->body).node.not_ready_since_ms, 1767225600000);
+  EXPECT_EQ(std::get<in::NodeSeen>(cards.next(true)->body).node.not_ready_since_ms, 1767225600000);
 }
 
 TEST_F(Kube, WhatCannotBeReadIsCounted) {
@@ -260,7 +260,7 @@ TEST_F(Kube, HowManyStartTogetherIsTheOwnersWord) {
   EXPECT_FALSE(cards.any_untold());
   see_text(indexed_pod(1));
   for (int i = 0; i < 2; ++i) {
-    const auto pod = std::get<in::PodSeen>(cards.next()->body).pod;
+    const auto pod = std::get<in::PodSeen>(cards.next(true)->body).pod;
     EXPECT_EQ(pod.gang, "pair");
     EXPECT_EQ(pod.owner, "I");
     EXPECT_EQ(pod.gang_size, 2u);
@@ -276,13 +276,13 @@ TEST_F(Kube, WhatIsLeftOfAJobIsASmallerGang) {
   };
   see_owner(job(0));
   see({"1", 1, true, "", "I"});
-  const auto first = std::get<in::PodSeen>(cards.next()->body).pod;
+  const auto first = std::get<in::PodSeen>(cards.next(true)->body).pod;
   EXPECT_EQ(first.gang_size, 3u);
   see_owner(job(1));
   EXPECT_THAT(cards.take_outdated(), ElementsAre("1"));
   see({"1", 1, true, "", "I"});  // read again
-  EXPECT_EQ(std::get<in::PodGone>(cards.next()->body).pod.uid, "1");
-  const auto second = std::get<in::PodSeen>(cards.next()->body).pod;
+  EXPECT_EQ(std::get<in::PodGone>(cards.next(true)->body).pod.uid, "1");
+  const auto second = std::get<in::PodSeen>(cards.next(true)->body).pod;
   EXPECT_EQ(second.gang_size, 2u);
   EXPECT_NE(second.owner, first.owner);
   see_owner(job(1));
