@@ -52,6 +52,7 @@ Reason reason_of(const State& s, const Binding& b) {
 
 // Every rule of the accounts above it that binds now, nearest first.
 void explain_entitlement(const State& s, const state::Job& job, std::vector<Reason>& out) {
+  if (job.leaf == kUnassigned) return;
   const ProductDemand demand{s.jobs().only_product(s.jobs().request_of(job)),
                              s.jobs().least_milligpu(job)};
   for (const Binding& b : bindings(s.tree(), {job.leaf, {&demand, 1}}, Asking::kStart)) {

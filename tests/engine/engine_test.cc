@@ -287,6 +287,24 @@ TEST(Engine, AForeignGangEndsWhereAJobDoes) {
   EXPECT_EQ(engine.job(JobId(ClusterId(1), 1), true)->pods.size(), limits::kMaxPodsPerJob);
 }
 
+// The edge asks it of all that waits, the lists of what is queued.
+TEST(Engine, AJobOfNobodySaysWhyItWaits) {
+  Engine engine;
+  set_up(engine, 1);
+  PodRecord pod;
+  pod.ns = "nobodys";
+  pod.uid = pod.name = "p";
+  pod.gated = true;
+  pod.shape = whole(1, 1).groups[0].shape;
+  ASSERT_EQ(refusal(engine, in::PodSeen{"main", pod}), "");
+  const std::vector<JobRow> rows = engine.jobs(JobId(), 10, JobState::kIncomplete, {});
+  ASSERT_EQ(rows.size(), 1u);
+  const auto first = engine.first_reason(rows[0].id, 0);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->detail, "no account names the namespace nobodys");
+  EXPECT_EQ(engine.reasons(rows[0].id, 0).front().detail, first->detail);
+}
+
 TEST(Engine, NextDeadlineIsTheEarliestHoldThenMidnight) {
   Engine engine;
   EXPECT_EQ(engine.next_deadline(), std::nullopt);
