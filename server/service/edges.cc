@@ -1,14 +1,11 @@
 #include "server/service/edges.h"
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include "admission/policy_config.h"
-#include "core/limits.h"
 #include "server/kube/known_client.h"
-#include "server/kube/kubeconfig.h"
+#include "server/kube/kubeconfig_file.h"
 #include "server/log/log.h"
 
 namespace subak {
@@ -26,16 +23,7 @@ Result<KubeAccess> access_of(const ClusterConfig& cluster) {
     return in_cluster_access(variable("KUBERNETES_SERVICE_HOST"),
                              variable("KUBERNETES_SERVICE_PORT"), kServiceAccount);
   }
-  std::ifstream file(cluster.kubeconfig, std::ios::binary);
-  if (!file) {
-    return Error{ErrorCode::kNotFound, "kubeconfig", cluster.kubeconfig,
-                 "want a file that can be read"};
-  }
-  std::string text(limits::kMaxKubeconfigBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  const auto folder = std::filesystem::absolute(cluster.kubeconfig).parent_path();
-  return read_kubeconfig(text, folder.string(), cluster.context);
+  return read_kubeconfig_file(cluster.kubeconfig, cluster.context);
 }
 
 bool by_flags(const Config& config) { return config.in_cluster || !config.kubeconfig.empty(); }
