@@ -17,6 +17,7 @@ void add_usage(Command root);
 void add_audit(Command root);
 void add_admin(Command root);
 void add_sim(Command root);
+void add_install(Command root);
 void add_later(Command root);
 // Needs the finished tree: `parser` must outlive the run.
 void add_completion(Command root, const Parser& parser);

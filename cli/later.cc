@@ -12,7 +12,6 @@ void add_later(Command root) {
       {"quote", "what could start now, at what cost"},
       {"lease", "GPUs taken for a time"},
       {"preflight", "what would clash in a cluster"},
-      {"install", "manifests"},
       {"migrate", "moving a namespace over"},
       {"uninstall", "leaving safely"},
   };

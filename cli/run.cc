@@ -37,6 +37,7 @@ void add_commands(Command root, const Parser& parser) {
   add_usage(root);
   add_audit(root);
   add_admin(root);
+  add_install(root);
   add_sim(root);
   add_completion(root, parser);
   add_complete(root);

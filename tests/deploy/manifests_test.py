@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""The manifests in deploy/kubernetes say what the webhook's code says: names, lists, paths, what fails and what not.
+"""The manifests in deploy/kubernetes say what the webhook's code says: names, lists, paths, what fails and what not;
+and `subak install --print` fills them in, for every version, into what a YAML reader takes.
 
-usage: manifests_test.py TREE
+usage: manifests_test.py TREE SUBAK
 The conditions themselves are CEL, which only an API server evaluates; their one regular expression is tried here
 on the cases of the C++ test. Exit 77 (skipped) where python3-yaml is not installed.
 """
+import base64
 import pathlib
 import re
+import subprocess
 import sys
+import tempfile
 
 try:
     import yaml
@@ -41,20 +45,76 @@ def read(tree):
 def check_webhook(name, kind, hook, exempt):
     where = f"{name} {hook['name']}"
     check(hook["sideEffects"] == "None" and hook["admissionReviewVersions"] == ["v1"], f"{where}: versions, side effects")
-    check(1 <= hook["timeoutSeconds"] <= 5, f"{where}: timeoutSeconds")
+    check(1 <= hook["timeoutSeconds"] <= 2, f"{where}: timeoutSeconds")
     url = hook["clientConfig"]["url"]
     wanted = "/mutate/" if kind.startswith("Mutating") else "/validate/"
     check(url == "https://HOST:9443" + wanted + "CLUSTER", f"{where}: url {url}")
     asked, left_out = hook["namespaceSelector"]["matchExpressions"]
-    check(asked == {"key": "subak.gpu/managed", "operator": "In", "values": ["true", "warn"]}, f"{where}: {asked}")
+    holds = hook["failurePolicy"] == "Fail"
+    label = {"key": "subak.gpu/managed", "operator": "In", "values": ["true" if holds else "warn"]}
+    check(asked == label, f"{where}: {asked}")
+    check(hook["failurePolicy"] in ("Fail", "Ignore"), f"{where}: failurePolicy")
     check(left_out["operator"] == "NotIn" and set(left_out["values"]) == exempt, f"{where}: {left_out}")
-    check(hook["failurePolicy"] == "Fail", f"{where}: failurePolicy")
+    check(hook.get("matchConditions"), f"{where}: asks about every pod")
     for rule in hook["rules"]:
-        if "pods" in rule["resources"]:
-            check(hook.get("matchConditions"), f"{where}: asks about every pod")
         if "pods" in rule["resources"] and "UPDATE" in rule["operations"]:
             trusted = hook["matchConditions"][0]
             check(trusted["name"] == "not-trusted", f"{where}: Subak's own updates wait for Subak")
+
+
+def check_conditions(documents):
+    """What holds and what only warns ask about the same pods."""
+    hooks = [h for name, d in documents if name == "webhooks.yaml" for h in d["webhooks"]]
+    for what in ("pods", "pods/ephemeralcontainers"):
+        texts = {h["matchConditions"][0]["expression"] for h in hooks if what in h["rules"][0]["resources"]}
+        check(len(texts) == 1, f"webhooks.yaml: {len(texts)} conditions for {what}, want one")
+
+
+def print_for(subak, *words):
+    """What `install --print` says, read."""
+    with tempfile.NamedTemporaryFile("w", suffix=".crt") as ca:
+        ca.write("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+        ca.flush()
+        text = subprocess.run([subak, "install", "--print", "--ca", ca.name, *words], check=True, timeout=60,
+                              stdout=subprocess.PIPE, text=True).stdout  # fmt: skip
+    return list(yaml.safe_load_all(text))
+
+
+def kinds_of(documents):
+    return sorted({d["kind"] for d in documents})
+
+
+def check_printed(subak):
+    outside = ("--url", "https://10.0.0.5:9443", "--cluster", "fleet-1")
+    hooks = {}
+    for version in ("1.29", "1.30", "1.36"):
+        documents = print_for(subak, *outside, "--kubernetes", version)
+        kinds = kinds_of(documents)
+        check("StatefulSet" not in kinds and "ClusterRole" in kinds and "FlowSchema" in kinds, f"{version}: {kinds}")
+        check(("ValidatingAdmissionPolicy" in kinds) == (version != "1.29"), f"{version}: {kinds}")
+        check(("MutatingAdmissionPolicy" in kinds) == (version == "1.36"), f"{version}: {kinds}")
+        names = [(d["kind"], d["metadata"]["name"]) for d in documents]
+        check(len(names) == len(set(names)), f"{version}: twice in {names}")
+        check(("ValidatingWebhookConfiguration", "subak-update") in names or version != "1.29", f"{version}: {names}")
+        for document in documents:
+            for hook in document.get("webhooks", []):
+                client = hook["clientConfig"]
+                check(base64.b64decode(client["caBundle"]).startswith(b"-----BEGIN"), f"{version}: caBundle")
+                check(re.fullmatch("https://10.0.0.5:9443/(mutate|validate)/fleet-1", client["url"]), client["url"])
+                hooks[version, hook["name"]] = hook["failurePolicy"]
+    for name in ("mutate.subak.gpu", "validate.subak.gpu"):
+        check((hooks["1.30", name], hooks["1.36", name]) == ("Fail", "Ignore"), f"{name}: {hooks}")
+    check(hooks["1.36", "debug.subak.gpu"] == "Fail", "debug containers have no gate")
+    inside = print_for(subak, "--image", "registry.example.com/subak:1", "--gpu-kinds", "amd.com/gpu", "--as", "sub@k")
+    check("StatefulSet" in kinds_of(inside) and "NetworkPolicy" in kinds_of(inside), f"in the cluster: {kinds_of(inside)}")
+    config = next(yaml.safe_load(d["data"]["subak.yaml"]) for d in inside if d["kind"] == "ConfigMap")
+    check(config["gpuKinds"] == ["amd.com/gpu"] and config["clusters"][0]["name"] == "main", f"configuration: {config}")
+    for document in inside:
+        for hook in document.get("webhooks", []):
+            path = hook["clientConfig"]["service"]["path"]
+            check(path in ("/mutate/main", "/validate/main"), path)
+        if document["kind"] in ("FlowSchema", "ClusterRoleBinding"):
+            check("sub@k" in str(document), f"{document['kind']}: for whom")
 
 
 def check_paths(tree, documents):
@@ -79,7 +139,8 @@ def main():
     modes = (tree / "engine" / "policy.h").read_text()
     exempt = {n for n in strings(modes, "6> kSystemNamespaces") if not n.endswith("*")}
     for name, document in documents:
-        versions = {"rbac.yaml": {"v1", "rbac.authorization.k8s.io/v1"}}
+        versions = {"rbac.yaml": {"v1", "rbac.authorization.k8s.io/v1"}, "flow.yaml": {"flowcontrol.apiserver.k8s.io/v1"},
+                    "service.yaml": {"v1", "apps/v1", "networking.k8s.io/v1"}}  # fmt: skip
         check(document["apiVersion"] in versions.get(name, {"admissionregistration.k8s.io/v1"}), f"{name}: apiVersion")
         for hook in document.get("webhooks", []):
             check_webhook(name, document["kind"], hook, exempt)
@@ -90,14 +151,16 @@ def main():
     check("in [" + ", ".join(f"'{c}'" for c in classes) + "]" in text, f"runtime classes {classes}")
     gate = strings((tree / "core" / "names.h").read_text(), "kGate")[0]
     check(set(re.findall(r"g\.name == '([^']*)'", text)) == {gate}, "the gate's name")
-    policies = {d["metadata"]["name"] for _, d in documents if d["kind"] == "ValidatingAdmissionPolicy"}
-    bound = {d["spec"]["policyName"] for _, d in documents if d["kind"].endswith("PolicyBinding")}
-    check(policies == bound and len(policies) == 4, f"policies {policies}, bound {bound}")
+    policies = {(d["kind"], d["metadata"]["name"]) for _, d in documents if d["kind"].endswith("AdmissionPolicy")}
+    bound = {(d["kind"][:-7], d["spec"]["policyName"]) for _, d in documents if d["kind"].endswith("PolicyBinding")}
+    check(policies == bound and len(policies) == 7, f"policies {policies}, bound {bound}")
     for _, document in documents:
-        if document["kind"].endswith("PolicyBinding") and document["metadata"]["name"] != "subak-namespace":
+        if document["kind"].endswith("PolicyBinding") and document["metadata"]["name"] not in ("subak-namespace", "subak-self", "subak-self-jobs"):
             where = document["spec"]["matchResources"]["namespaceSelector"]
             check(where == {"matchLabels": {"subak.gpu/managed": "true"}}, f"{document['metadata']['name']}: {where}")
     check_paths(tree, documents)
+    check_conditions(documents)
+    check_printed(sys.argv[2])
     print(f"{len(documents)} documents, {len(failures)} failures")
     sys.exit(1 if failures else 0)
 

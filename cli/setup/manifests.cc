@@ -1,0 +1,223 @@
+#include "cli/setup/manifests.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "admission/policy_config.h"
+#include "cli/setup/manifest_texts.h"
+#include "core/must.h"
+#include "kube/json.h"
+
+namespace subak::cli {
+namespace {
+
+constexpr std::string_view kAccountSubject =
+    "{kind: ServiceAccount, name: subak, namespace: subak-system}";
+constexpr std::string_view kFlowSubject =
+    "{kind: ServiceAccount, serviceAccount: {name: subak, namespace: subak-system}}";
+
+Error wrong(std::string_view option, std::string_view got, std::string_view want) {
+  return {ErrorCode::kInvalid, "--" + std::string(option), std::string(got),
+          "want " + std::string(want)};
+}
+
+// Nothing in it ends a quoted text of CEL or YAML, and nothing is a space.
+bool is_plain(std::string_view text, std::string_view more) {
+  return !text.empty() && text.size() <= 253 && std::all_of(text.begin(), text.end(), [&](char c) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return letter || more.find(c) != std::string_view::npos;
+  });
+}
+
+std::optional<Error> check(const ManifestOptions& o) {
+  if (!is_plain(o.cluster, "-._")) {
+    return wrong("cluster", o.cluster, "its name in Subak, as `subak status` shows it");
+  }
+  if (!is_plain(o.user, "-._:@/")) {
+    return wrong("as", o.user, "the user's name in Kubernetes, as `kubectl auth whoami` says it");
+  }
+  if (!is_plain(o.break_glass_group, "-._:@/")) {
+    return wrong("break-glass-group", o.break_glass_group, "a group's name in Kubernetes");
+  }
+  for (const std::string& kind : o.gpu_kinds) {
+    if (!is_plain(kind, "-._/") || kind.find('/') == std::string::npos) {
+      return wrong("gpu-kinds", kind, "the name of a resource, such as amd.com/gpu");
+    }
+  }
+  if (!o.url.empty() && (!o.url.starts_with("https://") || !is_plain(o.url, "-.:/[]%"))) {
+    return wrong("url", o.url, "https://HOST:PORT, the webhook as kube-apiserver reaches it");
+  }
+  if (!o.image.empty() && !is_plain(o.image, "-._:/@")) {
+    return wrong("image", o.image, "an image of the service, as registry.example.com/subak:0.1.0");
+  }
+  if (o.kubernetes_minor < kOldestMinor) {
+    return wrong("kubernetes", "1." + std::to_string(o.kubernetes_minor),
+                 "1." + std::to_string(kOldestMinor) + " or later");
+  }
+  return std::nullopt;
+}
+
+// Every place of it; each of these texts is in each file that is filled in with it.
+void fill_in(std::string& text, std::string_view what, std::string_view with) {
+  std::size_t at = text.find(what);
+  must(at != std::string::npos, "a file of deploy/kubernetes has what is filled in");
+  for (; at != std::string::npos; at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+}
+
+// A text in single quotes, for CEL.
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "'" : ", '") + name + "'";
+  return "[" + out + "]";
+}
+
+class Manifests {
+ public:
+  explicit Manifests(const ManifestOptions& options) : o_(options) {}
+
+  std::string all() {
+    if (wants(ManifestPart::kAccess)) {
+      add(access());
+      add(flow());
+    }
+    if (wants(ManifestPart::kService) && !o_.image.empty()) add(service());
+    if (wants(ManifestPart::kWebhooks)) {
+      add(webhooks());
+      if (o_.kubernetes_minor < kPoliciesMinor) add(update_webhook());
+    }
+    if (wants(ManifestPart::kPolicies) && o_.kubernetes_minor >= kPoliciesMinor) {
+      if (o_.kubernetes_minor >= kGateMinor) add(gate_policy());
+      add(policies());
+    }
+    return std::move(out_);
+  }
+
+ private:
+  bool wants(ManifestPart part) const {
+    return o_.parts.empty() || std::find(o_.parts.begin(), o_.parts.end(), part) != o_.parts.end();
+  }
+
+  void add(const std::string& text) {
+    if (!out_.empty()) out_ += "---\n";
+    out_ += text;
+  }
+
+  static std::string file(std::string_view name) {
+    const std::string_view text = manifest_text(name);
+    must(!text.empty(), "deploy/kubernetes has the file");
+    return std::string(text);
+  }
+
+  // An account of a pod, or whoever a certificate or token names.
+  void fill_subject(std::string& text, std::string_view subject, bool flow) const {
+    const AdmissionConfig defaults;
+    if (o_.user == defaults.own_user) return;
+    fill_in(text, subject,
+            flow ? "{kind: User, user: {name: \"" + o_.user + "\"}}"
+                 : "{kind: User, apiGroup: rbac.authorization.k8s.io, name: \"" + o_.user + "\"}");
+  }
+
+  void fill_trusted(std::string& text) const {
+    const AdmissionConfig defaults;
+    fill_in(text, "'" + defaults.own_user + "'", "'" + o_.user + "'");
+    fill_in(text, "'" + defaults.break_glass_group + "'", "'" + o_.break_glass_group + "'");
+  }
+
+  void fill_kinds(std::string& text, std::string_view after) const {
+    if (o_.gpu_kinds.empty()) return;
+    fill_in(text, after, std::string(after) + " || k in " + listed(o_.gpu_kinds));
+  }
+
+  void fill_webhook(std::string& text) const {
+    std::string bundle;
+    append_json_bytes(bundle, o_.ca_pem);
+    fill_in(text, "caBundle: \"\"", "caBundle: " + bundle);
+    for (const std::string_view path : {"mutate", "validate"}) {
+      const std::string as_file = "url: https://HOST:9443/" + std::string(path) + "/CLUSTER";
+      if (text.find(as_file) == std::string::npos) continue;
+      const std::string own = "/" + std::string(path) + "/" + o_.cluster;
+      const std::string by_service =
+          "service: {namespace: subak-system, name: subak, path: " + own + ", port: 443}";
+      fill_in(text, as_file, o_.url.empty() ? by_service : "url: " + o_.url + own);
+    }
+  }
+
+  std::string access() const {
+    std::string text = file("rbac.yaml");
+    fill_subject(text, kAccountSubject, false);
+    return text;
+  }
+
+  std::string flow() const {
+    std::string text = file("flow.yaml");
+    fill_subject(text, kFlowSubject, true);
+    return text;
+  }
+
+  std::string service() const {
+    std::string text = file("service.yaml");
+    fill_in(text, "image: IMAGE", "image: \"" + o_.image + "\"");
+    fill_in(text, "name: CLUSTER", "name: \"" + o_.cluster + "\"");
+    std::string more;
+    const AdmissionConfig defaults;
+    if (o_.break_glass_group != defaults.break_glass_group) {
+      more += "    breakGlassGroup: \"" + o_.break_glass_group + "\"\n";
+    }
+    if (!o_.gpu_kinds.empty()) more += "    gpuKinds: " + listed(o_.gpu_kinds) + "\n";
+    const std::string state = "    state: /var/lib/subak/subak.db\n";
+    fill_in(text, state, state + more);
+    return text;
+  }
+
+  std::string webhooks() const {
+    std::string text = file("webhooks.yaml");
+    fill_webhook(text);
+    fill_kinds(text, "k.startsWith('nvidia.com/')");
+    if (o_.kubernetes_minor >= kGateMinor) ignore_without_us(text);
+    return text;
+  }
+
+  // Where the API server sets the gate itself. Containers for debugging have no gate: Fail stays.
+  static void ignore_without_us(std::string& text) {
+    for (const std::string_view name : {"- name: mutate.subak.gpu", "- name: validate.subak.gpu"}) {
+      constexpr std::string_view kFail = "failurePolicy: Fail";
+      const std::size_t at = text.find(kFail, text.find(name));
+      must(at != std::string::npos, "webhooks.yaml has what is filled in");
+      text.replace(at, kFail.size(), "failurePolicy: Ignore");
+    }
+  }
+
+  std::string update_webhook() const {
+    std::string text = file("webhook-update.yaml");
+    fill_webhook(text);
+    fill_trusted(text);
+    return text;
+  }
+
+  std::string gate_policy() const {
+    std::string text = file("gate-policy.yaml");
+    fill_kinds(text, "k.startsWith('nvidia.com/mig-')");
+    return text;
+  }
+
+  std::string policies() const {
+    std::string text = file("policies.yaml");
+    fill_trusted(text);
+    fill_kinds(text, "k.startsWith('nvidia.com/mig-')");
+    return text;
+  }
+
+  const ManifestOptions& o_;
+  std::string out_;
+};
+
+}  // namespace
+
+Result<std::string> manifests(const ManifestOptions& options) {
+  if (auto error = check(options)) return *error;
+  return Manifests(options).all();
+}
+
+}  // namespace subak::cli
