@@ -18,6 +18,8 @@ void add_audit(Command root);
 void add_admin(Command root);
 void add_sim(Command root);
 void add_install(Command root);
+void add_preflight(Command root);
+void add_uninstall(Command root);
 void add_later(Command root);
 // Needs the finished tree: `parser` must outlive the run.
 void add_completion(Command root, const Parser& parser);

@@ -11,9 +11,7 @@ void add_later(Command root) {
       {"whatif", "what a change would do"},
       {"quote", "what could start now, at what cost"},
       {"lease", "GPUs taken for a time"},
-      {"preflight", "what would clash in a cluster"},
       {"migrate", "moving a namespace over"},
-      {"uninstall", "leaving safely"},
   };
   for (const auto& [name, help] : commands) {
     Command c = root.add(name, help);

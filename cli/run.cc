@@ -38,6 +38,8 @@ void add_commands(Command root, const Parser& parser) {
   add_audit(root);
   add_admin(root);
   add_install(root);
+  add_preflight(root);
+  add_uninstall(root);
   add_sim(root);
   add_completion(root, parser);
   add_complete(root);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cli/setup/manifests.h"
+#include "cli/setup/preflight.h"
 
 namespace subak::cli {
 namespace {
@@ -115,6 +116,98 @@ TEST(Manifests, AValueThatWouldMeanSomethingElseIsRefused) {
   EXPECT_EQ(wrong([](auto& o) { o.url = "http://10.0.0.5"; }), "--url");
   EXPECT_EQ(wrong([](auto& o) { o.image = "a\" b"; }), "--image");
   EXPECT_EQ(wrong([](auto& o) { o.kubernetes_minor = 28; }), "--kubernetes");
+}
+
+ClusterFacts quiet() {
+  ClusterFacts c;
+  c.minor = 34;
+  c.gpu_nodes = 4;
+  c.namespaces = {{"team-a", "true"}};
+  return c;
+}
+ServiceFacts enforced() {
+  ServiceFacts s;
+  s.asked = s.knows_cluster = true;
+  s.cluster = "main";
+  s.modes = {{"", "observe"}, {"team-a", "enforce"}};
+  s.accounts = {{"team-a", "ml"}};
+  return s;
+}
+
+std::string levels(const std::vector<Finding>& findings) {
+  std::string out;
+  for (const Finding& f : findings) out += std::string(enum_name(f.level)) + ": " + f.what + "\n";
+  return out;
+}
+bool says(const std::vector<Finding>& findings, Level level, std::string_view what) {
+  return std::any_of(findings.begin(), findings.end(), [&](const Finding& f) {
+    return f.level == level && (f.what + " " + f.where).find(what) != std::string::npos;
+  });
+}
+
+TEST(Preflight, AQuietClusterHasNothingToSay) { EXPECT_EQ(levels(judge(quiet(), enforced())), ""); }
+
+TEST(Preflight, Blockers) {
+  auto c = quiet();
+  c.minor = 28;
+  c.denied = {"patch pods"};
+  c.device_classes = {"gpu.nvidia.com"};
+  c.quotas = {{"team-a/limits", "team-a", "requests.nvidia.com/gpu", "8"}};
+  const auto findings = judge(c, enforced());
+  EXPECT_TRUE(says(findings, Level::kBlocker, "1.28"));
+  EXPECT_TRUE(says(findings, Level::kBlocker, "patch pods"));
+  EXPECT_TRUE(says(findings, Level::kBlocker, "gpu.nvidia.com"));
+  EXPECT_TRUE(says(findings, Level::kWarning, "team-a/limits (requests.nvidia.com/gpu: 8)"));
+  EXPECT_EQ(findings.front().level, Level::kBlocker);
+  EXPECT_EQ(findings.back().level, Level::kWarning);
+}
+
+TEST(Preflight, OthersWhoHoldPods) {
+  auto c = quiet();
+  c.groups = {"kueue.x-k8s.io", "karpenter.sh"};
+  auto& here = c.gpu_pods["team-a"];
+  here.foreign_gates = {{"kueue.x-k8s.io/admission", "team-a/p"}};
+  here.schedulers = {{"volcano", "team-a/q"}};
+  here.owners = {{"PyTorchJob", "team-a/r"}};
+  here.priority_classes = {"high"};
+  c.preempting = {{"high", "1000"}};
+  c.gpu_pods["other"].foreign_gates = {{"kueue.x-k8s.io/admission", "other/p"}};
+  c.mutating = {{"a-before", "x", true, false, true}, {"zz-after", "y", true, false, false}};
+  c.validating = {{"guard", "z", false, true, true}, {"lax", "w", false, true, false}};
+  const auto findings = judge(c, enforced());
+  EXPECT_TRUE(says(findings, Level::kWarning, "team-a/p (kueue.x-k8s.io/admission)"));
+  EXPECT_FALSE(says(findings, Level::kWarning, "other/p"));  // not ours
+  EXPECT_TRUE(says(findings, Level::kWarning, "volcano"));
+  EXPECT_TRUE(says(findings, Level::kWarning, "PyTorchJob"));
+  EXPECT_TRUE(says(findings, Level::kWarning, "preempt"));
+  EXPECT_TRUE(says(findings, Level::kNote, "zz-after/y"));
+  EXPECT_FALSE(says(findings, Level::kNote, "a-before"));
+  EXPECT_TRUE(says(findings, Level::kWarning, "guard/z"));
+  EXPECT_FALSE(says(findings, Level::kWarning, "lax"));
+  EXPECT_TRUE(says(findings, Level::kNote, "Kueue"));
+  EXPECT_TRUE(says(findings, Level::kNote, "Karpenter"));
+}
+
+TEST(Preflight, LabelsModesAndAccountsBelongTogether) {
+  auto c = quiet();
+  c.namespaces = {{"nobody", "true"}, {"lax", "true"}, {"typo", "yes"}};
+  auto s = enforced();
+  s.accounts = {{"lax", "ml"}, {"open", "ml"}, {"typo", "ml"}};
+  s.modes = {{"", "observe"}, {"open", "enforce"}, {"nobody", "enforce"}};
+  c.gpu_pods["lax"].waiting = 2;
+  const auto findings = judge(c, s);
+  EXPECT_TRUE(says(findings, Level::kWarning, "no account names nobody"));
+  EXPECT_TRUE(says(findings, Level::kWarning, "lax (observe)"));
+  EXPECT_TRUE(says(findings, Level::kWarning, "typo (yes)"));
+  EXPECT_TRUE(says(findings, Level::kWarning, "nobody is asked about their pods open"));
+  EXPECT_TRUE(says(findings, Level::kNote, "lax (2 pods)"));
+  EXPECT_TRUE(says(judge(c, ServiceFacts()), Level::kNote, "was not asked"));
+}
+
+TEST(Preflight, OfManyAFewAreNamed) {
+  auto c = quiet();
+  c.denied = {"a", "b", "c", "d", "e"};
+  EXPECT_TRUE(says(judge(c, enforced()), Level::kBlocker, "a, b, c and 2 more"));
 }
 
 }  // namespace

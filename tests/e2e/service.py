@@ -1,6 +1,5 @@
 """subakd beside the control plane, its command line, and what it wants registered in the cluster."""
 
-import base64
 import http.client
 import json
 import os
@@ -12,27 +11,9 @@ from datetime import datetime
 
 from control_plane import Process, free_ports
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-MANIFESTS = os.path.join(HERE, "..", "..", "deploy", "kubernetes")
 CLUSTER = "e2e"
 USED = ("USAGE_STATE_USED", "USAGE_STATE_FOREIGN")
 START_S = 60
-
-# What our account may do: look, open gates, and take pods back.
-READ = ["get", "list", "watch"]
-RULES = [
-    ("", ["pods", "nodes", "namespaces", "resourcequotas"], READ),
-    ("", ["pods"], ["patch"]),
-    ("", ["pods/status"], ["patch"]),
-    ("", ["pods/eviction"], ["create"]),
-    ("", ["events"], ["create", "patch"]),
-    ("events.k8s.io", ["events"], ["create", "patch"]),
-    ("batch", ["jobs"], READ + ["patch"]),
-    ("apps", ["statefulsets", "deployments", "replicasets"], READ),
-    ("jobset.x-k8s.io", ["jobsets"], READ + ["patch"]),
-    ("leaderworkerset.x-k8s.io", ["leaderworkersets"], READ),
-    ("coordination.k8s.io", ["leases"], ["get"]),
-]
 
 
 def time_of(text):
@@ -143,18 +124,12 @@ class Service:
         except (OSError, AttributeError):
             return 0.0
 
-    def manifests(self):
-        """The files of deploy/, filled in as docs/operations.md says."""
-        with open(os.path.join(self.folder, "tls", "ca.crt"), "rb") as file:
-            bundle = base64.b64encode(file.read()).decode()
-        for name in ("webhooks.yaml", "policies.yaml"):
-            with open(os.path.join(MANIFESTS, name), encoding="utf-8") as file:
-                text = file.read()
-            text = text.replace("HOST:9443", f"127.0.0.1:{self.webhook_port}").replace("/CLUSTER", f"/{CLUSTER}")
-            yield name, text.replace('caBundle: ""', f"caBundle: {bundle}")
+    def manifests(self, *words):
+        """What docs/operations.md has an operator apply."""
+        return self.subak("install", "--print", "--cluster", CLUSTER, "--url", f"https://127.0.0.1:{self.webhook_port}",
+                          "--ca", os.path.join(self.folder, "tls", "ca.crt"), *words)  # fmt: skip
 
-    def register(self, plane):
-        for name, text in self.manifests():
-            code, out = plane.kubectl("admin", "apply", "--validate=strict", "-f", "-", text_in=text)
-            if code != 0:
-                raise AssertionError(f"{name}: {out}")
+    def register(self, plane, *words):
+        code, out = plane.kubectl("admin", "apply", "--validate=strict", "-f", "-", text_in=self.manifests(*words))
+        if code != 0:
+            raise AssertionError(f"manifests: {out}")

@@ -10,7 +10,7 @@ schema and runs no admission; what it answers follows kubernetes/apimachinery pk
 Beside the API: POST /standin/fault {"method", "path", "times", "code", "headers", "body", "cut"}: the next
 `times` requests whose path begins so are answered so, or cut off; POST /standin/mend: no faults any more;
 POST /standin/cut: all watches end in the middle of an event; POST /standin/expire: versions until now are too old to watch from;
-GET /standin/seen: the requests so far.
+GET /standin/seen: the requests so far; POST /standin/deny ["patch pods", ...]: what nobody may do, by subjectaccessreviews.
 """
 
 import argparse
@@ -130,7 +130,7 @@ def place(path):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    store, faults, seen = Store(), [], []
+    store, faults, seen, denied = Store(), [], [], []
 
     def log_message(self, *_):
         pass
@@ -194,10 +194,22 @@ class Handler(BaseHTTPRequestHandler):
                     events.put(CUT)
             if self.path == "/standin/expire":
                 self.store.oldest = self.store.version + 1
+            if self.path == "/standin/deny":
+                self.denied[:] = json.loads(text)
         return self.answer(200, {})
 
     def api(self, body):
         url = urlsplit(self.path)
+        if url.path == "/version":
+            return self.answer(200, {"major": "1", "minor": "36"})
+        if url.path == "/apis":
+            groups = {c.split("/")[2] for c in self.store.objects if c.startswith("/apis/")}
+            return self.answer(200, {"kind": "APIGroupList", "groups": [{"name": g} for g in sorted(groups)]})
+        if url.path.endswith("/subjectaccessreviews"):
+            asked = body["spec"]["resourceAttributes"]
+            what = asked["resource"] + ("/" + asked["subresource"] if asked.get("subresource") else "")
+            allowed = f'{asked["verb"]} {what}' not in self.denied
+            return self.answer(201, {**body, "status": {"allowed": allowed}})
         query = {k: v[0] for k, v in parse_qs(url.query).items()}
         root, resource, namespace, name, sub = place(url.path)
         collection, key = f"{root}/{resource}", f"{namespace}/{name}"

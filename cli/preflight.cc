@@ -1,0 +1,123 @@
+// subak preflight: what would clash in a cluster.
+#include "cli/setup/preflight.h"
+
+#include <google/protobuf/struct.pb.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "admission/policy_config.h"
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/kube_options.h"
+#include "cli/words.h"
+#include "subak/v1/account_service.pb.h"
+#include "subak/v1/cluster_service.pb.h"
+
+namespace subak::cli {
+namespace {
+
+struct PreflightCommand {
+  KubeOptions kube;
+  std::string cluster, user;
+};
+
+// "ns" in every cluster, or "cluster/ns".
+void take_account(const v1::Account& account, const std::string& cluster, ServiceFacts& facts) {
+  for (const std::string& name : account.namespaces()) {
+    const std::size_t slash = name.find('/');
+    if (slash != std::string::npos && name.substr(0, slash) != cluster) continue;
+    facts.accounts[name.substr(slash == std::string::npos ? 0 : slash + 1)] = account.path();
+  }
+}
+
+// A service that does not answer is no hindrance: the cluster is looked at before it is there.
+ServiceFacts ask_service(Session& s, const PreflightCommand& o) {
+  ServiceFacts facts;
+  facts.cluster = o.cluster;
+  v1::ListClustersResponse clusters;
+  try {
+    clusters =
+        s.call<v1::ListClustersResponse>("ClusterService/ListClusters", v1::ListClustersRequest());
+  } catch (const Failure& failure) {
+    if (failure.exit_code != kExitUnreachable) throw;
+    return facts;
+  }
+  facts.asked = true;
+  for (const v1::Cluster& cluster : clusters.clusters()) {
+    const bool only = o.cluster.empty() && clusters.clusters_size() == 1;
+    if (!only && cluster.name() != o.cluster) continue;
+    facts.knows_cluster = true;
+    facts.cluster = cluster.name();
+    facts.modes[""] = word(cluster.mode());
+    for (const auto& own : cluster.namespaces()) facts.modes[own.namespace_()] = word(own.mode());
+    for (const auto& label : cluster.namespace_labels()) {
+      facts.accounts[label.namespace_()] = label.account();
+    }
+  }
+  if (!facts.knows_cluster) return facts;
+  const auto accounts = all_pages<v1::ListAccountsResponse>(
+      s, "AccountService/ListAccounts", v1::ListAccountsRequest(), 0,
+      [](auto& a) { return a.mutable_accounts(); });
+  for (const v1::Account& account : accounts.accounts()) {
+    take_account(account, facts.cluster, facts);
+  }
+  return facts;
+}
+
+google::protobuf::Struct as_message(const std::vector<Finding>& findings) {
+  google::protobuf::Struct out;
+  auto* list = (*out.mutable_fields())["findings"].mutable_list_value();
+  for (const Finding& f : findings) {
+    auto& fields = *list->add_values()->mutable_struct_value()->mutable_fields();
+    fields["level"].set_string_value(std::string(enum_name(f.level)));
+    fields["what"].set_string_value(f.what);
+    fields["where"].set_string_value(f.where);
+    fields["todo"].set_string_value(f.todo);
+  }
+  return out;
+}
+
+// Findings are sentences: a block of lines each, as columns would break every one of them.
+void print(Session& s, const std::vector<Finding>& findings) {
+  for (const Finding& f : findings) {
+    const Colour colour = f.level == Level::kBlocker   ? Colour::kRed
+                          : f.level == Level::kWarning ? Colour::kYellow
+                                                       : Colour::kDim;
+    s.out() << s.paint(colour, std::string(enum_name(f.level))) << ": " << printable(f.what)
+            << '\n';
+    if (!f.where.empty()) s.out() << "  " << printable(f.where) << '\n';
+    if (!f.todo.empty()) s.out() << "  -> " << printable(f.todo) << '\n';
+  }
+}
+
+int preflight(Session& s, const PreflightCommand& o) {
+  const auto api = open_kube(o.kube);
+  const auto cluster = read_cluster(*api, o.user);
+  if (!cluster) throw kube_failure(cluster.error());
+  const std::vector<Finding> findings = judge(*cluster, ask_service(s, o));
+  const auto count = [&](Level level) {
+    return std::count_if(findings.begin(), findings.end(),
+                         [&](const Finding& f) { return f.level == level; });
+  };
+  s.show_text(as_message(findings), [&] { print(s, findings); });
+  s.say(std::to_string(count(Level::kBlocker)) + " blockers, " +
+        std::to_string(count(Level::kWarning)) + " warnings, " +
+        std::to_string(count(Level::kNote)) + " notes");
+  return count(Level::kBlocker) > 0 ? kExitRefused : kExitDone;
+}
+
+}  // namespace
+
+void add_preflight(Command root) {
+  auto o = std::make_shared<PreflightCommand>();
+  o->user = AdmissionConfig().own_user;
+  Command c = root.add("preflight", "what would clash with Subak in a cluster; changes nothing");
+  add_kube(c, o->kube);
+  c.option("--cluster", o->cluster, "its name in Subak; default the only one", "NAME");
+  c.option("--as", o->user, "the user as whom the service is known there", "USER");
+  c.details("Exit code 1 if there is a blocker.");
+  c.run([o](Session& s) { return preflight(s, *o); });
+}
+
+}  // namespace subak::cli

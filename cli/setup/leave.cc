@@ -1,0 +1,215 @@
+#include "cli/setup/leave.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "core/names.h"
+#include "kube/release.h"
+
+namespace subak::cli {
+namespace {
+
+constexpr std::string_view kAdmission = "/apis/admissionregistration.k8s.io/v1/";
+constexpr std::string_view kPods = "/api/v1/pods";
+constexpr std::string_view kReleased = "released: Subak has left this cluster";
+constexpr int kReleaseTries = 20;
+constexpr DurationMs kReleaseAgainMs = 500;
+
+// By their names: what carries others is not ours.
+constexpr std::array<std::string_view, 17> kGuards{
+    "validatingadmissionpolicybindings/subak-gate",
+    "validatingadmissionpolicybindings/subak-hidden",
+    "validatingadmissionpolicybindings/subak-keys",
+    "validatingadmissionpolicybindings/subak-self",
+    "validatingadmissionpolicybindings/subak-self-jobs",
+    "validatingadmissionpolicybindings/subak-namespace",
+    "mutatingadmissionpolicybindings/subak-gate",
+    "validatingadmissionpolicies/subak-gate",
+    "validatingadmissionpolicies/subak-hidden",
+    "validatingadmissionpolicies/subak-keys",
+    "validatingadmissionpolicies/subak-self",
+    "validatingadmissionpolicies/subak-self-jobs",
+    "validatingadmissionpolicies/subak-namespace",
+    "mutatingadmissionpolicies/subak-gate",
+    "mutatingwebhookconfigurations/subak",
+    "validatingwebhookconfigurations/subak",
+    "validatingwebhookconfigurations/subak-update",
+};
+constexpr std::array<std::string_view, 3> kRights{
+    "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/subak",
+    "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/subak",
+    "/apis/rbac.authorization.k8s.io/v1/clusterroles/subak",
+};
+constexpr std::array<std::string_view, 2> kOwners{"/apis/batch/v1/jobs",
+                                                  "/apis/jobset.x-k8s.io/v1alpha2/jobsets"};
+
+std::optional<Error> keep_present(KubeCaller& api, std::string path,
+                                  std::vector<std::string>& present) {
+  const auto reply = api.get(path);
+  if (reply.answer.outcome == Outcome::kNotFound) return std::nullopt;
+  if (!reply.done()) return error_of("GET " + path, reply.answer);
+  present.push_back(std::move(path));
+  return std::nullopt;
+}
+
+bool has_our_gate(json::Value pod) {
+  bool found = false;
+  const auto spec = json::member(pod, "spec");
+  const auto gates = spec ? json::member(*spec, "schedulingGates") : std::nullopt;
+  if (!gates) return false;
+  json::each_item(*gates, [&](std::size_t, json::Value gate) {
+    found = found || json::text(gate, "name") == names::kGate;
+  });
+  return found;
+}
+
+QueuedPod queued_pod(json::Value pod) {
+  QueuedPod out;
+  out.ns = json::text_in(pod, "metadata", "namespace");
+  out.name = json::text_in(pod, "metadata", "name");
+  out.created = json::text_in(pod, "metadata", "creationTimestamp");
+  out.owner = json::text_in(pod, "metadata", "uid");
+  const auto metadata = json::member(pod, "metadata");
+  const auto owners = metadata ? json::member(*metadata, "ownerReferences") : std::nullopt;
+  if (!owners) return out;
+  json::each_item(*owners, [&](std::size_t, json::Value owner) {
+    if (!json::boolean(owner, "controller")) return;
+    out.owner = json::text(owner, "uid");
+    out.is_made = true;
+  });
+  return out;
+}
+
+std::string pod_path(const QueuedPod& pod) {
+  return "/api/v1/namespaces/" + pod.ns + "/pods/" + pod.name;
+}
+
+std::optional<Error> find_owners(KubeCaller& api, std::string_view collection,
+                                 std::vector<SuspendedOwner>& owners) {
+  const std::size_t slash = collection.rfind('/');
+  auto error = api.list(std::string(collection), "", [&](json::Value owner) {
+    const auto metadata = json::member(owner, "metadata");
+    const auto notes = metadata ? json::member(*metadata, "annotations") : std::nullopt;
+    const auto mark = notes ? json::text(*notes, names::kSuspendedBy) : std::string_view();
+    if (mark.empty()) return;
+    owners.push_back({std::string(collection.substr(0, slash)) + "/namespaces/" +
+                          std::string(json::text(*metadata, "namespace")) +
+                          std::string(collection.substr(slash)) + "/" +
+                          std::string(json::text(*metadata, "name")),
+                      mark == "taken-back"});
+  });
+  if (error && error->code == ErrorCode::kNotFound) return std::nullopt;  // no such kind
+  return error;
+}
+
+std::optional<Error> patch(KubeCaller& api, const std::string& path, std::string body) {
+  KubeCall call{"PATCH", path, std::move(body), "application/merge-patch+json"};
+  const auto reply = api.call(call);
+  if (reply.done() || reply.answer.outcome == Outcome::kNotFound) return std::nullopt;
+  return error_of("PATCH " + path, reply.answer);
+}
+
+// "{"a":null}" where `value` is "null".
+std::string metadata_patch(std::string_view map, std::string_view key, std::string_view rest) {
+  std::string out = R"({"metadata":{")" + std::string(map) + R"(":{)";
+  append_json_string(out, key);
+  return out + ":null}}" + std::string(rest) + "}";
+}
+
+}  // namespace
+
+Result<std::vector<QueuedPod>> queued_pods(KubeCaller& api) {
+  std::vector<QueuedPod> pods;
+  const auto error =
+      api.list(std::string(kPods), "fieldSelector=status.phase%3DPending", [&](json::Value pod) {
+        if (has_our_gate(pod)) pods.push_back(queued_pod(pod));
+      });
+  if (error) return *error;
+  std::map<std::string, std::string> oldest;  // by owner
+  for (const QueuedPod& pod : pods) {
+    std::string& created = oldest[pod.owner];
+    if (created.empty() || pod.created < created) created = pod.created;
+  }
+  const auto key = [&](const QueuedPod& pod) {
+    return std::tie(oldest.at(pod.owner), pod.owner, pod.ns, pod.name);
+  };
+  std::sort(pods.begin(), pods.end(),
+            [&](const QueuedPod& a, const QueuedPod& b) { return key(a) < key(b); });
+  return pods;
+}
+
+Result<Traces> find_traces(KubeCaller& api) {
+  Traces traces;
+  for (const std::string_view guard : kGuards) {
+    if (auto error = keep_present(api, std::string(kAdmission) + std::string(guard), traces.guards))
+      return *error;
+  }
+  for (const std::string_view right : kRights) {
+    if (auto error = keep_present(api, std::string(right), traces.rights)) return *error;
+  }
+  const auto error =
+      api.list("/api/v1/namespaces", "labelSelector=subak.gpu%2Fmanaged", [&](json::Value ns) {
+        const auto metadata = json::member(ns, "metadata");
+        const auto labels = json::member(*metadata, "labels");
+        if (!labels || !json::member(*labels, names::kManaged)) return;
+        traces.namespaces.emplace_back(json::text(*metadata, "name"));
+      });
+  if (error) return *error;
+  for (const std::string_view collection : kOwners) {
+    if (auto failed = find_owners(api, collection, traces.owners)) return *failed;
+  }
+  auto pods = queued_pods(api);
+  if (!pods) return pods.error();
+  traces.pods = std::move(pods).value();
+  return traces;
+}
+
+std::optional<Error> remove_object(KubeCaller& api, const std::string& path) {
+  KubeCall call;
+  call.method = "DELETE";
+  call.path = path;
+  const auto reply = api.call(call);
+  if (reply.done() || reply.answer.outcome == Outcome::kNotFound) return std::nullopt;
+  return error_of("DELETE " + path, reply.answer);
+}
+
+std::optional<Error> forget_namespace(KubeCaller& api, const std::string& name) {
+  return patch(api, "/api/v1/namespaces/" + name, metadata_patch("labels", names::kManaged, ""));
+}
+
+std::optional<Error> release_pod(KubeCaller& api, const QueuedPod& pod) {
+  json::Parser parser;
+  std::optional<Error> last;
+  for (int tried = 0; tried < kReleaseTries; ++tried) {
+    const auto seen = api.get(pod_path(pod));
+    if (seen.answer.outcome == Outcome::kNotFound) return std::nullopt;
+    if (!seen.done()) return error_of("GET " + pod_path(pod), seen.answer);
+    json::Value object;
+    if (parser.parse(seen.body).get(object) != simdjson::SUCCESS || !has_our_gate(object)) {
+      return std::nullopt;
+    }
+    auto body = release_patch(object, {"", kReleased});
+    if (!body) return body.error();
+    const KubeCall call{"PATCH", pod_path(pod), std::move(body).value(),
+                        "application/json-patch+json"};
+    const auto reply = api.call(call);
+    if (reply.done() || reply.answer.outcome == Outcome::kNotFound) return std::nullopt;
+    last = error_of("PATCH " + pod_path(pod), reply.answer);
+    api.wait(reply.answer.outcome == Outcome::kInvalid ? 0 : kReleaseAgainMs);
+  }
+  return last;
+}
+
+std::optional<Error> delete_pod(KubeCaller& api, const QueuedPod& pod) {
+  return remove_object(api, pod_path(pod));
+}
+
+std::optional<Error> resume_owner(KubeCaller& api, const SuspendedOwner& owner) {
+  return patch(api, owner.path,
+               metadata_patch("annotations", names::kSuspendedBy,
+                              owner.taken_back ? R"(,"spec":{"suspend":false})" : ""));
+}
+
+}  // namespace subak::cli

@@ -1,0 +1,94 @@
+// What would clash with Subak in a cluster, or keep it from its work. What is there is read by
+// read_cluster(); what to say of it is judge(), a pure function.
+//
+// Sources: kubernetes/kubernetes pkg/quota/v1/evaluator/core/pods.go (a quota counts pods that wait),
+// k8s.io/api admissionregistration/v1 (webhooks are asked by configuration name), scheduling/v1
+// (who preempts), resource/v1 (device classes), kubernetes-sigs/kueue, kubernetes-sigs/karpenter,
+// NVIDIA/KAI-Scheduler, volcano-sh/volcano, kubeflow, ray-project (their API groups). Threads: one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/setup/kube_caller.h"
+#include "core/error.h"
+#include "core/text.h"
+
+namespace subak {
+namespace cli {
+
+enum class Level : std::uint8_t {
+  kBlocker,  // Subak would not work there, or would do harm
+  kWarning,  // something will not be as people expect
+  kNote,     // to know
+};
+
+struct Finding {
+  Level level = Level::kNote;
+  std::string what;   // in one sentence
+  std::string where;  // objects by name, a few of many
+  std::string todo;   // what to do, or what it means
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+// What is read of a cluster. Names are "namespace/name" where there is one.
+struct ClusterFacts {
+  int minor = 0;                     // of the API server; 0: it did not say
+  std::set<std::string> groups;      // of its APIs
+  std::size_t gpu_nodes = 0;         // with GPUs or slices that a device plugin offers
+  std::size_t shared_gpu_nodes = 0;  // of these: one GPU for several pods by time-slicing or MPS
+  std::map<std::string, std::string> namespaces;  // with our label -> its value
+  struct Quota {
+    std::string name, ns, key, hard;
+  };
+  std::vector<Quota> quotas;  // that limit GPUs or the number of pods
+  struct Webhook {
+    std::string configuration, name;
+    bool creates = false, updates = false;  // asked about pods then
+    bool fails = false;                     // failurePolicy
+  };
+  std::vector<Webhook> mutating, validating;           // of others, about pods
+  std::map<std::string, std::string> preempting;       // priority classes that preempt -> value
+  struct GpuPods {                                     // of one namespace, not ended
+    std::size_t pods = 0, waiting = 0;                 // all; without a node and without our gate
+    std::map<std::string, std::string> foreign_gates;  // gate -> a pod
+    std::map<std::string, std::string> schedulers;     // other than the default one -> a pod
+    std::map<std::string, std::string>
+        owners;  // "PyTorchJob": its pods wait for a gang size -> a pod
+    std::set<std::string> priority_classes;
+  };
+  std::map<std::string, GpuPods> gpu_pods;  // by namespace
+  std::vector<std::string> device_classes;  // that give GPUs
+  std::vector<std::string> denied;          // what the service's user may not do: "patch pods"
+  std::vector<std::string> unread;          // what we were not allowed to look at
+};
+
+// What the service says of itself; `asked` is false where nobody answered.
+struct ServiceFacts {
+  bool asked = false;
+  std::string cluster;  // the name that was looked for
+  bool knows_cluster = false;
+  std::map<std::string, std::string> modes;     // by namespace, the cluster's own under ""
+  std::map<std::string, std::string> accounts;  // by namespace
+};
+
+// `user`: as whom the service writes. Reads only; what may not be read is listed in `unread`.
+// An error: the server cannot be reached, or lets us read nothing.
+Result<ClusterFacts> read_cluster(KubeCaller& api, const std::string& user);
+
+// Blockers first, then as they come.
+std::vector<Finding> judge(const ClusterFacts& cluster, const ServiceFacts& service);
+
+}  // namespace cli
+
+template <>
+struct EnumText<cli::Level> {
+  static constexpr std::array<std::string_view, 3> names{"blocker", "warning", "note"};
+};
+
+}  // namespace subak

@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+"""What the command line does with a cluster by itself, against a stand-in of an API server: what is there, what clashes,
+and leaving with the service alive and dead.
+
+Usage: kube_commands_test.py PATH_TO_SUBAK PATH_TO_SUBAKD PATH_TO_STANDIN
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+SUBAK, SUBAKD, STANDIN = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
+DEADLINE_S = 120  # generous: other work may share the machine
+ADMISSION = "/apis/admissionregistration.k8s.io/v1/"
+GATE, FOREIGN = "subak.gpu/queue", "example.com/other"
+GUARDS = [
+    "validatingadmissionpolicybindings/subak-gate", "validatingadmissionpolicybindings/subak-keys",
+    "validatingadmissionpolicies/subak-gate", "validatingadmissionpolicies/subak-keys",
+    "mutatingwebhookconfigurations/subak", "validatingwebhookconfigurations/subak",
+]  # fmt: skip
+RIGHTS = ["/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas", "/apis/rbac.authorization.k8s.io/v1/clusterroles"]
+JOBS = "/apis/batch/v1/namespaces/team-a/jobs"
+
+
+class Cluster:
+    def __init__(self, folder):
+        self.child = subprocess.Popen([sys.executable, STANDIN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.url = f"http://127.0.0.1:{self.child.stdout.readline().split('=')[1].strip()}"
+        self.kubeconfig = os.path.join(folder, "kubeconfig")
+        with open(self.kubeconfig, "w", encoding="utf-8") as file:
+            file.write(f"""apiVersion: v1
+kind: Config
+current-context: here
+clusters: [{{name: here, cluster: {{server: "{self.url}"}}}}]
+users: [{{name: me, user: {{token: secret}}}}]
+contexts: [{{name: here, context: {{cluster: here, user: me}}}}]
+""")
+
+    def close(self):
+        self.child.stdin.close()
+        self.child.stdout.close()
+        self.child.wait()
+
+    def call(self, method, path, body=None):
+        request = urllib.request.Request(self.url + path, None if body is None else json.dumps(body).encode(),
+                                         {"Content-Type": "application/json"}, method=method)  # fmt: skip
+        with urllib.request.urlopen(request, timeout=DEADLINE_S) as reply:
+            return json.load(reply)
+
+    def make(self, path, name, **more):
+        metadata = {"name": name, **more.pop("metadata", {})}
+        return self.call("POST", path, {"metadata": metadata, **more})
+
+    def get(self, path):
+        try:
+            return self.call("GET", path)
+        except urllib.error.HTTPError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def make_namespace(self, name, label=None):
+        self.make("/api/v1/namespaces", name, metadata={"labels": {"subak.gpu/managed": label} if label else {}})
+
+    def make_pod(self, name, created, gates=(GATE,), owner=None):
+        metadata = {"creationTimestamp": created}
+        if owner:
+            metadata["ownerReferences"] = [{"kind": "Job", "name": owner, "uid": owner, "controller": True}]
+        limits = {"nvidia.com/gpu": "1"}
+        self.make("/api/v1/namespaces/team-a/pods", name, metadata=metadata, status={"phase": "Pending"}, spec={
+            "schedulingGates": [{"name": g} for g in gates],
+            "containers": [{"name": "c", "resources": {"limits": limits, "requests": limits}}]})  # fmt: skip
+
+    def gates(self, name):
+        pod = self.get(f"/api/v1/namespaces/team-a/pods/{name}")
+        return None if pod is None else [g["name"] for g in pod["spec"].get("schedulingGates", [])]
+
+    def writes(self):
+        """(method, path) of all that was written by a client, in order."""
+        rows = self.call("GET", "/standin/seen")
+        return [(r["method"], r["path"]) for r in rows if r["method"] != "GET" and "Python" not in r["agent"]
+                and "subjectaccessreviews" not in r["path"]]  # fmt: skip
+
+    def install(self):
+        for path in GUARDS:
+            kind, name = path.split("/")
+            self.make(ADMISSION + kind, name)
+        for path in RIGHTS:
+            self.make(path, "subak")
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.cluster = Cluster(self.folder.name)
+        self.addCleanup(self.cluster.close)
+        self.server = "127.0.0.1:1"  # nobody
+
+    def run_subak(self, *args, code=0):
+        words = [SUBAK, "--server", self.server, *args]
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=DEADLINE_S,
+                              check=False, env={**os.environ, "KUBECONFIG": self.cluster.kubeconfig})  # fmt: skip
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def start_service(self, mode):
+        words = [SUBAKD, "--state", os.path.join(self.folder.name, "s.db"), "--cluster", f"main:{mode}"]
+        words += ["--kubeconfig", self.cluster.kubeconfig]
+        for name in ("webhook", "grpc", "http"):
+            words += [f"--listen-{name}", "127.0.0.1:0"]
+        with open(os.path.join(self.folder.name, "log"), "w", encoding="utf-8") as log:
+            child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True)
+        ports = dict(word.split("=", 1) for word in child.stdout.readline().split() if "=" in word)
+
+        def stop():
+            child.terminate()
+            code = child.wait(timeout=DEADLINE_S)
+            child.stdout.close()
+            with open(os.path.join(self.folder.name, "log"), encoding="utf-8") as file:
+                self.assertEqual(code, 0, file.read())
+
+        self.addCleanup(stop)
+        self.server = ports["grpc"]
+
+    def until(self, holds, what):
+        end = time.monotonic() + DEADLINE_S
+        while not holds():
+            self.assertLess(time.monotonic(), end, f"never: {what}")
+            time.sleep(0.05)
+
+
+class Uninstall(Case):
+    def setUp(self):
+        super().setUp()
+        self.cluster.install()
+        self.cluster.make_namespace("team-a", "true")
+        self.cluster.make_namespace("other")
+
+    def test_with_the_service_dead_the_oldest_gang_goes_first_and_nothing_is_left(self):
+        self.cluster.make_pod("late", "2026-11-01T12:00:00Z")
+        self.cluster.make_pod("gang-1", "2026-11-01T11:00:30Z", owner="gang")
+        self.cluster.make_pod("gang-0", "2026-11-01T10:00:00Z", owner="gang")
+        self.cluster.make_pod("middle", "2026-11-01T11:00:00Z", gates=(FOREIGN, GATE))
+        self.cluster.make_pod("free", "2026-11-01T09:00:00Z", gates=())
+        for name, mark in (("back", "taken-back"), ("stopped", "cancelled"), ("theirs", None)):
+            notes = {"subak.gpu/suspended": mark, "other": "stays"} if mark else {}
+            self.cluster.make(JOBS, name, metadata={"annotations": notes}, spec={"suspend": True})
+        self.run_subak("uninstall", "--rate", "1000")
+        for path in GUARDS:
+            self.assertIsNone(self.cluster.get(ADMISSION + path), path)
+        for path in RIGHTS:
+            self.assertIsNone(self.cluster.get(path + "/subak"), path)
+        self.assertEqual(self.cluster.get("/api/v1/namespaces/team-a")["metadata"]["labels"], {})
+        self.assertEqual([self.cluster.gates(n) for n in ("late", "gang-0", "gang-1", "middle", "free")],
+                         [[], [], [], [FOREIGN], []])  # fmt: skip
+        writes = self.cluster.writes()
+        released = [path.rsplit("/", 1)[1] for method, path in writes if method == "PATCH" and "/pods/" in path]
+        self.assertEqual(released, ["gang-0", "gang-1", "middle", "late"])
+        kinds = [path.split("/")[4] for method, path in writes if method == "DELETE"]
+        self.assertLess(kinds.index("validatingadmissionpolicybindings"), kinds.index("mutatingwebhookconfigurations"))
+        self.assertNotIn(("PATCH", "/api/v1/namespaces/other"), writes)
+        self.assertEqual([self.cluster.get(f"{JOBS}/{n}")["spec"]["suspend"] for n in ("back", "stopped", "theirs")],
+                         [False, True, True])  # fmt: skip
+        self.assertEqual(self.cluster.get(f"{JOBS}/back")["metadata"]["annotations"], {"other": "stays"})
+
+    def test_with_the_service_alive_it_opens_the_queue(self):
+        self.cluster.make("/api/v1/nodes", "n1", status={})
+        self.start_service("enforce")
+        self.until(lambda: "synced" in self.run_subak("cluster", "list"), "the service follows")
+        for i in range(3):
+            self.cluster.make_pod(f"p{i}", f"2026-11-01T1{i}:00:00Z")
+        self.until(lambda: len(json.loads(self.run_subak("--output", "json", "job", "list"))["jobs"]) == 3, "they wait")
+        said = self.run_subak("uninstall")
+        self.assertIn("share order", said)
+        self.assertEqual([self.cluster.gates(f"p{i}") for i in range(3)], [[], [], []])
+        self.assertIn("observe", self.run_subak("cluster", "list"))
+        self.assertIn("subak uninstall", self.run_subak("audit"))
+
+    def test_a_dry_run_and_keep_leave_the_queue(self):
+        self.cluster.make_pod("waits", "2026-11-01T12:00:00Z")
+        said = self.run_subak("uninstall", "--dry-run")
+        self.assertIn("1 queued pod", said)
+        self.assertEqual(self.cluster.writes(), [])
+        self.run_subak("uninstall", "--queued", "keep")
+        self.assertEqual(self.cluster.gates("waits"), [GATE])
+        self.assertIsNone(self.cluster.get(ADMISSION + GUARDS[0]))
+
+    def test_delete_ends_what_nobody_makes_again(self):
+        self.cluster.make_pod("bare", "2026-11-01T12:00:00Z")
+        self.cluster.make_pod("made", "2026-11-01T12:00:00Z", owner="job")
+        self.run_subak("uninstall", "--queued", "delete", code=1)
+        self.assertEqual([self.cluster.gates(n) for n in ("bare", "made")], [None, [GATE]])
+
+    def test_what_is_refused_for_a_moment_is_tried_again_and_what_stays_refused_is_named(self):
+        self.cluster.make_pod("waits", "2026-11-01T12:00:00Z")
+        refusal = {"kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403, "message": "a policy holds"}
+        fault = {"method": "PATCH", "path": "/api/v1/namespaces/team-a/pods/waits", "times": 2, "code": 403,
+                 "body": json.dumps(refusal)}  # fmt: skip
+        self.cluster.call("POST", "/standin/fault", fault)
+        self.run_subak("uninstall")
+        self.assertEqual(self.cluster.gates("waits"), [])
+        self.cluster.make_pod("stuck", "2026-11-01T12:00:00Z")
+        self.cluster.call("POST", "/standin/fault", {**fault, "path": fault["path"][:-5] + "stuck", "times": 1000})
+        said = self.run_subak("uninstall", code=1)
+        self.assertIn("team-a/stuck", said)
+        self.assertIn("a policy holds", said)
+
+    def test_again_finds_nothing(self):
+        self.run_subak("uninstall")
+        self.assertIn("found 0 ", self.run_subak("uninstall"))
+
+    def test_no_api_server(self):
+        self.assertIn("nonexistent", self.run_subak("uninstall", "--kubeconfig", "/nonexistent", code=4))
+        self.cluster.call("POST", "/standin/fault", {"path": "/", "times": 100000, "code": 503, "body": "away"})
+        self.assertIn("away", self.run_subak("uninstall", code=3))
+        self.assertIn("away", self.run_subak("preflight", code=3))
+
+
+class Preflight(Case):
+    def findings(self, code=0):
+        words = ["--output", "json", "preflight"]
+        return json.loads(self.run_subak(*words, code=code))["findings"]
+
+    def level_of(self, word, code=0):
+        return {f["level"] for f in self.findings(code) if word in f["what"] + f["where"]}
+
+    def setUp(self):
+        super().setUp()
+        counts = {"nvidia.com/gpu": "8"}
+        self.cluster.make("/api/v1/nodes", "n1", status={"capacity": counts, "allocatable": counts})
+        self.cluster.make_namespace("team-a", "true")
+
+    def test_a_cluster_as_it_should_be(self):
+        said = self.run_subak("preflight")
+        self.assertIn("0 blockers, 0 warnings", said)
+        self.assertEqual(self.cluster.writes(), [])
+
+    def test_what_is_read_of_a_cluster(self):
+        self.cluster.call("POST", "/standin/deny", ["patch pods", "create pods/eviction"])
+        self.cluster.make("/api/v1/namespaces/team-a/resourcequotas", "q", spec={"hard": {"requests.nvidia.com/gpu": "8", "cpu": "9"}})
+        self.cluster.make("/api/v1/namespaces/other/resourcequotas", "o", spec={"hard": {"requests.nvidia.com/gpu": "8"}})
+        self.cluster.make("/apis/scheduling.k8s.io/v1/priorityclasses", "high", value=1000)
+        self.cluster.make("/apis/scheduling.k8s.io/v1/priorityclasses", "kind", value=10, preemptionPolicy="Never")
+        self.cluster.make("/apis/resource.k8s.io/v1/deviceclasses", "gpu.nvidia.com",
+                          spec={"selectors": [{"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}]})  # fmt: skip
+        rule = {"apiGroups": [""], "resources": ["pods"], "operations": ["CREATE"]}
+        self.cluster.make(ADMISSION + "mutatingwebhookconfigurations", "zz", webhooks=[{"name": "z.example.com", "rules": [rule]}])
+        self.cluster.make_pod("held", "2026-11-01T12:00:00Z", gates=(FOREIGN,))
+        self.cluster.make("/apis/kueue.x-k8s.io/v1beta1/clusterqueues", "q")
+        self.assertEqual(self.level_of("patch pods, create pods/eviction", 1), {"blocker"})
+        self.assertEqual(self.level_of("gpu.nvidia.com", 1), {"blocker"})
+        self.assertEqual(self.level_of("team-a/q (requests.nvidia.com/gpu: 8)", 1), {"warning"})
+        self.assertEqual(self.level_of("other/o", 1), set())
+        self.assertEqual(self.level_of("high (1000)", 1), {"note"})
+        self.assertEqual(self.level_of("kind (10)", 1), set())
+        self.assertEqual(self.level_of("zz/z.example.com", 1), {"note"})
+        self.assertEqual(self.level_of(f"team-a/held ({FOREIGN})", 1), {"warning"})
+        self.assertEqual(self.level_of("Kueue", 1), {"note"})
+
+    def test_with_the_service_labels_and_modes_are_compared(self):
+        self.start_service("observe")
+        self.assertEqual(self.level_of("no account names"), {"warning"})
+        self.assertEqual(self.level_of("without enforce"), {"warning"})
+        self.run_subak("account", "set", "ml", "--namespaces", "team-a,team-b", "--reason", "test")
+        self.run_subak("cluster", "mode", "main", "enforce", "--reason", "test")
+        self.assertEqual(self.level_of("no account names"), set())
+        self.assertEqual(self.level_of("nobody is asked about their pods"), {"warning"})
+
+
+class Install(Case):
+    def test_what_is_missing_is_said(self):
+        self.assertIn("--print", self.run_subak("install", code=2))
+        self.assertIn("--ca", self.run_subak("install", "--print", code=2))
+        self.assertIn("--kubernetes", self.run_subak("install", "--print", "--kubernetes", "new", "--only", "access", code=2))
+        self.assertIn("--only", self.run_subak("install", "--print", "--only", "all", code=2))
+        self.assertIn("certificate", self.run_subak("install", "--print", "--ca", self.cluster.kubeconfig, code=2))
+        said = self.run_subak("install", "--print", "--only", "access,service", "--image", "registry.example.com/subak:1")
+        self.assertIn("kind: StatefulSet", said)
+        self.assertNotIn("kind: MutatingWebhookConfiguration", said)
+
+
+unittest.main(verbosity=2)
