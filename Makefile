@@ -83,8 +83,8 @@ e2e: $(RUN_STAMP)  ## against a real kube-apiserver and kube-scheduler; needs Go
 	$(call BUILD,subakd subak)
 	@kubernetes=$$(tests/e2e/build) && tests/e2e/e2e_test.py --kubernetes "$$kubernetes" $(ARGS)
 
-package:  ## a Debian package and a container image
-	@echo "make package: not in this version" >&2; exit 1
+package: build  ## a Debian package and a container image's root file system, in build/package
+	@$(call TOOL,package)
 
 clean:  ## remove build/ (state under var/ stays)
 	rm -rf build
