@@ -175,6 +175,19 @@ void Judge::judge_moves(const Seen& seen, const Engine& engine) {
     const bool again = row->state == JobState::kStarting && known.state == JobState::kQueued;
     if (row->attempt != known.attempt + (again ? 1 : 0)) wrong(name + " skips an attempt");
     known = {row->state, row->attempt};
+    judge_reasons(*row, engine);
+  }
+}
+
+// Whoever waits has a reason; whoever does not has none.
+void Judge::judge_reasons(const JobRow& row, const Engine& engine) {
+  const bool waits = row.state == JobState::kIncomplete || row.state == JobState::kQueued ||
+                     row.state == JobState::kPaused;
+  const std::vector<Reason> all = engine.reasons(row.id, 0);
+  const std::optional<Reason> first = engine.first_reason(row.id, 0);
+  if (waits == all.empty() || waits != first.has_value()) {
+    wrong(text::job_id_text(row.id) + " is " + std::string(enum_name(row.state)) + " with " +
+          std::to_string(all.size()) + " reasons");
   }
 }
 

@@ -61,6 +61,7 @@ class Judge {
   void judge(const Seen& seen, const Engine* engine);
   void judge_moves(const Seen& seen, const Engine& engine);
   void judge_limits(const Seen& seen, const Engine& engine);
+  void judge_reasons(const JobRow& row, const Engine& engine);
   void note_effects(const std::vector<Fact>& facts);
   std::unique_ptr<Engine> fold() const;  // all facts from the first
 
