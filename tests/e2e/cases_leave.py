@@ -19,11 +19,11 @@ def with_kubeconfig(c, *words):
     return c.service.command(*words[:1], "--kubeconfig", c.world.plane.kubeconfig("admin"), *words[1:])
 
 
-def guards(c):
+def guards_of(admin):
     """What intercepts, by kind and name, of ours."""
     rows = []
     for kind in GUARDS:
-        items = c.admin.call("GET", ROOT + kind)["items"]
+        items = admin.call("GET", ROOT + kind)["items"]
         rows += [f"{kind}/{i['metadata']['name']}" for i in items if i["metadata"]["name"].startswith("subak")]
     return rows
 
@@ -114,7 +114,7 @@ def leave(c, dead):
         c.judges_itself = True  # what is opened by hand is nobody's
         code, out, error = with_kubeconfig(c, "uninstall")
         c.expect(code == 0, f"it leaves, got {code}: {out}{error}")
-        c.expect(not guards(c), f"nothing intercepts, got {guards(c)}")
+        c.expect(not guards_of(c.admin), f"nothing intercepts, got {guards_of(c.admin)}")
         c.expect(not any(has_gate(p) for p in c.pods()), "no gate of ours is left")
         c.pod("free", gpus=1, run_seconds=1)
         c.expect(not has_gate(c.get_pod("free")), "a new pod has no gate")

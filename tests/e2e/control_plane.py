@@ -159,6 +159,7 @@ class ControlPlane:
         self.etcd_port, self.peer_port, self.port, self.controllers_port, self.scheduler_port = free_ports(5)
         self.audit_log = os.path.join(self.folder, "audit.log")
         self.processes = {}
+        self.node_grace_s = NODE_GRACE_S
 
     def at(self, *names):
         return os.path.join(self.folder, *names)
@@ -226,7 +227,7 @@ class ControlPlane:
                 f"--secure-port={self.controllers_port}", ALWAYS_ALLOWED, "--leader-elect=false",
                 "--use-service-account-credentials=true", f"--root-ca-file={pki('ca.crt')}",
                 f"--service-account-private-key-file={pki('sa.key')}", "--kube-api-qps=200", "--kube-api-burst=400",
-                "--node-monitor-period=1s", f"--node-monitor-grace-period={NODE_GRACE_S}s"]  # fmt: skip
+                "--node-monitor-period=1s", f"--node-monitor-grace-period={self.node_grace_s}s"]  # fmt: skip
 
     def scheduler_words(self):
         return [f"--kubeconfig={self.kubeconfig('scheduler')}", "--bind-address=127.0.0.1",

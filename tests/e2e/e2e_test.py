@@ -2,7 +2,8 @@
 """Subak against a real kube-apiserver, etcd, kube-scheduler and kube-controller-manager, with played kubelets.
 
   e2e_test.py --kubernetes FOLDER [--programs FOLDER] [-k WORD ...] [--list] [--without-subak] [--keep FOLDER]
-  e2e_test.py --kubernetes FOLDER --soak [nodes=500,pods=5000,...] | --measure
+  e2e_test.py --kubernetes FOLDER --soak [nodes=500,pods=5000,...] | --measure | --outage SECONDS |
+      --idle [nodes=1000,pods=20000,minutes=10] | --leaving PODS | --readme
 
 FOLDER of --kubernetes is what tests/e2e/build prints; --programs holds subakd and subak. -k runs the cases whose
 name has one of the words. Each case has a namespace, an account and nodes of its own, so most run side by side;
@@ -39,7 +40,11 @@ from case import Case, Failed, KubeletLog, has_gate  # noqa: E402
 from control_plane import ControlPlane  # noqa: E402
 from cutter import Cutter  # noqa: E402
 from kube_api import ApiError  # noqa: E402
+from idle import Idle  # noqa: E402
+from leaving import Leaving  # noqa: E402
 from measure import Measure  # noqa: E402
+from outage import Outage  # noqa: E402
+from readme import Readme  # noqa: E402
 from service import CommandFailed, Service  # noqa: E402
 from soak import Soak  # noqa: E402
 
@@ -59,6 +64,8 @@ class World:
         self.args, self.folder = args, folder
         self.patience = args.patience
         self.plane = ControlPlane(args.kubernetes, os.path.join(folder, "plane"))
+        if args.idle is not None:
+            self.plane.node_grace_s = 600  # heartbeats once a minute, by one thread
         self.service = None
         self.kubelet = None
         self.kinds = crds.KINDS
@@ -72,7 +79,7 @@ class World:
         self.give_rights()
         self.define_kinds()
         self.start_kubelet()
-        if not self.args.without_subak:
+        if not self.args.without_subak and not self.args.readme:
             self.start_service()
 
     def give_rights(self):
@@ -163,9 +170,8 @@ class World:
         self.plane.stop()
 
 
-def sizes_of(text):
-    """"nodes=50,pods=400" over the whole soak's."""
-    sizes = {"nodes": 500, "pods": 5000, "teams": 12, "kills": 20, "cuts": 50}
+def sizes_of(text, sizes):
+    """"nodes=50,pods=400" over the whole ones."""
     return sizes | {key: int(value) for key, value in (word.split("=") for word in text.split(",") if word)}
 
 
@@ -211,6 +217,19 @@ def choose(args):
     return [f for f in chosen if f.settings["plain"] or not args.without_subak]
 
 
+def long_run(world, args):
+    if args.soak is not None:
+        whole = {"nodes": 500, "pods": 5000, "teams": 12, "kills": 20, "cuts": 50}
+        return Soak(world, sizes_of(args.soak, whole), args.seed).run()
+    if args.idle is not None:
+        return Idle(world, sizes_of(args.idle, {"nodes": 1000, "pods": 20000, "minutes": 10})).run()
+    if args.outage:
+        return Outage(world, args.outage).run()
+    if args.readme:
+        return Readme(world).run()
+    return Leaving(world, args.leaving).run() if args.leaving else Measure(world).run()
+
+
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kubernetes", help="folder of etcd, kube-apiserver, ...")
@@ -220,6 +239,10 @@ def parse():
     parser.add_argument("--without-subak", action="store_true", help="the harness alone, on what needs no queue")
     parser.add_argument("--soak", nargs="?", const="", metavar="SIZES", help="500 nodes, 5000 pods, 20 kills, 50 cuts")
     parser.add_argument("--measure", action="store_true", help="figures: creates, releases, writes")
+    parser.add_argument("--outage", type=int, metavar="SECONDS", help="all of Subak is dead so long; 3600")
+    parser.add_argument("--idle", nargs="?", const="", metavar="SIZES", help="1000 nodes, 20000 pods, 10 minutes")
+    parser.add_argument("--readme", action="store_true", help="the README's lines, in a shell; its ports must be free")
+    parser.add_argument("--leaving", type=int, metavar="PODS", help="uninstall with so many queued; 5000")
     parser.add_argument("--seed", type=int, default=1, help="of the soak")
     parser.add_argument("--keep", metavar="FOLDER", help="for logs and state; without, kept only after a failure")
     parser.add_argument("--patience", type=float, default=1.0, help="factor on all waits, for a slow machine")
@@ -228,11 +251,12 @@ def parse():
 
 def main():
     args = parse()
-    chosen = [] if args.soak is not None or args.measure else choose(args)
+    long = args.soak is not None or args.idle is not None or args.measure or args.outage or args.leaving or args.readme
+    chosen = [] if long else choose(args)
     if args.list:
         print("\n".join(f.__name__ for f in chosen))
         return 0
-    if not (chosen or args.soak is not None or args.measure) or not args.kubernetes:
+    if not (chosen or long) or not args.kubernetes:
         print("e2e: want --kubernetes FOLDER" if not args.kubernetes else "e2e: no such case", file=sys.stderr)
         return 2
     folder = os.path.abspath(args.keep or tempfile.mkdtemp(prefix="subak-e2e-"))
@@ -246,10 +270,8 @@ def main():
         world.start()
         print(f"up after {time.monotonic() - began:.1f} s; logs in {folder}", flush=True)
         wrong = []
-        if args.soak is not None:
-            wrong += Soak(world, sizes_of(args.soak), args.seed).run()
-        elif args.measure:
-            wrong += Measure(world).run()
+        if long:
+            wrong += long_run(world, args)
         else:
             runner.run_all(chosen)
         wrong += world.judge()

@@ -1,6 +1,8 @@
 """Figures, not judgements: what Subak adds to a create, how soon gates open, how many writes that takes."""
 
+import os
 import statistics
+import subprocess
 import time
 
 import objects as o
@@ -30,6 +32,7 @@ class Measure:
         self.clear()
         yield from self.releases()
         self.clear()
+        self.bare_patches()
 
     def clear(self):
         for namespace in ("managed", "unmanaged"):
@@ -63,6 +66,26 @@ class Measure:
             row(f"create, {name}, median of {ROUNDS} medians", statistics.median(map(statistics.median, rounds)), "ms")
             row(f"create, {name}, p99", everything[int(len(everything) * 0.99)], "ms")
 
+    def bare_patches(self):
+        """The same patches by the same client, with nobody who decides."""
+        program = os.path.join(self.world.service.programs, "bare_patches")
+        if not os.path.exists(program):
+            print("bare patches: not measured, tests/bench/bare_patches is not among the programs", flush=True)
+            return
+        for _ in range(RELEASES):
+            self.create("managed", 1, "measured-again")
+        self.world.service.stop()
+        for i in range(RELEASES // GPUS_OF_NODE):
+            self.world.admin.create(o.node(f"bare-{i}", "measured-again"))
+        time.sleep(2)
+        words = [program, self.world.plane.kubeconfig("subak"), "managed", "bare-"]
+        done, ms = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, timeout=300).stdout.split()
+        bare = int(done) / max(int(ms), 1) * 1000
+        row("bare patches by the same client", bare, "a second")
+        row("releases beside bare patches", self.rate / bare, "")
+        self.world.service.start()
+        self.clear()
+
     def releases(self):
         """Many gated pods, then nodes for them all at once."""
         for _ in range(RELEASES):
@@ -75,7 +98,8 @@ class Measure:
         opened = {w["objectRef"]["name"]: time_of(w["stageTimestamp"]) for w in writes if w["verb"] == "patch"
                   and w["objectRef"]["resource"] == "pods" and w["objectRef"]["name"] in gated}  # fmt: skip
         first, last = min(opened.values()), max(opened.values())
-        row("releases", len(opened) / max(last - first, 0.001), "a second")
+        self.rate = len(opened) / max(last - first, 0.001)
+        row("releases", self.rate, "a second")
         row("writes for each pod that waited", len(writes) / len(gated), "")
         jobs = self.world.service.json("job", "list")["jobs"]
         names = {job["id"]: job["spec"]["name"].split("/")[-1] for job in jobs}

@@ -85,11 +85,11 @@ class Service:
     def stop(self):
         self.process.stop()
 
-    def command(self, *args):
+    def command(self, *args, timeout=60):
         """(exit code, stdout, stderr) of `subak ARGS`."""
         environment = {**os.environ, "SUBAK_SERVER": f"127.0.0.1:{self.grpc_port}"}
         done = subprocess.run([os.path.join(self.programs, "subak"), *args], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, env=environment, timeout=60, check=False)  # fmt: skip
+                              stderr=subprocess.PIPE, text=True, env=environment, timeout=timeout, check=False)  # fmt: skip
         return done.returncode, done.stdout, done.stderr
 
     def subak(self, *args):
