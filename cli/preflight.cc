@@ -101,9 +101,11 @@ int preflight(Session& s, const PreflightCommand& o) {
                          [&](const Finding& f) { return f.level == level; });
   };
   s.show_text(as_message(findings), [&] { print(s, findings); });
-  s.say(std::to_string(count(Level::kBlocker)) + " blockers, " +
-        std::to_string(count(Level::kWarning)) + " warnings, " +
-        std::to_string(count(Level::kNote)) + " notes");
+  const auto number = [&](Level level) {
+    const auto n = count(level);
+    return std::to_string(n) + " " + std::string(enum_name(level)) + (n == 1 ? "" : "s");
+  };
+  s.say(number(Level::kBlocker) + ", " + number(Level::kWarning) + ", " + number(Level::kNote));
   return count(Level::kBlocker) > 0 ? kExitRefused : kExitDone;
 }
 

@@ -98,6 +98,12 @@ class Judge {
 
   void rights() {
     if (c_.denied.empty()) return;
+    if (!c_.has_rights) {
+      say(Level::kWarning, "the service's user has no rights here yet", "",
+          "`subak install --print --only access | kubectl apply -f -`; another user is named by "
+          "--as");
+      return;
+    }
     say(Level::kBlocker, "the service's user may not do what it has to", some(c_.denied),
         "apply `subak install --print --only access`; another user is named by --as");
   }

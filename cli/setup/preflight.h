@@ -65,6 +65,7 @@ struct ClusterFacts {
   std::map<std::string, GpuPods> gpu_pods;  // by namespace
   std::vector<std::string> device_classes;  // that give GPUs
   std::vector<std::string> denied;          // what the service's user may not do: "patch pods"
+  bool has_rights = false;                  // it may do something of that
   std::vector<std::string> unread;          // what we were not allowed to look at
 };
 

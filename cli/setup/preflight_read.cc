@@ -217,8 +217,20 @@ class Reader {
     });
   }
 
+  // Are we that user? Then the API server knows our groups too.
+  bool is_us(const std::string& user) {
+    const auto reply =
+        api_.call({"POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+                   R"({"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"})"});
+    json::Value root;
+    if (!reply.done() || parser_.parse(reply.body).get(root) != simdjson::SUCCESS) return false;
+    const auto status = json::member(root, "status");
+    return status && json::text_in(*status, "userInfo", "username") == user;
+  }
+
   // As the API server would judge a call of that user.
   void read_rights(const std::string& user) {
+    const bool self = is_us(user);
     struct Right {
       std::string_view verb, group, resource, sub;
     };
@@ -239,27 +251,31 @@ class Reader {
         {"get", "coordination.k8s.io", "leases", ""},
     };
     for (const Right& right : kRights) {
-      std::string body =
-          R"({"apiVersion":"authorization.k8s.io/v1","kind":"SubjectAccessReview","spec":{)";
-      append_json_member(body, "user", user);
-      if (user.starts_with("system:serviceaccount:")) {
+      std::string body = R"({"apiVersion":"authorization.k8s.io/v1","spec":{)";
+      if (!self) append_json_member(body, "user", user);
+      if (!self && user.starts_with("system:serviceaccount:")) {
         body += R"(,"groups":["system:serviceaccounts","system:authenticated"])";
       }
-      body += R"(,"resourceAttributes":{)";
+      body += self ? R"("resourceAttributes":{)" : R"(,"resourceAttributes":{)";
       append_json_member(body, "verb", right.verb);
       append_json_member(body, "group", right.group);
       append_json_member(body, "resource", right.resource);
       append_json_member(body, "subresource", right.sub);
       body += "}}}";
-      const auto reply =
-          api_.call({"POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body});
+      const auto reply = api_.call({"POST",
+                                    std::string("/apis/authorization.k8s.io/v1/") +
+                                        (self ? "self" : "") + "subjectaccessreviews",
+                                    body});
       json::Value root;
       if (!reply.done() || parser_.parse(reply.body).get(root) != simdjson::SUCCESS) {
         facts_.unread.push_back("the rights of " + user);
         return;
       }
       const auto status = json::member(root, "status");
-      if (status && json::boolean(*status, "allowed")) continue;
+      if (status && json::boolean(*status, "allowed")) {
+        facts_.has_rights = true;
+        continue;
+      }
       facts_.denied.push_back(std::string(right.verb) + " " + std::string(right.resource) +
                               (right.sub.empty() ? "" : "/" + std::string(right.sub)));
     }

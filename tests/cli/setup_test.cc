@@ -151,6 +151,7 @@ TEST(Preflight, Blockers) {
   auto c = quiet();
   c.minor = 28;
   c.denied = {"patch pods"};
+  c.has_rights = true;
   c.device_classes = {"gpu.nvidia.com"};
   c.quotas = {{"team-a/limits", "team-a", "requests.nvidia.com/gpu", "8"}};
   const auto findings = judge(c, enforced());
@@ -159,6 +160,8 @@ TEST(Preflight, Blockers) {
   EXPECT_TRUE(says(findings, Level::kBlocker, "gpu.nvidia.com"));
   EXPECT_TRUE(says(findings, Level::kWarning, "team-a/limits (requests.nvidia.com/gpu: 8)"));
   EXPECT_EQ(findings.front().level, Level::kBlocker);
+  c.has_rights = false;
+  EXPECT_TRUE(says(judge(c, enforced()), Level::kWarning, "no rights here yet"));
   EXPECT_EQ(findings.back().level, Level::kWarning);
 }
 
@@ -207,6 +210,7 @@ TEST(Preflight, LabelsModesAndAccountsBelongTogether) {
 TEST(Preflight, OfManyAFewAreNamed) {
   auto c = quiet();
   c.denied = {"a", "b", "c", "d", "e"};
+  c.has_rights = true;
   EXPECT_TRUE(says(judge(c, enforced()), Level::kBlocker, "a, b, c and 2 more"));
 }
 

@@ -86,7 +86,9 @@ def preflight_of_a_real_cluster(c):
     c.expect(code == 0, f"no blocker, got {code}: {out}{error}")
     c.expect(f"{c.ns}/few (requests.nvidia.com/gpu: 8)" in out, f"the quota is named: {out}")
     code, out, error = with_kubeconfig(c, "preflight", "--as", "nobody")
-    c.expect(code == 1 and "may not do" in out, f"a user without rights is a blocker, got {code}: {out}{error}")
+    c.expect("no rights here yet" in out, f"a user without rights is named, got {code}: {out}{error}")
+    code, out, error = with_kubeconfig(c, "preflight", "--as", "e2e-admin")
+    c.expect(code == 0 and "rights" not in out, f"by its groups it may do all, got {code}: {out}{error}")
 
 
 @case(alone=True, seconds=240)

@@ -260,7 +260,7 @@ def main():
         print("e2e: want --kubernetes FOLDER" if not args.kubernetes else "e2e: no such case", file=sys.stderr)
         return 2
     folder = os.path.abspath(args.keep or tempfile.mkdtemp(prefix="subak-e2e-"))
-    for part in ("plane", "subak"):  # of an earlier run
+    for part in ("plane", "subak", "home"):  # of an earlier run
         shutil.rmtree(os.path.join(folder, part), ignore_errors=True)
     os.makedirs(folder, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is stopped

@@ -87,6 +87,8 @@ spec:
                 line = line.replace("10.0.0.5", "127.0.0.1")
                 if line.rstrip().endswith("&"):
                     line = line.rstrip()[:-1] + "> subakd.log 2>&1 &"
+                if line.startswith("subak status"):  # a person is slower than that
+                    self.until(lambda: self.step("subak version && subak status")[0] == 0, "service that answers")
                 if line.startswith("subak account set"):
                     self.until(lambda: "synced" in self.step("subak cluster list")[1], "cluster that is followed")
                 if line.startswith("subak uninstall"):

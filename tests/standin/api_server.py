@@ -205,7 +205,9 @@ class Handler(BaseHTTPRequestHandler):
         if url.path == "/apis":
             groups = {c.split("/")[2] for c in self.store.objects if c.startswith("/apis/")}
             return self.answer(200, {"kind": "APIGroupList", "groups": [{"name": g} for g in sorted(groups)]})
-        if url.path.endswith("/subjectaccessreviews"):
+        if url.path.endswith("/selfsubjectreviews"):
+            return self.answer(201, {**body, "status": {"userInfo": {"username": "me"}}})
+        if url.path.endswith("subjectaccessreviews"):
             asked = body["spec"]["resourceAttributes"]
             what = asked["resource"] + ("/" + asked["subresource"] if asked.get("subresource") else "")
             allowed = f'{asked["verb"]} {what}' not in self.denied
