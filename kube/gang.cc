@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::size_t kMaxLabelBytes = 63;
 constexpr std::size_t kHashBytes = 9;
+constexpr Text kWorkerSetName = "leaderworkerset.sigs.k8s.io/name";
+constexpr Text kWorkerSetGroup = "leaderworkerset.sigs.k8s.io/group-index";
 
 // A group of pods as some controller marks it.
 struct Group {
@@ -56,9 +58,9 @@ Text first_of(const TextPairs& pairs, std::initializer_list<Text> keys) {
 }
 
 bool worker_set(const Pod& pod, Group& group) {
-  const Text name = find_text(pod.labels, "leaderworkerset.sigs.k8s.io/name");
+  const Text name = find_text(pod.labels, kWorkerSetName);
   if (name.empty()) return false;
-  const Text index = find_text(pod.labels, "leaderworkerset.sigs.k8s.io/group-index");
+  const Text index = find_text(pod.labels, kWorkerSetGroup);
   group.name = std::string(name) + "-" + std::string(index.empty() ? Text("0") : index);
   group.size = bounded_size(number(find_text(pod.annotations, "leaderworkerset.sigs.k8s.io/size")));
   group.rank = number(find_text(pod.labels, "leaderworkerset.sigs.k8s.io/worker-index"));
@@ -221,6 +223,27 @@ void join_gang(Pod& pod, std::uint32_t size, bool of_controller) {
   }
   pod.gang.size = size;
   identify(group, false, pod.gang);
+}
+
+Text worker_set_of(const Pod& pod) {
+  if (pod.gang.size < 2 || has_own_name(pod, group_of(pod))) return {};
+  return find_text(pod.labels, kWorkerSetName);
+}
+
+void join_worker_set(Pod& pod, std::string_view uid, std::uint32_t without_gpus) {
+  const Group group = group_of(pod);
+  Text index = find_text(pod.labels, kWorkerSetGroup);
+  if (index.empty()) index = "0";
+  if (stated_gang_size(pod) == 0) {
+    pod.gang.size = pod.gang.size > without_gpus ? pod.gang.size - without_gpus : 1;
+  }
+  if (pod.gang.size == 1) {
+    pod.gang.id.clear();
+    pod.gang.rank = -1;
+    return;
+  }
+  identify(group, false, pod.gang);
+  pod.gang.owner = shortened(std::string(uid) + "+" + std::string(index), limits::kMaxNameBytes);
 }
 
 }  // namespace subak

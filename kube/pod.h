@@ -149,6 +149,11 @@ bool asks_owner(const Pod& pod);
 // It is of a gang of `size`, as what makes it says: of all pods that its marks name as one, or, with
 // `of_controller`, of those of its own controller. Nothing if the pod says otherwise, or if size is 1.
 void join_gang(Pod& pod, std::uint32_t size, bool of_controller);
+// The name of the LeaderWorkerSet that a group of is its gang; empty: it is of none, or says otherwise.
+Text worker_set_of(const Pod& pod);
+// It is of this LeaderWorkerSet, each of whose groups has so many pods that ask for no GPUs: a gang has
+// no ranks for these. Its owner is "uid+group", as each group comes and goes by itself.
+void join_worker_set(Pod& pod, std::string_view uid, std::uint32_t without_gpus);
 
 // It is of a group of which nobody whom we read says how many start together: Kubeflow's, MPI's and
 // Ray's pods without gang-size. Started one by one, two such groups can wait for each other for ever.

@@ -87,6 +87,28 @@ TEST(Gang, LeaderWorkerSetStatesItsSize) {
   EXPECT_EQ(g.rank, 2);
 }
 
+TEST(Gang, AGroupBelongsToItsLeaderWorkerSet) {
+  const auto gang_in = [](const std::string& more, std::uint32_t without_gpus) {
+    simdjson::dom::parser parser;
+    const std::string text = test::pod(test::container("nvidia.com/gpu", "8"),
+                                       R"("labels":{"leaderworkerset.sigs.k8s.io/name":"llm",)"
+                                       R"("leaderworkerset.sigs.k8s.io/group-index":"3",)"
+                                       R"("leaderworkerset.sigs.k8s.io/worker-index":"1"},)"
+                                       R"("annotations":{"leaderworkerset.sigs.k8s.io/size":"3")" +
+                                           more + "}");
+    Pod pod = read_pod(parser.parse(text), {});
+    EXPECT_EQ(worker_set_of(pod), "llm");
+    join_worker_set(pod, "u", without_gpus);
+    return pod.gang;
+  };
+  EXPECT_EQ(gang_in("", 0).owner, "u+3");
+  EXPECT_EQ(gang_in("", 0).id, "llm-3");
+  EXPECT_EQ(gang_in("", 0).rank, 1);
+  EXPECT_EQ(gang_in("", 1).size, 2u);
+  EXPECT_EQ(gang_in("", 2).id, "") << "alone";
+  EXPECT_EQ(gang_in(R"(,"subak.gpu/gang-size":"3")", 1).size, 3u) << "who says it knows";
+}
+
 TEST(Gang, KueueAndCoschedulingGroups) {
   EXPECT_EQ(gang_of(R"("labels":{"kueue.x-k8s.io/pod-group-name":"g"},)"
                     R"("annotations":{"kueue.x-k8s.io/pod-group-total-count":"3"})")
