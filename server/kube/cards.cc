@@ -106,7 +106,7 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
   card.list = pod_list_;
   if (!is_new && version != 0 && version < card.version) return;
   card.version = version;
-  const bool unsure = with_owner && pod.asks_gpu() && asks_owner(pod) && !find_gang(pod);
+  const bool unsure = with_owner && pod.asks_gpu() && !find_gang(pod, card);
   if (unsure && waits_for_owner(pod, event, monotonic_ms)) return;
   orphans_.erase(uid);
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
@@ -153,7 +153,11 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
   gpu.owner_name = pod.owner.name;
   gpu.owner_uid = pod.owner.uid;
   // Of a pod that goes after its owner nobody says so any more.
-  if (pod.owner.kind == "Job" && !record.owner.empty()) {
+  const Text worker_set = worker_set_of(pod);
+  gpu.worker_set = worker_set.empty() ? "" : card.ns + "/" + std::string(worker_set);
+  if (!record.owner.empty() && !worker_set.empty()) {
+    gpu.gang_owner = record.owner;
+  } else if (!record.owner.empty() && pod.owner.kind == "Job") {
     gpu.gang_owner = record.owner.substr(0, record.owner.find('+'));
   }
   gpu.release = {};

@@ -5,6 +5,7 @@
 // the gate is closed. Reads no clock, does no I/O. Threads: none.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -32,6 +33,9 @@ inline constexpr const char* kNodesPath = "/api/v1/nodes";
 inline constexpr const char* kNamespacesPath = "/api/v1/namespaces";
 inline constexpr const char* kJobsPath = "/apis/batch/v1/jobs";
 inline constexpr const char* kJobSetsPath = "/apis/jobset.x-k8s.io/v1alpha2/jobsets";
+inline constexpr const char* kWorkerSetsPath = "/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets";
+// What makes pods and is watched. Each but the first need not be there.
+inline constexpr std::array kOwnerPaths{kJobsPath, kJobSetsPath, kWorkerSetsPath};
 
 // What only pods have that ask for GPUs or carry our gate.
 struct GpuCard {
@@ -40,11 +44,14 @@ struct GpuCard {
   bool gated = false;   // carries our gate
   bool foreign_gates = false;
   bool ended = false;
-  bool bound = false;      // has a node
-  bool going = false;      // its deletion was asked for
-  bool gang = false;       // one of several that start together
-  std::string gang_told;   // which gang the core knows it in
-  std::string gang_owner;  // uid of the Job or JobSet whose pods come again together; empty: none
+  bool bound = false;     // has a node
+  bool going = false;     // its deletion was asked for
+  bool gang = false;      // one of several that start together
+  std::string gang_told;  // which gang the core knows it in
+  // Whose pods come again together: uid of a Job or JobSet, "uid+group" of a LeaderWorkerSet. Empty: none.
+  std::string gang_owner;
+  std::string worker_set;          // "namespace/name" of its LeaderWorkerSet; empty: it is of none
+  std::uint32_t without_gpus = 0;  // as OwnerCard's, of that
   std::string owner_api, owner_kind, owner_name, owner_uid;  // of its controller; empty: none
   GatedPod release;                                          // while gated
   std::string unschedulable;                // the scheduler's words; empty: it does not say so
@@ -72,7 +79,7 @@ struct NamespaceCard {
   std::uint32_t list = 0;
 };
 
-// A Job or a JobSet.
+// A Job, a JobSet or a LeaderWorkerSet.
 struct OwnerCard {
   std::string collection;  // "/apis/batch/v1/jobs"
   std::string ns, name;
@@ -88,8 +95,11 @@ struct OwnerCard {
   std::int64_t backoff_limit = 6, failed = 0;  // of a Job: pods that may fail, and that have
   bool has_deadline = false;  // activeDeadlineSeconds, which counts while its pods wait
   bool one_pod = false;       // of a Job: it has one pod at a time
+  bool may_suspend() const { return collection != kWorkerSetsPath; }
   bool suspended = false;
   bool ended = false;
+  // Of a LeaderWorkerSet: how many groups it has, and how many pods of each ask for no GPUs.
+  std::uint32_t groups = 0, without_gpus = 0;
   std::string mark;  // annotation subak.gpu/suspended: why we have suspended it; empty: we have not
   std::uint32_t list = 0;
 };
@@ -193,9 +203,15 @@ class Cards {
   void see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod, const PodRecord& record,
                    json::Value object, std::int64_t monotonic_ms);
   void count_owner(const PodCard& card, int by);
+  bool makes_more(const std::string& gang_owner) const;
   void tell_if_gone(const std::string& gang_owner);
-  bool find_gang(Pod& pod) const;
-  void outdate(const std::string& owner_uid);
+  void tell_gone_gangs(const std::string& owner_uid);
+  const OwnerCard* find_worker_set(const Pod& pod, std::string& uid) const;
+  bool find_group(Pod& pod, PodCard& card) const;
+  bool find_gang(Pod& pod, PodCard& card) const;
+  void read_owner_card(const WatchEvent& event, OwnerCard& card) const;
+  void see_orphans_of(const std::string& owner);
+  void outdate(const std::string& owner_uid, const std::string& worker_set);
   void leave_gang(const std::string& uid, PodCard& card, const PodRecord& record);
   bool waits_for_owner(const Pod& pod, const WatchEvent& event, std::int64_t monotonic_ms);
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool with_owner);
@@ -212,10 +228,12 @@ class Cards {
   std::map<std::string, NodeSpec> silent_nodes_;     // by name; not told yet
   std::map<std::string, NamespaceCard> namespaces_;  // by name
   std::map<std::string, OwnerCard> owners_;          // by uid
+  std::map<std::string, std::string> worker_sets_;   // their uids, by "namespace/name"
   std::set<std::string> marked_owners_;
-  std::set<std::string> known_collections_;             // whose list has been complete
-  std::map<std::string, Orphan> orphans_;               // by uid
-  std::multimap<std::string, std::string> orphans_of_;  // by uid of what they wait for
+  std::set<std::string> known_collections_;  // whose list has been complete
+  std::map<std::string, Orphan> orphans_;    // by uid
+  std::multimap<std::string, std::string>
+      orphans_of_;  // by uid, or "namespace/name", of what they wait for
   struct Made {
     std::size_t pods = 0, bound = 0;
   };

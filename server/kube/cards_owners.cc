@@ -1,11 +1,25 @@
 // What makes pods: which of them start together, and which wait for its word.
 #include <algorithm>
+#include <charconv>
+#include <tuple>
 
 #include "core/limits.h"
 #include "core/names.h"
 #include "server/kube/cards.h"
 
 namespace subak {
+namespace {
+
+OwnerKind kind_of(std::string_view collection) {
+  if (collection == kJobSetsPath) return OwnerKind::kJobSet;
+  return collection == kWorkerSetsPath ? OwnerKind::kLeaderWorkerSet : OwnerKind::kJob;
+}
+
+std::string group_key(std::string_view ns, std::string_view name) {
+  return std::string(ns) + "/" + std::string(name);
+}
+
+}  // namespace
 
 std::string OwnerCard::path() const {
   const std::size_t slash = collection.rfind('/');
@@ -17,12 +31,37 @@ std::string OwnerCard::api_version() const {
   return collection.substr(kBefore, collection.rfind('/') - kBefore);
 }
 
-std::string_view OwnerCard::kind() const {
-  return collection.ends_with("/jobsets") ? "JobSet" : "Job";
+std::string_view OwnerCard::kind() const { return enum_name(kind_of(collection)); }
+
+const OwnerCard* Cards::find_worker_set(const Pod& pod, std::string& uid) const {
+  const auto known = worker_sets_.find(group_key(pod.ns, worker_set_of(pod)));
+  if (known == worker_sets_.end()) return nullptr;
+  uid = known->second;
+  return find_owner(uid);
+}
+
+// A pod stays of the LeaderWorkerSet that it was first found to be of: another of the same name may be
+// there before it has gone.
+bool Cards::find_group(Pod& pod, PodCard& card) const {
+  std::string uid = card.gpu ? card.gpu->gang_owner.substr(0, card.gpu->gang_owner.find('+')) : "";
+  std::uint32_t without_gpus = card.gpu ? card.gpu->without_gpus : 0;
+  std::string now;
+  const OwnerCard* const set = find_worker_set(pod, now);
+  if (uid.empty() || uid == now) {
+    if (set == nullptr) return false;
+    uid = now;
+    without_gpus = set->without_gpus;
+  }
+  join_worker_set(pod, uid, without_gpus);
+  if (!card.gpu) card.gpu = std::make_unique<GpuCard>();
+  card.gpu->without_gpus = without_gpus;
+  return true;
 }
 
 // How many start together, where only what makes the pod says so. False: that is not known yet.
-bool Cards::find_gang(Pod& pod) const {
+bool Cards::find_gang(Pod& pod, PodCard& card) const {
+  if (!worker_set_of(pod).empty()) return find_group(pod, card);
+  if (!asks_owner(pod)) return true;
   const OwnerCard* const owner = find_owner(std::string(pod.owner.uid));
   if (owner == nullptr) return false;
   const auto size_of = [](const OwnerCard& of, std::string_view role) {
@@ -46,20 +85,47 @@ bool Cards::find_gang(Pod& pod) const {
   return true;
 }
 
+// As far as is known: what makes the pods of this gang is there, and makes them anew.
+bool Cards::makes_more(const std::string& gang_owner) const {
+  const std::size_t plus = gang_owner.find('+');
+  const bool of_group = plus != std::string::npos;
+  if (!known_collections_.contains(of_group ? kWorkerSetsPath : kJobsPath)) return true;
+  const OwnerCard* const owner = find_owner(gang_owner.substr(0, plus));
+  if (owner == nullptr) return false;
+  if (!of_group) return !owner->ended;
+  std::uint32_t group = 0;
+  const char* const end = gang_owner.data() + gang_owner.size();
+  const auto read = std::from_chars(gang_owner.data() + plus + 1, end, group);
+  return read.ec != std::errc() || read.ptr != end || group < owner->groups;
+}
+
 // Its pods are gone, and what made them too, or it makes no more.
 void Cards::tell_if_gone(const std::string& gang_owner) {
   if (of_gang_.contains(gang_owner) || !gang_owners_.contains(gang_owner)) return;
-  const OwnerCard* const owner = find_owner(gang_owner);
-  if (!known_collections_.contains(kJobsPath) || (owner != nullptr && !owner->ended)) return;
+  if (makes_more(gang_owner)) return;
   tell_gone("g" + gang_owner, in::GangGone{cluster_, gang_owner});
   gang_owners_.erase(std::string(gang_owner));
 }
 
+void Cards::tell_gone_gangs(const std::string& owner_uid) {
+  std::vector<std::string> gangs{owner_uid};
+  const std::string prefix = owner_uid + "+";
+  for (auto at = gang_owners_.lower_bound(prefix); at != gang_owners_.end(); ++at) {
+    if (!at->starts_with(prefix)) break;
+    gangs.push_back(*at);
+  }
+  for (const std::string& gang : gangs) tell_if_gone(gang);
+}
+
 // Only while a gate of ours is closed does it matter.
 bool Cards::waits_for_owner(const Pod& pod, const WatchEvent& event, std::int64_t monotonic_ms) {
-  const bool set = has_key(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
-  const bool read = known_collections_.contains(set ? kJobSetsPath : kJobsPath);
-  if (pod.owner.kind != "Job" || !read || !pod.gated() || event.kind == WatchKind::kDeleted ||
+  const bool of_jobs = has_key(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
+  const Text set = worker_set_of(pod);
+  const bool read = known_collections_.contains(!set.empty() ? kWorkerSetsPath
+                                                : of_jobs    ? kJobSetsPath
+                                                             : kJobsPath);
+  const bool has_owner = !set.empty() || pod.owner.kind == "Job";
+  if (!has_owner || !read || !pod.gated() || event.kind == WatchKind::kDeleted ||
       orphans_.size() >= limits::kMaxEarlyPods) {
     return false;
   }
@@ -68,7 +134,7 @@ bool Cards::waits_for_owner(const Pod& pod, const WatchEvent& event, std::int64_
   at->second.text = simdjson::minify(event.object);
   if (!is_new) return true;
   at->second.since_ms = monotonic_ms;
-  orphans_of_.emplace(pod.owner.uid, uid);
+  orphans_of_.emplace(set.empty() ? std::string(pod.owner.uid) : group_key(pod.ns, set), uid);
   const OwnerCard* const owner = find_owner(std::string(pod.owner.uid));
   if (owner != nullptr) orphans_of_.emplace(owner->parent, uid);
   return true;
@@ -107,33 +173,25 @@ void Cards::see_answered_owner(json::Value owner, const std::string& collection)
   known->second.list = list;
 }
 
-void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
-  const std::string uid(json::text_in(event.object, "metadata", "uid"));
-  if (event.kind == WatchKind::kDeleted) {
-    owners_.erase(uid);
-    marked_owners_.erase(uid);
-    return tell_if_gone(uid);
-  }
-  OwnerCard& card = owners_[uid];
-  card.ns = json::text_in(event.object, "metadata", "namespace");
-  card.name = json::text_in(event.object, "metadata", "name");
-  card.collection = collection;
-  const auto gangs = std::exchange(card.gangs, {});
-  const std::int64_t succeeded = std::exchange(card.succeeded, 0);
+void Cards::read_owner_card(const WatchEvent& event, OwnerCard& card) const {
+  card.gangs.clear();
+  card.succeeded = 0;
   card.together = Together::kNone;
-  const OwnerKind kind = collection == kJobSetsPath ? OwnerKind::kJobSet : OwnerKind::kJob;
-  if (const auto owner = read_owner(kind, event.object, extra_)) {
+  if (const auto owner = read_owner(kind_of(card.collection), event.object, extra_)) {
     card.together = owner->together;
     card.has_deadline = owner->has_deadline;
     card.backoff_limit = owner->backoff_limit;
     card.failed = owner->failed;
     card.succeeded = owner->succeeded;
     card.ended = owner->ended;
+    card.without_gpus = 0;
     for (std::size_t role = 0; role < owner->roles.size(); ++role) {
-      card.gangs.emplace_back(owner->roles[role].name, owner->gang_size(role));
+      const OwnerRole& made = owner->roles[role];
+      card.gangs.emplace_back(made.name, owner->gang_size(role));
+      card.groups = made.copies;
+      if (made.shape.kind == GpuKind::kNone) card.without_gpus += made.pods;
     }
   }
-  card.list = owner_lists_[collection];
   card.resource_version = json::text_in(event.object, "metadata", "resourceVersion");
   card.parent.clear();
   card.mark.clear();
@@ -148,31 +206,59 @@ void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
       card.mark = json::text(*annotations, names::kSuspendedBy);
     }
   }
-  if (card.mark.empty()) {
-    marked_owners_.erase(uid);
-  } else {
-    marked_owners_.insert(uid);
-  }
   const auto spec = json::member(event.object, "spec");
   const auto suspend = spec ? json::member(*spec, "suspend") : std::nullopt;
   const auto parallelism = spec ? json::member(*spec, "parallelism") : std::nullopt;
   card.one_pod = !parallelism || json::integer(*parallelism, 1) <= 1;
   card.suspended = suspend && json::boolean(*suspend);
-  if (gangs != card.gangs || succeeded != card.succeeded) outdate(uid);
+}
+
+void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
+  const std::string uid(json::text_in(event.object, "metadata", "uid"));
+  const std::string key = group_key(json::text_in(event.object, "metadata", "namespace"),
+                                    json::text_in(event.object, "metadata", "name"));
+  if (event.kind == WatchKind::kDeleted) {
+    owners_.erase(uid);
+    marked_owners_.erase(uid);
+    std::erase_if(worker_sets_, [&](const auto& set) { return set.second == uid; });
+    return tell_gone_gangs(uid);
+  }
+  OwnerCard& card = owners_[uid];
+  card.ns = json::text_in(event.object, "metadata", "namespace");
+  card.name = json::text_in(event.object, "metadata", "name");
+  card.collection = collection;
+  card.list = owner_lists_[collection];
+  const auto said = [&card] { return std::tuple(card.gangs, card.succeeded, card.without_gpus); };
+  const auto before = said();
+  read_owner_card(event, card);
+  const bool of_groups = collection == kWorkerSetsPath;
+  const bool is_new = of_groups && std::exchange(worker_sets_[key], uid) != uid;
+  if (card.mark.empty()) {
+    marked_owners_.erase(uid);
+  } else {
+    marked_owners_.insert(uid);
+  }
+  if (is_new || before != said()) outdate(uid, of_groups ? key : std::string());
+  see_orphans_of(uid);
+  if (of_groups) see_orphans_of(key);
+  tell_gone_gangs(uid);
+}
+
+void Cards::see_orphans_of(const std::string& owner) {
   std::vector<std::string> orphans;
-  const auto [first, last] = orphans_of_.equal_range(uid);
+  const auto [first, last] = orphans_of_.equal_range(owner);
   for (auto at = first; at != last; ++at) orphans.push_back(at->second);
   orphans_of_.erase(first, last);
   for (const std::string& orphan : orphans) see_orphan(orphan, 0, true);
-  if (owners_.at(uid).ended) tell_if_gone(uid);
 }
 
-void Cards::outdate(const std::string& owner_uid) {
+void Cards::outdate(const std::string& owner_uid, const std::string& worker_set) {
   for (const std::string& uid : gated_) {
     const GpuCard& gpu = *pods_.at(uid).gpu;
     const OwnerCard* const owner = find_owner(gpu.owner_uid);
     const bool below = owner != nullptr && owner->parent == owner_uid;
-    if (gpu.owner_uid == owner_uid || below) outdated_.insert(uid);
+    const bool of_group = !worker_set.empty() && gpu.worker_set == worker_set;
+    if (gpu.owner_uid == owner_uid || below || of_group) outdated_.insert(uid);
   }
 }
 
@@ -183,6 +269,7 @@ void Cards::complete_owners(const std::string& collection) {
            entry.second.list != owner_lists_.at(collection);
   });
   std::erase_if(marked_owners_, [&](const std::string& uid) { return !owners_.contains(uid); });
+  std::erase_if(worker_sets_, [&](const auto& set) { return !owners_.contains(set.second); });
   for (const std::string& owner : std::set(gang_owners_)) tell_if_gone(owner);
 }
 

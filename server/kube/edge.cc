@@ -196,7 +196,7 @@ void Edge::Impl::read_outdated() {
 }
 
 void Edge::Impl::follow_owners() {
-  for (const char* path : {kJobsPath, kJobSetsPath}) {
+  for (const char* const path : kOwnerPaths) {
     ReflectorSink of_owners;
     of_owners.begin = [this, path] { cards.begin_owners(path); };
     of_owners.object = [this, path](const WatchEvent& event) {

@@ -17,7 +17,7 @@ bool awaits_owner(const Cards& cards, const GpuCard& pod) {
 // What must be suspended so that the pod goes and nobody counts it as failed; empty: nothing can.
 std::string to_suspend(const Cards& cards, const GpuCard& pod) {
   const OwnerCard* const owner = cards.find_owner(pod.owner_uid);
-  if (owner == nullptr) return {};
+  if (owner == nullptr || !owner->may_suspend()) return {};
   if (cards.find_owner(owner->parent) != nullptr) return pod.gang ? owner->parent : std::string();
   const bool whole = pod.gang || owner->one_pod || cards.bound_of(pod.owner_uid) == 0;
   return whole ? pod.owner_uid : std::string();

@@ -121,7 +121,8 @@ void FakeApi::begin(Watch& watch) {
   watch.begun = true;
   const ApiObjects& objects = server_.objects;
   if (server_.refusing) return end(watch, Outcome::kUnauthorized);
-  if (watch.collection.ends_with("jobsets")) return end(watch, Outcome::kNotFound);
+  const bool other = watch.collection.ends_with("sets");  // JobSets, LeaderWorkerSets
+  if (other) return end(watch, Outcome::kNotFound);
   if (server_.faults.errors && rng_.percent(10)) return end(watch, Outcome::kUnknown);
   if (watch.lists) {
     if (server_.faults.no_streams) return end(watch, Outcome::kInvalid);

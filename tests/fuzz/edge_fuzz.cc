@@ -9,6 +9,7 @@ namespace {
 
 using namespace subak;
 
+constexpr OwnerKind kLast = OwnerKind::kLeaderWorkerSet;  // of those that are watched
 constexpr TimeMs kNow = 1'800'000'000'000;
 
 struct World {
@@ -48,15 +49,15 @@ struct World {
     if (event.kind == WatchKind::kBookmark || event.kind == WatchKind::kError) return relist();
     if (kind == "Node") {
       cards.see_node(event);
-    } else if (kind == "Job" || kind == "JobSet") {
-      cards.see_owner(event, kind == "Job" ? kJobsPath : kJobSetsPath);
+    } else if (const auto owner = enum_from<OwnerKind>(kind); owner && *owner <= kLast) {
+      cards.see_owner(event, kOwnerPaths.at(static_cast<std::size_t>(*owner)));
     } else {
       cards.see_pod(event, now - kNow);
     }
     settle();
   }
   void relist() {
-    for (const char* owners : {kJobsPath, kJobSetsPath}) {
+    for (const char* owners : kOwnerPaths) {
       cards.begin_owners(owners);
       cards.complete_owners(owners);
     }
