@@ -25,6 +25,7 @@ PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--l
 GATE = "subak.gpu/queue"
 MERGE_PATCH = "application/merge-patch+json"
 JOBS = "/apis/batch/v1/namespaces/team-a/jobs"
+WORKER_SETS = "/apis/leaderworkerset.x-k8s.io/v1/namespaces/team-a/leaderworkersets"
 LIVE = ("incomplete", "queued", "paused", "starting", "running", "ending")
 
 
@@ -376,6 +377,25 @@ class Enforce(Edge):
         self.api.change("k-0", {"metadata": {"deletionTimestamp": now()}})
         until(lambda: self.jobs() == 0, "the end of one whose Job went first")
         self.api.delete("k-0")
+
+    def test_groups_of_a_leader_worker_set(self):
+        prefix = "leaderworkerset.sigs.k8s.io/"
+        self.api.call("POST", WORKER_SETS, {"metadata": {"name": "llm"}, "spec": {
+            "replicas": 2, "leaderWorkerTemplate": {"size": 2, "workerTemplate": {"spec": {"containers": [
+                {"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}}}}})
+        owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "llm", "uid": "s", "controller": True}
+        for group in range(2):
+            self.api.make_pod(f"llm-{group}", ownerReferences=[owner], annotations={prefix + "size": "2"}, labels={
+                prefix + "name": "llm", prefix + "group-index": str(group), prefix + "worker-index": "0"})
+        until(lambda: self.jobs("incomplete") == 2, "two gangs, each with one of two")
+        self.api.delete("llm-1")
+        time.sleep(1)
+        self.assertEqual(self.jobs("incomplete"), 2)
+        self.api.change("llm", {"spec": {"replicas": 1}}, WORKER_SETS)
+        until(lambda: self.jobs() == 1, "the end of a group that is not made anew")
+        self.api.call("DELETE", WORKER_SETS + "/llm")
+        self.api.delete("llm-0")
+        until(lambda: self.jobs() == 0, "the end of the other")
 
     def test_it_is_the_only_edge(self):
         said = self.subak("job", "submit", "--account", "ml", "--gpus", "1", code=1)
