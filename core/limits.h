@@ -47,6 +47,10 @@ inline constexpr MilliGpu kMaxMilliGpu = 1'000'000'000;    // 10^6 GPUs in any o
 // A gang of which no pod is left waits this long for its controller to make them anew; then it is
 // done. Longer than a Kubernetes Job's longest back-off (10 minutes).
 inline constexpr DurationMs kGangReturnMs = 15 * kMinuteMs;
+// Pods of a gang that come only when the first of them run (in::GangSeen) have this long from its start
+// until all are bound, or the policy's hold if that is longer; then the attempt is over, as any that is
+// not bound in time. It takes time to load a model.
+inline constexpr DurationMs kLateMembersMs = 30 * kMinuteMs;
 // A job whose gates could not be opened waits before its next attempt: first, and doubled each time
 // up to the most.
 inline constexpr DurationMs kReleaseRetryMs = 10 * kSecondMs;

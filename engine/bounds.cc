@@ -60,6 +60,7 @@ constexpr std::array kTable{
     Row{"host_ports", "", 0, kPodList},
     Row{"key", "", 0, kText},
     Row{"labels", "", 0, kNodeList},
+    Row{"least", "", 0, kPods},
     Row{"lend", "", 0, kName},
     Row{"let_go_to", "", 0, kName},
     Row{"limit", "", 0, kProducts},
@@ -333,6 +334,13 @@ std::optional<Error> check_body(const in::SubmitJob& body) {
 std::optional<Error> check_body(const in::PodSeen& body) {
   if (auto error = fields_of(body)) return error;
   return under("pod", check_pod(body.pod));
+}
+
+std::optional<Error> check_body(const in::GangSeen& body) {
+  if (auto error = fields_of(body)) return error;
+  GangRequest request;
+  request.groups = body.groups;
+  return check_gang(request);
 }
 
 std::optional<Error> check_body(const in::NodeSeen& body) {

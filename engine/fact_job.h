@@ -76,7 +76,8 @@ struct JobCreated {
 };
 
 // One pod joins a job: at a rank of its gang, or behind them, where it waits to take the place of
-// one that goes. With `bound` it already sits on `slot` (foreign, adopted).
+// one that goes. With `bound` it already sits on `slot` (foreign, adopted). At a rank whose place is kept
+// for it (PodsExpected, AttemptStarted) it has that place.
 struct PodAdded {
   static constexpr std::string_view kName = "pod_added";
   JobId job;
@@ -90,6 +91,7 @@ struct PodAdded {
   TimeMs bound_at_ms = 0;
   std::string dispute;  // what it says otherwise than its gang, both values; empty: nothing
   PodGate gate = PodGate::kOpen;
+  TimeMs until_ms = 0;  // where its place was kept for it: end of its attempt's hold from now on
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -103,6 +105,22 @@ struct PodAdded {
     v(9, "bound_at_ms", bound_at_ms);
     v(10, "dispute", dispute);
     v(11, "gate", gate);
+    v(12, "until_ms", until_ms);
+  }
+};
+
+// Pods of a gang that waits, at these ranks from `first` on, come when those before them run: until then
+// they count as there, and an attempt keeps their places.
+struct PodsExpected {
+  static constexpr std::string_view kName = "pods_expected";
+  JobId job;
+  std::uint32_t first = 0;
+  std::vector<PodGroup> groups;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "first", first);
+    v(3, "groups", groups);
   }
 };
 

@@ -257,7 +257,7 @@ using Body = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAcco
                           SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen,
                           NodeGone, PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted,
                           Finalize, AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil,
-                          NamespaceSeen, GangGone>;
+                          NamespaceSeen, GangGone, GangSeen>;
 
 }  // namespace in
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/ids.h"
 #include "core/quantity.h"
@@ -201,6 +202,29 @@ struct PodRefused {
     v(1, "cluster", cluster);
     v(2, "pod", pod);
     v(3, "cause", cause);
+  }
+};
+
+// What makes the pods of a gang says which there will be: `groups`, in order of rank. It may start as soon
+// as the first `least` of them are there; the others come when those run, and have their place kept until
+// then, for limits::kLateMembersMs. Said after the first of its pods was: of a gang that does not wait, or
+// of which nobody was seen, it means nothing. Said anew it counts for who has not come yet.
+struct GangSeen {
+  static constexpr std::string_view kName = "gang_seen";
+  std::string cluster;
+  std::string ns;
+  std::string gang;  // as PodRecord has them
+  std::string owner;
+  std::vector<PodGroup> groups;
+  std::uint32_t least = 0;  // from 1
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "ns", ns);
+    v(3, "gang", gang);
+    v(4, "owner", owner);
+    v(5, "groups", groups);
+    v(6, "least", least);
   }
 };
 

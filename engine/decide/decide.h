@@ -68,6 +68,8 @@ void decide(Decision& d, const in::CallDenied& i);
 void decide(Decision& d, const in::SeenUntil& i);
 void decide(Decision& d, const in::NamespaceSeen& i);
 void decide(Decision& d, const in::GangGone& i);
+// expected.cc
+void decide(Decision& d, const in::GangSeen& i);
 // account.cc
 void decide(Decision& d, const in::SetAccount& i);
 void decide(Decision& d, const in::DeleteAccount& i);
@@ -145,6 +147,14 @@ void see_light_pod(Decision& d, ClusterId cluster, const PodRecord& pod);
 bool end_light_pod(Decision& d, ClusterId cluster, const std::string& uid);
 // What such pods take of the node is said, if it is another sum than was said last.
 void sum_light_pods(Decision& d, NodeId node);
+
+// expected.cc: the rank whose place is kept for a pod like this one, its own before others; none: the pod
+// has to wait.
+std::optional<std::uint32_t> kept_place(const Decision& d, const state::Job& job,
+                                        const PodRecord& pod);
+// While the gang waits: the rank that the pod asks for, or the first that is free. Else, and where all
+// are taken: behind them, until a rank is free again. It may be more than there can be.
+std::uint32_t rank_for(const state::Job& job, const PodRecord& pod);
 
 // pod.cc: a node was seen for the first time: decides what was said of pods on it before.
 void decide_early(Decision& d, ClusterId cluster, const std::string& node);

@@ -118,9 +118,8 @@ void decide(Decision& d, const in::CancelJob& i) {
   d.out.reply.job = i.job;
   if (job->ends_for_good() || job->state == JobState::kDone) return;
   if (job->pods_live() > 0 || job->active()) {
-    const bool lost_all = job->pods_live() == 0;
     ask_stop(d, *job, Cause::kCancelled, d.stamp(i.reason));
-    if (lost_all) finish_if_over(d, i.job);
+    if (job->pods_live() == 0) finish_if_over(d, i.job);
     return;
   }
   fact::JobMoved moved;

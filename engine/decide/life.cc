@@ -125,6 +125,15 @@ void nobody_left(Decision& d, const Job& job, Cause cause) {
   d.emit(fact::GangEmptied{id, time_after(d, id, limits::kGangReturnMs)});
 }
 
+// Places that are kept for pods which have not come: nobody is on the way there, nobody can be ended.
+void give_back_kept(Decision& d, const Job& job, Cause cause) {
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    if (!job.pods[rank].is_expected() || !job.pods[rank].holds_slot()) continue;
+    charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
+    d.emit(fact::PlaceLost{job.id, rank, cause});
+  }
+}
+
 // Who waits behind the ranks takes those that are free.
 void take_ranks(Decision& d, JobId id) {
   const Job& job = d.s.jobs().at(id);
@@ -203,6 +212,7 @@ void ask_stop(Decision& d, const Job& job, Cause cause, EditStamp by) {
   stop.until_ms = job.active() ? job.until_ms : 0;
   stop.from = job.state;
   d.emit(std::move(stop));
+  give_back_kept(d, job, cause);
   d.act_on(job.id);
 }
 
@@ -239,6 +249,7 @@ void finish_if_over(Decision& d, JobId id) {
   const Job* const job = d.s.jobs().find(id);
   if (job == nullptr || job->state == JobState::kDone) return;
   if (job->waits()) return settle(d, id);
+  if (job->pods_live() == 0) give_back_kept(d, *job, cause_of_end(*job));
   for (std::uint32_t rank = 0; rank < job->pods.size(); ++rank) {
     if (job->pods[rank].holds_slot() || derive::must_go(*job, rank)) return;
   }

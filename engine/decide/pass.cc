@@ -32,8 +32,12 @@ std::optional<Binding> stopped(const Decision& d, const state::Job& job, Asking 
 void start(Decision& d, JobId id, Placement placement) {
   fact::AttemptStarted started;
   started.id = id;
-  started.attempt = d.s.jobs().at(id).attempt + 1;
-  started.until_ms = d.s.now() + d.s.policy().hold_ms;
+  const state::Job& job = d.s.jobs().at(id);
+  started.attempt = job.attempt + 1;
+  const bool late = std::any_of(job.pods.begin(), job.pods.end(),
+                                [](const state::Pod& pod) { return pod.is_expected(); });
+  const DurationMs hold_ms = d.s.policy().hold_ms;
+  started.until_ms = d.s.now() + (late ? std::max(hold_ms, limits::kLateMembersMs) : hold_ms);
   started.slots = std::move(placement.slots);
   d.emit(std::move(started));
   d.act_on(id);

@@ -87,24 +87,6 @@ const state::Job* create_job(Decision& d, const state::Cluster& cluster, const P
   return d.s.jobs().find(id);
 }
 
-// While the gang waits: the rank that the pod asks for, or the first that is free. Else, and where
-// all are taken: behind them, until a rank is free again. It may be more than there can be.
-std::uint32_t rank_for(const state::Job& job, const PodRecord& pod) {
-  const auto is_free = [&](std::uint32_t r) {
-    return r >= job.pods.size() || !job.pods[r].is_live();
-  };
-  if (job.waits()) {
-    const auto wanted = static_cast<std::uint32_t>(std::max(pod.rank, 0));
-    if (wanted < job.gang_size && is_free(wanted)) return wanted;
-    for (std::uint32_t r = 0; r < job.gang_size; ++r) {
-      if (is_free(r)) return r;
-    }
-  }
-  std::uint32_t rank = job.gang_size;
-  while (!is_free(rank)) ++rank;
-  return rank;
-}
-
 bool is_below(const AccountTree& tree, AccountId below, AccountId account) {
   while (below && below != account) below = tree.node(below).parent;
   return below == account;
@@ -139,10 +121,45 @@ std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord
   return says("account", d.s.tree().node(account).spec.path, d.s.tree().node(payer).spec.path);
 }
 
+fact::PodAdded added_to(const Decision& d, const state::Job& job, std::uint32_t rank,
+                        const PodRecord& pod, AccountId account) {
+  fact::PodAdded added;
+  added.job = job.id;
+  added.rank = rank;
+  added.uid = pod.uid;
+  added.name = pod.ns + "/" + pod.name;
+  added.shape = pod.shape;
+  added.controlled = pod.controlled;
+  added.dispute = dispute_of(d, job, pod, account);
+  added.gate = gate_of(pod);
+  return added;
+}
+
+std::optional<Error> check_request(Decision& d, const state::Job& job, std::uint32_t rank,
+                                   const PodShape& shape) {
+  const bool whole = job.shape && rank < job.ranks();
+  return whole ? check_bytes(stored_bytes(d.s.jobs().request_with(job, rank, shape)))
+               : check_gang_bytes(d, job, rank, shape);
+}
+
+// True: a place was kept for it, and is its own.
+bool fill_place(Decision& d, const state::Job& job, const PodRecord& pod, AccountId account) {
+  const std::optional<std::uint32_t> rank = kept_place(d, job, pod);
+  if (!rank) return false;
+  fact::PodAdded added = added_to(d, job, *rank, pod, account);
+  if (!added.dispute.empty()) return false;
+  added.until_ms = std::max(job.until_ms, d.s.now() + d.s.policy().hold_ms);
+  d.emit(std::move(added));
+  d.tell(note::PodListed{job.id.cluster(), {job.id, *rank}});
+  d.act_on(job.id);
+  return true;
+}
+
 void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                AccountId account) {
   const state::Job* job = find_gang(d, cluster.id, pod);
   if (job == nullptr || job->origin != JobOrigin::kPods) job = create_job(d, cluster, pod, account);
+  if (fill_place(d, *job, pod, account)) return;
   const JobId id = job->id;
   const std::uint32_t rank = rank_for(*job, pod);
   if (rank - std::min(rank, job->gang_size) >= limits::kMaxPodsPerJob) {
@@ -151,17 +168,11 @@ void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                          " pods may wait for a rank of one gang"},
                     pod.uid);
   }
-  if (auto error = check_gang_bytes(d, *job, rank, pod.shape)) return d.refuse(*error, pod.uid);
-  fact::PodAdded added;
-  added.job = id;
-  added.rank = rank;
-  added.uid = pod.uid;
-  added.name = pod.ns + "/" + pod.name;
-  added.shape = pod.shape;
-  added.controlled = pod.controlled;
-  added.dispute = dispute_of(d, *job, pod, account);
-  added.gate = gate_of(pod);
-  d.emit(std::move(added));
+  if (auto error = check_request(d, *job, rank, pod.shape)) return d.refuse(*error, pod.uid);
+  if (job->state == JobState::kQueued && rank < job->gang_size) {  // it was expected
+    d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
+  }
+  d.emit(added_to(d, *job, rank, pod, account));
   d.tell(note::PodListed{cluster.id, {id, rank}});
   settle(d, id);
 }
@@ -177,10 +188,7 @@ void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod,
   const bool whole = job.shape && place.rank < job.ranks();
   const std::string dispute = whole ? known.dispute : dispute_of(d, job, pod, account);
   if (d.s.jobs().shape_of(known) == pod.shape && known.dispute == dispute) return;
-  const auto error =
-      whole ? check_bytes(stored_bytes(d.s.jobs().request_with(job, place.rank, pod.shape)))
-            : check_gang_bytes(d, job, place.rank, pod.shape);
-  if (error) return d.refuse(*error, pod.uid);
+  if (auto error = check_request(d, job, place.rank, pod.shape)) return d.refuse(*error, pod.uid);
   d.emit(fact::PodChanged{place.job, place.rank, pod.shape, dispute});
   settle(d, place.job);
 }
@@ -334,10 +342,6 @@ std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluste
   d.tell(note::PodListed{cluster->id, *found});
   return found;
 }
-
-}  // namespace
-
-namespace {
 
 // Who names the namespace, else whom it names.
 AccountId namespace_account(const State& s, ClusterId id, const std::string& ns) {

@@ -43,7 +43,8 @@ const std::string* observed_cluster(const in::Body& body) {
                       std::is_same_v<T, in::PodSeen> || std::is_same_v<T, in::PodBound> ||
                       std::is_same_v<T, in::PodRunning> || std::is_same_v<T, in::PodGone> ||
                       std::is_same_v<T, in::PodRefused> || std::is_same_v<T, in::SeenUntil> ||
-                      std::is_same_v<T, in::NamespaceSeen> || std::is_same_v<T, in::GangGone>) {
+                      std::is_same_v<T, in::NamespaceSeen> || std::is_same_v<T, in::GangGone> ||
+                      std::is_same_v<T, in::GangSeen>) {
           return &i.cluster;
         }
         return nullptr;

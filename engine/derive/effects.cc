@@ -5,7 +5,8 @@ namespace subak::derive {
 namespace {
 
 bool concerns(const state::Job& job, std::uint32_t rank) {
-  if (job.state == JobState::kStarting) return job.pods[rank].state == PodState::kHeld;
+  const state::Pod& pod = job.pods[rank];
+  if (job.state == JobState::kStarting) return pod.state == PodState::kHeld && !pod.is_expected();
   return must_go(job, rank);
 }
 

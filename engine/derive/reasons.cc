@@ -155,7 +155,8 @@ Reason explain_incomplete(const state::Job& job) {
   r.need = job.gang_size;
   for (std::uint32_t rank = 0; rank < job.ranks(); ++rank) {
     const state::Pod& pod = job.pods[rank];
-    r.have += pod.is_ready() ? 1 : 0;
+    if (pod.is_expected()) --r.need;  // it comes when the others run
+    r.have += pod.is_ready() && !pod.is_expected() ? 1 : 0;
     if (pod.is_live() && !pod.is_ready() && r.blockers.size() < limits::kMaxBlockers) {
       r.blockers.push_back(pod.name);
     }

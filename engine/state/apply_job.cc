@@ -46,6 +46,8 @@ void State::on(const fact::PodAdded& f) {
   must(job.state != JobState::kDone, "a job that is done has no new pods");
   if (job.state == JobState::kPaused && f.rank < job.gang_size) open_gang(job);
   if (!restoring_) clusters_.pod_seen(f.job.cluster(), fact_ms_);
+  const bool kept = f.rank < job.pods.size() && job.pods[f.rank].holds_slot();
+  if (kept) return jobs_.fill_place(f);
   jobs_.add_pod(f, use_alone(f.job.cluster(), f.shape));
   if (job.state == JobState::kIncomplete) jobs_.set_deadline(job, 0);  // somebody came
   if (!f.bound) return;
@@ -53,6 +55,21 @@ void State::on(const fact::PodAdded& f) {
   allocations_.take(job, f.rank, f.slot, f.bound_at_ms);
   allocations_.bind(job, f.rank, f.bound_at_ms);
   job.pods[f.rank].state = PodState::kBound;
+}
+
+// Where somebody is, nobody else is expected.
+void State::on(const fact::PodsExpected& f) {
+  Job& job = jobs_.writable(f.job);
+  must(job.state == JobState::kIncomplete || job.state == JobState::kPaused,
+       "who is expected is so while the gang is not whole");
+  open_gang(job);
+  std::uint32_t rank = f.first;
+  for (const PodGroup& group : f.groups) {
+    for (std::uint32_t i = 0; i < group.count; ++i, ++rank) {
+      if (rank < job.pods.size() && job.pods[rank].is_live()) continue;
+      jobs_.expect_pod(job, rank, use_alone(f.job.cluster(), group.shape));
+    }
+  }
 }
 
 // Of a gang that is one request already, the request changes: what was kept for it is not any more.
@@ -275,8 +292,9 @@ void State::on(const fact::JobKept& f) {
 
 void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept, bool lives) {
   ShapeUse shape = rank < job.ranks() ? job.shape.share() : ShapeUse();
-  if (!shape && lives && !kept.uid.empty())  // it was seen
-    shape = use_alone(job.id.cluster(), kept.shape);
+  const bool known =
+      !kept.uid.empty() || kept.gate == PodGate::kClosed;  // was seen, or is expected
+  if (!shape && lives && known) shape = use_alone(job.id.cluster(), kept.shape);
   jobs_.restore_pod(job, rank, std::move(shape));
   if (!job.pods[rank].holds_slot()) return;
   allocations_.take(job, rank, kept.slot, now_);

@@ -36,10 +36,10 @@ struct Pod {
   bool is_bound() const { return state == PodState::kBound || state == PodState::kRunning; }
   // It is in its cluster and has not ended. A rank of a launcher's has no pod by itself.
   bool is_live() const { return holds_slot() || (state == PodState::kWaiting && !uid.empty()); }
+  // Nobody yet: one comes when those before it run (fact::PodsExpected). Its gate will be closed.
+  bool is_expected() const { return uid.empty() && gate == PodGate::kClosed; }
   // It could be placed now.
-  bool is_ready() const {
-    return state == PodState::kWaiting && !uid.empty() && gate == PodGate::kClosed;
-  }
+  bool is_ready() const { return state == PodState::kWaiting && gate == PodGate::kClosed; }
 };
 
 // Pods join a job, or its attempt starts: no reference to a pod of it survives that. Where addresses
@@ -100,7 +100,7 @@ struct Job {
     return origin == JobOrigin::kPods && gang_size < pods.size() ? gang_size : pods.size();
   }
   std::size_t pods_holding() const;
-  std::size_t pods_live() const;
+  std::size_t pods_live() const;  // those that are expected left out
 };
 
 // One rank of one job.

@@ -20,8 +20,8 @@ bool Job::is_whole() const {
 }
 
 std::size_t Job::pods_live() const {
-  return static_cast<std::size_t>(
-      std::count_if(pods.begin(), pods.end(), [](const Pod& p) { return p.is_live(); }));
+  return static_cast<std::size_t>(std::count_if(
+      pods.begin(), pods.end(), [](const Pod& p) { return p.is_live() && !p.is_expected(); }));
 }
 
 const Pod* Job::disputing() const {
@@ -70,6 +70,7 @@ std::optional<PodPlace> Jobs::find(ClusterId cluster, const PodRef& ref) const {
   if (job == nullptr || ref.job.cluster() != cluster) return std::nullopt;
   if (ref.rank >= job->pods.size()) return std::nullopt;
   if (ref.attempt != 0 && ref.attempt != job->attempt) return std::nullopt;
+  if (job->pods[ref.rank].is_expected()) return std::nullopt;
   return PodPlace{ref.job, ref.rank};
 }
 
@@ -218,6 +219,31 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
   pod.gate = f.gate;
   pod.shape = std::move(shape);
   uids_[job.id.cluster()][f.uid] = {f.job, f.rank};
+}
+
+void Jobs::fill_place(const fact::PodAdded& f) {
+  Job& job = writable(f.job);
+  Pod& pod = job.pods.at(f.rank);
+  must(job.state == JobState::kStarting && pod.is_expected(), "a place was kept for who comes");
+  must(!f.uid.empty() && !f.bound && f.dispute.empty(), "who comes to a place waits for its gate");
+  pod.uid = f.uid;
+  pod.name = f.name;
+  pod.controlled = f.controlled;
+  pod.gate = f.gate;
+  uids_[job.id.cluster()][f.uid] = {f.job, f.rank};
+  must(f.until_ms >= job.until_ms, "a hold is not made shorter");
+  set_deadline(job, f.until_ms);
+}
+
+void Jobs::expect_pod(Job& job, std::uint32_t rank, ShapeUse shape) {
+  must(rank < job.gang_size && static_cast<bool>(shape), "who is expected has a rank and a shape");
+  if (job.pods.size() <= rank) job.pods.resize(rank + 1);
+  unsettle(job.pods);
+  Pod& pod = job.pods[rank];
+  must(!pod.is_live(), "nobody is expected where somebody is");
+  pod = Pod{};
+  pod.gate = PodGate::kClosed;
+  pod.shape = std::move(shape);
 }
 
 void Jobs::change_pod(const fact::PodChanged& f, ShapeUse shape) {

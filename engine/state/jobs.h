@@ -84,6 +84,10 @@ class Jobs {
   Job& create(const fact::JobCreated& f, ShapeUse shape, TimeMs now);
   // The rank is free, the pod waits. `shape`: its own.
   void add_pod(const fact::PodAdded& f, ShapeUse shape);
+  // The place that was kept for the pod is its own.
+  void fill_place(const fact::PodAdded& f);
+  // Nobody is at the rank, and somebody comes later.
+  void expect_pod(Job& job, std::uint32_t rank, ShapeUse shape);
   // The pod, which waits and has a shape of its own, gets another.
   void change_pod(const fact::PodChanged& f, ShapeUse shape);
   // The job, which waits, asks for something else; it keeps its place in the line.

@@ -130,6 +130,7 @@ class State {
   void on(const fact::PodSeated& f);
   void on(const fact::PodGated& f);
   void on(const fact::GangEmptied& f);
+  void on(const fact::PodsExpected& f);
   void on(const fact::JobAssigned& f);
   void on(const fact::PodRunning& f);
   void on(const fact::PodGone& f);

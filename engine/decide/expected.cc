@@ -1,0 +1,149 @@
+// Decisions about the ranks of a gang: who gets which, and who is expected there, as what makes the pods says.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/limits.h"
+#include "core/stored_size.h"
+#include "engine/decide/decide.h"
+#include "placement/eligibility.h"
+
+namespace subak::decide {
+namespace {
+
+std::uint64_t pods_of(const in::GangSeen& i) {
+  std::uint64_t pods = 0;
+  for (const PodGroup& group : i.groups) pods += group.count;
+  return pods;
+}
+
+std::optional<Error> check_seen(const in::GangSeen& i) {
+  if (i.ns.empty() || i.gang.empty()) {
+    return Error{ErrorCode::kInvalid, "gang", i.ns + "/" + i.gang, "want namespace and gang"};
+  }
+  const bool all_ask = std::none_of(i.groups.begin(), i.groups.end(), [](const PodGroup& group) {
+    return group.shape.kind == GpuKind::kNone;
+  });
+  if (!all_ask) {
+    return Error{ErrorCode::kInvalid, "groups", "none",
+                 "want pods that ask for GPUs: no others are in a gang"};
+  }
+  if (i.least == 0 || i.least > pods_of(i)) {
+    return Error{ErrorCode::kInvalid, "least", std::to_string(i.least),
+                 "want 1 to " + std::to_string(pods_of(i))};
+  }
+  return std::nullopt;
+}
+
+// Nobody is at the rank, and nobody like this is expected there.
+bool is_news(const Decision& d, const state::Job& job, std::uint32_t rank, const PodShape& shape) {
+  if (rank >= job.pods.size()) return true;
+  const state::Pod& pod = job.pods[rank];
+  if (pod.is_live()) return false;
+  return !pod.is_expected() || !(d.s.jobs().shape_of(pod) == shape);
+}
+
+// Those of the ranks from `least` on.
+std::vector<PodGroup> later_groups(const in::GangSeen& i) {
+  std::vector<PodGroup> later;
+  std::uint32_t first = 0;
+  for (const PodGroup& group : i.groups) {
+    const std::uint32_t before = i.least > first ? i.least - first : 0;
+    if (before < group.count) later.push_back({group.count - before, group.shape});
+    first += group.count;
+  }
+  return later;
+}
+
+// What the gang's request comes to: neighbours that ask for the same count once.
+std::size_t bytes_of(const Decision& d, const state::Job& job, const in::GangSeen& i) {
+  std::size_t bytes = 0;
+  const PodShape* before = nullptr;
+  std::uint32_t rank = 0;
+  for (const PodGroup& group : i.groups) {
+    for (std::uint32_t n = 0; n < group.count; ++n, ++rank) {
+      const bool here = rank < job.pods.size() && job.pods[rank].is_live();
+      const PodShape& shape = here ? d.s.jobs().shape_of(job.pods[rank]) : group.shape;
+      if (before == nullptr || !(*before == shape)) bytes += stored_bytes(shape);
+      before = &shape;
+    }
+  }
+  return bytes;
+}
+
+// No more than is kept there, on a node that takes it.
+bool fits_place(const Decision& d, const state::Pod& place, const PodShape& pod) {
+  PodShape kept = d.s.jobs().shape_of(place);
+  if (kept == pod) return true;
+  const NodeSpec* const node = d.s.fleet().node(place.slot.node);
+  const bool less = pod.cpu_milli <= kept.cpu_milli && pod.memory_bytes <= kept.memory_bytes;
+  const bool same = pod.kind == kept.kind && pod.gpus == kept.gpus &&
+                    pod.milligpu == kept.milligpu && pod.profile == kept.profile &&
+                    pod.extended == kept.extended && pod.host_ports == kept.host_ports;
+  return less && same && node != nullptr && eligibility::matches(pod, *node);
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> kept_place(const Decision& d, const state::Job& job,
+                                        const PodRecord& pod) {
+  if (job.state != JobState::kStarting) return std::nullopt;
+  const auto is_its = [&](std::uint32_t r) {
+    const state::Pod& place = job.pods[r];
+    return place.is_expected() && place.holds_slot() && fits_place(d, place, pod.shape);
+  };
+  const auto wanted = static_cast<std::uint32_t>(std::max(pod.rank, 0));
+  if (wanted < job.ranks() && is_its(wanted)) return wanted;
+  for (std::uint32_t r = 0; r < job.ranks(); ++r) {
+    if (is_its(r)) return r;
+  }
+  return std::nullopt;
+}
+
+std::uint32_t rank_for(const state::Job& job, const PodRecord& pod) {
+  const auto is_free = [&](std::uint32_t r) {
+    return r >= job.pods.size() || !job.pods[r].is_live();
+  };
+  if (job.waits()) {
+    const auto wanted = static_cast<std::uint32_t>(std::max(pod.rank, 0));
+    if (wanted < job.gang_size && is_free(wanted)) return wanted;
+    for (std::uint32_t r = 0; r < job.gang_size; ++r) {
+      if (is_free(r)) return r;
+    }
+  }
+  std::uint32_t rank = job.gang_size;
+  while (!is_free(rank)) ++rank;
+  return rank;
+}
+
+void decide(Decision& d, const in::GangSeen& i) {
+  const state::Cluster* const cluster = d.s.clusters().find(i.cluster);
+  if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
+  if (auto error = check_seen(i)) return d.refuse(*error, i.gang);
+  const JobId id = d.s.jobs().of_gang(cluster->id, i.ns + "/" + i.gang, i.owner);
+  if (!id) return;
+  const state::Job& job = d.s.jobs().at(id);
+  if (job.origin != JobOrigin::kPods || !job.waits()) return;
+  if (pods_of(i) != job.gang_size) {
+    return d.refuse({ErrorCode::kInvalid, "groups", std::to_string(pods_of(i)),
+                     "want as many pods as the gang has: " + std::to_string(job.gang_size)},
+                    i.gang);
+  }
+  fact::PodsExpected expected{id, i.least, later_groups(i)};
+  bool any = false;
+  std::uint32_t rank = i.least;
+  for (const PodGroup& group : expected.groups) {
+    for (std::uint32_t n = 0; n < group.count; ++n, ++rank) {
+      any = any || is_news(d, job, rank, group.shape);
+    }
+  }
+  if (!any) return;
+  if (auto error = check_bytes(bytes_of(d, job, i))) return d.refuse(*error, i.gang);
+  if (job.state == JobState::kQueued) {
+    d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
+  }
+  d.emit(std::move(expected));
+  settle(d, id);
+}
+
+}  // namespace subak::decide
