@@ -240,7 +240,9 @@ void Oracle::on(const fact::PodAdded& f) {
   Job* const j = job(f.job);
   if (j->pods.size() <= f.rank) j->pods.resize(f.rank + 1);
   if (j->pods[f.rank].live) wrong(name(f.job, f.rank) + " comes where another pod is");
-  j->pods[f.rank] = {f.shape, true, f.controlled, f.gate, !f.dispute.empty()};
+  const bool kept = j->pods[f.rank].expected && slot(f.job, f.rank) != nullptr;
+  const PodShape& shape = kept ? j->pods[f.rank].shape : f.shape;
+  j->pods[f.rank] = {PodShape(shape), true, f.controlled, f.gate, !f.dispute.empty(), false};
   j->until = 0;
   if (!f.bound) return;
   if (f.bound_at_ms > now_) wrong(name(f.job, f.rank) + " was bound later than now");

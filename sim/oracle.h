@@ -97,6 +97,7 @@ class Oracle {
     bool live = false, controlled = false;
     PodGate gate = PodGate::kOpen;
     bool disputed = false;  // it says otherwise than its gang
+    bool expected = false;  // nobody yet: one comes when those before it run
   };
   struct Job {
     JobId id;
@@ -155,6 +156,7 @@ class Oracle {
   void on(const fact::PodGated& f);
   void on(const fact::JobAssigned& f);
   void on(const fact::GangEmptied& f);
+  void on(const fact::PodsExpected& f);
   void on(const fact::PodGone& f);
   void on(const fact::Charged& f);
   void on(const fact::Awaited& f);

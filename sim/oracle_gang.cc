@@ -16,8 +16,9 @@ bool waits(JobState state) {
 
 bool Oracle::is_whole(const Job& j) {
   if (j.pods.size() < j.gang_size) return false;
-  return std::all_of(j.pods.begin(), j.pods.begin() + j.gang_size,
-                     [](const Pod& p) { return p.live && p.gate == PodGate::kClosed; });
+  return std::all_of(j.pods.begin(), j.pods.begin() + j.gang_size, [](const Pod& p) {
+    return (p.live || p.expected) && p.gate == PodGate::kClosed;
+  });
 }
 
 std::vector<Oracle::Pod>::const_iterator Oracle::ranks_end(const Job& j) {
@@ -73,6 +74,20 @@ void Oracle::on(const fact::GangEmptied& f) {
   j->until = f.until_ms;
 }
 
+void Oracle::on(const fact::PodsExpected& f) {
+  Job* const j = job(f.job);
+  if (!waits(j->state)) wrong(name(f.job) + " expects somebody though it has a place");
+  std::uint32_t rank = f.first;
+  for (const PodGroup& group : f.groups) {
+    for (std::uint32_t i = 0; i < group.count; ++i, ++rank) {
+      if (j->pods.size() <= rank) j->pods.resize(rank + 1);
+      if (rank == 0) wrong(name(f.job) + " expects the first of all");
+      if (j->pods[rank].live) continue;
+      j->pods[rank] = {group.shape, false, false, PodGate::kClosed, false, true};
+    }
+  }
+}
+
 // Whether the job waits again, from what there is.
 void Oracle::judge_end(const Job& j, const fact::AttemptEnded& f) {
   // Who deletes a pod has not cancelled its job.
@@ -118,6 +133,12 @@ void Oracle::judge_gangs() {
     const bool room =
         std::any_of(j.pods.begin(), ranks_end(j), [](const Pod& p) { return !p.live; });
     const bool more = std::any_of(ranks_end(j), j.pods.end(), [](const Pod& p) { return p.live; });
+    for (std::uint32_t rank = 0; rank < j.pods.size(); ++rank) {
+      const bool kept = j.pods[rank].expected && slot(j.id, rank) != nullptr;
+      if (kept && (j.state != JobState::kStarting || live(j) == 0)) {
+        wrong(name(j.id) + " keeps a place for nobody");
+      }
+    }
     if (waits(j.state) && room && more)
       wrong(name(j.id) + " lets a member wait behind a free rank");
     if (waits(j.state) && live(j) == 0 && j.until == 0) wrong(name(j.id) + " waits for nobody");

@@ -42,6 +42,19 @@ void RandomWorld::disagree(PodRecord& pod) {
   }
 }
 
+// What makes the pods of a gang, of which some may have come, says that the others come later.
+in::Body RandomWorld::gang_seen() {
+  if (unfinished_.empty()) return in::Pass{};
+  const PodRecord& pod = unfinished_[rng_.below(unfinished_.size())].pod;
+  if (pod.gang.empty() || pod.gang_size < 2) return in::Pass{};
+  const auto least = static_cast<std::uint32_t>(rng_.between(1, pod.gang_size - 1));
+  PodShape later = pod.shape;
+  if (!options_.plain && rng_.percent(5)) later.cpu_milli += 100;
+  return in::GangSeen{
+      "watched", pod.ns, pod.gang, pod.owner, {{least, pod.shape}, {pod.gang_size - least, later}},
+      least};
+}
+
 in::Body RandomWorld::new_pod() {
   constexpr std::size_t kRemembered = 8;
   const auto next = [this] {

@@ -151,6 +151,7 @@ in::Body RandomWorld::choose() {
     return mode;
   }
   if (dice < 994 && !options_.plain) return spare_cluster();
+  if (dice < 999) return gang_seen();
   return in::Pass{};
 }
 

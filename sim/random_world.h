@@ -58,6 +58,7 @@ class RandomWorld {
   // random_pods.cc: what pods do
   in::Body new_pod();
   void disagree(PodRecord& pod);
+  in::Body gang_seen();
   in::Body changed_pod();
   in::Body light_pod();
   in::Body foreign_pod();
