@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/quantity.h"
 #include "core/reason.h"
@@ -25,6 +26,7 @@ namespace subak::api {
 
 // --- basics (convert_basic.cc) -------------------------------------------------------------------
 using Amounts = google::protobuf::RepeatedPtrField<v1::ProductAmount>;
+using PodGroups = google::protobuf::RepeatedPtrField<v1::PodGroup>;
 void put(TimeMs time, google::protobuf::Timestamp* out);
 void put_duration(DurationMs duration, google::protobuf::Duration* out);
 void put(GpuTime amount, v1::GpuTime* out);
@@ -59,6 +61,7 @@ void put(const PodShape& shape, v1::PodShape* out);
 void put(const GangRequest& request, v1::GangRequest* out);
 PodShape get(Check& check, const v1::PodShape& in);
 GangRequest get(Check& check, const v1::GangRequest& in);
+std::vector<PodGroup> get_groups(Check& check, const PodGroups& in);
 v1::Topology to_proto(Topology topology);
 Topology get_topology(Check& check, v1::Topology in);
 // "4x8 nvlink": pods x GPUs of the first group, and what else a person wants to see.

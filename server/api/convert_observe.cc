@@ -80,6 +80,19 @@ in::PodRunning get_running(Check& check, const v1::PodRunning& in, const std::st
   return out;
 }
 
+in::GangSeen get_gang(Check& check, const v1::GangSeen& in, const std::string& cluster) {
+  in::GangSeen out{cluster,
+                   check.name("namespace", in.namespace_(), true),
+                   check.name("gang", in.gang(), true),
+                   check.name("owner", in.owner(), false),
+                   get_groups(check, in.groups()),
+                   0};
+  out.least =
+      static_cast<std::uint32_t>(check.number("least", in.least(), 1, limits::kMaxPodsPerJob));
+  if (check.ok()) check.take(bounds::check(in::Body(out)));
+  return out;
+}
+
 in::PodGone get_gone(Check& check, const v1::PodGone& in, const std::string& cluster) {
   in::PodGone out{cluster, get_ref(check, in.pod()), 0, Cause::kNone};
   if (in.has_ended_at()) out.ended_at_ms = check.time("ended_at", in.ended_at());
@@ -135,6 +148,10 @@ in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string
       const v1::NamespaceSeen& seen = in.namespace_seen();
       return in::NamespaceSeen{cluster, check.name("namespace", seen.namespace_(), true),
                                check.name("account", seen.account(), false)};
+    }
+    case Event::kGangSeen: {
+      const auto scope = check.in("gang_seen");
+      return get_gang(check, in.gang_seen(), cluster);
     }
     case Event::kGangGone: {
       const auto scope = check.in("gang_gone");

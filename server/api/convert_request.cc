@@ -139,20 +139,25 @@ Topology get_topology(Check& check, v1::Topology in) {
   return value <= 0 ? Topology::kAny : static_cast<Topology>(value - 1);
 }
 
-GangRequest get(Check& check, const v1::GangRequest& in) {
-  GangRequest out;
-  if (in.groups_size() == 0) check.fail("groups", "", "want at least one group of pods");
+std::vector<PodGroup> get_groups(Check& check, const PodGroups& in) {
+  std::vector<PodGroup> out;
+  if (in.empty()) check.fail("groups", "", "want at least one group of pods");
   std::int64_t pods = 0;
-  for (int i = 0; i < in.groups_size() && check.ok(); ++i) {
+  for (int i = 0; i < in.size() && check.ok(); ++i) {
     const auto scope = check.in("groups", i);
-    const std::int64_t count =
-        check.number("count", in.groups(i).count(), 1, limits::kMaxPodsPerJob);
+    const std::int64_t count = check.number("count", in[i].count(), 1, limits::kMaxPodsPerJob);
     pods += count;
     const auto shape = check.in("shape");
-    out.groups.push_back({static_cast<std::uint32_t>(count), get(check, in.groups(i).shape())});
+    out.push_back({static_cast<std::uint32_t>(count), get(check, in[i].shape())});
     if (pods > limits::kMaxPodsPerJob) break;
   }
   check.number("groups", pods, 0, limits::kMaxPodsPerJob);
+  return out;
+}
+
+GangRequest get(Check& check, const v1::GangRequest& in) {
+  GangRequest out;
+  out.groups = get_groups(check, in.groups());
   out.topology = get_topology(check, in.topology());
   out.prefer = in.prefer();
   out.segment =
