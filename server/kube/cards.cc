@@ -125,7 +125,8 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
   if (card.gpu && record.gated) leave_gang(uid, card, record);
   const bool counts =
       pod.asks_gpu() || card.told != 0 || (!card.node.empty() && record.ended == Cause::kNone);
-  if (counts) tell_pod(uid, std::move(record));
+  if (counts) tell_pod(uid, record);
+  if (counts && card.gpu) tell_late_pods(uid, card, pod, record);
   if (card.gpu && card.gpu->ended) tell_if_gone(card.gpu->gang_owner);
   if (event.kind != WatchKind::kDeleted) return;
   count_owner(card, -1);
@@ -189,6 +190,7 @@ void Cards::leave_gang(const std::string& uid, PodCard& card, const PodRecord& r
     put_back_.push_back({in::PodGone{cluster_, {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
     card.told = 0;
   }
+  if (gang != card.gpu->gang_told) card.gpu->group_told = 0;
   card.gpu->gang_told = std::move(gang);
 }
 
@@ -355,12 +357,12 @@ Cards::Untold& Cards::untold(const std::string& key, bool last) {
   return at->second;
 }
 
-void Cards::tell_pod(const std::string& uid, PodRecord record) {
+void Cards::tell_pod(const std::string& uid, const PodRecord& record) {
   PodCard& card = pods_.at(uid);
   const std::uint64_t digest = content_hash(to_text(record));
   if (digest == card.told) return;
   card.told = digest;
-  untold("p" + uid).seen = std::move(record);
+  untold("p" + uid).seen = record;
 }
 
 void Cards::tell_gone(const std::string& key, in::Body gone) {

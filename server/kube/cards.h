@@ -52,6 +52,7 @@ struct GpuCard {
   std::string gang_owner;
   std::string worker_set;          // "namespace/name" of its LeaderWorkerSet; empty: it is of none
   std::uint32_t without_gpus = 0;  // as OwnerCard's, of that
+  std::uint64_t group_told = 0;    // digest of what the core was told of its gang's other pods
   std::string owner_api, owner_kind, owner_name, owner_uid;  // of its controller; empty: none
   GatedPod release;                                          // while gated
   std::string unschedulable;                // the scheduler's words; empty: it does not say so
@@ -100,6 +101,9 @@ struct OwnerCard {
   bool ended = false;
   // Of a LeaderWorkerSet: how many groups it has, and how many pods of each ask for no GPUs.
   std::uint32_t groups = 0, without_gpus = 0;
+  // Of one whose workers come when their leader is ready: what each asks for. nullptr: nothing is late.
+  std::shared_ptr<const PodShape> late;
+  bool late_as_leader = false;  // the same as the leader, by its template
   std::string mark;  // annotation subak.gpu/suspended: why we have suspended it; empty: we have not
   std::uint32_t list = 0;
 };
@@ -195,7 +199,7 @@ class Cards {
     std::optional<NodeSpec> node;
     std::optional<in::Body> gone;
   };
-  void tell_pod(const std::string& uid, PodRecord record);
+  void tell_pod(const std::string& uid, const PodRecord& record);
   void tell_gone(const std::string& key, in::Body gone);
   void tell_label(const std::string& ns, const std::string& account);
   void drop_pod(const std::string& uid, in::PodGone gone);
@@ -208,6 +212,8 @@ class Cards {
   void tell_gone_gangs(const std::string& owner_uid);
   const OwnerCard* find_worker_set(const Pod& pod, std::string& uid) const;
   bool find_group(Pod& pod, PodCard& card) const;
+  void tell_late_pods(const std::string& uid, PodCard& card, const Pod& pod,
+                      const PodRecord& leader);
   bool find_gang(Pod& pod, PodCard& card) const;
   void read_owner_card(const WatchEvent& event, OwnerCard& card) const;
   void see_orphans_of(const std::string& owner);
@@ -244,8 +250,8 @@ class Cards {
   std::uint32_t pod_list_ = 0, node_list_ = 0, namespace_list_ = 0;
   std::map<std::string, std::uint32_t> owner_lists_;  // by collection
   bool pods_asked_ = false, nodes_asked_ = false, namespaces_asked_ = false;
-  std::deque<std::string>
-      queue_;  // keys of untold_: "p" + uid, "n" + name, "s" + namespace, "g" + owner
+  // Keys of untold_: "p" + uid, "n" + name, "s" + namespace, "g" + owner, "w" + uid of a leader
+  std::deque<std::string> queue_;
   std::deque<std::string> last_queue_;  // of nodes that went
   std::unordered_map<std::string, Untold> untold_;
   std::deque<News> put_back_;

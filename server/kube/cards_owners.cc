@@ -3,6 +3,7 @@
 #include <charconv>
 #include <tuple>
 
+#include "core/content_hash.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "server/kube/cards.h"
@@ -56,6 +57,27 @@ bool Cards::find_group(Pod& pod, PodCard& card) const {
   if (!card.gpu) card.gpu = std::make_unique<GpuCard>();
   card.gpu->without_gpus = without_gpus;
   return true;
+}
+
+// Its workers come when it is ready: so that it need not wait for them, what they will ask for is told
+// after it. What is put into each pod on its way is known from the leader alone, so of one template the
+// leader's own shape counts.
+void Cards::tell_late_pods(const std::string& uid, PodCard& card, const Pod& pod,
+                           const PodRecord& leader) {
+  GpuCard& gpu = *card.gpu;
+  if (!gpu.gated || gpu.ended || leader.rank != 0 || worker_set_of(pod).empty()) return;
+  std::string set_uid;
+  const OwnerCard* const set = find_worker_set(pod, set_uid);
+  const bool its = set != nullptr && leader.owner.starts_with(set_uid + "+");
+  if (!its || set->late == nullptr || set->without_gpus > 0 || leader.gang_size < 2) return;
+  in::GangSeen seen{cluster_, leader.ns, leader.gang, leader.owner, {}, 1};
+  PodShape late = set->late_as_leader ? leader.shape : *set->late;
+  late.tolerations = leader.shape.tolerations;
+  seen.groups = {{1, leader.shape}, {leader.gang_size - 1, std::move(late)}};
+  const std::uint64_t digest = content_hash(to_text(seen));
+  if (digest == gpu.group_told) return;
+  gpu.group_told = digest;
+  tell_gone("w" + uid, std::move(seen));
 }
 
 // How many start together, where only what makes the pod says so. False: that is not known yet.
@@ -185,6 +207,11 @@ void Cards::read_owner_card(const WatchEvent& event, OwnerCard& card) const {
     card.succeeded = owner->succeeded;
     card.ended = owner->ended;
     card.without_gpus = 0;
+    card.late.reset();
+    if (owner->leader_first && owner->roles.size() == 2) {
+      card.late = std::make_shared<const PodShape>(owner->roles[1].shape);
+      card.late_as_leader = owner->roles[0].shape == owner->roles[1].shape;
+    }
     for (std::size_t role = 0; role < owner->roles.size(); ++role) {
       const OwnerRole& made = owner->roles[role];
       card.gangs.emplace_back(made.name, owner->gang_size(role));
@@ -228,7 +255,10 @@ void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
   card.name = json::text_in(event.object, "metadata", "name");
   card.collection = collection;
   card.list = owner_lists_[collection];
-  const auto said = [&card] { return std::tuple(card.gangs, card.succeeded, card.without_gpus); };
+  const auto said = [&card] {
+    return std::tuple(card.gangs, card.succeeded, card.without_gpus,
+                      card.late ? to_text(*card.late) : std::string());
+  };
   const auto before = said();
   read_owner_card(event, card);
   const bool of_groups = collection == kWorkerSetsPath;

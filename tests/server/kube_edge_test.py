@@ -397,6 +397,29 @@ class Enforce(Edge):
         self.api.delete("llm-0")
         until(lambda: self.jobs() == 0, "the end of the other")
 
+    def test_a_leader_before_its_workers(self):
+        prefix = "leaderworkerset.sigs.k8s.io/"
+        workers = {"spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "8"}}}]}}
+        self.api.call("POST", WORKER_SETS, {"metadata": {"name": "llm"}, "spec": {
+            "replicas": 1, "startupPolicy": "LeaderReady",
+            "leaderWorkerTemplate": {"size": 2, "workerTemplate": workers}}})
+
+        def make(index):
+            labels = {"name": "llm", "group-index": "0", "worker-index": str(index)}
+            self.api.make_pod(f"llm-0-{index}", gpus=8, annotations={prefix + "size": "2"},
+                              labels={prefix + key: value for key, value in labels.items()})
+
+        self.api.make_node("n9")
+        make(0)
+        self.released("llm-0-0")
+        self.api.bind("llm-0-0")
+        self.api.run("llm-0-0")
+        self.api.make_pod("rival", gpus=8)
+        until(lambda: self.jobs("queued") == 1, "the rival waits")
+        make(1)
+        self.released("llm-0-1")
+        self.assertEqual(self.api.gates("rival"), [GATE])
+
     def test_it_is_the_only_edge(self):
         said = self.subak("job", "submit", "--account", "ml", "--gpus", "1", code=1)
         self.assertIn("create the pods themselves", said)

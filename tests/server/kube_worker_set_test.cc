@@ -150,6 +150,45 @@ TEST_F(WorkerSet, PodsWithoutGpusAreNoneOfTheGang) {
   EXPECT_THAT(told(), ElementsAre("seen llm-0-1  of  size 1"));
 }
 
+in::GangSeen WorkerSetsWord(Cards& cards) {
+  const auto pod = cards.next(true);
+  EXPECT_TRUE(pod && std::holds_alternative<in::PodSeen>(pod->body)) << "its leader comes first";
+  const auto news = cards.next(true);
+  return news ? std::get<in::GangSeen>(news->body) : in::GangSeen();
+}
+
+TEST_F(WorkerSet, OfALeaderThatComesFirstTheWorkersAreSaid) {
+  const std::string first = set("U", 1, R"(},"startupPolicy":"LeaderReady","x":{)");
+  see_set(first);
+  see_pod(0, 0);
+  const in::GangSeen seen = WorkerSetsWord(cards);
+  EXPECT_EQ(seen.ns + "/" + seen.gang + " of " + seen.owner, "a/llm-0 of U+0");
+  EXPECT_EQ(seen.least, 1u);
+  ASSERT_EQ(seen.groups.size(), 2u);
+  EXPECT_EQ(seen.groups[1].count, 1u);
+  EXPECT_EQ(seen.groups[1].shape.gpus, 8);
+  see_pod(0, 0);
+  see_set(first);
+  EXPECT_THAT(told(), IsEmpty());  // once
+  EXPECT_THAT(cards.take_outdated(), IsEmpty());
+  see_pod(0, 1);
+  EXPECT_THAT(told(), ElementsAre("seen llm-0-1 llm-0 of U+0 size 2"));  // of a leader alone
+}
+
+TEST_F(WorkerSet, TheWorkersTemplateCountsWhereItIsAnother) {
+  see_set(
+      set("U", 1, R"(,"leaderTemplate":)" + made(1) + R"(},"startupPolicy":"LeaderReady","x":{)"));
+  see_pod(0, 0);
+  const in::GangSeen seen = WorkerSetsWord(cards);
+  EXPECT_EQ(seen.groups.at(0).shape.gpus, 8) << "as the pod itself says";
+  EXPECT_EQ(seen.groups.at(1).shape.gpus, 8);
+  see_set(
+      set("U", 1, R"(,"leaderTemplate":)" + made(0) + R"(},"startupPolicy":"LeaderReady","x":{)"));
+  EXPECT_THAT(cards.take_outdated(), ElementsAre("llm-0-0"));
+  see_pod(0, 0);
+  EXPECT_THAT(told(), ElementsAre("gone llm-0-0", "seen llm-0-0  of  size 1"));
+}
+
 // Nothing can be suspended: the pods go one by one.
 TEST_F(WorkerSet, IsTakenBackPodByPod) {
   see_set(set("U", 1));
