@@ -22,6 +22,7 @@
 #include "core/shared_map.h"
 #include "engine/input.h"
 #include "engine/namespace_labels.h"
+#include "engine/pending_pods.h"
 #include "placement/fleet.h"
 #include "queue/job.h"
 
@@ -80,6 +81,9 @@ struct ClusterView {
   std::vector<std::int64_t> product_node_gpus;  // of the largest node of each of `products`
   std::int64_t largest_node_gpus = 0;           // of all
   std::shared_ptr<const NamespaceLabels> labels;
+  // Pods that wait for a node without us. No facts: a view of an engine that was only fed with facts
+  // has none.
+  std::shared_ptr<const PendingPods> pending;
   Mode mode_of(std::string_view ns) const;  // the namespace's own, else the cluster's
 };
 

@@ -158,6 +158,9 @@ std::uint32_t rank_for(const state::Job& job, const PodRecord& pod);
 
 // pod.cc: a node was seen for the first time: decides what was said of pods on it before.
 void decide_early(Decision& d, ClusterId cluster, const std::string& node);
+// pending_pod.cc: whether the pod that the input, which is decided, tells of waits without us.
+void note_pending(Decision& d);
+
 // The account of a pod: its label `said` if it is within its namespace's account, else that account;
 // kUnassigned if no account has the namespace.
 AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,

@@ -110,6 +110,7 @@ Clusters clusters_of(const State& s, ViewMemo& memo) {
     view.owned = c.owned;
     view.session = c.session;
     view.labels = c.labels;
+    view.pending = s.pending().of(id);
     for (const ProductTotals& p : memo.totals) {
       if (p.cluster != id) continue;
       view.products.push_back(p);

@@ -30,6 +30,7 @@ void State::on(const fact::ClusterSet& f) {
 void State::on(const fact::ClusterRemoved& f) {
   must(!clusters_.at(f.id).awaited, "a cluster that goes awaits nobody");
   clusters_.apply(f);
+  pending_.forget(f.id);
   pass_due_ = true;
 }
 

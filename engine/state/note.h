@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "core/ids.h"
+#include "engine/input_seen.h"
 #include "engine/state/clusters.h"
 #include "engine/state/job.h"
 #include "placement/request.h"
@@ -59,6 +60,15 @@ struct LightPodSeen {
   NodeId node;
   PodShape shape;
 };
+// A pod with GPUs waits for a node without us, or does no longer.
+struct PodPending {
+  ClusterId cluster;
+  PodRecord pod;
+};
+struct PodNotPending {
+  ClusterId cluster;
+  std::string uid;
+};
 // A request that is to be judged gets a ShapeId, until the input is decided.
 struct ShapeSeen {
   ClusterId cluster;
@@ -77,7 +87,7 @@ namespace subak {
 
 using Note = std::variant<note::Heard, note::ListBegun, note::ListEnded, note::NodeListed,
                           note::NamespaceListed, note::PodListed, note::PodEarly, note::PodNotEarly,
-                          note::NewsForgotten, note::LightPodSeen, note::ShapeSeen, note::Decided,
-                          note::PassDue>;
+                          note::NewsForgotten, note::LightPodSeen, note::PodPending,
+                          note::PodNotPending, note::ShapeSeen, note::Decided, note::PassDue>;
 
 }  // namespace subak

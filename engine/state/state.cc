@@ -174,6 +174,7 @@ void State::check() const {
   allocations_.check(jobs_);
   bars_.check();
   light_pods_.check();
+  pending_.check();
   for (const auto& [name, id] : nodes_.all()) {
     must(fleet_.node(id) != nullptr && fleet_.node(id)->name == name.second,
          "a node has the name under which it is found");

@@ -30,6 +30,7 @@
 #include "engine/state/light_pods.h"
 #include "engine/state/nodes.h"
 #include "engine/state/note.h"
+#include "engine/state/pending.h"
 #include "engine/state/requests.h"
 #include "placement/fleet.h"
 
@@ -56,6 +57,7 @@ class State {
   const state::Allocations& allocations() const { return allocations_; }
   const state::Bars& bars() const { return bars_; }
   const state::LightPods& light_pods() const { return light_pods_; }
+  const state::Pending& pending() const { return pending_; }
   const RequestLog& requests() const { return requests_; }
   // Something changed since the last pass that could let a job start.
   bool pass_due() const { return pass_due_; }
@@ -140,6 +142,7 @@ class State {
   void on(const note::ListBegun& n) {
     clusters_.begin_list(n.cluster, now_);
     light_pods_.forget(n.cluster);
+    pending_.forget(n.cluster);
   }
   void on(const note::ListEnded& n) { clusters_.end_list(n.cluster); }
   void on(const note::NamespaceListed& n) { clusters_.mark(n.cluster, n.ns); }
@@ -147,7 +150,12 @@ class State {
   void on(const note::PodListed& n) { clusters_.mark(n.cluster, n.pod); }
   void on(const note::PodEarly& n) { clusters_.early(n.cluster, n.pod); }
   void on(const note::PodNotEarly& n) { clusters_.not_early(n.cluster, n.pod); }
-  void on(const note::NewsForgotten& n) { clusters_.forget_news(n.cluster); }
+  void on(const note::NewsForgotten& n) {
+    clusters_.forget_news(n.cluster);
+    pending_.forget(n.cluster);
+  }
+  void on(const note::PodPending& n) { pending_.seen(n.cluster, n.pod); }
+  void on(const note::PodNotPending& n) { pending_.gone(n.cluster, n.uid); }
   void on(const note::LightPodSeen& n) {
     n.node ? light_pods_.seen(n.cluster, n.uid, n.node, n.shape)
            : light_pods_.gone(n.cluster, n.uid);
@@ -178,6 +186,7 @@ class State {
   state::Nodes nodes_;
   state::Bars bars_;
   state::LightPods light_pods_;
+  state::Pending pending_;
   state::Jobs jobs_{fleet_, tree_};
   state::Allocations allocations_{fleet_, tree_};
   RequestLog requests_;

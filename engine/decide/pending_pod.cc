@@ -1,0 +1,47 @@
+// Which pods wait for a node without us: what is noted of them, and that they wait no longer. Nothing
+// is decided by it.
+#include <optional>
+#include <string>
+
+#include "engine/decide/decide.h"
+
+namespace subak::decide {
+namespace {
+
+// It asks for GPUs, has no node, and is no job: nobody has decided about it. Pods of another queue
+// manager never wait for us, in whatever mode.
+bool is_pending(const Decision& d, ClusterId cluster, const PodRecord& pod) {
+  const bool waits = pod.node.empty() && pod.ended == Cause::kNone && !pod.other_manager &&
+                     pod.shape.kind != GpuKind::kNone;
+  return waits && !d.out.reply.error && !d.s.jobs().of_uid(cluster, pod.uid);
+}
+
+// The pod that the input says something of; empty: none.
+std::string pod_of(const in::Body& body) {
+  if (const auto* seen = std::get_if<in::PodSeen>(&body)) return seen->pod.uid;
+  if (const auto* bound = std::get_if<in::PodBound>(&body)) return bound->pod.uid;
+  if (const auto* running = std::get_if<in::PodRunning>(&body)) return running->pod.uid;
+  if (const auto* gone = std::get_if<in::PodGone>(&body)) return gone->pod.uid;
+  return "";
+}
+
+}  // namespace
+
+void note_pending(Decision& d) {
+  const std::string uid = pod_of(d.input.body);
+  if (uid.empty()) return;
+  const state::Cluster* const cluster = d.s.clusters().find(*observed_cluster(d.input.body));
+  if (cluster == nullptr) return;
+  const auto* const seen = std::get_if<in::PodSeen>(&d.input.body);
+  const PodRecord* const known = d.s.pending().find(cluster->id, uid);
+  if (seen != nullptr && is_pending(d, cluster->id, seen->pod)) {
+    note::PodPending pending{cluster->id, seen->pod};
+    TimeMs& since = pending.pod.created_at_ms;  // where nobody says it: since we know of it
+    if (since == 0) since = known != nullptr ? known->created_at_ms : d.s.now();
+    d.tell(pending);
+  } else if (known != nullptr) {
+    d.tell(note::PodNotPending{cluster->id, uid});
+  }
+}
+
+}  // namespace subak::decide
