@@ -71,6 +71,8 @@ inline constexpr std::size_t kMaxRehearsed = 500;
 // Pods with GPUs that wait for a node without us, of all clusters, which are remembered so that
 // `queue --would` can tell of them. More are passed over until there is room, and it says so.
 inline constexpr std::size_t kMaxPendingPods = 10'000;
+// Live jobs, nodes and such pods together up to which it is told. More: refused.
+inline constexpr std::size_t kMaxWouldQueue = 150'000;
 
 // Jobs, pods or nodes that a reason names as being in the way (Reason::blockers): the first of them.
 inline constexpr std::size_t kMaxBlockers = 8;

@@ -12,6 +12,7 @@
 #include "engine/decide/decide.h"
 #include "engine/decide/rehearse.h"
 #include "engine/decide/requested.h"
+#include "engine/decide/would.h"
 #include "engine/derive/deadlines.h"
 #include "engine/derive/effects.h"
 #include "engine/derive/kept.h"
@@ -45,12 +46,32 @@ struct Engine::Impl {
     std::optional<std::set<JobId>> starts;
   };
 
+  // Its queue as it would be, until something changes.
+  struct Imagined {
+    TimeMs at_ms = 0;
+    std::vector<std::shared_ptr<const PendingPods>> pending;
+    std::unique_ptr<decide::Would> would;
+  };
+  decide::Would* would_queue(const View& view) const {
+    std::vector<std::shared_ptr<const PendingPods>> pending;
+    if (view.clusters) {
+      for (const ClusterView& cluster : *view.clusters) pending.push_back(cluster.pending);
+    }
+    const bool same = imagined.at_ms == view.time_ms && imagined.pending == pending;
+    if (!imagined.would || !same) {
+      imagined.would.reset();
+      imagined = {view.time_ms, std::move(pending), decide::Would::make(state, view)};
+    }
+    return imagined.would.get();
+  }
+
   State state;
   decide::PassMemory pass;
   mutable Search search{state.fleet()};  // remembers, and answers the same
   mutable derive::Kept kept;
   mutable derive::ViewMemo views;
   mutable Rehearsed rehearsed;
+  mutable Imagined imagined;
 };
 
 Engine::Engine() : impl_(std::make_unique<Impl>()) {}
@@ -58,10 +79,14 @@ Engine::~Engine() = default;
 
 ApplyOutcome Engine::apply(const Input& input) {
   must(input.time_ms >= now(), "the shell stamps a time that never goes backwards");
+  impl_->imagined.would.reset();
   return decide::apply(impl_->state, impl_->search, impl_->pass, input);
 }
 
-void Engine::evolve(const Fact& fact) { impl_->state.apply(fact); }
+void Engine::evolve(const Fact& fact) {
+  impl_->imagined.would.reset();
+  impl_->state.apply(fact);
+}
 void Engine::set_seq(std::uint64_t seq) { impl_->state.set_seq(seq); }
 std::uint64_t Engine::seq() const { return impl_->state.seq(); }
 TimeMs Engine::now() const { return impl_->state.now(); }
@@ -190,6 +215,14 @@ std::optional<Reason> Engine::first_reason(JobId id, std::size_t position) const
   const state::Job* const job = impl_->state.jobs().find(id);
   if (job == nullptr || !job->waits()) return std::nullopt;
   return derive::first_reason(impl_->state, impl_->places(), *job, position);
+}
+
+std::optional<std::vector<WouldRow>> Engine::would_queue(const View& view, std::string_view account,
+                                                         std::size_t begin,
+                                                         std::size_t most) const {
+  decide::Would* const would = impl_->would_queue(view);
+  if (would == nullptr) return std::nullopt;
+  return would->rows(account, begin, most);
 }
 
 std::optional<Explanation> Engine::explain(JobId id, TimeMs t,

@@ -138,6 +138,15 @@ struct Explanation {
   std::vector<std::string> kept_nodes;
 };
 
+// One row of what the queue would be if what is only observed were enforced (docs/design/0035).
+struct WouldRow {
+  std::size_t index = 0;            // among all rows, from 0
+  std::size_t position = 0;         // 1 = next; 0: its gang is not whole, or has no account
+  bool pending = false;             // pods that wait without us: job.id is none
+  JobRow job;                       // as the next pass would leave it
+  std::optional<Reason> waits_for;  // none: the pass would start it, on job.nodes
+};
+
 // What one pod has held since its last ledger row: not in the books yet.
 struct OpenUsage {
   AccountId payer;
@@ -241,6 +250,13 @@ class Engine {
   // else whether a place is free for it now. nullopt if it does not wait. O(depth) and one search
   // for a place, where reasons() looks at every node.
   std::optional<Reason> first_reason(JobId id, std::size_t position) const;
+  // The queue as it would be, and what the next pass would start, if every namespace were enforced and
+  // the pods that wait without us had been gated. Those are read from `view`, which is of this engine,
+  // or of the one whose facts it is fed. From the row `begin` on those at or below `account` (empty:
+  // all), at most `most`. nullopt: more than limits::kMaxWouldQueue. O(state) once for each state and
+  // view, then one search for a place a row.
+  std::optional<std::vector<WouldRow>> would_queue(const View& view, std::string_view account,
+                                                   std::size_t begin, std::size_t most) const;
   // All pods that hold GPUs, by node, job and rank. O(them).
   std::vector<OpenUsage> open_usage() const;
   // Of every node that is there, by cluster and name. `t` is not before the last change of any. O(nodes

@@ -7,13 +7,20 @@
 
 namespace subak::decide {
 
+void copy_state(const State& s, State& copy) {
+  s.keep([&](fact::Body body) {
+    if (std::holds_alternative<fact::RequestKept>(body)) return;
+    copy.apply(Fact{0, s.fact_ms(), std::move(body)});
+  });
+  copy.set_seq(s.seq());
+  copy.advance(s.now());
+}
+
 std::optional<std::set<JobId>> rehearse_pass(const State& s) {
   const std::size_t jobs = s.jobs().all().size() - s.jobs().count(JobState::kDone);
   if (jobs + s.nodes().size() > limits::kMaxRehearsed) return std::nullopt;
   State copy;
-  s.keep([&](fact::Body body) { copy.apply(Fact{0, s.fact_ms(), std::move(body)}); });
-  copy.set_seq(s.seq());
-  copy.advance(s.now());
+  copy_state(s, copy);
   Search search(copy.fleet());
   PassMemory memory;
   const Input pass{s.now(), "", "", in::Pass{}};

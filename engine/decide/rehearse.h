@@ -13,4 +13,8 @@ namespace subak::decide {
 // nodes than limits::kMaxRehearsed. O(state).
 std::optional<std::set<JobId>> rehearse_pass(const State& s);
 
+// Makes `copy`, which is empty, into the same state at the same time, as far as anything is decided by
+// it: without request ids, and without what is no fact. O(state).
+void copy_state(const State& s, State& copy);
+
 }  // namespace subak::decide

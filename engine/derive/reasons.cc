@@ -255,9 +255,9 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
                     std::size_t position) {
   if (starts_beside_kept(places, job)) return starts_next();
   std::vector<Reason> rules;
-  explain_entitlement(s, job, rules);
   const bool queued = job.state == JobState::kQueued;
-  if (queued && !rules.empty()) {
+  if (queued) explain_entitlement(s, job, rules);
+  if (!rules.empty()) {
     return *std::min_element(rules.begin(), rules.end(), [](const Reason& a, const Reason& b) {
       return rank_of(a.token) < rank_of(b.token);
     });

@@ -6,7 +6,7 @@
 //   effect cluster=1 job=1-1 ...    effects
 //   error account: was "x", ...     the refusal
 //   warning ...
-//   ? why 1-1                       a question; its answer follows (queue, why, shares)
+//   ? why 1-1                       a question; its answer follows (queue, would, why, shares, bill)
 //
 // SUBAK_REWRITE=1 rewrites the answers; the review is the diff. After each input all invariants are
 // checked; at the end a checkpoint and a replay of the facts must give the same digest.
@@ -51,14 +51,37 @@ void answer_why(const Engine& engine, const std::string& id, std::ostream& out) 
   out << "\n";
 }
 
+void answer_would(const Engine& engine, std::ostream& out) {
+  const auto rows = engine.would_queue(*engine.view(), "", 0, 100);
+  ASSERT_TRUE(rows.has_value());
+  for (const WouldRow& row : *rows) {
+    out << "= " << row.position << " " << (row.pending ? row.job.name : describe(row.job));
+    if (row.pending) {
+      out << " " << row.job.account << (row.job.user.empty() ? "" : "/" + row.job.user)
+          << " pods=" << row.job.gang_size << " gpus=" << format_milligpu(row.job.milligpu)
+          << " since=" << row.job.submit_ms;
+    }
+    if (row.waits_for) {
+      out << " waits: " << enum_name(row.waits_for->token) << " " << row.waits_for->detail;
+    } else {
+      out << " would start on";
+      for (const NodeId node : row.job.nodes) out << " " << engine.fleet().node(node)->name;
+    }
+    out << "\n";
+  }
+  if (rows->empty()) out << "= nothing\n";
+}
+
 std::string ask(const Engine& engine, const std::string& question) {
   std::istringstream in(question);
   std::string verb, what;
   in >> verb >> what;
   std::ostringstream out;
-  const bool known = verb == "why" || verb == "queue" || verb == "shares" || verb == "bill";
+  const bool known =
+      verb == "why" || verb == "queue" || verb == "would" || verb == "shares" || verb == "bill";
   if (!known) ADD_FAILURE() << "no such question: " << question;
   if (verb == "why") answer_why(engine, what, out);
+  if (verb == "would") answer_would(engine, out);
   if (verb == "queue") {
     for (const JobRow& row : engine.queue(100)) out << "= " << describe(row) << "\n";
   }
