@@ -88,8 +88,16 @@ JobService::Reactor* JobService::ListQueue(Context* context, const v1::ListQueue
   Call call(shared_, context);
   if (!call.allow(Role::kViewer)) return call.reactor();
   Check check;
-  const QueuePage page = read_queue_page(check, in->page_size(), in->page_token());
   check.name("account", in->account(), false);
+  if (in->would()) {
+    const Page page = read_page(check, in->page_size(), in->page_token());
+    if (!check.ok()) return call.fail(check.error());
+    return call.read_dear(
+        [in, out, page, view = shared_.runtime.view(), &shared = shared_](const Engine& engine) {
+          return list_would(engine, *view, shared.now(engine), *in, page, out);
+        });
+  }
+  const QueuePage page = read_queue_page(check, in->page_size(), in->page_token());
   if (!check.ok()) return call.fail(check.error());
   return call.read_queue(
       [in, out, page, &shared = shared_](const Engine& engine, const QueuePicture& order) {

@@ -18,6 +18,33 @@ std::size_t begin_of(const QueuePicture& order, const QueuePage& page) {
   return std::min(after == 0 ? 0 : after - 1, order.order().size());
 }
 
+bool has_observed(const ClusterView& cluster) {
+  return cluster.mode != Mode::kEnforce ||
+         std::any_of(cluster.namespaces.begin(), cluster.namespaces.end(),
+                     [](const NamespaceMode& ns) { return ns.mode != Mode::kEnforce; });
+}
+
+void put_observed(const View& view, v1::ListQueueResponse* out) {
+  if (!view.clusters) return;
+  for (const ClusterView& cluster : *view.clusters) {
+    if (!has_observed(cluster)) continue;
+    out->add_observed_clusters(cluster.name);
+    const bool all = cluster.synced && !(cluster.pending && cluster.pending->more);
+    if (!all) out->add_partial_clusters(cluster.name);
+  }
+}
+
+void put_row(const WouldRow& would, const Engine& engine, TimeMs now, v1::QueueRow* row) {
+  row->set_position(static_cast<std::int64_t>(would.position));
+  put(would.job, engine, row->mutable_job());
+  if (would.pending) row->mutable_job()->clear_id();
+  row->set_shape(shape_text(would.job.request));
+  put_duration(std::max<TimeMs>(0, now - would.job.submit_ms), row->mutable_wait());
+  row->set_pending(would.pending);
+  row->set_would_start(!would.waits_for);
+  if (would.waits_for) put(*would.waits_for, row->mutable_waits_for());
+}
+
 }  // namespace
 
 QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& token) {
@@ -60,6 +87,33 @@ void list_queue(const Engine& engine, const QueuePicture& order, TimeMs now,
   if (i < ids.size()) {
     out->set_next_page_token(std::to_string(i) + "." + text_of(ids[i - 1]));
   }
+}
+
+std::optional<Error> list_would(const Engine& engine, const View& view, TimeMs now,
+                                const v1::ListQueueRequest& in, const Page& page,
+                                v1::ListQueueResponse* out) {
+  const auto begin = static_cast<std::size_t>(page.after);
+  const auto rows = engine.would_queue(view, in.account(), begin, page.size + 1);
+  if (!rows) {
+    return Error{ErrorCode::kExhausted, "would", "true",
+                 "want at most " + std::to_string(limits::kMaxWouldQueue) +
+                     " jobs, nodes and pending pods together; the service has more"};
+  }
+  put(now, out->mutable_time());
+  put(view.time_ms, out->mutable_order_time());
+  if (begin == 0) put_observed(view, out);
+  PageMeter meter(page);
+  bool more = true;
+  for (const WouldRow& would : *rows) {
+    if (!more) {
+      out->set_next_page_token(std::to_string(would.index));
+      break;
+    }
+    v1::QueueRow* const row = out->add_rows();
+    put_row(would, engine, now, row);
+    more = meter.add(row->ByteSizeLong());
+  }
+  return std::nullopt;
 }
 
 }  // namespace subak::api

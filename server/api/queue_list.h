@@ -1,6 +1,8 @@
 // ListQueue: one page of the order.
 #pragma once
 
+#include <optional>
+
 #include "engine/engine.h"
 #include "engine/queue_picture.h"
 #include "server/api/check.h"
@@ -22,5 +24,11 @@ QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& to
 // over, and looked at are at most limits::kMaxQueueLookedAt.
 void list_queue(const Engine& engine, const QueuePicture& order, TimeMs now,
                 const v1::ListQueueRequest& in, const QueuePage& page, v1::ListQueueResponse* out);
+
+// The same with `would`: the queue as it would be if every namespace were enforced. `view`: of a moment
+// that the engine has seen. kExhausted: limits::kMaxWouldQueue is exceeded.
+std::optional<Error> list_would(const Engine& engine, const View& view, TimeMs now,
+                                const v1::ListQueueRequest& in, const Page& page,
+                                v1::ListQueueResponse* out);
 
 }  // namespace subak::api

@@ -435,6 +435,25 @@ class Observe(Edge):
               self.jobs("running") == 1, "seen")
         self.assertEqual(self.api.writes(), [])
 
+    def would(self):
+        rows = json.loads(self.subak("queue", "--would", "--output", "json")).get("rows", [])
+        return [(row["job"]["spec"]["name"], row.get("wouldStart", False)) for row in rows]
+
+    def test_what_enforce_would_do(self):
+        self.assertIn("nothing would wait", self.subak("queue", "--would"))
+        self.api.make_pod("a", 6, gates=())
+        until(lambda: self.would() == [("team-a/a", True)], "the first")
+        self.api.make_pod("b", 6, gates=())
+        until(lambda: self.would() == [("team-a/a", True), ("team-a/b", False)], "the second behind it")
+        table = self.subak("queue", "--would")
+        self.assertRegex(table, r"1 +- +team-a/a +ml +1x6 +6 +\S+ +would start on n1\n")
+        self.assertRegex(table, r"2 +- +team-a/b +ml +1x6 +6 +\S+ +WaitingForCapacity gpu\n")
+        self.assertIn("nothing waits", self.subak("queue"))
+        self.api.change("a", {"spec": {"nodeName": "n1"}, "status": {"phase": "Running"}})
+        until(lambda: self.would() == [("team-a/b", False)], "a bound pod off the list")
+        self.api.delete("b")
+        until(lambda: self.would() == [], "a deleted pod off the list")
+        self.assertEqual(self.api.writes(), [])
 
     def test_our_gate_is_opened_where_we_do_not_manage(self):
         self.api.make_pod("p", 8)
