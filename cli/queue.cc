@@ -1,8 +1,7 @@
-// subak queue: the whole order.
+// subak queue: the whole order, as it is or (--would) as it would be.
 #include <algorithm>
 
 #include "cli/commands.h"
-#include "cli/failure.h"
 #include "cli/words.h"
 #include "subak/v1/job_service.pb.h"
 
@@ -64,11 +63,63 @@ Table queue_table(const v1::ListQueueResponse& answer) {
   return table;
 }
 
-void show_queue(Session& s, const QueueCommand& o) {
-  if (o.would) {
-    throw Failure{kExitRefused, "--would: not in this version",
-                  "leave it away: the queue as it is"};
+// --- --would -------------------------------------------------------------------------------------
+
+std::string nodes_text(const v1::Job& job) {
+  if (job.node_count() == 1 && job.nodes_size() == 1) return job.nodes(0);
+  return std::to_string(job.node_count()) + " nodes";
+}
+
+Table would_table(const v1::ListQueueResponse& answer) {
+  Table table({{"POS", Align::kRight},
+               {"JOB"},
+               {"NAME", Align::kLeft, Room::kElastic},
+               {"ACCOUNT", Align::kLeft, Room::kElastic},
+               {"SHAPE", Align::kLeft, Room::kElastic},
+               {"GPUS", Align::kRight},
+               {"WAIT", Align::kRight},
+               {"NEXT PASS", Align::kLeft, Room::kElastic},
+               {"DETAIL", Align::kLeft, Room::kWide}});
+  for (const v1::QueueRow& r : answer.rows()) {
+    const v1::JobSpec& spec = r.job().spec();
+    table.row({r.position() == 0 ? "-" : std::to_string(r.position()),
+               r.pending() ? "-" : r.job().id(), spec.name(),
+               payer_text(spec.account(), spec.user()), r.shape(), gpus_text(r.job().milligpu()),
+               age_text(to_ms(r.wait())),
+               r.would_start() ? "would start on " + nodes_text(r.job()) : waits_text(r),
+               r.waits_for().detail()});
   }
+  return table;
+}
+
+// What the rows alone do not say.
+void say_of_clusters(Session& s, const v1::ListQueueResponse& answer) {
+  if (answer.observed_clusters().empty()) {
+    s.say("no namespace is in mode observe or warn: this is the queue as it is");
+  }
+  for (const std::string& cluster : answer.partial_clusters()) {
+    s.say("not all pods of cluster " + cluster +
+          " are known: nobody follows it, its list is under way, or too many wait");
+  }
+}
+
+void show_would(Session& s, const QueueCommand& o) {
+  v1::ListQueueRequest request;
+  request.set_account(o.account);
+  request.set_would(true);
+  const auto answer = all_pages<v1::ListQueueResponse>(
+      s, "JobService/ListQueue", request, o.list.limit, [](auto& a) { return a.mutable_rows(); });
+  if (answer.rows().empty() && (s.form() == Form::kTable || s.form() == Form::kWide)) {
+    if (!o.account.empty()) s.must_be_account(o.account);
+    s.say("nothing would wait");
+  } else {
+    s.show(answer, [&] { return would_table(answer); });
+  }
+  say_of_clusters(s, answer);
+}
+
+void show_queue(Session& s, const QueueCommand& o) {
+  if (o.would) return show_would(s, o);
   v1::ListQueueRequest request;
   request.set_account(o.account);
   const auto answer = all_pages<v1::ListQueueResponse>(
@@ -87,7 +138,8 @@ void add_queue(Command root) {
   auto o = std::make_shared<QueueCommand>();
   Command c = root.add("queue", "all waiting jobs, the next one first, and what each waits for");
   c.option("--account", o->account, "only this account and what is below it", "PATH");
-  c.flag("--would", o->would, "not in this version");
+  c.flag("--would", o->would,
+         "as if every namespace were enforced, and what the next pass would start");
   add_limit(c, o->list);
   add_watch(c, o->watch);
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { show_queue(s, *o); }); });

@@ -80,7 +80,6 @@ TEST(Run, WhatThisVersionLacksExitsOne) {
     EXPECT_NE(ran.err.find("not in this version"), std::string::npos) << ran.err;
   }
   EXPECT_EQ(run({"account", "set", "ml", "--budget", "1h", "--reason", "x"}).code, kExitRefused);
-  EXPECT_EQ(run({"queue", "--would"}).code, kExitRefused);
   EXPECT_EQ(run({"account", "set", "ml", "--cells", "rack=1", "--reason", "x"}).code, kExitRefused);
 }
 

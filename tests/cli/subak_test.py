@@ -219,6 +219,18 @@ class Commands(unittest.TestCase):
         self.assertRegex(self.ok("job", "get", first), r"place kept: +until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d CET")
         self.assertRegex(self.ok("why", first), r"kept until \d{4}-")
 
+    def test_the_queue_as_it_would_be(self):
+        cluster, team = self.cluster(), self.account()
+        self.assertIn("nothing would wait", self.ok("queue", "--would", "--account", team))
+        self.submit(cluster, team, "--gpus", "16", "--gpus-per-pod", "8", "--name", "first")
+        second = self.submit(cluster, team, "--gpus", "8", "--name", "second")
+        out = self.ok_with(second, "queue", "--would", "--account", team)
+        self.assertRegex(out, r"POS +JOB +NAME +ACCOUNT +SHAPE +GPUS +WAIT +NEXT PASS\n")
+        self.assertRegex(out, rf"\d+ +{second} +second +{team} +1x8 +8 +\S+ +WaitingForCapacity")
+        row = self.json("queue", "--would", "--account", team)["rows"][0]
+        self.assertEqual((row["job"]["id"], row.get("pending"), row.get("wouldStart")), (second, False, False))
+        self.fails(4, "queue", "--would", "--account", "nobody")
+
     def test_short_product_names(self):
         cluster, team = self.cluster(), self.account()
         job = self.json("job", "get", self.submit(cluster, team, "--gpus", "h100=8"))
@@ -354,8 +366,8 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.json("usage", "verify")["drift"]["gpuSeconds"], "0")
 
     def test_every_list_in_every_form(self):
-        for command in (["status"], ["account", "tree"], ["share"], ["queue"], ["job", "list"], ["cluster", "list"],
-                        ["audit"], ["usage", "report"], ["usage", "ledger"]):  # fmt: skip
+        for command in (["status"], ["account", "tree"], ["share"], ["queue"], ["queue", "--would"], ["job", "list"],
+                        ["cluster", "list"], ["audit"], ["usage", "report"], ["usage", "ledger"]):  # fmt: skip
             self.json(*command)
             for form in ("table", "wide", "yaml", "csv"):
                 self.ok(*command, "--output", form)
