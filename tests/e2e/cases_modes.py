@@ -49,6 +49,32 @@ def warn_says_so_and_lets_pass(c):
     c.expect(not our_writes(c), f"no write of ours, got {our_writes(c)}")
 
 
+def would(c):
+    """What `queue --would` says of this case's pods, by name."""
+    rows = c.service.json("queue", "--would", "--account", c.account).get("rows", [])
+    return {row["job"]["spec"]["name"].split("/")[-1]: row for row in rows}
+
+
+@case(mode="observe", managed="")
+def would_tells_what_enforce_would_do(c):
+    c.nodes(1)
+    c.pod("long", gpus=6, run_seconds=10)
+    c.runs("long")
+    c.job("gang", 2, 4, indexed=True, keys={"subak.gpu/gang-size": "2"}, run_seconds=1)
+    c.until(lambda: list(would(c)) == ["gang"], "the gang as one row")
+    c.pod("single", gpus=8, run_seconds=1)
+    rows = c.until(lambda: (seen := would(c)) and len(seen) == 2 and seen, "both rows")
+    for name, gpus in (("gang", "2x4"), ("single", "1x8")):
+        row = rows[name]
+        c.expect(row["pending"] and row["job"]["spec"]["account"] == c.account, f"pods of the account, got {row}")
+        c.expect(row["shape"] == gpus and row["waitsFor"]["token"] == "WaitingForCapacity", f"no place yet, got {row}")
+    c.expect(not c.service.json("queue", "--account", c.account).get("rows"), "nothing really waits in Subak")
+    c.completed("gang")
+    c.succeeded("single")
+    c.until(lambda: not would(c), "nothing left that would wait")
+    c.expect(not our_writes(c), f"no write of ours, got {our_writes(c)}")
+
+
 @case(mode="observe", managed="")
 def enforce_adopts_what_runs(c):
     c.nodes(2)
@@ -77,9 +103,11 @@ def what_waits_ungated_stays_foreign(c):
     c.pod("long", gpus=8, run_seconds=6)
     c.runs("long")
     c.pod("pending", gpus=8)
+    c.until(lambda: "pending" in would(c), "the pod among those that would wait")
     set_mode(c, "enforce")
     label(c, "true")
     c.stays(lambda: not has_gate(c.get_pod("pending")), "nothing gates it afterwards", 2)
+    c.expect(not would(c), "it would not wait any more")
     c.succeeded("pending")
 
 
