@@ -1,5 +1,6 @@
 """Coming and leaving: what clashes, the gate that the API server sets by itself, and a cluster without Subak. All alone."""
 
+import os
 import time
 
 import objects as o
@@ -26,6 +27,17 @@ def guards_of(admin):
         items = admin.call("GET", ROOT + kind)["items"]
         rows += [f"{kind}/{i['metadata']['name']}" for i in items if i["metadata"]["name"].startswith("subak")]
     return rows
+
+
+@case()
+def manifests_of_every_kind(c):
+    """What install prints is what a real API server takes, with conditions and policies that it can read."""
+    ca = os.path.join(c.service.folder, "tls", "ca.crt")
+    for words in (("--image", "registry.example.com/subak:1"), ("--kubernetes", "1.29", "--url", "https://10.0.0.5:9443"),
+                  ("--kubernetes", "1.36", "--gpu-kinds", "amd.com/gpu,example.com/npu", "--as", "sre@example.com")):
+        text = c.service.subak("install", "--print", "--cluster", "e2e", "--ca", ca, *words)
+        code, out = c.world.plane.kubectl("admin", "apply", "--dry-run=server", "--validate=strict", "-f", "-", text_in=text)
+        c.expect(code == 0, f"it takes {words}: {out}")
 
 
 @case(alone=True)
