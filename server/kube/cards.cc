@@ -171,7 +171,9 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
   } else {
     gated_.erase(uid);
   }
-  const bool stuck = !record.gated && card.node.empty() && !gpu.ended && !gpu.going;
+  // On its way by us: others' pods that find no node are their own business, in observe all are.
+  const bool ours = !record.let_go_to.empty() && has_key(pod.annotations, names::kStatus);
+  const bool stuck = ours && !record.gated && card.node.empty() && !gpu.ended && !gpu.going;
   const Text words = stuck ? pod.status.unschedulable : Text();
   if (words.empty()) {
     gpu.unschedulable.clear();

@@ -433,6 +433,10 @@ class Observe(Edge):
         self.api.change("p", {"spec": {"nodeName": "n1"}, "status": {"phase": "Running"}})
         until(lambda: self.metric('subak_gpus{cluster="east",product="H100",state="allocated"}') == 1 or
               self.jobs("running") == 1, "seen")
+        self.api.make_pod("stuck", gates=())
+        self.api.change("stuck", {"status": {"conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes: no"}]}})
+        time.sleep(12)  # after 10 a pod that we had opened would be given up
         self.assertEqual(self.api.writes(), [])
 
     def would(self):
