@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "core/content_hash.h"
 #include "core/duration.h"
@@ -111,13 +112,15 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
   orphans_.erase(uid);
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
-    return drop_pod(uid, {cluster_, {uid, {}, 0, 0}, end_of(pod), Cause::kCancelled});
+    const TimeMs end_ms = end_seen(card, end_of(pod));
+    return drop_pod(uid, {cluster_, {uid, {}, 0, 0}, end_ms, Cause::kCancelled});
   }
   card.ns = pod.ns;
   card.name = pod.name;
   card.node = pod.node_name;
   if (pod.asks_gpu() || pod.gated() || card.gpu)
     see_gpu_pod(uid, card, pod, record, event.object, monotonic_ms);
+  if (record.ended != Cause::kNone) record.ended_at_ms = end_seen(card, record.ended_at_ms);
   if (pod.asks_gpu() && record.gated && record.ended == Cause::kNone && lacks_gang_size(pod)) {
     unsized_.insert(uid);
     return;
@@ -147,7 +150,8 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
   gpu.foreign_gates = record.foreign_gates;
   gpu.ended = record.ended != Cause::kNone;
   gpu.bound = !card.node.empty();
-  gpu.going = !pod.deleted_at.empty();
+  const bool was_going = std::exchange(gpu.going, !pod.deleted_at.empty());
+  if (gpu.going && !was_going) gpu.given_up = is_silent(card.node);
   gpu.gang = record.gang_size > 1;
   gpu.owner_api = pod.owner.api_version;
   gpu.owner_kind = pod.owner.kind;
@@ -281,11 +285,27 @@ void Cards::see_node(const WatchEvent& event) {
   silent_nodes_.insert_or_assign(std::move(name), std::move(node).value());
 }
 
+bool Cards::is_silent(const std::string& node) const {
+  const auto found = nodes_.find(node);
+  return found != nodes_.end() && found->second.silent_ms != 0;
+}
+
+// What was given up while nothing was heard of its node ended when that was heard last: a machine
+// that comes back says when it did.
+TimeMs Cards::end_seen(const PodCard& card, TimeMs said_ms) const {
+  const auto node = nodes_.find(card.node);
+  if (!card.gpu || !card.gpu->given_up || node == nodes_.end()) return said_ms;
+  const TimeMs lost_ms = node->second.lost_ms;
+  if (lost_ms == 0) return said_ms;
+  return said_ms == 0 ? lost_ms : std::min(said_ms, lost_ms);
+}
+
 void Cards::tell_node(NodeSpec node) {
   NodeCard& card = nodes_.at(node.name);
   if (card.silent_ms != 0) {
     node.not_ready_since_ms =
         std::min(card.silent_ms, std::max(node.not_ready_since_ms, card.lease_ms));
+    card.lost_ms = node.not_ready_since_ms;
   }
   const std::uint64_t digest = content_hash(to_text(node));
   if (digest == card.told) return;

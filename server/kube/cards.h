@@ -46,6 +46,7 @@ struct GpuCard {
   bool ended = false;
   bool bound = false;     // has a node
   bool going = false;     // its deletion was asked for
+  bool given_up = false;  // while its node was silent
   bool gang = false;      // one of several that start together
   std::string gang_told;  // which gang the core knows it in
   // Whose pods come again together: uid of a Job or JobSet, "uid+group" of a LeaderWorkerSet. Empty: none.
@@ -72,6 +73,7 @@ struct NodeCard {
   std::uint32_t list = 0;
   TimeMs silent_ms = 0;  // since when the cluster says that it hears nothing of it; 0: it does hear
   TimeMs lease_ms = 0;   // when its lease was renewed last, once that has been read
+  TimeMs lost_ms = 0;    // when it was last heard of before it fell silent the last time
 };
 
 // Only of namespaces whose label names an account, or did.
@@ -204,6 +206,8 @@ class Cards {
   void tell_label(const std::string& ns, const std::string& account);
   void drop_pod(const std::string& uid, in::PodGone gone);
   void tell_node(NodeSpec node);
+  bool is_silent(const std::string& node) const;
+  TimeMs end_seen(const PodCard& card, TimeMs said_ms) const;
   void see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod, const PodRecord& record,
                    json::Value object, std::int64_t monotonic_ms);
   void count_owner(const PodCard& card, int by);

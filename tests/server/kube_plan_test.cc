@@ -230,6 +230,32 @@ TEST_F(Kube, OfASilentNodeTheLeaseIsTheLastSign) {
   EXPECT_EQ(std::get<in::NodeSeen>(cards.next(true)->body).node.not_ready_since_ms, 1767225600000);
 }
 
+// What a machine that comes back says of its containers' end is when it came back.
+TEST_F(Kube, AGivenUpPodEndedWhenItsNodeWasHeardLast) {
+  const std::string silent =
+      R"(,"status":{"conditions":[{"type":"Ready","status":"Unknown","lastHeartbeatTime":"2026-01-01T00:00:00Z","lastTransitionTime":"2026-01-01T00:05:00Z"}]})";
+  const std::string going =
+      R"(,"deletionTimestamp":"2026-01-01T00:06:00Z","deletionGracePeriodSeconds":0)";
+  const std::string ended =
+      R"(,"containerStatuses":[{"name":"c","state":{"terminated":{"exitCode":137,"startedAt":"2026-01-01T00:00:00Z","finishedAt":"2026-01-01T00:10:00Z"}}}])";
+  see_node("n1");
+  for (const char* uid : {"given-up", "kept"}) see({uid, 1, false, "n1", "", "Running"});
+  see_node("n1", WatchKind::kModified, silent);
+  cards.see_lease("n1", "2026-01-01T00:04:21Z");
+  see({"given-up", 2, false, "n1", "", "Running", "", going});
+  see_node("n1");
+  see({"kept", 2, false, "n1", "", "Running", "", going});
+  told();
+  see({"given-up", 3, false, "n1", "", "Failed", "", going, ended});
+  see({"kept", 3, false, "n1", "", "Failed", "", going, ended});
+  std::map<std::string, TimeMs> ends;
+  while (auto news = cards.next(true)) {
+    ends[news->uid] = std::get<in::PodSeen>(news->body).pod.ended_at_ms;
+  }
+  EXPECT_EQ(ends,
+            (std::map<std::string, TimeMs>{{"given-up", 1767225861000}, {"kept", 1767226200000}}));
+}
+
 TEST_F(Kube, WhatCannotBeReadIsCounted) {
   see_text(R"({"metadata":{"name":"x"}})");
   see_node("n1", WatchKind::kModified, R"(,"status":{"allocatable":{"cpu":"many"}})");
