@@ -121,6 +121,10 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
   if (pod.asks_gpu() || pod.gated() || card.gpu)
     see_gpu_pod(uid, card, pod, record, event.object, monotonic_ms);
   if (record.ended != Cause::kNone) record.ended_at_ms = end_seen(card, record.ended_at_ms);
+  // All its pods may have ended while nobody looked.
+  if (is_new && card.gpu && card.gpu->ended && !card.gpu->gang_owner.empty()) {
+    gang_owners_.insert(card.gpu->gang_owner);
+  }
   if (pod.asks_gpu() && record.gated && record.ended == Cause::kNone && lacks_gang_size(pod)) {
     unsized_.insert(uid);
     return;

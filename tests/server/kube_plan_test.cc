@@ -256,6 +256,18 @@ TEST_F(Kube, AGivenUpPodEndedWhenItsNodeWasHeardLast) {
             (std::map<std::string, TimeMs>{{"given-up", 1767225861000}, {"kept", 1767226200000}}));
 }
 
+// A Job that ended while the service was away: its gang is over, though no pod of it was seen alive.
+TEST_F(Kube, OfAnEndedJobTheGangIsOverAfterARestartToo) {
+  const std::string job =
+      R"({"metadata":{"uid":"j1","namespace":"a","name":"j"},"spec":{"completionMode":"Indexed","parallelism":2,"completions":2,)"
+      R"("template":{"spec":{"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}}},)"
+      R"("status":{"conditions":[{"type":"Complete","status":"True"}]}})";
+  see_owner(job);
+  cards.complete_owners(kJobsPath);
+  for (const char* uid : {"1", "2"}) see({uid, 1, false, "n1", "j1", "Succeeded"});
+  EXPECT_THAT(told(), ::testing::Contains("gang_gone "));
+}
+
 TEST_F(Kube, WhatCannotBeReadIsCounted) {
   see_text(R"({"metadata":{"name":"x"}})");
   see_node("n1", WatchKind::kModified, R"(,"status":{"allocatable":{"cpu":"many"}})");
