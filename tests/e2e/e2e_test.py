@@ -66,6 +66,8 @@ class World:
         self.plane = ControlPlane(args.kubernetes, os.path.join(folder, "plane"))
         if args.idle is not None:
             self.plane.node_grace_s = 600  # heartbeats once a minute, by one thread
+        if args.soak is not None:
+            self.plane.node_grace_s = 60  # one process beats for all of them
         self.service = None
         self.kubelet = None
         self.kinds = crds.KINDS

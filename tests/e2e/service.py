@@ -116,6 +116,12 @@ class Service:
                 total += int(row["milligpu"]) / 1000 * (time_of(row["to"]) - time_of(row["from"]))
         return total
 
+    def lost_s(self, account):
+        """GPU-seconds that the platform pays for what the account's pods had on nodes that were not heard any more."""
+        rows = self.json("usage", "ledger", "--limit", "0").get("rows", [])
+        return sum(int(r["milligpu"]) / 1000 * (time_of(r["to"]) - time_of(r["from"])) for r in rows
+                   if r["state"] == "USAGE_STATE_LOST" and r["holder"].startswith(account))  # fmt: skip
+
     def resident_mib(self):
         """Memory of the process; 0 if it has just ended."""
         try:

@@ -158,7 +158,8 @@ class Soak:
         rows = [p for p in self.world.log.read().values() if p["ns"] in self.teams and "finished" in p]
         expected = sum(p["gpus"] * (p["finished"]["finished_s"] - p["bound"]["bound_s"]) for p in rows)
         slack = sum(p["gpus"] for p in rows)
-        used = self.world.service.used_s("soak")
-        print(f"soak: used {used:.0f} GPU-s, the kubelets saw {expected} of {len(rows)} pods", flush=True)
-        if abs(used - expected) > slack:
-            yield f"used {used:.0f} GPU-s, the kubelets saw {expected}, want within {slack}"
+        used, lost = self.world.service.used_s("soak"), self.world.service.lost_s("soak")
+        print(f"soak: used {used:.0f} GPU-s, {lost:.0f} on nodes that were not heard, the kubelets saw {expected} of "
+              f"{len(rows)} pods", flush=True)  # fmt: skip
+        if abs(used + lost - expected) > slack:
+            yield f"used {used:.0f} GPU-s and {lost:.0f} lost, the kubelets saw {expected}, want within {slack}"
