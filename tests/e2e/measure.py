@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import objects as o
-from case import has_gate
+from case import condition, has_gate
 from control_plane import SUBAK_USER
 from service import time_of
 
@@ -87,12 +87,16 @@ class Measure:
         self.clear()
 
     def releases(self):
-        """Many gated pods, then nodes for them all at once."""
+        """Many gated pods and nodes for them all, while the account is held; then it is not."""
+        self.world.service.subak("account", "hold", "measured", "--reason", "figures")
         for _ in range(RELEASES):
             self.create("managed", 1, "measured")
         gated = {p["metadata"]["name"] for p in self.world.admin.list("Pod", "managed") if has_gate(p)}
         for i in range((len(gated) + GPUS_OF_NODE - 1) // GPUS_OF_NODE):
             self.world.admin.create(o.node(f"measured-{i}", "measured"))
+        self.wait(lambda: all(condition(n, "Ready") for n in self.world.admin.list("Node")), "ready nodes")
+        time.sleep(5)
+        self.world.service.subak("account", "resume", "measured", "--reason", "figures")
         self.wait(lambda: not [p for p in self.world.admin.list("Pod", "managed") if has_gate(p)], "open gates")
         writes = [w for w in self.world.plane.entries_of(SUBAK_USER) if w["objectRef"].get("namespace") == "managed"]
         opened = {w["objectRef"]["name"]: time_of(w["stageTimestamp"]) for w in writes if w["verb"] == "patch"
