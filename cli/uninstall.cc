@@ -72,7 +72,7 @@ class Leaving {
     for (const std::string& path : paths) must_be_done(remove_object(api_, path));
   }
 
-  // None: it is dead, or serves others.
+  // None: it is dead, or serves others: the webhook's address says which cluster this is.
   std::optional<v1::Cluster> find_service() {
     v1::ListClustersResponse answer;
     try {
@@ -83,9 +83,15 @@ class Leaving {
       s_.say("the service does not answer: the oldest gang goes first");
       return std::nullopt;
     }
+    const std::string& wanted = o_.cluster.empty() ? traces_.cluster : o_.cluster;
     for (const v1::Cluster& cluster : answer.clusters()) {
-      const bool only = o_.cluster.empty() && answer.clusters_size() == 1;
-      if (only || cluster.name() == o_.cluster) return cluster;
+      const bool only = wanted.empty() && answer.clusters_size() == 1;
+      if (only || cluster.name() == wanted) return cluster;
+    }
+    if (o_.cluster.empty() && !wanted.empty()) {
+      s_.say("the service that answers serves no cluster " + wanted +
+             ": the oldest gang goes first");
+      return std::nullopt;
     }
     throw usage_failure(o_.cluster.empty()
                             ? "which cluster? the service knows several"

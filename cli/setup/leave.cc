@@ -54,6 +54,25 @@ std::optional<Error> keep_present(KubeCaller& api, std::string path,
   return std::nullopt;
 }
 
+// "/mutate/main", at the end of a webhook's address, names the cluster.
+std::string cluster_of(const std::string& webhooks) {
+  json::Parser parser;
+  json::Value root;
+  std::string name;
+  if (parser.parse(webhooks).get(root) != simdjson::SUCCESS) return name;
+  const auto list = json::member(root, "webhooks");
+  if (!list) return name;
+  json::each_item(*list, [&](std::size_t, json::Value hook) {
+    const auto client = json::member(hook, "clientConfig");
+    if (!client) return;
+    std::string_view path = json::text(*client, "url");
+    if (path.empty()) path = json::text_in(*client, "service", "path");
+    const std::size_t at = path.find("/mutate/");
+    if (at != std::string_view::npos) name = path.substr(at + std::string_view("/mutate/").size());
+  });
+  return name;
+}
+
 bool has_our_gate(json::Value pod) {
   bool found = false;
   const auto spec = json::member(pod, "spec");
@@ -146,6 +165,8 @@ Result<Traces> find_traces(KubeCaller& api) {
     if (auto error = keep_present(api, std::string(kAdmission) + std::string(guard), traces.guards))
       return *error;
   }
+  const auto webhooks = api.get(std::string(kAdmission) + "mutatingwebhookconfigurations/subak");
+  if (webhooks.done()) traces.cluster = cluster_of(webhooks.body);
   for (const std::string_view right : kRights) {
     if (auto error = keep_present(api, std::string(right), traces.rights)) return *error;
   }

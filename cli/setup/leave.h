@@ -29,6 +29,7 @@ struct Traces {
   // Paths of what intercepts, in the order in which it goes: policies with their bindings first,
   // then webhooks.
   std::vector<std::string> guards;
+  std::string cluster;  // its name in Subak, by the webhook's address; empty: unknown
   std::vector<std::string> namespaces;  // with a label of ours that an operator has set
   // With our gate: gang by gang, the gang with the oldest pod first.
   std::vector<QueuedPod> pods;

@@ -87,10 +87,11 @@ contexts: [{{name: here, context: {{cluster: here, user: me}}}}]
         return [(r["method"], r["path"]) for r in rows if r["method"] != "GET" and "Python" not in r["agent"]
                 and not r["path"].endswith("reviews")]  # fmt: skip
 
-    def install(self):
+    def install(self, cluster="main"):
+        hook = {"name": "mutate.subak.gpu", "clientConfig": {"url": f"https://10.0.0.5:9443/mutate/{cluster}"}}
         for path in GUARDS:
             kind, name = path.split("/")
-            self.make(ADMISSION + kind, name)
+            self.make(ADMISSION + kind, name, **({"webhooks": [hook]} if kind.startswith("mutating") else {}))
         for path in RIGHTS:
             self.make(path, "subak")
 
@@ -182,6 +183,16 @@ class Uninstall(Case):
         self.assertEqual([self.cluster.gates(f"p{i}") for i in range(3)], [[], [], []])
         self.assertIn("observe", self.run_subak("cluster", "list"))
         self.assertIn("subak uninstall", self.run_subak("audit"))
+
+    def test_a_service_of_another_cluster_is_left_alone(self):
+        self.cluster.call("DELETE", ADMISSION + "mutatingwebhookconfigurations/subak")
+        hook = {"name": "mutate.subak.gpu", "clientConfig": {"service": {"path": "/mutate/elsewhere"}}}
+        self.cluster.make(ADMISSION + "mutatingwebhookconfigurations", "subak", webhooks=[hook])
+        self.start_service("enforce")
+        self.cluster.make_pod("waits", "2026-11-01T12:00:00Z")
+        self.assertIn("serves no cluster elsewhere", self.run_subak("uninstall"))
+        self.assertEqual(self.cluster.gates("waits"), [])
+        self.assertIn("enforce", self.run_subak("cluster", "list"))
 
     def test_a_dry_run_and_keep_leave_the_queue(self):
         self.cluster.make_pod("waits", "2026-11-01T12:00:00Z")
