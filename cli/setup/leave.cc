@@ -6,7 +6,9 @@
 #include <tuple>
 
 #include "core/names.h"
+#include "kube/pod.h"
 #include "kube/release.h"
+#include "server/kube/plan.h"
 
 namespace subak::cli {
 namespace {
@@ -17,6 +19,7 @@ constexpr std::string_view kReleased = "released: Subak has left this cluster";
 constexpr int kReleaseTries = 20;
 constexpr DurationMs kReleaseAgainMs = 500;
 
+constexpr std::string_view kMutating = "mutatingwebhookconfigurations/subak";
 // By their names: what carries others is not ours.
 constexpr std::array<std::string_view, 17> kGuards{
     "validatingadmissionpolicybindings/subak-gate",
@@ -33,7 +36,7 @@ constexpr std::array<std::string_view, 17> kGuards{
     "validatingadmissionpolicies/subak-self-jobs",
     "validatingadmissionpolicies/subak-namespace",
     "mutatingadmissionpolicies/subak-gate",
-    "mutatingwebhookconfigurations/subak",
+    kMutating,
     "validatingwebhookconfigurations/subak",
     "validatingwebhookconfigurations/subak-update",
 };
@@ -42,16 +45,15 @@ constexpr std::array<std::string_view, 3> kRights{
     "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/subak",
     "/apis/rbac.authorization.k8s.io/v1/clusterroles/subak",
 };
-constexpr std::array<std::string_view, 2> kOwners{"/apis/batch/v1/jobs",
-                                                  "/apis/jobset.x-k8s.io/v1alpha2/jobsets"};
 
-std::optional<Error> keep_present(KubeCaller& api, std::string path,
-                                  std::vector<std::string>& present) {
-  const auto reply = api.get(path);
-  if (reply.answer.outcome == Outcome::kNotFound) return std::nullopt;
+// Its text; empty if it is not there.
+Result<std::string> keep_present(KubeCaller& api, std::string path,
+                                 std::vector<std::string>& present) {
+  auto reply = api.get(path);
+  if (reply.answer.outcome == Outcome::kNotFound) return std::string();
   if (!reply.done()) return error_of("GET " + path, reply.answer);
   present.push_back(std::move(path));
-  return std::nullopt;
+  return std::move(reply.body);
 }
 
 // "/mutate/main", at the end of a webhook's address, names the cluster.
@@ -73,32 +75,10 @@ std::string cluster_of(const std::string& webhooks) {
   return name;
 }
 
-bool has_our_gate(json::Value pod) {
-  bool found = false;
-  const auto spec = json::member(pod, "spec");
-  const auto gates = spec ? json::member(*spec, "schedulingGates") : std::nullopt;
-  if (!gates) return false;
-  json::each_item(*gates, [&](std::size_t, json::Value gate) {
-    found = found || json::text(gate, "name") == names::kGate;
-  });
-  return found;
-}
-
-QueuedPod queued_pod(json::Value pod) {
-  QueuedPod out;
-  out.ns = json::text_in(pod, "metadata", "namespace");
-  out.name = json::text_in(pod, "metadata", "name");
-  out.created = json::text_in(pod, "metadata", "creationTimestamp");
-  out.owner = json::text_in(pod, "metadata", "uid");
-  const auto metadata = json::member(pod, "metadata");
-  const auto owners = metadata ? json::member(*metadata, "ownerReferences") : std::nullopt;
-  if (!owners) return out;
-  json::each_item(*owners, [&](std::size_t, json::Value owner) {
-    if (!json::boolean(owner, "controller")) return;
-    out.owner = json::text(owner, "uid");
-    out.is_made = true;
-  });
-  return out;
+QueuedPod queued_pod(const Pod& pod) {
+  const bool is_made = !pod.owner.uid.empty();
+  return {std::string(pod.ns), std::string(pod.name), std::string(pod.created_at),
+          std::string(is_made ? pod.owner.uid : pod.uid), is_made};
 }
 
 std::string pod_path(const QueuedPod& pod) {
@@ -117,7 +97,7 @@ std::optional<Error> find_owners(KubeCaller& api, std::string_view collection,
                           std::string(json::text(*metadata, "namespace")) +
                           std::string(collection.substr(slash)) + "/" +
                           std::string(json::text(*metadata, "name")),
-                      mark == "taken-back"});
+                      mark == kMarkTakenBack});
   });
   if (error && error->code == ErrorCode::kNotFound) return std::nullopt;  // no such kind
   return error;
@@ -130,7 +110,7 @@ std::optional<Error> patch(KubeCaller& api, const std::string& path, std::string
   return error_of("PATCH " + path, reply.answer);
 }
 
-// "{"a":null}" where `value` is "null".
+// A merge patch that takes the key off the map; `rest`: what else is changed.
 std::string metadata_patch(std::string_view map, std::string_view key, std::string_view rest) {
   std::string out = R"({"metadata":{")" + std::string(map) + R"(":{)";
   append_json_string(out, key);
@@ -142,8 +122,9 @@ std::string metadata_patch(std::string_view map, std::string_view key, std::stri
 Result<std::vector<QueuedPod>> queued_pods(KubeCaller& api) {
   std::vector<QueuedPod> pods;
   const auto error =
-      api.list(std::string(kPods), "fieldSelector=status.phase%3DPending", [&](json::Value pod) {
-        if (has_our_gate(pod)) pods.push_back(queued_pod(pod));
+      api.list(std::string(kPods), "fieldSelector=status.phase%3DPending", [&](json::Value object) {
+        const Pod pod = read_pod(object, {});
+        if (pod.gated()) pods.push_back(queued_pod(pod));
       });
   if (error) return *error;
   std::map<std::string, std::string> oldest;  // by owner
@@ -159,16 +140,25 @@ Result<std::vector<QueuedPod>> queued_pods(KubeCaller& api) {
   return pods;
 }
 
+Result<std::vector<SuspendedOwner>> suspended_owners(KubeCaller& api) {
+  std::vector<SuspendedOwner> owners;
+  for (const std::string_view collection : {kJobsPath, kJobSetsPath}) {
+    if (const auto error = find_owners(api, collection, owners)) return *error;
+  }
+  return owners;
+}
+
 Result<Traces> find_traces(KubeCaller& api) {
   Traces traces;
   for (const std::string_view guard : kGuards) {
-    if (auto error = keep_present(api, std::string(kAdmission) + std::string(guard), traces.guards))
-      return *error;
+    const auto text =
+        keep_present(api, std::string(kAdmission) + std::string(guard), traces.guards);
+    if (!text) return text.error();
+    if (guard == kMutating) traces.cluster = cluster_of(*text);
   }
-  const auto webhooks = api.get(std::string(kAdmission) + "mutatingwebhookconfigurations/subak");
-  if (webhooks.done()) traces.cluster = cluster_of(webhooks.body);
   for (const std::string_view right : kRights) {
-    if (auto error = keep_present(api, std::string(right), traces.rights)) return *error;
+    const auto text = keep_present(api, std::string(right), traces.rights);
+    if (!text) return text.error();
   }
   const auto error =
       api.list("/api/v1/namespaces", "labelSelector=subak.gpu%2Fmanaged", [&](json::Value ns) {
@@ -178,9 +168,9 @@ Result<Traces> find_traces(KubeCaller& api) {
         traces.namespaces.emplace_back(json::text(*metadata, "name"));
       });
   if (error) return *error;
-  for (const std::string_view collection : kOwners) {
-    if (auto failed = find_owners(api, collection, traces.owners)) return *failed;
-  }
+  auto owners = suspended_owners(api);
+  if (!owners) return owners.error();
+  traces.owners = std::move(owners).value();
   auto pods = queued_pods(api);
   if (!pods) return pods.error();
   traces.pods = std::move(pods).value();
@@ -208,10 +198,13 @@ std::optional<Error> release_pod(KubeCaller& api, const QueuedPod& pod) {
     if (seen.answer.outcome == Outcome::kNotFound) return std::nullopt;
     if (!seen.done()) return error_of("GET " + pod_path(pod), seen.answer);
     json::Value object;
-    if (parser.parse(seen.body).get(object) != simdjson::SUCCESS || !has_our_gate(object)) {
-      return std::nullopt;
+    if (parser.parse(seen.body).get(object) != simdjson::SUCCESS) return std::nullopt;
+    const auto gated = read_gated_pod(object);
+    if (!gated) {
+      const bool open = gated.error().code == ErrorCode::kPrecondition;
+      return open ? std::nullopt : std::optional(gated.error());
     }
-    auto body = release_patch(object, {"", kReleased});
+    auto body = release_patch(*gated, {"", kReleased});
     if (!body) return body.error();
     const KubeCall call{"PATCH", pod_path(pod), std::move(body).value(),
                         "application/json-patch+json"};

@@ -51,6 +51,8 @@ std::optional<Error> release_pod(KubeCaller& api, const QueuedPod& pod);
 std::optional<Error> delete_pod(KubeCaller& api, const QueuedPod& pod);
 // Takes the mark off, and lets an owner that was taken back make its pods.
 std::optional<Error> resume_owner(KubeCaller& api, const SuspendedOwner& owner);
+// Those that carry a mark of ours now.
+Result<std::vector<SuspendedOwner>> suspended_owners(KubeCaller& api);
 // Those that carry our gate now.
 Result<std::vector<QueuedPod>> queued_pods(KubeCaller& api);
 

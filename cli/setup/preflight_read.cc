@@ -8,18 +8,6 @@
 namespace subak::cli {
 namespace {
 
-constexpr std::string_view kSlash = "/";
-
-// Their pods start together, and nothing that is watched says how many.
-bool is_unread_owner(std::string_view kind) {
-  for (const std::string_view unread :
-       {"PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob", "TrainJob",
-        "RayCluster", "RayJob", "AppWrapper"}) {
-    if (kind == unread) return true;
-  }
-  return false;
-}
-
 std::string full_name(json::Value object) {
   const std::string_view ns = json::text_in(object, "metadata", "namespace");
   return std::string(ns) + (ns.empty() ? "" : "/") +
@@ -65,7 +53,7 @@ class Reader {
   void list(const std::string& collection, F&& each) {
     const auto error = api_.list(collection, "", each);
     if (!error || error->code == ErrorCode::kNotFound) return;
-    facts_.unread.push_back(collection.substr(collection.rfind(kSlash) + 1));
+    facts_.unread.push_back(collection.substr(collection.rfind('/') + 1));
   }
 
   std::optional<Error> read_version() {
@@ -181,40 +169,18 @@ class Reader {
     const Pod pod = read_pod(object, {});
     if (!pod.asks_gpu()) return;
     const std::string name = full_name(object);
-    auto& here = facts_.gpu_pods[std::string(json::text_in(object, "metadata", "namespace"))];
+    auto& here = facts_.gpu_pods[std::string(pod.ns)];
     ++here.pods;
-    const auto spec = json::member(object, "spec");
-    if (json::text(*spec, "nodeName").empty() && !pod.gated()) ++here.waiting;
-    if (const auto gates = json::member(*spec, "schedulingGates")) {
-      json::each_item(*gates, [&](std::size_t, json::Value gate) {
-        const std::string_view gate_name = json::text(gate, "name");
-        if (gate_name != names::kGate) here.foreign_gates.emplace(gate_name, name);
-      });
+    if (pod.node_name.empty() && !pod.gated()) ++here.waiting;
+    for (const Text gate : pod.gates) {
+      if (gate != names::kGate) here.foreign_gates.emplace(gate, name);
     }
-    const std::string_view scheduler = json::text(*spec, "schedulerName");
-    if (!scheduler.empty() && scheduler != "default-scheduler") {
-      here.schedulers.emplace(scheduler, name);
+    if (!pod.scheduler_name.empty() && pod.scheduler_name != "default-scheduler") {
+      here.schedulers.emplace(pod.scheduler_name, name);
     }
-    if (const auto priority = json::text(*spec, "priorityClassName"); !priority.empty()) {
-      here.priority_classes.emplace(priority);
-    }
-    take_owner(object, pod, name, here);
-  }
-
-  static void take_owner(json::Value object, const Pod& pod, const std::string& name,
-                         ClusterFacts::GpuPods& here) {
-    const auto metadata = json::member(object, "metadata");
-    const auto owners = metadata ? json::member(*metadata, "ownerReferences") : std::nullopt;
-    if (!owners || has_key(pod.labels, names::kGangSize) ||
-        has_key(pod.annotations, names::kGangSize)) {
-      return;
-    }
-    json::each_item(*owners, [&](std::size_t, json::Value owner) {
-      const std::string_view kind = json::text(owner, "kind");
-      if (json::boolean(owner, "controller") && is_unread_owner(kind)) {
-        here.owners.emplace(kind, name);
-      }
-    });
+    const std::string_view priority = json::text_in(object, "spec", "priorityClassName");
+    if (!priority.empty()) here.priority_classes.emplace(priority);
+    if (lacks_gang_size(pod)) here.owners.emplace(pod.owner.kind, name);
   }
 
   // Are we that user? Then the API server knows our groups too.
