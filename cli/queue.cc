@@ -103,33 +103,19 @@ void say_of_clusters(Session& s, const v1::ListQueueResponse& answer) {
   }
 }
 
-void show_would(Session& s, const QueueCommand& o) {
-  v1::ListQueueRequest request;
-  request.set_account(o.account);
-  request.set_would(true);
-  const auto answer = all_pages<v1::ListQueueResponse>(
-      s, "JobService/ListQueue", request, o.list.limit, [](auto& a) { return a.mutable_rows(); });
-  if (answer.rows().empty() && (s.form() == Form::kTable || s.form() == Form::kWide)) {
-    if (!o.account.empty()) s.must_be_account(o.account);
-    s.say("nothing would wait");
-  } else {
-    s.show(answer, [&] { return would_table(answer); });
-  }
-  say_of_clusters(s, answer);
-}
-
 void show_queue(Session& s, const QueueCommand& o) {
-  if (o.would) return show_would(s, o);
   v1::ListQueueRequest request;
   request.set_account(o.account);
+  request.set_would(o.would);
   const auto answer = all_pages<v1::ListQueueResponse>(
       s, "JobService/ListQueue", request, o.list.limit, [](auto& a) { return a.mutable_rows(); });
   if (answer.rows().empty() && (s.form() == Form::kTable || s.form() == Form::kWide)) {
     if (!o.account.empty()) s.must_be_account(o.account);
-    s.say("nothing waits");
-    return;
+    s.say(o.would ? "nothing would wait" : "nothing waits");
+  } else {
+    s.show(answer, [&] { return o.would ? would_table(answer) : queue_table(answer); });
   }
-  s.show(answer, [&] { return queue_table(answer); });
+  if (o.would) say_of_clusters(s, answer);
 }
 
 }  // namespace
