@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import objects as o
 from kube_api import STRATEGIC_PATCH, ApiError
@@ -44,21 +45,8 @@ class Idle:
         self.side_by_side(pods, lambda i: self.world.admin.delete("Pod", f"web-{i // PODS_OF_NAMESPACE}", f"p-{i}", grace_s=0))
 
     def side_by_side(self, count, action):
-        rest, lock = iter(range(count)), threading.Lock()
-
-        def some():
-            while True:
-                with lock:
-                    i = next(rest, None)
-                if i is None:
-                    return
-                action(i)
-
-        threads = [threading.Thread(target=some) for _ in range(HELPERS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(HELPERS) as pool:
+            list(pool.map(action, range(count)))
 
     def status(self):
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

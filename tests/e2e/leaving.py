@@ -1,7 +1,7 @@
 """Many pods wait, the service is dead, and the operator leaves: none may be stuck."""
 
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import objects as o
 from case import has_gate
@@ -14,27 +14,17 @@ class Leaving:
     def __init__(self, world, pods):
         self.world, self.pods = world, pods
 
+    def make_pod(self, i):
+        self.world.ana.create(o.pod(f"p-{i}", "managed", o.pod_spec(1, "nowhere")))
+
     def run(self):
         """What is wrong."""
         world = self.world
         world.admin.create(o.namespace("managed", "true"))
         world.service.subak("account", "set", "leaving", "--shares", "1", "--namespaces", "managed", "--reason", "leaving")
         time.sleep(3)
-        rest, lock = list(range(self.pods)), threading.Lock()
-
-        def some():
-            while True:
-                with lock:
-                    if not rest:
-                        return
-                    i = rest.pop()
-                world.ana.create(o.pod(f"p-{i}", "managed", o.pod_spec(1, "nowhere")))
-
-        threads = [threading.Thread(target=some) for _ in range(HELPERS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(HELPERS) as pool:
+            list(pool.map(self.make_pod, range(self.pods)))
         gated = sum(has_gate(p) for p in world.admin.list("Pod", "managed"))
         world.service.stop()
         began = time.monotonic()
