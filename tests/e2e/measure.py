@@ -12,6 +12,7 @@ from service import time_of
 
 ROUNDS, CREATES = 5, 100
 RELEASES, GPUS_OF_NODE = 400, 8
+BETWEEN_NODES_S = 0.25  # on a quiet server: 8 pods each, about a tenth of what it could open
 
 
 def row(name, value, unit):
@@ -29,6 +30,8 @@ class Measure:
                                  "figures")  # fmt: skip
         time.sleep(2)  # ServiceAccounts, and until the webhook is asked
         self.creates()
+        self.clear()
+        yield from self.paced()
         self.clear()
         yield from self.releases()
         self.clear()
@@ -88,6 +91,7 @@ class Measure:
 
     def releases(self):
         """Many gated pods and nodes for them all, while the account is held; then it is not."""
+        began = time.time()
         self.world.service.subak("account", "hold", "measured", "--reason", "figures")
         for _ in range(RELEASES):
             self.create("managed", 1, "measured")
@@ -97,14 +101,34 @@ class Measure:
         self.wait(lambda: all(condition(n, "Ready") for n in self.world.admin.list("Node")), "ready nodes")
         time.sleep(5)
         self.world.service.subak("account", "resume", "measured", "--reason", "figures")
-        self.wait(lambda: not [p for p in self.world.admin.list("Pod", "managed") if has_gate(p)], "open gates")
-        writes = [w for w in self.world.plane.entries_of(SUBAK_USER) if w["objectRef"].get("namespace") == "managed"]
-        opened = {w["objectRef"]["name"]: time_of(w["stageTimestamp"]) for w in writes if w["verb"] == "patch"
-                  and w["objectRef"]["resource"] == "pods" and w["objectRef"]["name"] in gated}  # fmt: skip
+        opened, writes = self.opened(gated, began)
         first, last = min(opened.values()), max(opened.values())
         self.rate = len(opened) / max(last - first, 0.001)
         row("releases", self.rate, "a second")
-        row("writes for each pod that waited", len(writes) / len(gated), "")
+        row("writes for each pod that waited", writes / len(gated), "")
+        yield from self.delays(opened, f"{len(gated)} at once")
+
+    def paced(self):
+        """Gated pods for which room comes node by node."""
+        began = time.time()
+        for _ in range(RELEASES):
+            self.create("managed", 1, "paced")
+        gated = {p["metadata"]["name"] for p in self.world.admin.list("Pod", "managed") if has_gate(p)}
+        for i in range((len(gated) + GPUS_OF_NODE - 1) // GPUS_OF_NODE):
+            self.world.admin.create(o.node(f"paced-{i}", "paced"))
+            time.sleep(BETWEEN_NODES_S)
+        yield from self.delays(self.opened(gated, began)[0], f"{GPUS_OF_NODE} a node, a node each {BETWEEN_NODES_S} s")
+
+    def opened(self, gated, began):
+        """When the gate of each was opened, and how many writes there were for them."""
+        self.wait(lambda: not [p for p in self.world.admin.list("Pod", "managed") if has_gate(p)], "open gates")
+        writes = [w for w in self.world.plane.entries_of(SUBAK_USER) if w["objectRef"].get("namespace") == "managed"
+                  and time_of(w["stageTimestamp"]) >= began]  # fmt: skip
+        opened = {w["objectRef"]["name"]: time_of(w["stageTimestamp"]) for w in writes if w["verb"] == "patch"
+                  and w["objectRef"]["resource"] == "pods" and w["objectRef"]["name"] in gated}  # fmt: skip
+        return opened, len(writes)
+
+    def delays(self, opened, what):
         jobs = self.world.service.json("job", "list")["jobs"]
         names = {job["id"]: job["spec"]["name"].split("/")[-1] for job in jobs}
         decided = {names.get(line["jobId"]): time_of(line["from"]) for line in
@@ -113,5 +137,6 @@ class Measure:
         if not delays:
             yield "no release could be held against its decision"
             return
-        row("gate open after the decision, median", statistics.median(delays), "s")
-        row("gate open after the decision, p99", delays[int(len(delays) * 0.99)], "s")
+        print(f"gates opened, {what}:", flush=True)
+        row("  gate open after the decision, median", statistics.median(delays), "s")
+        row("  gate open after the decision, p99", delays[int(len(delays) * 0.99)], "s")
