@@ -268,8 +268,9 @@ inline constexpr DurationMs kEdgeRetryMs = 250;
 inline constexpr DurationMs kMaxEdgeRetryMs = 30'000;
 inline constexpr std::size_t kListPageObjects = 500;  // of a list that cannot be streamed
 inline constexpr std::int64_t kWatchLifeS = 480;      // then the server ends it and we go on
-// Writes under way at once, less than there are connections: reads go beside them.
-inline constexpr std::size_t kMaxEdgeWrites = 12;
+// Writes under way at once: as many as there are connections. A read waits for the first of them that
+// is free, like the next write.
+inline constexpr std::size_t kMaxEdgeWrites = kKubeCallConnections;
 // Told to the loop and not durable yet: more waits in the edge, folded by object.
 inline constexpr std::size_t kMaxEdgePosts = 4096;
 // A gate that cannot be opened, and a pod whose way the scheduler does not find, keep their place for
