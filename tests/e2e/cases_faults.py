@@ -61,6 +61,7 @@ def ended_while_it_was_away(c):
     c.completed("ends")
     time.sleep(2)
     c.service.start()
+    c.until(lambda: not c.subak_jobs(), "end of both jobs")  # before the case takes its pods away
 
 
 @case(alone=True)
