@@ -31,6 +31,12 @@ void print_head(Session& s, const v1::Explanation& e) {
     s.out() << "its place is kept until " << time_text(job.until())
             << ": its pods must be bound by then\n";
   }
+  if (job.has_end_refused()) {
+    s.out() << "its pods are to end, and the cluster does not let them, as it said at "
+            << time_text(job.end_refused())
+            << ":\na disruption budget or a webhook, see their Events; it keeps its GPUs until "
+               "they go\n";
+  }
 }
 
 // Nodes are kept for it, or will be.

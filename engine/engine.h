@@ -89,6 +89,7 @@ struct JobRow {
   // Starting, ending: its pods must be bound by then. Incomplete: done unless a pod comes by then.
   // Paused: queued again then.
   TimeMs until_ms = 0;
+  TimeMs end_refused_ms = 0;  // ending: when its cluster said that it does not let a pod of it end
   std::uint32_t attempt = 0;
   std::vector<NodeId> nodes;  // where it holds GPUs: by id, each once
   std::vector<PodRow> pods;   // only when asked for

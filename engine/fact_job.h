@@ -272,6 +272,19 @@ struct StopAsked {
   }
 };
 
+// The job is ending and its cluster does not let a pod of it be ended: what it holds it keeps. Said once,
+// until a pod of it goes.
+struct EndRefused {
+  static constexpr std::string_view kName = "end_refused";
+  JobId id;
+  std::uint32_t attempt = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+  }
+};
+
 // Nothing of the attempt is left: every slot that is still held unbound is given back, and the job
 // waits again or is done.
 struct AttemptEnded {
@@ -392,6 +405,7 @@ struct JobKept {
   bool more = false;
   Cause stop = Cause::kNone;
   std::uint32_t refusals = 0;
+  TimeMs end_refused_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -405,6 +419,7 @@ struct JobKept {
     v(9, "more", more);
     v(10, "stop", stop);
     v(11, "refusals", refusals);
+    v(12, "end_refused_ms", end_refused_ms);
   }
 };
 

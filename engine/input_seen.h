@@ -190,8 +190,10 @@ struct PodGone {
   }
 };
 
-// The pod cannot go to the place that it was let go to: kReleaseRefused (the API server does not
-// let its gate be opened) or kUnschedulable (the cluster's scheduler finds no way there).
+// The cluster does not do with the pod what it was asked for: kReleaseRefused (the API server does not
+// let its gate be opened), kUnschedulable (the cluster's scheduler finds no way to its place) or
+// kEvictRefused (the pod is to end, and a disruption budget or a webhook does not let it). After the last
+// it keeps its place, and is still to end.
 struct PodRefused {
   static constexpr std::string_view kName = "pod_refused";
   std::string cluster;

@@ -37,6 +37,7 @@ bool comes_back(Cause cause) {
     case Cause::kFailed:
     case Cause::kVanished:
     case Cause::kFinished:
+    case Cause::kEvictRefused:
     case Cause::kNone:
       return true;
     case Cause::kCancelled:

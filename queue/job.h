@@ -74,13 +74,14 @@ enum class Cause : std::uint8_t {
   kTimeLimit,       // it ran for as long as it may
   kBudget,          // its account's budget is spent
   kMisconfigured,   // it can never start as written
+  kEvictRefused,    // only said of a pod that is to end, and may not: nothing ends of it
 };
 template <>
 struct EnumText<Cause> {
-  static constexpr std::array<std::string_view, 16> names{
+  static constexpr std::array<std::string_view, 17> names{
       "none",      "finished",     "failed",   "cancelled",     "expired",         "preempted",
       "node_lost", "node_drained", "rejected", "unschedulable", "release_refused", "member_lost",
-      "vanished",  "time_limit",   "budget",   "misconfigured"};
+      "vanished",  "time_limit",   "budget",   "misconfigured", "evict_refused"};
 };
 
 // True if the table at the top has the edge. No state may change to itself.

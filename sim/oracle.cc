@@ -308,6 +308,11 @@ void Oracle::on(const fact::StopAsked& f) {
   j->until = f.until_ms;
 }
 
+void Oracle::on(const fact::EndRefused& f) {
+  const Job* const j = job(f.id);
+  if (j->state != JobState::kEnding) wrong(name(f.id, 0) + " may not end though it is not to");
+}
+
 void Oracle::on(const fact::AttemptEnded& f) {
   Job* const j = job(f.id);
   if (f.attempt != j->attempt) wrong(name(f.id, 0) + " ended in another attempt");

@@ -149,6 +149,7 @@ class Oracle {
   void on(const fact::AttemptStarted& f);
   void on(const fact::StopAsked& f);
   void on(const fact::AttemptEnded& f);
+  void on(const fact::EndRefused& f);
   void on(const fact::PlaceLost& f);
   void on(const fact::PodBound& f);
   void on(const fact::PodRunning& f);

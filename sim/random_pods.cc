@@ -216,6 +216,9 @@ in::Body RandomWorld::advance_pod() {
   Pod& pod = pods_[rng_.below(pods_.size())];
   const std::string cluster = pod.job.cluster() == ClusterId(1) ? "bare" : "watched";
   const PodRef reference = ref(pod);
+  if (pod.state == Pod::State::kDoomed && rng_.percent(10)) {
+    return in::PodRefused{cluster, reference, Cause::kEvictRefused};
+  }
   if (pod.state == Pod::State::kDoomed || rng_.percent(5)) return end_pod(pod);
   if (pod.state == Pod::State::kOpen) {
     const auto record = records_.find(pod.uid);

@@ -165,6 +165,9 @@ void note_pending(Decision& d);
 // kUnassigned if no account has the namespace.
 AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
                      const std::string& said);
+// The pod that the edge of a cluster names; nothing, and refused: there is none.
+std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluster,
+                                          const PodRef& ref);
 // The pod is gone at `at`; what it held is charged and given back.
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause);
 

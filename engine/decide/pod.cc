@@ -326,7 +326,17 @@ void note_gate(Decision& d, JobId id, std::uint32_t rank, const PodRecord& seen)
   if (job.waits() && job.attempt > 0 && pod.controlled) ask_stop(d, job, Cause::kExpired, {});
 }
 
-// The pod that the edge of a cluster names; nothing, and refused: there is none.
+// Who names the namespace, else whom it names.
+AccountId namespace_account(const State& s, ClusterId id, const std::string& ns) {
+  const state::Cluster& cluster = s.clusters().at(id);
+  if (const AccountId names = s.tree().find_namespace(cluster.name, ns)) return names;
+  const NamespaceLabel* const label = cluster.labels->find(ns);
+  const AccountId named = label == nullptr ? AccountId() : s.tree().find(label->account);
+  return named && !s.tree().node(named).spec.user ? named : AccountId();
+}
+
+}  // namespace
+
 std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluster_name,
                                           const PodRef& ref) {
   const state::Cluster* const cluster = d.s.clusters().find(cluster_name);
@@ -342,17 +352,6 @@ std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluste
   d.tell(note::PodListed{cluster->id, *found});
   return found;
 }
-
-// Who names the namespace, else whom it names.
-AccountId namespace_account(const State& s, ClusterId id, const std::string& ns) {
-  const state::Cluster& cluster = s.clusters().at(id);
-  if (const AccountId names = s.tree().find_namespace(cluster.name, ns)) return names;
-  const NamespaceLabel* const label = cluster.labels->find(ns);
-  const AccountId named = label == nullptr ? AccountId() : s.tree().find(label->account);
-  return named && !s.tree().node(named).spec.user ? named : AccountId();
-}
-
-}  // namespace
 
 AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
                      const std::string& said) {
@@ -456,18 +455,6 @@ void decide_early(Decision& d, ClusterId cluster, const std::string& node) {
     if (const auto* bound = std::get_if<in::PodBound>(&pod.said)) decide(d, *bound);
     d.out.reply.error.reset();  // whoever said it was told that it is known
   }
-}
-
-// Only of a pod that is on its way: of any other it is late news.
-void decide(Decision& d, const in::PodRefused& i) {
-  if (i.cause != Cause::kReleaseRefused && i.cause != Cause::kUnschedulable) {
-    return d.refuse({ErrorCode::kInvalid, "cause", std::string(enum_name(i.cause)),
-                     "want release_refused or unschedulable"},
-                    i.pod.uid);
-  }
-  const auto found = find_named(d, i.cluster, i.pod);
-  if (!found || d.s.jobs().at(found->job).pods[found->rank].state != PodState::kHeld) return;
-  if (d.s.jobs().at(found->job).state == JobState::kStarting) give_up(d, found->job, i.cause);
 }
 
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause) {

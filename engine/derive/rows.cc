@@ -59,6 +59,7 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   row.started_ms = job.started_ms;
   row.ended_ms = job.ended_ms;
   row.until_ms = job.until_ms;
+  row.end_refused_ms = job.end_refused_ms;
   row.attempt = job.attempt;
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     const state::Pod& pod = job.pods[rank];

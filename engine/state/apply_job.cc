@@ -180,6 +180,13 @@ void State::on(const fact::StopAsked& f) {
   remember(f.by, {now_, f.id, AccountId(), 0});
 }
 
+void State::on(const fact::EndRefused& f) {
+  Job& job = jobs_.writable(f.id);
+  must(f.attempt == job.attempt && job.state == JobState::kEnding, "who may not end is to end");
+  must(job.end_refused_ms == 0, "that an end is refused is said once");
+  job.end_refused_ms = now_;
+}
+
 void State::on(const fact::AttemptEnded& f) {
   Job& job = jobs_.writable(f.id);
   must(f.attempt == job.attempt && f.cause != Cause::kNone, "an attempt ends once, of a cause");
@@ -192,6 +199,7 @@ void State::on(const fact::AttemptEnded& f) {
   must(job.pods_holding() == 0, "nothing of an attempt that ended is held");
   job.cause = f.cause;
   job.stop = Cause::kNone;
+  job.end_refused_ms = 0;
   if (f.cause != Cause::kReleaseRefused) {
     job.refusals = 0;
   } else if (job.refusals < std::numeric_limits<std::uint16_t>::max()) {
@@ -272,6 +280,7 @@ void State::on(const fact::PodGone& f) {
     const bool ill = f.cause != Cause::kNone && f.cause != Cause::kFinished;
     if (ill && job.cause == Cause::kNone) job.cause = f.cause;
   }
+  job.end_refused_ms = 0;
   const bool of_gang = f.rank < job.ranks();
   if (job.state == JobState::kPaused && of_gang) open_gang(job);
   jobs_.end_pod(job, f.rank);

@@ -75,6 +75,7 @@ struct Job {
   // Starting, ending: end of its hold. Incomplete: done unless a member comes by then. Paused:
   // queued again then. 0: none, or past.
   TimeMs until_ms = 0;
+  TimeMs end_refused_ms = 0;  // kEnding: when it was said that a pod of it may not be ended; 0: not
   DurationMs time_limit_ms = 0;
   std::string name;  // "namespace/gang" of a job made of pods
   // By rank; empty for an API job never started. Behind the ranks of a gang: those that came early

@@ -403,6 +403,7 @@ void Jobs::check_job(const Job& job) const {
   const bool empty = job.waits() || job.state == JobState::kDone;
   must(!empty || job.pods_holding() == 0, "a job that waits or has ended holds nothing");
   must(job.stop == Cause::kNone || job.state == JobState::kEnding, "who is to end is ending");
+  must(job.end_refused_ms == 0 || job.state == JobState::kEnding, "who may not end is to end");
   const bool whole = job.origin != JobOrigin::kPods || job.is_whole();
   must(job.state != JobState::kQueued || whole, "who is queued could start");
   must(job.until_ms == 0 || deadlines_.contains({job.until_ms, job.id}), "deadlines are indexed");

@@ -127,6 +127,7 @@ class State {
   void on(const fact::DeadlinePassed& f);
   void on(const fact::StopAsked& f);
   void on(const fact::AttemptEnded& f);
+  void on(const fact::EndRefused& f);
   void on(const fact::PlaceLost& f);
   void on(const fact::PodBound& f);
   void on(const fact::PodSeated& f);

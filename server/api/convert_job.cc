@@ -89,6 +89,7 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
   }
   out->set_node_count(static_cast<std::int32_t>(row.nodes.size()));
   if (row.until_ms != 0) put(row.until_ms, out->mutable_until());
+  if (row.end_refused_ms != 0) put(row.end_refused_ms, out->mutable_end_refused());
 }
 
 void put(const Reason& reason, v1::WaitReason* out) {

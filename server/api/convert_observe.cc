@@ -21,7 +21,7 @@ PodRef get_ref(Check& check, const v1::PodRef& in) {
 }
 
 Cause get_cause(Check& check, const char* field, v1::Cause in) {
-  return static_cast<Cause>(check.enum_value(field, in, v1::CAUSE_MISCONFIGURED));
+  return static_cast<Cause>(check.enum_value(field, in, v1::CAUSE_EVICT_REFUSED));
 }
 
 void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
@@ -139,9 +139,8 @@ in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string
     case Event::kPodRefused: {
       const auto scope = check.in("pod_refused");
       const v1::PodRefused& refused = in.pod_refused();
-      return in::PodRefused{
-          cluster, get_ref(check, refused.pod()),
-          static_cast<Cause>(check.enum_value("cause", refused.cause(), v1::CAUSE_MISCONFIGURED))};
+      return in::PodRefused{cluster, get_ref(check, refused.pod()),
+                            get_cause(check, "cause", refused.cause())};
     }
     case Event::kNamespaceSeen: {
       const auto scope = check.in("namespace_seen");

@@ -107,6 +107,8 @@ struct Edge::Impl {
   void take_effects();
   void confirm();
   void report_unschedulable();
+  bool say_refused(const std::string& uid, Cause cause, const std::string& words);
+  void say_end_refused(const KubeWrite& write, const std::string& words);
   void give_up(const std::string& uid, JobId job, Cause cause, const std::string& words);
   void write();
   void write_done(const KubeWrite& write);

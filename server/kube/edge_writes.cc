@@ -71,17 +71,41 @@ void Edge::Impl::report_unschedulable() {
   }
 }
 
-// Only a pod that is on its way is given up: of any other the core takes it for late news.
-void Edge::Impl::give_up(const std::string& uid, JobId job, Cause cause, const std::string& words) {
+// The core takes it for late news, unless it wants it of the pod still.
+bool Edge::Impl::say_refused(const std::string& uid, Cause cause, const std::string& words) {
   const bool posted = post(in::PodRefused{options.cluster, {uid, {}, 0, 0}, cause},
                            [this, uid](const Reply& reply) {
                              if (reply.error && reply.error->field == "session")
                                end_session(reply.error->message());
                            });
-  if (!posted) return;
+  if (!posted) return false;
   log::warn(
-      "a pod cannot go to its place",
+      "the cluster does not do with a pod what is wanted",
       {{"cluster", options.cluster}, {"uid", uid}, {"cause", enum_name(cause)}, {"words", words}});
+  return true;
+}
+
+// It keeps its place, and is asked again. Where its owner may not be suspended, one of the pods stands
+// for all.
+void Edge::Impl::say_end_refused(const KubeWrite& write, const std::string& words) {
+  const auto job = wanted.find(write.job);
+  if (job == wanted.end()) return;
+  const bool of_pod = write.kind == WriteKind::kEvict;
+  std::string uid = of_pod ? write.uid : std::string();
+  for (const EffectPod& pod : job->second.effect.pods) {
+    if (uid.empty() && cards.find_gpu_pod(pod.uid) != nullptr) uid = pod.uid;
+  }
+  if (uid.empty() || !say_refused(uid, Cause::kEvictRefused, words)) return;
+  const std::string note = "job " + text::job_id_text(write.job) + " is taken back (" +
+                           std::string(enum_name(write.cause)) + "), and it is refused: " + words +
+                           "; its GPUs are kept for it until its pods go, and it is asked again";
+  of_pod ? tell_pod(write.uid, "EvictRefused", "Evict", note, true)
+         : tell_owner(write.uid, "EvictRefused", "Suspend", note, true);
+}
+
+// Only a pod that is on its way is given up.
+void Edge::Impl::give_up(const std::string& uid, JobId job, Cause cause, const std::string& words) {
+  if (!say_refused(uid, cause, words)) return;
   const bool scheduler = cause == Cause::kUnschedulable;
   tell_pod(
       uid, scheduler ? "Unschedulable" : "ReleaseRefused", "Release",
@@ -123,6 +147,7 @@ WriterHooks Edge::Impl::hooks() {
   };
   hooks.give_up = [this](const KubeWrite& write, const CallAnswer& answer) {
     ++refused[answer.reason.empty() ? std::string(enum_name(answer.outcome)) : answer.reason];
+    if (write.kind != WriteKind::kRelease) return say_end_refused(write, answer.message);
     give_up(write.uid, write.job, Cause::kReleaseRefused, answer.message);
   };
   hooks.done = [this](const KubeWrite& write) { write_done(write); };

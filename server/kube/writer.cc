@@ -39,6 +39,12 @@ std::string suspension_of(const OwnerCard& owner, const std::string& uid, const 
 // Whether the API server has judged the write itself, and would judge it so again.
 bool is_verdict(const CallAnswer& answer) { return answer.outcome == Outcome::kRefused; }
 
+// An eviction names no version: it is answered by rules alone. 429 is a disruption budget's word.
+bool is_no_to_end(const CallAnswer& answer) {
+  return is_verdict(answer) || answer.outcome == Outcome::kInvalid ||
+         answer.outcome == Outcome::kLater;
+}
+
 }  // namespace
 
 Writer::Writer(KubeApi& api, const Cards& cards, WriterHooks hooks)
@@ -85,7 +91,11 @@ void Writer::evict(const KubeWrite& write) {
   const PodCard& pod = *cards_.find_gpu_pod(write.uid);
   KubeCall call{"POST", pod_path(pod) + "/eviction", eviction_of(pod, write.uid)};
   this->call(write, std::move(call), [this, write](const CallAnswer& answer, std::string_view) {
-    if (answer.outcome == Outcome::kDone) hooks_.done(write);
+    if (is_no_to_end(answer)) return refuse(write, answer);
+    if (answer.outcome == Outcome::kDone) {
+      attempts_[write.uid].refused_since_ms = 0;
+      hooks_.done(write);
+    }
     pause(write.uid, answer.delay_ms);  // the watch says when it goes
   });
 }
@@ -156,7 +166,7 @@ void Writer::refuse(const KubeWrite& write, const CallAnswer& answer) {
   if (attempt.refused_since_ms == 0) attempt.refused_since_ms = now;
   const bool long_enough = now - attempt.refused_since_ms >= limits::kReleaseRefusedMs;
   pause(write.uid, answer.delay_ms);
-  if (write.kind != WriteKind::kRelease || !long_enough) return;
+  if (write.kind == WriteKind::kResume || !long_enough) return;
   attempt.refused_since_ms = 0;
   hooks_.give_up(write, answer);
 }

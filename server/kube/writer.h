@@ -19,7 +19,8 @@ struct WriterHooks {
   std::function<void(json::Value)> see_pod;
   std::function<void(json::Value, const std::string& collection)> see_owner;
   std::function<void(const KubeWrite& write)> done;  // the API server has taken it
-  // The gate could not be opened for limits::kReleaseRefusedMs; `answer` is the last.
+  // The API server has said no to a write that opens a gate, or is to end a pod, for
+  // limits::kReleaseRefusedMs; `answer` is the last. It is tried again, unless nobody wants it any more.
   std::function<void(const KubeWrite& write, const CallAnswer& answer)> give_up;
   std::function<std::int64_t()> monotonic_ms;
 };

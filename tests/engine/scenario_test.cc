@@ -45,6 +45,7 @@ void answer_why(const Engine& engine, const std::string& id, std::ostream& out) 
     for (const std::string& b : r.blockers) out << " by=" << b;
     out << "\n";
   }
+  if (why->job.end_refused_ms != 0) out << "= end refused " << why->job.end_refused_ms << "\n";
   if (why->kept_nodes.empty()) return;
   out << "= kept since " << why->patience_until_ms << ":";
   for (const std::string& node : why->kept_nodes) out << " " << node;

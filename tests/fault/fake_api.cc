@@ -15,6 +15,12 @@ std::string status_text(int code) {
                                     {"code", code}});
 }
 
+// It is to end something. 0: it may; else the code of the no.
+int protected_by(const KubeCall& call) {
+  if (call.path.ends_with("/eviction")) return 429;
+  return call.body.find(R"("suspend":true)") != std::string::npos ? 403 : 0;
+}
+
 CallAnswer plain(Outcome outcome) {
   CallAnswer answer;
   answer.outcome = outcome;
@@ -79,6 +85,9 @@ FakeApi::Ready FakeApi::decide(Call& call) {
   if (faults.lost && rng_.percent(10)) {
     if (rng_.percent(60)) server_.objects.serve(call.call);
     return {std::move(call.answered), 0, ""};
+  }
+  if (const int code = server_.protecting ? protected_by(call.call) : 0; code != 0) {
+    return {std::move(call.answered), code, status_text(code)};
   }
   ApiObjects::Answered answer = server_.objects.serve(call.call);
   return {std::move(call.answered), answer.code, std::move(answer.body)};

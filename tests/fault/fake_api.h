@@ -25,6 +25,7 @@ struct ApiFaults {
   bool expires = false;     // versions are too old to go on from
   bool no_streams = false;  // lists come in pages
   bool refuses = false;     // 401 for a while
+  bool protects = false;    // nothing may be ended for a while: a disruption budget, a webhook
 };
 
 // What the connections of one cluster share; outlives them.
@@ -32,6 +33,7 @@ struct ApiServer {
   ApiObjects objects;
   ApiFaults faults;
   bool refusing = false;           // nobody is let in
+  bool protecting = false;         // no pod is evicted, no Job suspended
   std::deque<KubeCall> orphans{};  // of a caller that is gone: on the way, and still to be done
 };
 

@@ -76,6 +76,9 @@ void KubeWorld::draw_faults() {
 std::vector<std::string> KubeWorld::mistakes() {
   std::vector<std::string> all = judge_.mistakes();
   for (const std::string& complaint : cluster_.complaints()) all.push_back(complaint);
+  // By dice of its own: the worlds of before it are what they were.
+  server_.faults.protects = sim::Rng(~seed_).percent(chance / 2);
+  if (server_.faults.protects) faults_ += std::string(faults_.empty() ? "" : " ") + "protects";
   return all;
 }
 
@@ -250,6 +253,7 @@ void KubeWorld::people_step() {
   const std::uint64_t dice = rng_.below(100);
   if (dice < 25) {
     const JobId id(ClusterId(1), rng_.between(1, 30));
+  if (server_.faults.protects && rng_.percent(2)) server_.protecting = !server_.protecting;
     const auto job = judge_.engine().job(id, false);
     if (!job || job->origin != JobOrigin::kPods || job->state == JobState::kStarting) return;
     post(Input{0, "", "", in::CancelJob{id, "enough"}}, nullptr);
@@ -307,7 +311,7 @@ void KubeWorld::heal() {
   skew_ms_ = 0;
   pass_time(0);
   server_faults_ = std::exchange(server_.faults, {});
-  server_.refusing = false;
+  server_.refusing = server_.protecting = false;
   for (; !server_.orphans.empty(); server_.orphans.pop_front()) {
     server_.objects.serve(server_.orphans.front());
   }

@@ -1,0 +1,29 @@
+// What the cluster of a pod does not do with it.
+#include <string>
+
+#include "engine/decide/decide.h"
+#include "engine/derive/effects.h"
+
+namespace subak::decide {
+
+// Only of a pod that is on its way, or to end: of any other it is late news.
+void decide(Decision& d, const in::PodRefused& i) {
+  const bool evicts = i.cause == Cause::kEvictRefused;
+  if (!evicts && i.cause != Cause::kReleaseRefused && i.cause != Cause::kUnschedulable) {
+    return d.refuse({ErrorCode::kInvalid, "cause", std::string(enum_name(i.cause)),
+                     "want release_refused, unschedulable or evict_refused"},
+                    i.pod.uid);
+  }
+  const auto found = find_named(d, i.cluster, i.pod);
+  if (!found) return;
+  const state::Job& job = d.s.jobs().at(found->job);
+  if (evicts) {
+    const bool news = derive::must_go(job, found->rank) && job.end_refused_ms == 0;
+    if (news) d.emit(fact::EndRefused{job.id, job.attempt});
+    return;
+  }
+  if (job.pods[found->rank].state != PodState::kHeld) return;
+  if (job.state == JobState::kStarting) give_up(d, found->job, i.cause);
+}
+
+}  // namespace subak::decide
