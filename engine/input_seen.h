@@ -129,14 +129,18 @@ struct NodeSeen {
     v(2, "node", node);
   }
 };
+// What was on the node and is not known to have ended ended with it.
 struct NodeGone {
   static constexpr std::string_view kName = "node_gone";
   std::string cluster;
   std::string node;
+  TimeMs at_ms =
+      0;  // when it went, or was heard last; 0: the time of the input; never later than it
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
     v(2, "node", node);
+    v(3, "at_ms", at_ms);
   }
 };
 struct PodSeen {

@@ -212,7 +212,8 @@ in::Body RandomWorld::node_event() {
   const char* const cluster = kClusters[i % 2];
   if (i % 2 == 1 && node_there_[i] && rng_.percent(25)) {
     node_there_[i] = false;
-    return in::NodeGone{cluster, node_name(i)};
+    const bool late = !options_.plain && rng_.percent(30);
+    return in::NodeGone{cluster, node_name(i), late ? now_ - rng_.between(0, kMinuteMs) : 0};
   }
   if (i % 2 == 0 && rng_.percent(80)) return in::Pass{};  // an owned fleet changes seldom
   if (i % 2 == 0) {

@@ -16,7 +16,7 @@ bool is_cluster_name(std::string_view name) {
 }
 
 void remove_cluster(Decision& d, ClusterId id, const EditStamp& edit) {
-  for (NodeId node : d.s.fleet().nodes(id)) remove_node(d, node);
+  for (NodeId node : d.s.fleet().nodes(id)) remove_node(d, node, d.s.now());
   d.emit(fact::ClusterRemoved{id, edit});
 }
 

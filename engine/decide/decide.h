@@ -94,9 +94,9 @@ Error no_cluster(const std::string& name);
 // node.cc: why the input's session may not speak for its cluster; nothing: it may.
 std::optional<Error> check_session(const Decision& d);
 
-// node.cc: what holds something on the node lost it; then the node itself goes, with its closing
-// bill.
-void remove_node(Decision& d, NodeId id);
+// node.cc: what holds something on the node lost it, what ran there at `at`; then the node itself goes,
+// with its closing bill.
+void remove_node(Decision& d, NodeId id, TimeMs at);
 
 // job.cc: the user's node below the account, made at its first use.
 AccountId leaf_of(Decision& d, AccountId account, const std::string& user);

@@ -82,20 +82,20 @@ void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const E
   if (fresh) decide_early(d, cluster.id, name);
 }
 
-// The pod holds something on a node that goes.
-void lose_node(Decision& d, const state::PodPlace& place, NodeId node, Cause cause) {
+// The pod holds something on a node that went.
+void lose_node(Decision& d, const state::PodPlace& place, NodeId node, TimeMs at, Cause cause) {
   const state::Pod& pod = d.s.jobs().at(place.job).pods[place.rank];
   if (!pod.holds_slot() || pod.slot.node != node) return;  // given back together with its gang
-  pod.is_bound() ? end_pod(d, place.job, place.rank, d.s.now(), cause)
+  pod.is_bound() ? end_pod(d, place.job, place.rank, at, cause)
                  : lose_place(d, place.job, place.rank, cause);
 }
 
 }  // namespace
 
-void remove_node(Decision& d, NodeId id) {
+void remove_node(Decision& d, NodeId id, TimeMs at) {
   if (const auto* held = d.s.allocations().on(id)) {
     const Cause cause = d.s.fleet().drained(id) ? Cause::kNodeDrained : Cause::kNodeLost;
-    for (const state::PodPlace& place : std::set(*held)) lose_node(d, place, id, cause);
+    for (const state::PodPlace& place : std::set(*held)) lose_node(d, place, id, at, cause);
   }
   d.emit(d.s.billed(id, d.s.now()));
   d.emit(fact::NodeRemoved{id});
@@ -140,7 +140,7 @@ void decide(Decision& d, const in::ImportNodes& i) {
                           d.stamp(i.reason.empty() ? "import of nodes" : i.reason)});
   for (const NodeSpec& spec : i.nodes) set_node(d, *cluster, spec, {});
   for (NodeId id : d.s.fleet().nodes(cluster->id)) {
-    if (names.count(d.s.fleet().node(id)->name) == 0) remove_node(d, id);
+    if (names.count(d.s.fleet().node(id)->name) == 0) remove_node(d, id, d.s.now());
   }
   if (!cluster->synced || !cluster->owned) {
     d.emit(fact::ClusterSynced{cluster->id, true, true, cluster->session, 0});
@@ -223,7 +223,7 @@ void decide(Decision& d, const in::ListComplete& i) {
     }
   }
   for (NodeId id : d.s.fleet().nodes(cluster->id)) {
-    if (marks.nodes.count(id) == 0) remove_node(d, id);
+    if (marks.nodes.count(id) == 0) remove_node(d, id, ended);
   }
   d.emit(fact::ClusterSynced{cluster->id, true, false, cluster->session, 0});
   const bool says_until = cluster->seen_until_ms != 0 && cluster->seen_until_ms < marks.begun_ms;
@@ -253,7 +253,8 @@ void decide(Decision& d, const in::NodeGone& i) {
         {ErrorCode::kPrecondition, "node_gone", i.node, "the cluster's nodes were imported"},
         i.node);
   }
-  if (const NodeId id = d.s.nodes().find(cluster->id, i.node)) remove_node(d, id);
+  const TimeMs at = i.at_ms == 0 ? d.s.now() : std::min(i.at_ms, d.s.now());
+  if (const NodeId id = d.s.nodes().find(cluster->id, i.node)) remove_node(d, id, at);
 }
 
 }  // namespace subak::decide

@@ -118,7 +118,10 @@ in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string
     }
     case Event::kNodeGone: {
       const auto scope = check.in("node_gone");
-      return in::NodeGone{cluster, check.name("node", in.node_gone().node(), true)};
+      const v1::NodeGone& gone = in.node_gone();
+      in::NodeGone out{cluster, check.name("node", gone.node(), true), 0};
+      if (gone.has_gone_at()) out.at_ms = check.time("gone_at", gone.gone_at());
+      return out;
     }
     case Event::kPodSeen: {
       const auto scope = check.in("pod_seen");

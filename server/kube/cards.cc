@@ -1,7 +1,6 @@
 #include "server/kube/cards.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "core/content_hash.h"
@@ -15,13 +14,6 @@ namespace subak {
 namespace {
 
 constexpr std::size_t kFewObjects = 8;  // so many may go at once without a second look
-
-// Versions of one object rise (KEP-5504). One that is no number is always news.
-std::uint64_t version_of(std::string_view text) {
-  std::uint64_t version = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
-  return error == std::errc() && end == text.data() + text.size() ? version : 0;
-}
 
 // Since when nothing is heard of the node: its condition Ready is Unknown. 0: it speaks.
 TimeMs silent_since(json::Value node) {
@@ -101,7 +93,7 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
     return;
   }
   const std::string uid(pod.uid);
-  const std::uint64_t version = version_of(pod.resource_version);
+  const std::uint64_t version = version_number(pod.resource_version);
   const auto [at, is_new] = pods_.try_emplace(uid);
   PodCard& card = at->second;
   card.list = pod_list_;
@@ -265,12 +257,16 @@ void Cards::put_off_unschedulable(const std::string& uid, std::int64_t monotonic
 
 // --- nodes ---------------------------------------------------------------------------------------
 
-void Cards::see_node(const WatchEvent& event) {
+void Cards::see_node(const WatchEvent& event, TimeMs now_ms) {
   if (event.kind == WatchKind::kDeleted) {
     const std::string name(json::text_in(event.object, "metadata", "name"));
-    silent_nodes_.erase(name);
-    if (nodes_.erase(name) > 0) tell_gone("n" + name, in::NodeGone{cluster_, name});
-    return;
+    Result<NodeSpec> last = read_kube_node(event.object);
+    if (last && nodes_.contains(name) && may_have_pods(name)) {
+      NodeSpec closed = std::move(last).value();
+      closed.unschedulable = true;
+      put_back_.push_back({in::NodeSeen{cluster_, std::move(closed)}, ""});
+    }
+    return drop_node(name, now_ms, version_number(event.resource_version));
   }
   Result<NodeSpec> node = read_kube_node(event.object);
   if (!node) {
@@ -287,6 +283,35 @@ void Cards::see_node(const WatchEvent& event) {
   if (silent_ms == 0 || card.lease_ms != 0) return tell_node(std::move(node).value());
   std::string name = node->name;
   silent_nodes_.insert_or_assign(std::move(name), std::move(node).value());
+}
+
+// A silent one went when it was heard last, by its lease or, if that was not read in time, by its status.
+void Cards::drop_node(const std::string& name, TimeMs at_ms, std::uint64_t version) {
+  const auto known = nodes_.find(name);
+  if (known == nodes_.end()) return;
+  const auto unread = silent_nodes_.find(name);
+  TimeMs heard_ms = known->second.silent_ms != 0 ? known->second.lost_ms : 0;
+  if (unread != silent_nodes_.end()) {
+    heard_ms = std::min(known->second.silent_ms, unread->second.not_ready_since_ms);
+    silent_nodes_.erase(unread);
+  }
+  nodes_.erase(known);
+  const std::string key = "n" + name;
+  tell_gone(key, in::NodeGone{cluster_, name, heard_ms != 0 ? heard_ms : at_ms});
+  untold_.at(key).after = may_have_pods(name) ? version : 0;
+  std::erase(queue_, key);
+  if (std::find(last_queue_.begin(), last_queue_.end(), key) == last_queue_.end()) {
+    last_queue_.push_back(key);
+  }
+}
+
+// Bound there, or on the way to some node: a word on its end may be on the way.
+bool Cards::may_have_pods(const std::string& node) const {
+  return std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
+    const PodCard& card = entry.second;
+    if (card.gpu && card.gpu->ended) return false;
+    return card.node.empty() ? card.gpu && !card.gpu->gated : card.node == node;
+  });
 }
 
 bool Cards::is_silent(const std::string& node) const {
@@ -327,17 +352,13 @@ void Cards::see_lease(const std::string& node, std::string_view renew_time) {
   tell_node(std::move(found.mapped()));
 }
 
-bool Cards::complete_nodes() {
+bool Cards::complete_nodes(TimeMs heard_ms, std::string_view version) {
   std::vector<std::string> gone;
   for (const auto& [name, card] : nodes_) {
     if (card.list != node_list_) gone.push_back(name);
   }
   if (!believe(gone.size(), nodes_.size(), nodes_asked_)) return false;
-  for (const std::string& name : gone) {
-    nodes_.erase(name);
-    silent_nodes_.erase(name);
-    tell_gone("n" + name, in::NodeGone{cluster_, name});
-  }
+  for (const std::string& name : gone) drop_node(name, heard_ms, version_number(version));
   return true;
 }
 
@@ -377,9 +398,9 @@ void Cards::tell_label(const std::string& ns, const std::string& account) {
 
 // --- what is to be told --------------------------------------------------------------------------
 
-Cards::Untold& Cards::untold(const std::string& key, bool last) {
+Cards::Untold& Cards::untold(const std::string& key) {
   const auto [at, is_new] = untold_.try_emplace(key);
-  if (is_new) (last ? last_queue_ : queue_).push_back(key);
+  if (is_new) queue_.push_back(key);
   return at->second;
 }
 
@@ -392,20 +413,32 @@ void Cards::tell_pod(const std::string& uid, const PodRecord& record) {
 }
 
 void Cards::tell_gone(const std::string& key, in::Body gone) {
-  Untold& news = untold(key, std::holds_alternative<in::NodeGone>(gone));
+  Untold& news = untold(key);
   news.node.reset();
   news.gone = std::move(gone);
 }
 
-std::optional<News> Cards::next(bool with_gone_nodes) {
+bool Cards::has_next(std::uint64_t pods_version) const {
+  const auto is_told = [&](const std::string& key) {
+    return untold_.at(key).is_told_at(pods_version);
+  };
+  return !put_back_.empty() || !queue_.empty() ||
+         std::any_of(last_queue_.begin(), last_queue_.end(), is_told);
+}
+
+std::optional<News> Cards::next(std::uint64_t pods_version) {
   if (!put_back_.empty()) {
     News news = std::move(put_back_.front());
     put_back_.pop_front();
     return news;
   }
-  if (!has_next(with_gone_nodes)) return std::nullopt;
+  const auto is_told = [&](const std::string& key) {
+    return untold_.at(key).is_told_at(pods_version);
+  };
   std::deque<std::string>& queue = queue_.empty() ? last_queue_ : queue_;
-  const std::string key = queue.front();
+  const auto at = std::find_if(queue.begin(), queue.end(), is_told);
+  if (at == queue.end()) return std::nullopt;
+  const std::string key = *at;
   Untold& news = untold_.at(key);
   News out;
   if (key[0] == 'p') out.uid = key.substr(1);
@@ -419,7 +452,7 @@ std::optional<News> Cards::next(bool with_gone_nodes) {
     out.body = std::move(*news.gone);
   }
   untold_.erase(key);
-  queue.pop_front();
+  queue.erase(at);
   return out;
 }
 

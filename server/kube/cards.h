@@ -140,8 +140,9 @@ class Cards {
   void see_answered_pod(json::Value pod, std::int64_t monotonic_ms);
   void see_answered_owner(json::Value owner, const std::string& collection);
   void begin_nodes() { ++node_list_; }
-  void see_node(const WatchEvent& event);
-  bool complete_nodes();
+  void see_node(const WatchEvent& event, TimeMs now_ms);
+  // When nodes were last known to be as told, and the list's version.
+  bool complete_nodes(TimeMs heard_ms, std::string_view version);
   // A node that has fallen silent is told once its lease has been read (k8s.io/api coordination/v1,
   // renewTime): that is the last sign of life, where the node's own status may be minutes old.
   const std::map<std::string, NodeSpec>& silent_nodes() const { return silent_nodes_; }
@@ -178,12 +179,13 @@ class Cards {
   // It is counted anew from now.
   void put_off_unschedulable(const std::string& uid, std::int64_t monotonic_ms);
 
-  // What is to be told next, oldest first; put_back() if it could not be. Nodes that went come last, and
-  // only `with_gone_nodes`: how their pods ended counts first.
-  std::optional<News> next(bool with_gone_nodes);
-  bool has_next(bool with_gone_nodes) const {
-    return !queue_.empty() || !put_back_.empty() || (with_gone_nodes && !last_queue_.empty());
-  }
+  // What is to be told next, oldest first; put_back() if it could not be. A node that went comes last, as
+  // how its pods ended counts first: once pods are known up to the version in which it went. Until then
+  // it is told to take nobody. `pods_version`: up to which the watch of pods has said what happened; 0:
+  // a list of them is on the way. Versions of all kinds of objects are in one order (etcd's revision).
+  static constexpr std::uint64_t kAllPodsKnown = UINT64_MAX;
+  std::optional<News> next(std::uint64_t pods_version);
+  bool has_next(std::uint64_t pods_version) const;
   void put_back(News news);
   // Some are not told yet: pods whose owner has not been seen, nodes whose lease has not been read.
   bool any_untold() const { return !orphans_.empty() || !silent_nodes_.empty(); }
@@ -200,12 +202,18 @@ class Cards {
     std::optional<PodRecord> seen;
     std::optional<NodeSpec> node;
     std::optional<in::Body> gone;
+    std::uint64_t after = 0;  // gone: told once pods are known up to this version
+    bool is_told_at(std::uint64_t pods_version) const {
+      return seen || node || after <= pods_version;
+    }
   };
   void tell_pod(const std::string& uid, const PodRecord& record);
   void tell_gone(const std::string& key, in::Body gone);
   void tell_label(const std::string& ns, const std::string& account);
   void drop_pod(const std::string& uid, in::PodGone gone);
   void tell_node(NodeSpec node);
+  void drop_node(const std::string& name, TimeMs at_ms, std::uint64_t version);
+  bool may_have_pods(const std::string& node) const;
   bool is_silent(const std::string& node) const;
   TimeMs end_seen(const PodCard& card, TimeMs said_ms) const;
   void see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod, const PodRecord& record,
@@ -227,7 +235,7 @@ class Cards {
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool with_owner);
   void see_again(json::Value pod, std::int64_t monotonic_ms, bool with_owner);
   void see_orphan(const std::string& uid, std::int64_t monotonic_ms, bool with_owner);
-  Untold& untold(const std::string& key, bool last = false);
+  Untold& untold(const std::string& key);
   bool believe(std::size_t going, std::size_t all, bool& asked);
 
   const std::string cluster_;
@@ -256,7 +264,7 @@ class Cards {
   bool pods_asked_ = false, nodes_asked_ = false, namespaces_asked_ = false;
   // Keys of untold_: "p" + uid, "n" + name, "s" + namespace, "g" + owner, "w" + uid of a leader
   std::deque<std::string> queue_;
-  std::deque<std::string> last_queue_;  // of nodes that went
+  std::deque<std::string> last_queue_;  // of nodes that went: after all others
   std::unordered_map<std::string, Untold> untold_;
   std::deque<News> put_back_;
   std::uint64_t unreadable_ = 0;

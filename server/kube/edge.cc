@@ -57,7 +57,7 @@ DurationMs Edge::Impl::patience() const {
   if (plan_due_ms != 0) until(plan_due_ms);
   if (!strays.empty()) until(stray_due_ms);
   constexpr DurationMs kMailboxFullMs = 5;
-  if (cards.has_next(pods_are_known())) most = std::min<DurationMs>(most, kMailboxFullMs);
+  if (cards.has_next(pods_version())) most = std::min<DurationMs>(most, kMailboxFullMs);
   return most;
 }
 
@@ -139,8 +139,9 @@ std::vector<Reflector*> Edge::Impl::reflectors() const {
 void Edge::Impl::follow_nodes() {
   ReflectorSink sink;
   sink.begin = [this] { cards.begin_nodes(); };
-  sink.object = [this](const WatchEvent& event) { cards.see_node(event); };
-  sink.complete = [this] { return cards.complete_nodes(); };
+  sink.object = [this](const WatchEvent& event) { cards.see_node(event, ports.now_ms()); };
+  sink.alive = [this] { nodes_heard_ms = ports.now_ms(); };
+  sink.complete = [this] { return cards.complete_nodes(nodes_heard_ms, nodes->version()); };
   nodes = std::make_unique<Reflector>(*api, kNodesPath, std::move(sink), ports.monotonic_ms);
   nodes->start();
 }
@@ -280,13 +281,17 @@ bool Edge::Impl::post(in::Body body, ReplyFn done) {
   return true;
 }
 
-// A list of pods that is on the way may name the ends of those whose node has gone.
-bool Edge::Impl::pods_are_known() const { return phase != Phase::kFollows || pods->watches(); }
+// A list of pods that is on the way, or what a watch has not said yet, may name the ends of those whose
+// node has gone.
+std::uint64_t Edge::Impl::pods_version() const {
+  if (phase != Phase::kFollows) return Cards::kAllPodsKnown;
+  return pods->watches() ? version_number(pods->version()) : 0;
+}
 
 void Edge::Impl::tell() {
   if (phase == Phase::kOff || phase == Phase::kBegins) return;
   while (posts < limits::kMaxEdgePosts) {
-    std::optional<News> news = cards.next(pods_are_known());
+    std::optional<News> news = cards.next(pods_version());
     if (!news) return;
     News told{{}, news->uid};
     if (!post(news->body, [this, told](const Reply& reply) { on_reply(told, reply); })) {

@@ -101,7 +101,7 @@ struct Edge::Impl {
   void subscribe(ClusterId id);
   bool post(in::Body body, ReplyFn done);
   void tell();
-  bool pods_are_known() const;
+  std::uint64_t pods_version() const;
   void say_until();
   void on_reply(const News& news, const Reply& reply);
   void take_effects();
@@ -135,6 +135,7 @@ struct Edge::Impl {
   std::set<std::string> reading_leases;  // of these nodes
   std::size_t posts = 0;                 // under way
   TimeMs heard_ms = 0;                   // when the watch of pods last said something
+  TimeMs nodes_heard_ms = 0;             // when that of nodes did
   TimeMs list_began_ms = 0;              // of pods
   TimeMs said_until_ms = 0;              // and what of that the core was told
   std::string error;

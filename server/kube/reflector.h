@@ -42,6 +42,8 @@ class Reflector {
   bool synced() const { return listed_ && backoff_.tries() < 2; }
   // What happens is said as it happens: no list is on the way, and no pause.
   bool watches() const { return state_ == State::kWatches; }
+  // Up to which it has said what happened; empty: nothing, or no more.
+  const std::string& version() const { return version_; }
   std::uint64_t lists() const { return lists_; }
   const std::string& error() const { return error_; }  // the last one, empty since it went well
 

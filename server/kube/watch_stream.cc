@@ -1,5 +1,6 @@
 #include "server/kube/watch_stream.h"
 
+#include <charconv>
 #include <utility>
 
 #include "core/cut.h"
@@ -23,6 +24,13 @@ void read_metadata(json::Value object, WatchEvent& event) {
 }
 
 }  // namespace
+
+std::uint64_t version_number(std::string_view version) {
+  std::uint64_t number = 0;
+  const auto [end, error] =
+      std::from_chars(version.data(), version.data() + version.size(), number);
+  return error == std::errc() && end == version.data() + version.size() ? number : 0;
+}
 
 std::optional<Error> WatchStream::feed(std::string_view bytes, const Take& take) {
   while (!bytes.empty()) {

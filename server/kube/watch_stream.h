@@ -32,6 +32,10 @@ struct WatchEvent {
   std::int64_t code = 0;              // of kError; 410: list again
 };
 
+// Versions of objects of one cluster, of whatever kind, rise as they change (KEP-5504; etcd's revision).
+// 0: this one is no number, and says nothing.
+std::uint64_t version_number(std::string_view version);
+
 // Bytes in, events out. Borders of chunks mean nothing.
 class WatchStream {
  public:

@@ -262,10 +262,13 @@ TimeMs Books::end_of(const Place& place, const Stay& stay) {
   }
   const bool unlisted =
       std::holds_alternative<in::ListComplete>(input_->body) && listed_.count(place) == 0;
-  if (!unlisted && !node_went(stay.node)) wrong(place, "ended for no reason");
+  const bool went = node_went(stay.node);
+  if (!unlisted && !went) wrong(place, "ended for no reason");
   // Nobody saw it end: it had by when the cluster was last heard before the list.
-  const bool known = unlisted && heard_before_list_ != 0;
-  return known ? std::clamp(heard_before_list_, stay.charged_to, now_) : now_;
+  const bool listed = std::holds_alternative<in::ListComplete>(input_->body);
+  const auto* const gone = std::get_if<in::NodeGone>(&input_->body);
+  const TimeMs at = listed ? heard_before_list_ : gone != nullptr && went ? gone->at_ms : 0;
+  return at != 0 && (stay.bound || unlisted) ? std::clamp(at, stay.charged_to, now_) : now_;
 }
 
 void Books::close(const Place& place, TimeMs at) {

@@ -59,6 +59,8 @@ class KubeCluster {
   std::function<bool(const std::string& uid, const std::string& node)> holds;
   // Something happens by itself.
   void act();
+  // Holds may have ended: who is on the way to one goes where the core has not put it any more.
+  void note_late();
   // No troubles any more: nodes are well, people let everything go on.
   void heal();
   // Everything that can go on does.
@@ -91,7 +93,6 @@ class KubeCluster {
   void wrote_pod(const Object& before, const Object& after);
   void wrote_job(const Object& before, const Object& after);
   void promise(KubePod& pod, const std::string& node);
-  void note_late();
   void evict(const std::string& key);
   void complain(const std::string& what) { complaints_.push_back(what); }
   std::int64_t free_gpus(const std::string& node) const;

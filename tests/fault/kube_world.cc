@@ -15,6 +15,11 @@ constexpr int kMostRounds = 600;
 constexpr int kPatienceRounds = 100;  // then people delete what cannot go on
 constexpr int kQuietTurns = 12;
 
+bool ends_a_hold(const Fact& fact) {
+  return std::holds_alternative<fact::PlaceLost>(fact.body) ||
+         std::holds_alternative<fact::AttemptEnded>(fact.body);
+}
+
 }  // namespace
 
 KubeWorld::KubeWorld(std::uint64_t seed, bool trace)
@@ -71,14 +76,14 @@ void KubeWorld::draw_faults() {
   draw("failing_store", failing_store_);
   draw("clock", clock_jumps_);
   draw("edits", edits_);
+  // By dice of its own: the worlds of before it are what they were.
+  server_.faults.protects = sim::Rng(~seed_).percent(chance / 2);
+  if (server_.faults.protects) faults_ += std::string(faults_.empty() ? "" : " ") + "protects";
 }
 
 std::vector<std::string> KubeWorld::mistakes() {
   std::vector<std::string> all = judge_.mistakes();
   for (const std::string& complaint : cluster_.complaints()) all.push_back(complaint);
-  // By dice of its own: the worlds of before it are what they were.
-  server_.faults.protects = sim::Rng(~seed_).percent(chance / 2);
-  if (server_.faults.protects) faults_ += std::string(faults_.empty() ? "" : " ") + "protects";
   return all;
 }
 
@@ -113,6 +118,7 @@ void KubeWorld::start() {
   options.record = [this](const Input& input) { judge_.saw(input); };
   options.on_durable = [this](const Released& batch) {
     judge_.released(batch);
+    if (std::any_of(batch.facts->begin(), batch.facts->end(), ends_a_hold)) cluster_.note_late();
     follower_->durable(batch);
   };
   options.fatal = [this](const Error&) { dead_ = true; };
@@ -247,13 +253,13 @@ void KubeWorld::serve() {
   }
   if (server_.faults.refuses && rng_.percent(2)) server_.refusing = !server_.refusing;
   if (server_.faults.expires && rng_.percent(2)) server_.objects.expire();
+  if (server_.faults.protects && rng_.percent(2)) server_.protecting = !server_.protecting;
 }
 
 void KubeWorld::people_step() {
   const std::uint64_t dice = rng_.below(100);
   if (dice < 25) {
     const JobId id(ClusterId(1), rng_.between(1, 30));
-  if (server_.faults.protects && rng_.percent(2)) server_.protecting = !server_.protecting;
     const auto job = judge_.engine().job(id, false);
     if (!job || job->origin != JobOrigin::kPods || job->state == JobState::kStarting) return;
     post(Input{0, "", "", in::CancelJob{id, "enough"}}, nullptr);

@@ -74,7 +74,7 @@ struct World {
       cards.see_lease(std::string(cards.silent_nodes().begin()->first), "");
     }
     cards.adopt_orphans(now - kNow);
-    while (auto news = cards.next(true)) apply(std::move(news->body));
+    while (auto news = cards.next(Cards::kAllPodsKnown)) apply(std::move(news->body));
     apply(in::Pass{});
     const Plan plan = plan_writes(wanted, cards, {}, now, now - kNow, 100);
     for (const KubeWrite& write : plan.writes) {

@@ -55,7 +55,7 @@ class WorkerSet : public ::testing::Test {
   }
   std::vector<std::string> told() {
     std::vector<std::string> out;
-    while (auto news = cards.next(true)) {
+    while (auto news = cards.next(Cards::kAllPodsKnown)) {
       if (const auto* seen = std::get_if<in::PodSeen>(&news->body)) {
         out.push_back("seen " + seen->pod.uid + " " + seen->pod.gang + " of " + seen->pod.owner +
                       " size " + std::to_string(seen->pod.gang_size));
@@ -151,9 +151,9 @@ TEST_F(WorkerSet, PodsWithoutGpusAreNoneOfTheGang) {
 }
 
 in::GangSeen WorkerSetsWord(Cards& cards) {
-  const auto pod = cards.next(true);
+  const auto pod = cards.next(Cards::kAllPodsKnown);
   EXPECT_TRUE(pod && std::holds_alternative<in::PodSeen>(pod->body)) << "its leader comes first";
-  const auto news = cards.next(true);
+  const auto news = cards.next(Cards::kAllPodsKnown);
   return news ? std::get<in::GangSeen>(news->body) : in::GangSeen();
 }
 

@@ -1,0 +1,305 @@
+// What the edge remembers of what it sees, and what it tells the core.
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "core/limits.h"
+#include "kube_seen.h"
+
+namespace subak {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+TEST_F(Kube, NewsOfOneObjectFold) {
+  see({"1"});
+  see({"2"});
+  see({"1", 2, false, "n1"});
+  EXPECT_THAT(told(), ElementsAre("pod_seen 1", "pod_seen 2"));
+  see({"1", 3, false, "n1"});  // nothing that the core asks about
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(Kube, WhatIsOlderIsNoNews) {
+  see({"1", 7, false, "n1"});
+  told();
+  see({"1", 6});
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_FALSE(cards.find_gpu_pod("1")->gpu->gated);
+}
+
+TEST_F(Kube, APodIsToldBeforeItsEndIfBothWait) {
+  see({"1", 1, false, "n1"});
+  see({"1", 2, false, "n1"}, WatchKind::kDeleted);
+  EXPECT_THAT(told(), ElementsAre("pod_seen 1", "pod_gone 1"));
+  EXPECT_EQ(cards.find_gpu_pod("1"), nullptr);
+}
+
+TEST_F(Kube, APodWithoutGpusCountsOnceItHasANode) {
+  const auto light = [](const std::string& node, const std::string& phase) {
+    return R"({"metadata":{"uid":"l","namespace":"a","name":"l"},"spec":{"nodeName":")" + node +
+           R"(","containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]},"status":{"phase":")" +
+           phase + "\"}}";
+  };
+  see_text(light("", "Pending"));
+  EXPECT_THAT(told(), IsEmpty());
+  see_text(light("n1", "Running"));
+  EXPECT_THAT(told(), ElementsAre("pod_seen l"));
+  see_text(light("n1", "Succeeded"));
+  EXPECT_THAT(told(), ElementsAre("pod_seen l"));
+  see_text(light("n1", "Succeeded"), WatchKind::kDeleted);
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(Kube, AListThatEndsMostIsAskedForTwice) {
+  for (int i = 0; i < 40; ++i) see({std::to_string(i), 1, false, "n1"});
+  told();
+  cards.begin_pods();
+  see({"0", 1, false, "n1"});
+  EXPECT_FALSE(cards.complete_pods(kNow));
+  EXPECT_THAT(told(), IsEmpty());
+  cards.begin_pods();
+  see({"0", 1, false, "n1"});
+  EXPECT_TRUE(cards.complete_pods(kNow));
+  EXPECT_THAT(told(), SizeIs(39));
+}
+
+TEST_F(Kube, AnAnswerIsNoSignOfLife) {
+  see({"1", 1, false, "n1"});
+  see({"2", 1, false, "n1"});
+  see({"2", 2, false, "n1"}, WatchKind::kDeleted);
+  told();
+  see_answered({"2", 2, false, "n1"});  // it comes late
+  EXPECT_EQ(cards.find_gpu_pod("2"), nullptr);
+  cards.begin_pods();
+  see_answered({"1", 1, false, "n1"});
+  EXPECT_TRUE(cards.complete_pods(kNow));
+  EXPECT_THAT(told(), ElementsAre("pod_gone 1"));
+}
+
+TEST_F(Kube, AListThatNamesMostIsBelieved) {
+  for (int i = 0; i < 40; ++i) see({std::to_string(i), 1, false, "n1"});
+  told();
+  cards.begin_pods();
+  for (int i = 0; i < 30; ++i) see({std::to_string(i), 1, false, "n1"});
+  EXPECT_TRUE(cards.complete_pods(kNow - 5));
+  const auto news = cards.next(Cards::kAllPodsKnown);
+  const auto& gone = std::get<in::PodGone>(news->body);
+  EXPECT_EQ(gone.cause, Cause::kVanished);
+  EXPECT_EQ(gone.ended_at_ms, kNow - 5);
+}
+
+TEST_F(Kube, ANodeIsToldWhenItChanges) {
+  see_node("n1");
+  EXPECT_THAT(told(), ElementsAre("node_seen "));
+  see_node(
+      "n1", WatchKind::kModified,
+      R"(,"status":{"conditions":[{"type":"Ready","status":"True","lastHeartbeatTime":"2026-01-01T00:00:00Z"}]})");
+  EXPECT_THAT(told(), IsEmpty());
+  see_node("n1", WatchKind::kModified, R"(,"spec":{"unschedulable":true})");
+  EXPECT_THAT(told(), ElementsAre("node_seen "));
+  see_node("n1", WatchKind::kDeleted);
+  EXPECT_THAT(told(), ElementsAre("node_gone "));
+  see_node("n1", WatchKind::kDeleted);
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(Kube, ANodeThatGoesSaysWhen) {
+  const std::string silent =
+      R"(,"status":{"conditions":[{"type":"Ready","status":"Unknown","lastHeartbeatTime":"2026-01-01T00:00:00Z","lastTransitionTime":"2026-01-01T00:05:00Z"}]})";
+  cards.begin_nodes();
+  for (const char* name : {"seen", "unlisted"}) see_node(name);
+  for (const char* name : {"silent", "unread"}) see_node(name, WatchKind::kModified, silent);
+  cards.see_lease("silent", "2026-01-01T00:04:21Z");
+  told();
+  for (const char* name : {"seen", "silent", "unread"}) see_node(name, WatchKind::kDeleted);
+  cards.begin_nodes();
+  EXPECT_TRUE(cards.complete_nodes(kNow - 7, "9"));
+  std::map<std::string, TimeMs> went;
+  while (auto news = cards.next(Cards::kAllPodsKnown)) {
+    const auto& gone = std::get<in::NodeGone>(news->body);
+    went[gone.node] = gone.at_ms;
+  }
+  EXPECT_EQ(went, (std::map<std::string, TimeMs>{{"seen", kNow},
+                                                 {"silent", 1767225861000},
+                                                 {"unread", 1767225600000},
+                                                 {"unlisted", kNow - 7}}));
+}
+
+// The watch of nodes is ahead of that of pods: what ended there before it went is to be told first.
+TEST_F(Kube, ANodeThatGoesWaitsForWordOfItsPods) {
+  see_node("n1");
+  see_node("n2");
+  see({"1", 10, false, "n1"});
+  told();
+  see_node("n2", WatchKind::kDeleted, R"(,"version":"20")");
+  see_node("n1", WatchKind::kDeleted, R"(,"version":"21")");
+  EXPECT_TRUE(std::get<in::NodeSeen>(cards.next(20)->body).node.unschedulable);
+  EXPECT_EQ(std::get<in::NodeGone>(cards.next(20)->body).node, "n2");  // nobody was there
+  EXPECT_FALSE(cards.has_next(20));
+  EXPECT_FALSE(cards.next(0));
+  see({"1", 19, false, "n1", "", "Succeeded"});
+  EXPECT_EQ(std::get<in::PodSeen>(cards.next(19)->body).pod.ended, Cause::kFinished);
+  EXPECT_TRUE(cards.has_next(21));
+  EXPECT_EQ(std::get<in::NodeGone>(cards.next(21)->body).node, "n1");
+  EXPECT_TRUE(cards.all_told());
+}
+
+TEST_F(Kube, ANodeThatComesBackMeanwhileIsTold) {
+  see_node("n1");
+  see({"1", 10, false, "n1"});
+  told();
+  see_node("n1", WatchKind::kDeleted, R"(,"version":"21")");
+  EXPECT_EQ(std::get<in::NodeSeen>(cards.next(0)->body).node.name, "n1");
+  EXPECT_FALSE(cards.next(0));
+  see_node("n1");
+  EXPECT_FALSE(std::get<in::NodeSeen>(cards.next(0)->body).node.unschedulable);
+  EXPECT_TRUE(cards.all_told());
+}
+
+TEST_F(Kube, OfASilentNodeTheLeaseIsTheLastSign) {
+  const std::string silent =
+      R"(,"status":{"conditions":[{"type":"Ready","status":"Unknown","lastHeartbeatTime":"2026-01-01T00:00:00Z","lastTransitionTime":"2026-01-01T00:05:00Z"}]})";
+  see_node("n1", WatchKind::kModified, silent);
+  EXPECT_THAT(told(), IsEmpty());
+  cards.see_lease("n1", "2026-01-01T00:04:21.500000Z");
+  const auto node = std::get<in::NodeSeen>(cards.next(Cards::kAllPodsKnown)->body).node;
+  EXPECT_EQ(node.not_ready_since_ms, 1767225861500);
+  see_node("n1", WatchKind::kModified, silent);
+  EXPECT_THAT(told(), IsEmpty());  // read once
+  see_node("n2", WatchKind::kModified, silent);
+  cards.see_lease("n2", "");
+  EXPECT_EQ(std::get<in::NodeSeen>(cards.next(Cards::kAllPodsKnown)->body).node.not_ready_since_ms,
+            1767225600000);
+}
+
+// What a machine that comes back says of its containers' end is when it came back.
+TEST_F(Kube, AGivenUpPodEndedWhenItsNodeWasHeardLast) {
+  const std::string silent =
+      R"(,"status":{"conditions":[{"type":"Ready","status":"Unknown","lastHeartbeatTime":"2026-01-01T00:00:00Z","lastTransitionTime":"2026-01-01T00:05:00Z"}]})";
+  const std::string going =
+      R"(,"deletionTimestamp":"2026-01-01T00:06:00Z","deletionGracePeriodSeconds":0)";
+  const std::string ended =
+      R"(,"containerStatuses":[{"name":"c","state":{"terminated":{"exitCode":137,"startedAt":"2026-01-01T00:00:00Z","finishedAt":"2026-01-01T00:10:00Z"}}}])";
+  see_node("n1");
+  for (const char* uid : {"given-up", "kept"}) see({uid, 1, false, "n1", "", "Running"});
+  see_node("n1", WatchKind::kModified, silent);
+  cards.see_lease("n1", "2026-01-01T00:04:21Z");
+  see({"given-up", 2, false, "n1", "", "Running", "", going});
+  see_node("n1");
+  see({"kept", 2, false, "n1", "", "Running", "", going});
+  told();
+  see({"given-up", 3, false, "n1", "", "Failed", "", going, ended});
+  see({"kept", 3, false, "n1", "", "Failed", "", going, ended});
+  std::map<std::string, TimeMs> ends;
+  while (auto news = cards.next(Cards::kAllPodsKnown)) {
+    ends[news->uid] = std::get<in::PodSeen>(news->body).pod.ended_at_ms;
+  }
+  EXPECT_EQ(ends,
+            (std::map<std::string, TimeMs>{{"given-up", 1767225861000}, {"kept", 1767226200000}}));
+}
+
+// A Job that ended while the service was away: its gang is over, though no pod of it was seen alive.
+TEST_F(Kube, OfAnEndedJobTheGangIsOverAfterARestartToo) {
+  const std::string job =
+      R"({"metadata":{"uid":"j1","namespace":"a","name":"j"},"spec":{"completionMode":"Indexed","parallelism":2,"completions":2,)"
+      R"("template":{"spec":{"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}}},)"
+      R"("status":{"conditions":[{"type":"Complete","status":"True"}]}})";
+  see_owner(job);
+  cards.complete_owners(kJobsPath);
+  for (const char* uid : {"1", "2"}) see({uid, 1, false, "n1", "j1", "Succeeded"});
+  EXPECT_THAT(told(), ::testing::Contains("gang_gone "));
+}
+
+TEST_F(Kube, WhatCannotBeReadIsCounted) {
+  see_text(R"({"metadata":{"name":"x"}})");
+  see_node("n1", WatchKind::kModified, R"(,"status":{"allocatable":{"cpu":"many"}})");
+  EXPECT_EQ(cards.unreadable(), 2u);
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(Kube, HowManyStartTogetherIsTheOwnersWord) {
+  const auto indexed_pod = [](int i) {
+    return R"({"metadata":{"uid":"i)" + std::to_string(i) + R"(","namespace":"a","name":"pair-)" +
+           std::to_string(i) +
+           R"(","labels":{"batch.kubernetes.io/job-name":"pair","batch.kubernetes.io/controller-uid":"I"},)"
+           R"("annotations":{"batch.kubernetes.io/job-completion-index":")" +
+           std::to_string(i) +
+           R"("},"ownerReferences":[{"controller":true,"apiVersion":"batch/v1","kind":"Job","name":"pair","uid":"I"}]},)"
+           R"("spec":{"schedulingGates":[{"name":"subak.gpu/queue"}],"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"8"}}}]}})";
+  };
+  const std::string made =
+      R"("template":{"spec":{"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"8"}}}]}})";
+  cards.begin_owners(kJobsPath);
+  cards.complete_owners(kJobsPath);
+  see_text(indexed_pod(0));
+  EXPECT_THAT(told(), IsEmpty());  // its Job has not been seen
+  EXPECT_TRUE(cards.any_untold());
+  see_owner(
+      R"({"metadata":{"uid":"I","namespace":"a","name":"pair"},"spec":{"completionMode":"Indexed","parallelism":2,"completions":2,)" +
+      made + "}}");
+  EXPECT_FALSE(cards.any_untold());
+  see_text(indexed_pod(1));
+  for (int i = 0; i < 2; ++i) {
+    const auto pod = std::get<in::PodSeen>(cards.next(Cards::kAllPodsKnown)->body).pod;
+    EXPECT_EQ(pod.gang, "pair");
+    EXPECT_EQ(pod.owner, "I");
+    EXPECT_EQ(pod.gang_size, 2u);
+    EXPECT_EQ(pod.rank, i);
+  }
+}
+
+TEST_F(Kube, WhatIsLeftOfAJobIsASmallerGang) {
+  const auto job = [](int succeeded) {
+    return R"({"metadata":{"uid":"I","namespace":"a","name":"j"},"spec":{"completionMode":"Indexed","parallelism":3,"completions":3,)"
+           R"("template":{"spec":{"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}}},"status":{"succeeded":)" +
+           std::to_string(succeeded) + "}}";
+  };
+  see_owner(job(0));
+  see({"1", 1, true, "", "I"});
+  const auto first = std::get<in::PodSeen>(cards.next(Cards::kAllPodsKnown)->body).pod;
+  EXPECT_EQ(first.gang_size, 3u);
+  see_owner(job(1));
+  EXPECT_THAT(cards.take_outdated(), ElementsAre("1"));
+  see({"1", 1, true, "", "I"});  // read again
+  EXPECT_EQ(std::get<in::PodGone>(cards.next(Cards::kAllPodsKnown)->body).pod.uid, "1");
+  const auto second = std::get<in::PodSeen>(cards.next(Cards::kAllPodsKnown)->body).pod;
+  EXPECT_EQ(second.gang_size, 2u);
+  EXPECT_NE(second.owner, first.owner);
+  see_owner(job(1));
+  EXPECT_THAT(cards.take_outdated(), IsEmpty());
+}
+
+TEST_F(Kube, AGangOfUnknownSizeIsNotTold) {
+  const auto worker = [](const std::string& note) {
+    return R"({"metadata":{"uid":"w","namespace":"a","name":"w","labels":{"training.kubeflow.org/job-name":"t"},"annotations":{)" +
+           note +
+           R"(},"ownerReferences":[{"controller":true,"apiVersion":"kubeflow.org/v1","kind":"PyTorchJob","name":"t","uid":"P"}]},)"
+           R"("spec":{"schedulingGates":[{"name":"subak.gpu/queue"}],"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"8"}}}]}})";
+  };
+  see_text(worker(""));
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(cards.take_unsized(), ElementsAre("w"));
+  see_text(worker(R"("subak.gpu/gang-size":"2")"));
+  EXPECT_THAT(told(), ElementsAre("pod_seen w"));
+  EXPECT_THAT(cards.take_unsized(), IsEmpty());
+}
+
+TEST_F(Kube, AnOrphanIsToldAfterAWhile) {
+  cards.begin_owners(kJobsPath);
+  cards.complete_owners(kJobsPath);
+  see({"1", 1, true, "", "J"});
+  cards.adopt_orphans(monotonic + limits::kOwnerMs - 1);
+  EXPECT_THAT(told(), IsEmpty());
+  cards.adopt_orphans(monotonic + limits::kOwnerMs);
+  EXPECT_THAT(told(), ElementsAre("pod_seen 1"));
+  see({"2", 1, true, "", "J"});
+  see({"2", 2, true, "", "J"}, WatchKind::kDeleted);
+  cards.adopt_orphans(monotonic + 2 * limits::kOwnerMs);
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace subak
