@@ -18,6 +18,7 @@ struct World {
   TimeMs now = kNow;
   WantedJobs wanted;
   std::uint64_t order = 0;
+  std::uint64_t pods_version = 0;  // of the last event of a pod
 
   World() {
     in::SetCluster cluster;
@@ -48,13 +49,14 @@ struct World {
     const auto kind = json::text(event.object, "kind");
     if (event.kind == WatchKind::kBookmark || event.kind == WatchKind::kError) return relist();
     if (kind == "Node") {
-      cards.see_node(event);
+      cards.see_node(event, now);
     } else if (const auto owner = enum_from<OwnerKind>(kind); owner && *owner <= kLast) {
       cards.see_owner(event, kOwnerPaths.at(static_cast<std::size_t>(*owner)));
     } else {
+      pods_version = version_number(event.resource_version);
       cards.see_pod(event, now - kNow);
     }
-    settle();
+    settle(pods_version);
   }
   void relist() {
     for (const char* owners : kOwnerPaths) {
@@ -66,15 +68,17 @@ struct World {
       cards.begin_pods();
       assert(cards.complete_pods(now));
     }
-    settle();
+    settle(Cards::kAllPodsKnown);
+    assert(cards.all_told());
   }
-  void settle() {
+  void settle(std::uint64_t known) {
     now += kSecondMs;
     while (!cards.silent_nodes().empty()) {
       cards.see_lease(std::string(cards.silent_nodes().begin()->first), "");
     }
     cards.adopt_orphans(now - kNow);
-    while (auto news = cards.next(Cards::kAllPodsKnown)) apply(std::move(news->body));
+    while (auto news = cards.next(known)) apply(std::move(news->body));
+    assert(!cards.has_next(known));
     apply(in::Pass{});
     const Plan plan = plan_writes(wanted, cards, {}, now, now - kNow, 100);
     for (const KubeWrite& write : plan.writes) {
