@@ -68,6 +68,7 @@ class Judge {
   }
 
  private:
+  bool ever() const { return asking_ == Asking::kSubmit || asking_ == Asking::kReplace; }
   bool tell(const Binding& binding) { return fn_(binding); }
   bool stop(BindingKind kind, const Rules& rules) {
     return tell({kind, rules.subject, kAny, total_, 0, 0, 0, false, true});
@@ -78,7 +79,7 @@ class Judge {
     if (need == 0) return false;
     const MilliGpu used = held_of(rules, product);
     const bool never = need > most;
-    if (asking_ == Asking::kSubmit ? !never : used + need <= most) return false;
+    if (ever() ? !never : used + need <= most) return false;
     return tell({BindingKind::kLimit, rules.subject, product, need,
                  std::max<MilliGpu>(0, most - used), used, most, never, product == kAny});
   }
@@ -103,7 +104,7 @@ class Judge {
     if (amount_of(amounts_, kAny) > 0) {
       const MilliGpu all = quota + most;
       const bool never = total_ > all;
-      if (asking_ == Asking::kSubmit ? !never : rules.alloc + total_ <= all) return false;
+      if (ever() ? !never : rules.alloc + total_ <= all) return false;
       if (!never && may_be_covered(rules)) return false;
       return tell({BindingKind::kBorrow, rules.subject, kAny, total_,
                    std::max<MilliGpu>(0, all - rules.alloc),
@@ -112,7 +113,7 @@ class Judge {
     const MilliGpu now = uncovered(rules, {}, true);
     const MilliGpu then = uncovered(rules, amounts_, true);
     const MilliGpu alone = uncovered(rules, amounts_, false);
-    const MilliGpu beyond = (asking_ == Asking::kSubmit ? alone : then) - most;
+    const MilliGpu beyond = (ever() ? alone : then) - most;
     // What was borrowed before the rule came does not stop what quota covers.
     if (beyond <= 0 || then == now) return false;
     const ProductId product = amounts_.size() == 1 ? amounts_.front().first : kAny;
@@ -197,6 +198,11 @@ std::optional<Binding> first_binding(const Rules& rules, std::span<const Product
 Rules rules_of(const AccountNode& node) {
   return {node.id,        node.quota,         node.limit,  node.borrow,
           node.spec.held, node.spec.draining, node.levels, node.alloc()};
+}
+
+AccountId draining(const AccountTree& tree, AccountId leaf) {
+  while (leaf && !tree.node(leaf).spec.draining) leaf = tree.node(leaf).parent;
+  return leaf;
 }
 
 bool within_quota(const AccountTree& tree, const Demand& demand) {

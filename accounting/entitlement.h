@@ -4,7 +4,7 @@
 //
 // What binds, at each node:
 //   hold    an operator holds the account: nothing of it starts
-//   drain   nothing new is accepted; what waits may still start
+//   drain   nothing new is accepted; what waits may still start, and what was there comes back
 //   limit   allocation + demand > limit, over all products or of one
 //   borrow  what no quota covers, allocation + demand - covered(allocation + demand), > borrow.
 //           covered() is by product (accounting/tree.h): GPUs of one product are no quota of
@@ -43,6 +43,7 @@ enum class Asking {
   kStart,    // now, beside what is held: hold, limits, borrow
   kAmounts,  // the same without hold, for the walk, which has left out who is held
   kSubmit,   // ever: drain, and what would bind with nothing else held
+  kReplace,  // the same without drain, of what may belong to a job that was there before
 };
 
 // The rules of the list at the top.
@@ -78,11 +79,14 @@ Rules rules_of(const AccountNode& node);
 // list above.
 std::optional<Binding> first_binding(const Rules& rules, std::span<const ProductDemand> amounts,
                                      Asking asking);
-// All, nearest first; at one node in the order of the list above. Asking::kSubmit: only those that
-// are `never`, or a drain.
+// All, nearest first; at one node in the order of the list above. Asking::kSubmit and kReplace: only
+// those that are `never`, or a drain.
 std::vector<Binding> bindings(const AccountTree& tree, const Demand& demand, Asking asking);
 // The first of them, without making the rest. Allocates nothing where nothing binds.
 std::optional<Binding> first_binding(const AccountTree& tree, const Demand& demand, Asking asking);
+
+// The nearest account from `leaf` up that drains; none: nothing is in the way of new work.
+AccountId draining(const AccountTree& tree, AccountId leaf);
 
 // Would the demand be within quota, beside what is held: of the account just below the root and of
 // each below it on the way that has a quota? The first without one (a user, say) is spoken for by

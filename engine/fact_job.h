@@ -54,6 +54,9 @@ struct JobCreated {
   std::string owner;     // of a gang: PodRecord::owner
   // What its pods say of account and user, as long as it is of no account.
   std::string account, user;
+  // Of a job made of pods: its account drained when it came. It is not queued before JobAssigned says
+  // otherwise.
+  bool awaits_resume = false;
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -71,6 +74,7 @@ struct JobCreated {
     v(13, "owner", owner);
     v(14, "account", account);
     v(15, "user", user);
+    v(16, "awaits_resume", awaits_resume);
   }
   friend bool operator==(const JobCreated&, const JobCreated&) = default;
 };
@@ -182,15 +186,18 @@ struct GangEmptied {
 };
 
 // A job of no account so far is of this one: it waits for its turn, or what runs is paid from now on.
-// What it held until now is charged before.
+// What it held until now is charged before. Or of a job of the account, which awaited that it is
+// resumed: it is.
 struct JobAssigned {
   static constexpr std::string_view kName = "job_assigned";
   JobId id;
   AccountId leaf;
+  bool awaits_resume = false;
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
     v(2, "leaf", leaf);
+    v(3, "awaits_resume", awaits_resume);
   }
 };
 

@@ -226,6 +226,8 @@ void Oracle::on(const fact::JobCreated& f) {
   j.priority = f.priority;
   if (f.submit_ms > now_) wrong(name(f.id, 0) + " was submitted later than now");
   j.submit = f.submit_ms == 0 ? now_ : f.submit_ms;
+  j.awaits_resume = f.awaits_resume;
+  judge_drain(f);
   for (const Job& other : jobs_) {
     const bool same = other.gang && other.id.cluster() == f.id.cluster() && other.name == f.name &&
                       other.owner == f.owner;
@@ -234,6 +236,26 @@ void Oracle::on(const fact::JobCreated& f) {
     }
   }
   jobs_.push_back(std::move(j));
+}
+
+bool Oracle::drains(AccountId leaf) {
+  const Account* a = leaf == kUnassigned ? nullptr : account(leaf);
+  while (a != nullptr && !a->spec.draining) a = a->parent ? account(a->parent) : nullptr;
+  return a != nullptr;
+}
+
+// What is new waits where an account drains; what is left of a Job that was there before is not new.
+void Oracle::judge_drain(const fact::JobCreated& f) {
+  const bool would = f.origin == JobOrigin::kPods && drains(f.leaf);
+  const std::string uid = f.owner.substr(0, f.owner.find('+'));
+  const bool before = std::any_of(jobs_.begin(), jobs_.end(), [&](const Job& j) {
+    const bool its = j.owner == uid || j.owner.starts_with(uid + "+");
+    const bool gang = j.gang && j.name == f.name && j.id.cluster() == f.id.cluster() && its;
+    return gang && !uid.empty() && j.state != JobState::kDone && !j.awaits_resume;
+  });
+  if (f.awaits_resume && !would) wrong(name(f.id, 0) + " awaits what is not to come");
+  if (would && !f.awaits_resume && !before)
+    wrong(name(f.id, 0) + " is new where nothing new is taken");
 }
 
 void Oracle::on(const fact::PodAdded& f) {

@@ -113,6 +113,7 @@ class Oracle {
     TimeMs until = 0;
     std::int32_t priority = 0;
     TimeMs submit = 0;
+    bool awaits_resume = false;
   };
   struct Cluster {
     ClusterId id;
@@ -199,6 +200,8 @@ class Oracle {
   static std::vector<Pod>::const_iterator ranks_end(const Job& job);  // behind them are reserves
   void judge_end(const Job& job, const fact::AttemptEnded& f);
   void judge_effect(const Effect& effect);
+  bool drains(AccountId leaf);
+  void judge_drain(const fact::JobCreated& f);
   void judge_gangs();
   bool in_system_namespace(const Job& job) const;
 

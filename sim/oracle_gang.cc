@@ -50,8 +50,12 @@ void Oracle::on(const fact::PodGated& f) {
 
 void Oracle::on(const fact::JobAssigned& f) {
   Job* const j = job(f.id);
-  if (j->leaf != kUnassigned) wrong(name(f.id) + " had an account");
+  if (j->leaf != kUnassigned && !j->awaits_resume) wrong(name(f.id) + " had an account");
+  if (f.awaits_resume && !drains(f.leaf)) wrong(name(f.id) + " awaits what is not to come");
+  const bool had = j->leaf == f.leaf;
   j->leaf = f.leaf;
+  j->awaits_resume = f.awaits_resume;
+  if (had) return;
   for (Slot& s : slots_) {
     if (s.job != f.id) continue;
     if (s.at.milligpu > 0 && s.charged_to != now_) wrong(name(f.id) + " has others pay its past");
@@ -127,7 +131,10 @@ void Oracle::judge_gangs() {
     if (j.origin != JobOrigin::kPods) continue;
     const bool agree =
         std::none_of(j.pods.begin(), ranks_end(j), [](const Pod& p) { return p.disputed; });
-    const bool whole = is_whole(j) && agree && j.leaf != kUnassigned;
+    const bool whole = is_whole(j) && agree && j.leaf != kUnassigned && !j.awaits_resume;
+    if (j.awaits_resume && waits(j.state) && !drains(j.leaf)) {
+      wrong(name(j.id) + " awaits what has come");
+    }
     if (j.state == JobState::kQueued && !whole) wrong(name(j.id) + " is queued in part");
     if (j.state == JobState::kIncomplete && whole) wrong(name(j.id) + " is whole and not queued");
     const bool room =

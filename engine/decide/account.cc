@@ -88,8 +88,10 @@ void decide(Decision& d, const in::SetAccount& i) {
   d.out.reply.revision = d.s.tree().next_revision(id);
   if (!old || amounts_differ(d.s.tree().node(old).spec, spec)) warn_of(d, spec);
   if (i.validate_only) return;
+  const bool resumed = old && d.s.tree().node(old).spec.draining && !spec.draining;
   d.emit(fact::AccountSet{id, spec, d.out.reply.revision, d.stamp(i.reason)});
   assign_jobs(d, spec);
+  if (resumed) resume_jobs(d);
 }
 
 void decide(Decision& d, const in::DeleteAccount& i) {

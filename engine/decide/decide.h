@@ -127,6 +127,8 @@ std::optional<Error> check_bytes(std::size_t of_gang);
 // Jobs of no account in the namespaces of this one become its own.
 void assign_jobs(Decision& d, const AccountSpec& spec);
 void assign_jobs(Decision& d, ClusterId cluster, const std::string& ns);
+// Jobs that awaited that their account is resumed, and of which none drains any more, wait for their turn.
+void resume_jobs(Decision& d);
 // Labels of the cluster's namespaces that are not among `listed` are gone.
 void forget_namespaces(Decision& d, ClusterId id, const std::set<std::string>& listed);
 // The time of its hold is over. A pod that nothing would make anew keeps its place and says so.

@@ -1,7 +1,9 @@
 // Decisions about the life of a job: when an attempt is over, whether the job waits again or is
 // done, and who the pods of a waiting gang are (docs/design/0024).
 #include <algorithm>
+#include <set>
 
+#include "accounting/entitlement.h"
 #include "core/limits.h"
 #include "core/stored_size.h"
 #include "engine/decide/decide.h"
@@ -159,7 +161,8 @@ void assign(Decision& d, JobId id) {
     if (job.pods[rank].is_bound()) charge_end(d, job, rank, d.s.now());
   }
   const AccountId leaf = leaf_of(d, account, job.of_pods->user);
-  d.emit(fact::JobAssigned{id, leaf});
+  const bool is_new = job.origin == JobOrigin::kPods && job.state == JobState::kIncomplete;
+  d.emit(fact::JobAssigned{id, leaf, is_new && draining(d.s.tree(), leaf)});
   settle(d, id);
 }
 
@@ -167,7 +170,8 @@ void assign(Decision& d, JobId id) {
 
 bool may_queue(const Job& job) {
   if (job.origin != JobOrigin::kPods) return true;
-  return job.is_whole() && job.leaf != kUnassigned && job.disputing() == nullptr;
+  const bool may = job.leaf != kUnassigned && !job.awaits_resume();
+  return may && job.is_whole() && job.disputing() == nullptr;
 }
 
 // The gang's request, once it is whole, is one record in which neighbours that ask for the same
@@ -306,6 +310,15 @@ void assign_jobs(Decision& d, const AccountSpec& spec) {
 
 void assign_jobs(Decision& d, ClusterId cluster, const std::string& ns) {
   for (const JobId id : d.s.jobs().unassigned(cluster, ns)) assign(d, id);
+}
+
+void resume_jobs(Decision& d) {
+  for (const JobId id : std::set(d.s.jobs().awaiting_resume())) {
+    const AccountId leaf = d.s.jobs().at(id).leaf;
+    if (draining(d.s.tree(), leaf)) continue;
+    d.emit(fact::JobAssigned{id, leaf, false});
+    settle(d, id);
+  }
 }
 
 }  // namespace subak::decide

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "accounting/entitlement.h"
 #include "core/limits.h"
 #include "core/must.h"
 #include "core/stored_size.h"
@@ -73,6 +74,14 @@ fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRec
   return created;
 }
 
+// Nothing new is taken where an account drains. What is left of an indexed Job that was there before is not
+// new.
+bool is_new_in_drain(const Decision& d, const fact::JobCreated& job) {
+  if (job.leaf == kUnassigned || !draining(d.s.tree(), job.leaf)) return false;
+  const state::Job* const before = d.s.jobs().of_owner(job.id.cluster(), job.name, job.owner);
+  return before == nullptr || before->awaits_resume();
+}
+
 const state::Job* create_job(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                              AccountId account) {
   fact::JobCreated created = job_of(d, cluster, pod, account, JobOrigin::kPods);
@@ -82,6 +91,7 @@ const state::Job* create_job(Decision& d, const state::Cluster& cluster, const P
   created.priority = pod.priority;
   created.time_limit_ms = pod.time_limit_ms;
   if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
+  created.awaits_resume = is_new_in_drain(d, created);
   const JobId id = created.id;
   d.emit(std::move(created));
   return d.s.jobs().find(id);

@@ -175,6 +175,15 @@ Reason explain_incomplete(const state::Job& job) {
   return r;
 }
 
+// It came while its account drained.
+Reason awaited_resume(const State& s, const state::Job& job) {
+  const std::string path = shown_path(s.tree().node(draining(s.tree(), job.leaf)));
+  return reason(ReasonToken::kOnHold, path,
+                "account " + path +
+                    " is draining and takes nothing new, and the job came after that: it waits "
+                    "until an operator resumes the account");
+}
+
 }  // namespace
 
 std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
@@ -228,6 +237,7 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
                                std::size_t position) {
   std::vector<Reason> out;
   if (starts_beside_kept(places, job)) return {starts_next()};
+  if (job.awaits_resume()) out.push_back(awaited_resume(s, job));
   if (const state::Pod* const pod = job.disputing(); pod != nullptr) {
     out.push_back(reason(ReasonToken::kMisconfigured, job.name, pod->dispute));
   }

@@ -111,8 +111,12 @@ void State::on(const fact::JobAssigned& f) {
   Job& job = jobs_.writable(f.id);
   must(job.state != JobState::kDone && job.state != JobState::kQueued,
        "who gets an account had no place in the queue");
-  jobs_.assign(job, f.leaf);
-  allocations_.assign(job, now_);
+  if (job.leaf == kUnassigned) {
+    jobs_.assign(job, f.leaf);
+    allocations_.assign(job, now_);
+  }
+  must(job.leaf == f.leaf, "who has an account keeps it");
+  jobs_.await_resume(job, f.awaits_resume);
 }
 
 void State::on(const fact::JobMoved& f) {

@@ -54,8 +54,9 @@ inline void unsettle([[maybe_unused]] std::vector<Pod>& pods) {
 
 // What the pods of a job of Kubernetes say of the whole.
 struct OfPods {
-  std::string owner;          // of a gang: uid of what makes its pods anew
-  std::string account, user;  // while it is of no account
+  std::string owner;           // of a gang: uid of what makes its pods anew
+  std::string account, user;   // while it is of no account
+  bool awaits_resume = false;  // its account drained when it came: it is not queued yet
 };
 
 struct Job {
@@ -87,6 +88,8 @@ struct Job {
 
   bool from_pods() const { return origin != JobOrigin::kApi; }
   bool waits() const { return is_waiting(state); }
+  // Its account drained when it came, and was not resumed since.
+  bool awaits_resume() const { return of_pods != nullptr && of_pods->awaits_resume; }
   // The namespace of a job made of pods.
   std::string ns() const { return name.substr(0, name.find('/')); }
   // Something is to be done outside about it (derive/effects.h).

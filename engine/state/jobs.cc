@@ -79,6 +79,18 @@ JobId Jobs::of_gang(ClusterId cluster, const std::string& name, const std::strin
   return it == gangs_.end() ? JobId() : it->second;
 }
 
+const Job* Jobs::of_owner(ClusterId cluster, const std::string& name,
+                          const std::string& owner) const {
+  const std::string uid = owner.substr(0, owner.find('+'));
+  if (uid.empty()) return nullptr;
+  for (auto it = gangs_.lower_bound({cluster, name, uid}); it != gangs_.end(); ++it) {
+    const GangKey& key = it->first;
+    if (key.cluster != cluster || key.name != name || !key.owner.starts_with(uid)) return nullptr;
+    if (key.owner == uid || key.owner[uid.size()] == '+') return find(it->second);
+  }
+  return nullptr;
+}
+
 Jobs::GangKey Jobs::key_of(const Job& job) {
   return {job.id.cluster(), job.name, job.of_pods ? job.of_pods->owner : std::string()};
 }
@@ -169,7 +181,7 @@ ReadyJob Jobs::ready_job(const Job& job) {
 }
 
 std::unique_ptr<OfPods> Jobs::said_by_pods(const fact::JobCreated& f) {
-  return std::make_unique<OfPods>(OfPods{f.owner, f.account, f.user});
+  return std::make_unique<OfPods>(OfPods{f.owner, f.account, f.user, f.awaits_resume});
 }
 
 Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
@@ -197,6 +209,7 @@ Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   }
   if (job.gang) gangs_[key_of(job)] = f.id;
   note_unassigned(job);
+  if (job.awaits_resume()) awaiting_resume_.insert(job.id);
   if (job.origin == JobOrigin::kForeign || job.origin == JobOrigin::kAdopted) job.started_ms = now;
   return job;
 }
@@ -319,6 +332,17 @@ void Jobs::assign(Job& job, AccountId leaf) {
   job.leaf = leaf;
 }
 
+void Jobs::await_resume(Job& job, bool awaits) {
+  must(job.from_pods() && (!awaits || job.state == JobState::kIncomplete),
+       "who awaits that its account is resumed is not queued");
+  job.of_pods->awaits_resume = awaits;
+  if (awaits) {
+    awaiting_resume_.insert(job.id);
+  } else {
+    awaiting_resume_.erase(job.id);
+  }
+}
+
 void Jobs::forget_gang(const Job& job) {
   const auto gang = gangs_.find(key_of(job));
   if (gang != gangs_.end() && gang->second == job.id) gangs_.erase(gang);
@@ -363,6 +387,7 @@ void Jobs::end(Job& job, TimeMs now) {
   job.ended_ms = now;
   forget_gang(job);
   forget_unassigned(job);
+  awaiting_resume_.erase(job.id);
   auto& uids = uids_[job.id.cluster()];
   for (const Pod& pod : job.pods) {
     const auto known = uids.find(pod.uid);  // a pod that got past its gate goes on in another job
@@ -408,6 +433,9 @@ void Jobs::check_job(const Job& job) const {
   must(job.state != JobState::kQueued || whole, "who is queued could start");
   must(job.until_ms == 0 || deadlines_.contains({job.until_ms, job.id}), "deadlines are indexed");
   must(active_.contains(job.id) == job.active(), "who starts or ends is indexed");
+  must(awaiting_resume_.contains(job.id) == job.awaits_resume(), "who awaits a resume is indexed");
+  const bool held_back = job.state == JobState::kIncomplete || job.state == JobState::kEnding;
+  must(!job.awaits_resume() || held_back, "who awaits is not queued");
 }
 
 void Jobs::check() const {

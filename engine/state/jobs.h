@@ -64,6 +64,12 @@ class Jobs {
   // Jobs made of pods that are not done and are of no account, by number; of one namespace.
   std::vector<JobId> unassigned(ClusterId cluster, const std::string& ns) const;
 
+  // A job of the same gang that is as old or older: of this owner, or of some of its indexes (the same uid,
+  // "+" and more). nullptr: none.
+  const Job* of_owner(ClusterId cluster, const std::string& name, const std::string& owner) const;
+  // Job::awaits_resume().
+  const std::set<JobId>& awaiting_resume() const { return awaiting_resume_; }
+
   // What one pod asks for. Its shape is set.
   const PodShape& shape_of(const Pod& pod) const;
   // What the job asks for: of a gang that is not complete, what its pods say so far.
@@ -102,6 +108,8 @@ class Jobs {
   void forget_gang(const Job& job);
   // A job of no account gets one. What it holds is Allocations::assign's.
   void assign(Job& job, AccountId leaf);
+  // Whether it may not be queued, as its account drained when it came.
+  void await_resume(Job& job, bool awaits);
   // The one place where a job's state changes, with everything that is indexed by it. Asserts that
   // the table of queue/job.h has the step.
   void set_state(Job& job, JobState to);
@@ -159,6 +167,7 @@ class Jobs {
 
   std::map<GangKey, JobId> gangs_;                     // whom later members join
   std::map<std::string, std::set<JobId>> unassigned_;  // by namespace; none is empty
+  std::set<JobId> awaiting_resume_;
   std::map<ClusterId, std::unordered_map<std::string, PodPlace>> uids_;
   std::array<std::size_t, EnumText<JobState>::names.size()> counts_{};
   ReadyQueue ready_;

@@ -24,6 +24,7 @@ fact::JobKept Jobs::kept(const Job& job) const {
     k.job.owner = job.of_pods->owner;
     k.job.account = job.of_pods->account;
     k.job.user = job.of_pods->user;
+    k.job.awaits_resume = job.of_pods->awaits_resume;
   }
   if (job.shape) {
     k.job.request = fleet_.request(job.shape);
@@ -118,6 +119,7 @@ Job& Jobs::restore(const fact::JobKept& f, ShapeUse shape) {
   if (job.from_pods() && f.job.state != JobState::kDone) {
     job.of_pods = said_by_pods(f.job);
     note_unassigned(job);
+    if (job.awaits_resume()) awaiting_resume_.insert(job.id);
   }
   job.pods.resize(gathered_.size());
   return job;

@@ -255,6 +255,21 @@ TEST_F(EntitlementTest, HoldStopsStartsAndDrainStopsSubmissions) {
   EXPECT_TRUE(all(kRootAccount, {{h100, 1}}).empty());
 }
 
+TEST_F(EntitlementTest, ADrainLetsReplacementsPassWithinWhatCouldEverBe) {
+  EXPECT_FALSE(draining(tree, ana));
+  set_limit(a, {{any, 4000}});
+  AccountSpec spec = tree.node(ml).spec;
+  spec.draining = true;
+  set(spec);
+  EXPECT_EQ(draining(tree, ana), ml);
+  EXPECT_EQ(draining(tree, ml), ml);
+  EXPECT_FALSE(draining(tree, kRootAccount));
+  EXPECT_TRUE(all(ana, {{h100, 4000}}, Asking::kReplace).empty());
+  const auto more = all(ana, {{h100, 4001}}, Asking::kReplace);
+  ASSERT_EQ(more.size(), 1u);
+  EXPECT_EQ(more[0].subject, a);
+}
+
 TEST_F(EntitlementTest, ASubmissionIsStoppedByWhatCouldNeverBe) {
   set_limit(a, {{any, 4000}});
   tree.hold(ana, h100, 4000, now);

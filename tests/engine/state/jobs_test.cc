@@ -54,6 +54,26 @@ TEST(Jobs, AQueuedJobIsInTheQueueAndCounted) {
   small.check();
 }
 
+TEST(Jobs, WhatIsLeftOfAGangFindsTheGang) {
+  Small small;
+  Job& whole = gang(small, 1, "ns/train");
+  const auto found = [&](const char* name, const char* owner) {
+    return small.jobs.of_owner(small.cluster, name, owner);
+  };
+  EXPECT_EQ(found("ns/train", "o"), &whole);
+  EXPECT_EQ(found("ns/train", "o+1"), &whole);
+  EXPECT_EQ(found("ns/train", "o1"), nullptr);
+  EXPECT_EQ(found("ns/train", ""), nullptr);
+  EXPECT_EQ(found("ns/other", "o"), nullptr);
+  small.jobs.await_resume(whole, true);
+  EXPECT_TRUE(whole.awaits_resume());
+  EXPECT_EQ(small.jobs.awaiting_resume().size(), 1u);
+  small.check();
+  small.jobs.await_resume(whole, false);
+  EXPECT_TRUE(small.jobs.awaiting_resume().empty());
+  small.check();
+}
+
 TEST(Jobs, AGangIsFoundByItsNameAndItsPodsByUid) {
   Small small;
   Job& job = gang(small, 1, "ns/train");
