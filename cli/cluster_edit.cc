@@ -117,6 +117,8 @@ void add_import(Command cluster) {
   c.option("--nodes", o->fleet,
            "or a CSV: node,gpus,gpu_type,cpus,memory_mib; or a size: 80x8:PRODUCT", "fleet.csv");
   c.option("--rack-label", o->nodes.rack_label, "node label that names the rack", "KEY");
+  c.list_option("--gpu-kinds", o->nodes.extra_gpus,
+                "resources that count as GPUs, as in the configuration", "RESOURCE,...");
   c.option("--reason", o->edit.reason, "why; the audit log keeps it", "TEXT");
   add_request_id(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only");

@@ -212,8 +212,8 @@ bool asks_owner(const Pod& pod) {
   return !has_own_name(pod, group_of(pod));
 }
 
-void join_gang(Pod& pod, std::uint32_t size, bool of_controller) {
-  if (size < 2 || !asks_owner(pod)) return;
+void join_gang(Pod& pod, std::uint32_t size, bool of_controller, bool is_rest) {
+  if ((size < 2 && !is_rest) || !asks_owner(pod)) return;
   Group group = group_of(pod);
   if (of_controller) {
     group.name = pod.owner.name;

@@ -35,7 +35,7 @@ class NodeReader {
       error_->field = "node " + spec_.name + ": " + error_->field;
       return *error_;
     }
-    if (auto error = read_gpus(capacity_, allocatable_, spec_)) return *error;
+    if (auto error = read_gpus(capacity_, allocatable_, options_.extra_gpus, spec_)) return *error;
     return std::move(spec_);
   }
 
@@ -78,7 +78,7 @@ class NodeReader {
     spec_.memory_bytes = amount("memory", of("memory"), &KubeQuantity::units);
     spec_.pod_slots = amount("pods", of("pods"), &KubeQuantity::units);
     for (const auto& [name, count] : allocatable_) {
-      const bool gpus = gpu_kind_of(name, {}) != GpuKind::kNone;
+      const bool gpus = gpu_kind_of(name, options_.extra_gpus) != GpuKind::kNone;
       if (!gpus && count > 0) spec_.extended.push_back({name, count});
     }
   }

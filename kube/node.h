@@ -13,6 +13,7 @@
 //   MIG slices: nvidia.com/mig-PROFILE (strategy mixed), or nvidia.com/gpu of a product
 //     ...-MIG-PROFILE (strategy single). Replicas of slices count as one slice. Where no label says
 //     how many cards they are cut from, it is the least number that can hold them.
+//   Devices of another maker (KubeNodeOptions::extra_gpus) are whole GPUs, of the product "GPU".
 // Sources: documentation of k8s-device-plugin and gpu-feature-discovery; Kubernetes API reference
 // of Node v1.
 #pragma once
@@ -23,12 +24,14 @@
 
 #include "core/error.h"
 #include "kube/json.h"
+#include "kube/pod.h"
 #include "placement/node.h"
 
 namespace subak {
 
 struct KubeNodeOptions {
-  std::string rack_label;  // the label that names a node's rack; empty: none
+  std::string rack_label;        // the label that names a node's rack; empty: none
+  ExtraGpuResources extra_gpus;  // resources that count as whole GPUs beside NVIDIA's (`gpuKinds`)
 };
 
 // One node. Errors as below.

@@ -114,6 +114,18 @@ void put_whole_and_mixed(const Gpus& gpus, NodeSpec& node) {
   node.replicas = gpus.replicas > 1 ? gpus.replicas : 0;
 }
 
+// Another maker's devices: nobody slices or shares them as far as we know.
+void add_extra(const ResourceCounts& capacity, const ResourceCounts& allocatable,
+               const ExtraGpuResources& extra, NodeSpec& node) {
+  for (const std::string& name : extra) {
+    if (gpu_kind_of(name, {}) != GpuKind::kNone) continue;  // counted already
+    const std::int64_t working = count_in(allocatable, name);
+    const std::int64_t installed = std::max(working, count_in(capacity, name));
+    node.gpus += installed;
+    node.unhealthy_gpus += installed - working;
+  }
+}
+
 }  // namespace
 
 std::string find_label(const NodeSpec& node, std::string_view key) {
@@ -124,13 +136,13 @@ std::string find_label(const NodeSpec& node, std::string_view key) {
 }
 
 std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCounts& allocatable,
-                               NodeSpec& node) {
+                               const ExtraGpuResources& extra, NodeSpec& node) {
   const std::string product = find_label(node, names::kLabelProduct);
   node.product = base_product(product);
   constexpr auto kMost = static_cast<std::int64_t>(limits::kMaxGpusPerNode) * 1000;
   for (const auto* counts : {&capacity, &allocatable}) {
     for (const auto& [name, count] : *counts) {
-      if (gpu_kind_of(name, {}) == GpuKind::kNone || count <= kMost) continue;
+      if (gpu_kind_of(name, extra) == GpuKind::kNone || count <= kMost) continue;
       return Error{ErrorCode::kInvalid, "node " + node.name + ": " + name, std::to_string(count),
                    "want at most " + std::to_string(kMost)};
     }
@@ -142,6 +154,7 @@ std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCou
     node.mig = mixed_slices(allocatable, node);
     put_whole_and_mixed(gpus, node);
   }
+  add_extra(capacity, allocatable, extra, node);
   if (node.gpus == 0) node.product.clear();
   if (node.gpus > 0 && node.product.empty()) node.product = kUnknownProduct;
   if (node.gpus <= static_cast<std::int64_t>(limits::kMaxGpusPerNode)) return std::nullopt;

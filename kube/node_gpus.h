@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "kube/pod.h"
 #include "placement/node.h"
 
 namespace subak {
@@ -18,7 +19,8 @@ using ResourceCounts = std::map<std::string, std::int64_t>;
 std::string find_label(const NodeSpec& node, std::string_view key);
 
 // Fills product, gpus, unhealthy_gpus, replicas, mig_gpus and mig of a node whose labels are there.
+// `extra`: resources that are whole GPUs beside NVIDIA's.
 std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCounts& allocatable,
-                               NodeSpec& node);
+                               const ExtraGpuResources& extra, NodeSpec& node);
 
 }  // namespace subak

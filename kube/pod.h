@@ -148,7 +148,8 @@ std::uint32_t stated_gang_size(const Pod& pod);
 bool asks_owner(const Pod& pod);
 // It is of a gang of `size`, as what makes it says: of all pods that its marks name as one, or, with
 // `of_controller`, of those of its own controller. Nothing if the pod says otherwise, or if size is 1.
-void join_gang(Pod& pod, std::uint32_t size, bool of_controller);
+// `is_rest`: of a gang of which some are done it is one even where a single pod is left.
+void join_gang(Pod& pod, std::uint32_t size, bool of_controller, bool is_rest = false);
 // The name of the LeaderWorkerSet that a group of is its gang; empty: it is of none, or says otherwise.
 Text worker_set_of(const Pod& pod);
 // It is of this LeaderWorkerSet, each of whose groups has so many pods that ask for no GPUs: a gang has

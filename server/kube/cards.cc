@@ -260,7 +260,7 @@ void Cards::put_off_unschedulable(const std::string& uid, std::int64_t monotonic
 void Cards::see_node(const WatchEvent& event, TimeMs now_ms) {
   if (event.kind == WatchKind::kDeleted) {
     const std::string name(json::text_in(event.object, "metadata", "name"));
-    Result<NodeSpec> last = read_kube_node(event.object);
+    Result<NodeSpec> last = read_kube_node(event.object, {"", extra_});
     if (last && nodes_.contains(name) && may_have_pods(name)) {
       NodeSpec closed = std::move(last).value();
       closed.unschedulable = true;
@@ -268,7 +268,7 @@ void Cards::see_node(const WatchEvent& event, TimeMs now_ms) {
     }
     return drop_node(name, now_ms, version_number(event.resource_version));
   }
-  Result<NodeSpec> node = read_kube_node(event.object);
+  Result<NodeSpec> node = read_kube_node(event.object, {"", extra_});
   if (!node) {
     ++unreadable_;
     last_unreadable_ = node.error().message();

@@ -94,9 +94,10 @@ bool Cards::find_gang(Pod& pod, PodCard& card) const {
   };
   const Text role = find_text(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
   if (role.empty()) {
-    join_gang(pod, size_of(*owner, ""), true);
     // Once some of its indexes are done the rest is another gang, and a smaller one.
-    if (pod.gang.size > 1 && owner->succeeded > 0) {
+    const bool is_rest = owner->together != Together::kNone && owner->succeeded > 0;
+    join_gang(pod, size_of(*owner, ""), true, is_rest);
+    if (is_rest && !pod.gang.owner.empty()) {
       pod.gang.owner += "+" + std::to_string(owner->succeeded);
     }
     return true;

@@ -91,6 +91,28 @@ TEST(KubeNode, TimeSlicingUnderBothNames) {
   EXPECT_EQ(nodes["sliced-renamed"].unhealthy_gpus, 0);
 }
 
+TEST(KubeNode, DevicesOfAnotherMakerCountOnceTheyAreNamed) {
+  const std::string node =
+      R"({"metadata":{"name":"n"},"status":{"capacity":{"example.com/gpu":"8","example.com/nic":"2"},)"
+      R"("allocatable":{"example.com/gpu":"7","example.com/nic":"2"}}})";
+  const NodeSpec unknown = one(node);
+  EXPECT_EQ(unknown.gpus, 0);
+  EXPECT_EQ(unknown.extended.size(), 2U);
+  const NodeSpec known = one(node, {"", {"example.com/gpu", "nvidia.com/gpu"}});
+  EXPECT_EQ(known.gpus, 8);
+  EXPECT_EQ(known.unhealthy_gpus, 1);
+  EXPECT_EQ(known.product, "GPU");
+  ASSERT_EQ(known.extended.size(), 1U);
+  EXPECT_EQ(known.extended[0], (ResourceCount{"example.com/nic", 2}));
+  const NodeSpec hgx = one(file("hgx.json"), {"", {"nvidia.com/gpu"}});
+  EXPECT_EQ(hgx.gpus, 8) << "named twice it counts once";
+  const auto many = read_kube_nodes(
+      R"({"metadata":{"name":"n"},"status":{"capacity":{"example.com/gpu":"9000000000"}}})",
+      {"", {"example.com/gpu"}});
+  ASSERT_FALSE(many.ok());
+  EXPECT_EQ(many.error().field, "node n: example.com/gpu");
+}
+
 TEST(KubeNode, ConditionsAndPlainNodes) {
   auto nodes = fleet();
   EXPECT_TRUE(nodes["cordoned"].unschedulable);

@@ -213,6 +213,31 @@ TEST_F(Kube, OfAnEndedJobTheGangIsOverAfterARestartToo) {
   EXPECT_THAT(told(), ::testing::Contains("gang_gone "));
 }
 
+// What `gpuKinds` names is a GPU to the webhook, the edge and the fleet alike.
+TEST_F(Kube, DevicesOfAnotherMakerAreToldAsGpus) {
+  simdjson::dom::parser parser;
+  Cards others("east", {"example.com/gpu"}, {});
+  WatchEvent event;
+  event.kind = WatchKind::kModified;
+  event.object = parser.parse(
+      R"({"metadata":{"name":"n1"},"status":{"allocatable":{"example.com/gpu":"4"}}})"_padded);
+  others.see_node(event, kNow);
+  const auto node = others.next(Cards::kAllPodsKnown);
+  ASSERT_TRUE(node);
+  EXPECT_EQ(std::get<in::NodeSeen>(node->body).node.gpus, 4);
+  event.object = parser.parse(
+      R"({"metadata":{"uid":"u","namespace":"a","name":"p"},"spec":{"schedulingGates":[)"
+      R"({"name":"subak.gpu/queue"}],"containers":[{"name":"c","resources":{"limits":)"
+      R"({"example.com/gpu":"2"}}}]},"status":{"phase":"Pending"}})"_padded);
+  others.see_pod(event, monotonic);
+  const auto pod = others.next(Cards::kAllPodsKnown);
+  ASSERT_TRUE(pod);
+  const PodRecord& record = std::get<in::PodSeen>(pod->body).pod;
+  EXPECT_EQ(record.shape.kind, GpuKind::kWhole);
+  EXPECT_EQ(record.shape.gpus, 2);
+  EXPECT_TRUE(record.gated);
+}
+
 TEST_F(Kube, WhatCannotBeReadIsCounted) {
   see_text(R"({"metadata":{"name":"x"}})");
   see_node("n1", WatchKind::kModified, R"(,"status":{"allocatable":{"cpu":"many"}})");
@@ -267,9 +292,18 @@ TEST_F(Kube, WhatIsLeftOfAJobIsASmallerGang) {
   EXPECT_EQ(std::get<in::PodGone>(cards.next(Cards::kAllPodsKnown)->body).pod.uid, "1");
   const auto second = std::get<in::PodSeen>(cards.next(Cards::kAllPodsKnown)->body).pod;
   EXPECT_EQ(second.gang_size, 2u);
-  EXPECT_NE(second.owner, first.owner);
+  EXPECT_EQ(second.gang, "j");
+  EXPECT_EQ(second.owner, "I+1");
   see_owner(job(1));
   EXPECT_THAT(cards.take_outdated(), IsEmpty());
+  see_owner(job(2));
+  see({"1", 1, true, "", "I"});
+  told();
+  see({"2", 1, true, "", "I"});  // the last is still what is left of the same
+  const auto last = std::get<in::PodSeen>(cards.next(Cards::kAllPodsKnown)->body).pod;
+  EXPECT_EQ(last.gang_size, 1u);
+  EXPECT_EQ(last.gang, "j");
+  EXPECT_EQ(last.owner, "I+2");
 }
 
 TEST_F(Kube, AGangOfUnknownSizeIsNotTold) {
