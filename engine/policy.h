@@ -62,9 +62,17 @@ struct Policy {
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 
-// Those that every cluster has: Kubernetes' own, ours, and those of NVIDIA's operators.
-inline constexpr std::array<std::string_view, 6> kSystemNamespaces{
-    "kube-system", "kube-public", "kube-node-lease", "subak-system", "gpu-operator", "nvidia-*"};
+// Those that every cluster has: Kubernetes' own, ours, and those of NVIDIA's operators as they are
+// installed by default. By their whole names: what begins alike may be anybody's.
+inline constexpr std::array<std::string_view, 9> kSystemNamespaces{"kube-system",
+                                                                   "kube-public",
+                                                                   "kube-node-lease",
+                                                                   "subak-system",
+                                                                   "gpu-operator",
+                                                                   "nvidia-gpu-operator",
+                                                                   "nvidia-network-operator",
+                                                                   "nvidia-device-plugin",
+                                                                   "nvidia-dra-driver-gpu"};
 // One of kSystemNamespaces, or of the policy's.
 bool is_system_namespace(const Policy& policy, std::string_view ns);
 
