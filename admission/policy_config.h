@@ -40,6 +40,7 @@ struct AdmissionConfig {
                                             "yunikorn",        "runai-scheduler",
                                             "koord-scheduler", "godel-scheduler"};
   std::vector<std::string> gpu_runtime_classes{"nvidia", "nvidia-cdi", "nvidia-legacy"};
+  // Trusted in every cluster, beside the user as whom its own edge is known (ClusterView::known_as).
   std::string own_user = "system:serviceaccount:subak-system:subak";
   std::string break_glass_group = "subak:break-glass";
   bool suspend_owners = true;   // create Jobs and their like suspended

@@ -1,4 +1,5 @@
 // subak status, version.
+#include "admission/policy_config.h"
 #include "cli/commands.h"
 #include "cli/words.h"
 #include "subak/v1/admin_service.pb.h"
@@ -27,6 +28,16 @@ std::string version_text(const v1::Status& status) {
   if (status.fact_version() >= status.newest_fact_version()) return text;
   return text + "; this subakd knows " + std::to_string(status.newest_fact_version()) +
          " (see subak admin finalize)";
+}
+
+// As whom the clusters know the service. What guards it there has to name the same user.
+void print_known_as(Session& s, const v1::Status& status) {
+  for (const auto& c : status.clusters()) {
+    if (c.known_as().empty()) continue;
+    const bool usual = c.known_as() == AdmissionConfig().own_user;
+    line(s, "follows",
+         c.name() + " as " + c.known_as() + (usual ? "" : " (want manifests for that user: --as)"));
+  }
 }
 
 Table cluster_table(const v1::Status& status) {
@@ -88,6 +99,7 @@ void print_status(Session& s, const v1::Status& status) {
   line(s, "ledger", std::to_string(status.ledger_rows()) + " rows");
   s.out() << "drift:          " << drift_text(s, status) << '\n';
   line(s, "residual", seconds_text(status.bill_residual()) + " GPU-seconds");
+  print_known_as(s, status);
   for (const std::string& warning : status.warnings()) line(s, "warning", printable(warning));
   s.out() << '\n';
   if (status.clusters().empty()) {

@@ -59,6 +59,7 @@ constexpr std::array kTable{
     Row{"host_ip", "", 0, kName},
     Row{"host_ports", "", 0, kPodList},
     Row{"key", "", 0, kText},
+    Row{"known_as", "", 0, kText},
     Row{"labels", "", 0, kNodeList},
     Row{"least", "", 0, kPods},
     Row{"lend", "", 0, kName},

@@ -105,10 +105,14 @@ struct ListBegin {
   // Which cluster it is: in Kubernetes the uid of the namespace kube-system. The first that is said is
   // kept, and a list of another is refused, until nodes are imported. Empty: not known.
   std::string uid{};
+  // The user as whom the API server knows the edge: until another list begins the webhook trusts him there,
+  // as the service itself. Empty: not known.
+  std::string known_as{};
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
     v(2, "uid", uid);
+    v(3, "known_as", known_as);
   }
 };
 struct ListComplete {

@@ -84,6 +84,7 @@ struct ClusterView {
   // Pods that wait for a node without us. No facts: a view of an engine that was only fed with facts
   // has none.
   std::shared_ptr<const PendingPods> pending;
+  std::string known_as;                     // in::ListBegin::known_as of the newest; no fact either
   Mode mode_of(std::string_view ns) const;  // the namespace's own, else the cluster's
 };
 

@@ -3,6 +3,7 @@
 
 #include "cli/setup/preflight.h"
 #include "core/names.h"
+#include "kube/known_as.h"
 #include "kube/pod.h"
 
 namespace subak::cli {
@@ -185,13 +186,10 @@ class Reader {
 
   // Are we that user? Then the API server knows our groups too.
   bool is_us(const std::string& user) {
-    const auto reply =
-        api_.call({"POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews",
-                   R"({"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"})"});
-    json::Value root;
-    if (!reply.done() || parser_.parse(reply.body).get(root) != simdjson::SUCCESS) return false;
-    const auto status = json::member(root, "status");
-    return status && json::text_in(*status, "userInfo", "username") == user;
+    const auto reply = api_.call({"POST", kSelfReviewPath, kSelfReview});
+    if (!reply.done()) return false;
+    const auto known_as = read_known_as(reply.body);
+    return known_as.ok() && *known_as == user;
   }
 
   // As the API server would judge a call of that user.

@@ -170,7 +170,7 @@ void decide(Decision& d, const in::ListBegin& i) {
                          ": another cluster has this name; import nodes to take over the name"},
                     i.cluster);
   }
-  d.tell(note::ListBegun{cluster->id});
+  d.tell(note::ListBegun{cluster->id, i.known_as});
   const bool numbered = d.input.session != kAnySession && d.input.session != kNoSession;
   const std::uint64_t session = numbered ? d.input.session : cluster->session + 1;
   const TimeMs since = cluster->since_ms != 0 ? cluster->since_ms : d.s.now();

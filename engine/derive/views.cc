@@ -111,6 +111,7 @@ Clusters clusters_of(const State& s, ViewMemo& memo) {
     view.session = c.session;
     view.labels = c.labels;
     view.pending = s.pending().of(id);
+    view.known_as = s.clusters().known_as(id);
     for (const ProductTotals& p : memo.totals) {
       if (p.cluster != id) continue;
       view.products.push_back(p);

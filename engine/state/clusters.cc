@@ -139,6 +139,14 @@ void Clusters::begin_list(ClusterId id, TimeMs now) {
 
 void Clusters::end_list(ClusterId id) { lists_.erase(id); }
 
+void Clusters::know_as(ClusterId id, std::string user) { known_as_[id] = std::move(user); }
+
+const std::string& Clusters::known_as(ClusterId id) const {
+  static const std::string kNobody;
+  const auto known = known_as_.find(id);
+  return known == known_as_.end() ? kNobody : known->second;
+}
+
 std::vector<EarlyPod> Clusters::early(ClusterId id, std::string_view node) const {
   std::vector<EarlyPod> out;
   const auto known = early_.find(id);

@@ -74,6 +74,8 @@ class Clusters {
   // all.
   std::vector<EarlyPod> early(ClusterId id, std::string_view node) const;
   std::size_t early(ClusterId id) const;
+  // As whom the API server knows the edge that began the newest list; empty: not known.
+  const std::string& known_as(ClusterId id) const;
 
   // --- facts -------------------------------------------------------------------------------------
   // A cluster that is not there is made; all other facts are of one that is (asserted). What would
@@ -98,12 +100,14 @@ class Clusters {
   // forgotten: the list says it again.
   void begin_list(ClusterId id, TimeMs now);
   void end_list(ClusterId id);
+  void know_as(ClusterId id, std::string user);
   void early(ClusterId id, EarlyPod pod);
   void not_early(ClusterId id, const std::string& pod);
   void forget_news(ClusterId id) {
     early_.erase(id);
     heard_.erase(id);
     lists_.erase(id);
+    known_as_.erase(id);
   }
   // Nothing if no list is being read.
   void mark(ClusterId id, NodeId node);
@@ -124,6 +128,7 @@ class Clusters {
   std::map<ClusterId, std::string> removed_;  // their names
   std::map<ClusterId, ListMarks> lists_;
   std::map<ClusterId, TimeMs> heard_;
+  std::map<ClusterId, std::string> known_as_;
   std::map<ClusterId, std::map<std::string, EarlyPod>> early_;  // by pod
 };
 

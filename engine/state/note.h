@@ -22,6 +22,7 @@ struct Heard {
 // The cluster's edge begins to list, and has listed: what is named in between is there.
 struct ListBegun {
   ClusterId cluster;
+  std::string known_as;  // in::ListBegin::known_as
 };
 struct ListEnded {
   ClusterId cluster;

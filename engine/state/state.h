@@ -142,6 +142,7 @@ class State {
   void on(const note::Heard& n) { clusters_.heard(n.cluster, n.at_ms); }
   void on(const note::ListBegun& n) {
     clusters_.begin_list(n.cluster, now_);
+    clusters_.know_as(n.cluster, n.known_as);
     light_pods_.forget(n.cluster);
     pending_.forget(n.cluster);
   }

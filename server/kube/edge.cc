@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kube/known_as.h"
 #include "server/kube/edge_impl.h"
 #include "server/log/log.h"
 
@@ -69,14 +70,37 @@ void Edge::Impl::begin_session() {
   const bool asked =
       api->call(std::move(call), [this](const CallAnswer& answer, std::string_view body) {
         if (phase != Phase::kBegins) return;
-        if (answer.outcome == Outcome::kNotFound) return begin_list({});
+        if (answer.outcome == Outcome::kNotFound) return ask_who({});
         simdjson::dom::parser parser;
         json::Value found;
         const bool read = answer.outcome == Outcome::kDone &&
                           parser.parse(body.data(), body.size()).get(found) == simdjson::SUCCESS;
         if (!read) return end_session("the namespace kube-system: " + answer.message);
         const auto metadata = json::member(found, "metadata");
-        begin_list(metadata ? std::string(json::text(*metadata, "uid")) : std::string());
+        ask_who(metadata ? std::string(json::text(*metadata, "uid")) : std::string());
+      });
+  if (!asked) end_session("too many calls are under way");
+}
+
+// A cluster is followed without an answer too: then the webhook trusts who it is configured to.
+void Edge::Impl::ask_who(const std::string& uid) {
+  KubeCall call;
+  call.method = "POST";
+  call.path = kSelfReviewPath;
+  call.body = kSelfReview;
+  const bool asked =
+      api->call(std::move(call), [this, uid](const CallAnswer& answer, std::string_view body) {
+        if (phase != Phase::kBegins) return;
+        const Result<std::string> user =
+            answer.outcome == Outcome::kDone
+                ? read_known_as(body)
+                : Error{ErrorCode::kInvalid, "SelfSubjectReview", "", answer.message};
+        if (!user) {
+          log::warn("the API server does not say as whom it knows this service",
+                    {{"cluster", options.cluster}, {"error", user.error().message()}});
+        }
+        known_as = user ? *user : std::string();
+        begin_list(uid);
       });
   if (!asked) end_session("too many calls are under way");
 }
@@ -87,10 +111,11 @@ void Edge::Impl::begin_list(const std::string& uid) {
   if (cluster == nullptr) return end_session("there is no cluster " + options.cluster);
   session = cluster->session + 1;
   const ClusterId id = cluster->id;
-  const bool posted = post(in::ListBegin{options.cluster, uid}, [this, id](const Reply& reply) {
-    session_begun(reply);
-    if (phase == Phase::kNodes) subscribe(id);
-  });
+  const bool posted =
+      post(in::ListBegin{options.cluster, uid, known_as}, [this, id](const Reply& reply) {
+        session_begun(reply);
+        if (phase == Phase::kNodes) subscribe(id);
+      });
   if (!posted) end_session("the service takes nothing now");
 }
 
@@ -255,6 +280,7 @@ void Edge::Impl::finish_list() {
     error.clear();
     replan = true;
     log::info("edge follows", {{"cluster", options.cluster},
+                               {"known_as", known_as},
                                {"session", session},
                                {"nodes", cards.nodes()},
                                {"pods", cards.pods()}});

@@ -87,6 +87,7 @@ struct Edge::Impl {
   void turn();
   DurationMs patience() const;
   void begin_session();
+  void ask_who(const std::string& uid);
   void begin_list(const std::string& uid);
   void session_begun(const Reply& reply);
   void end_session(const std::string& why);
@@ -132,6 +133,7 @@ struct Edge::Impl {
   std::int64_t begin_due_ms = 0;
   Backoff backoff;
   std::uint64_t session = 0;
+  std::string known_as;                  // by the API server; empty: it did not say
   std::set<std::string> reading_leases;  // of these nodes
   std::size_t posts = 0;                 // under way
   TimeMs heard_ms = 0;                   // when the watch of pods last said something

@@ -126,3 +126,4 @@ def service_is_synced(c):
     status = c.service.json("status")
     rows = [row for row in status["clusters"] if row["name"] == "e2e"]
     c.expect(rows and rows[0].get("synced"), f"cluster e2e is synced: {status}")
+    c.expect(rows[0].get("knownAs") == SUBAK_USER, f"it knows who it is there: {rows[0]}")

@@ -182,6 +182,31 @@ TEST(Engine, SurveySeesForeignPodsFragmentsAndWhoWaitsLongest) {
                                                 {ReasonToken::kWaitingForCapacity, 2}}));
 }
 
+// It is the newest edge's word, and no fact: a service that starts knows nothing of it.
+TEST(Engine, AsWhomTheEdgeIsKnownIsInTheView) {
+  Engine engine;
+  engine.apply(at(0, in::SetCluster{"main", Mode::kEnforce, {}, "", false}));
+  const auto known_as = [&] { return engine.view()->clusters->front().known_as; };
+  EXPECT_EQ(known_as(), "");
+  engine.apply(at(0, in::ListBegin{"main", "", "sre@example.com"}));
+  EXPECT_EQ(known_as(), "sre@example.com");
+  engine.apply(at(1, in::ListComplete{"main"}));
+  EXPECT_EQ(known_as(), "sre@example.com");
+  engine.apply(at(2, in::ListBegin{"main", "", "other"}));
+  EXPECT_EQ(known_as(), "other");
+  const auto facts = engine.seq();
+  engine.apply(at(3, in::Restarted{}));
+  EXPECT_EQ(known_as(), "");
+  engine.apply(at(4, in::ListBegin{"main", "", "other"}));
+  engine.apply(at(5, in::ListBegin{"main"}));
+  EXPECT_EQ(known_as(), "") << "the newest does not say";
+  const auto longer =
+      engine.apply(at(6, in::ListBegin{"main", "", std::string(limits::kMaxTextBytes + 1, 'u')}));
+  ASSERT_TRUE(longer.reply.error);
+  EXPECT_EQ(longer.reply.error->field, "known_as");
+  EXPECT_GT(engine.seq(), facts);
+}
+
 // An edge that never tells of nodes without GPUs still says which pods are there.
 TEST(Engine, PodsOfNodesThatNeverComeLeaveRoomForThoseThatDo) {
   Engine engine;

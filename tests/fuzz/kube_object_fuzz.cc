@@ -1,8 +1,10 @@
 // One object of a cluster, as a watch sends it: read as a pod and as an owner of pods. What is read of
 // a pod the engine takes or refuses by name, and says the same of it again; the patch that opens its
-// gate is JSON that ends in taking one away; an owner's gang is never larger than a gang may be.
+// gate is JSON that ends in taking one away; an owner's gang is never larger than a gang may be. And as the
+// answer to who we are: a name within its limit.
 #include "core/limits.h"
 #include "fuzz.h"
+#include "kube/known_as.h"
 #include "kube/owner.h"
 #include "kube/pod.h"
 #include "kube/release.h"
@@ -57,5 +59,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_release(object, "n1");
   check_release(object, "");
   check_owner(object);
+  const auto known_as = read_known_as(text);
+  if (!known_as.ok()) fuzz::check_error(known_as.error());
+  assert(!known_as.ok() || (!known_as->empty() && known_as->size() <= limits::kMaxTextBytes));
   return 0;
 }

@@ -110,7 +110,7 @@ class Api:
 
     def writes(self):
         return [s for s in self.call("GET", "/standin/seen")
-                if s["method"] != "GET" and s.get("agent", "") == "subakd"]
+                if s["method"] != "GET" and s.get("agent", "") == "subakd" and not s["path"].endswith("reviews")]
 
 
 def now():
@@ -251,6 +251,60 @@ class Enforce(Edge):
         self.api.call("POST", "/standin/expire", {})
         self.released("unseen")
         until(lambda: self.jobs() == 2, "the end of the one that vanished")
+
+    def test_an_account_that_drains(self):
+        self.subak("account", "drain", "ml", "--reason", "test")
+        owner = [{"controller": True, "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "new", "uid": "r"}]
+        self.api.make_pod("new", ownerReferences=owner)
+        until(lambda: self.jobs("incomplete") == 1, "a job that waits")
+        why = self.subak("why", "1-1")
+        self.assertIn("account ml is draining", why)
+        self.end(signal.SIGKILL)
+        self.start()
+        until(lambda: self.metric('subak_cluster_synced{cluster="east"}') == 1, "synced")
+        self.assertEqual((self.jobs("incomplete"), self.api.gates("new")), (1, [GATE]))
+        self.subak("account", "resume", "ml", "--reason", "test")
+        self.released("new")
+
+    def test_a_deadline_that_counts_while_it_waits_is_told(self):
+        job = self.api.call("POST", JOBS, {"metadata": {"name": "hurry"}, "spec": {
+            "parallelism": 1, "completions": 1, "activeDeadlineSeconds": 600}})
+        owner = [{"controller": True, "apiVersion": "batch/v1", "kind": "Job", "name": "hurry",
+                  "uid": job["metadata"]["uid"]}]
+        made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 120))
+        self.api.make_pod("hurry-1", 16, ownerReferences=owner, creationTimestamp=made)
+        words = "Its Job has activeDeadlineSeconds, which counts while it waits"
+
+        def told():
+            events = self.api.call("GET", "/apis/events.k8s.io/v1/events")["items"]
+            return {e["regarding"]["kind"] for e in events if words in e["note"]} == {"Pod", "Job"}
+
+        until(told, "events on the pod and its Job")
+        until(lambda: words in self.api.pod("hurry-1")["metadata"].get("annotations", {}).get("subak.gpu/status", ""),
+              "the annotation")
+
+    def test_it_asks_who_it_is(self):
+        reviews = [s for s in self.api.call("GET", "/standin/seen") if s["path"].endswith("/selfsubjectreviews")]
+        self.assertEqual([(s["method"], json.loads(s["body"])["kind"]) for s in reviews], [("POST", "SelfSubjectReview")])
+
+        def known_as():
+            return json.loads(self.subak("status", "--output", "json"))["clusters"][0].get("knownAs", "")
+
+        until(lambda: known_as() == "me", "who it is, in the status")
+        self.assertIn("east as me (want manifests for that user: --as)", self.subak("status"))
+        self.end(signal.SIGTERM)
+        for body, code in (("no", 403), ("{}", 200), (json.dumps({"status": {"userInfo": {"username": "u" * 1025}}}), 200)):
+            self.api.fault(path="/apis/authentication.k8s.io/v1/selfsubjectreviews", method="POST", code=code, body=body)
+            self.start()
+            self.api.make_pod(f"p{len(body)}")
+            self.released(f"p{len(body)}")  # it follows all the same
+            self.assertEqual(known_as(), "")
+            self.assertNotIn("follows:", self.subak("status"))
+            self.end(signal.SIGTERM)
+        with open(self.path("log"), encoding="utf-8") as log:
+            self.assertEqual(log.read().count("does not say as whom it knows this service"), 3)
+        self.start()
+        until(lambda: known_as() == "me", "who it is, in the status")
 
     def test_killed_at_any_point(self):
         labels = {"subak.gpu/job": "g", "subak.gpu/gang-size": "4"}
