@@ -25,6 +25,20 @@ std::string gpu_resource(const PodShape& shape) {
   return std::string(names::kGpu);
 }
 
+// The path of who pays, down to the user; it may be one that nobody has used yet.
+std::string leaf_path(const Context& c, const Pod& pod) {
+  const std::string& path = payer_of(c, pod, "").row->spec.path;
+  const std::string user(pod.keys.user.set ? pod.keys.user.value : person(c.review));
+  return user.empty() ? path : path + "/" + user;
+}
+
+std::string name_of(const AccountsView::Row& row) {
+  return row.spec.path.empty() ? "the root account" : "account " + row.spec.path;
+}
+
+// Its controller may make it for a job that was there before: only the core knows which jobs are.
+bool may_be_replacement(const Pod& pod) { return !pod.owner.uid.empty(); }
+
 }  // namespace
 
 std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShape& shape) {
@@ -93,14 +107,11 @@ ProductDemand demand_of(const Context& c, const PodShape& shape, MilliGpu amount
 
 std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std::string& what,
                                      std::span<const ProductDemand> amounts) {
-  const AccountsView::Row& account = *payer_of(c, pod, "").row;
-  const std::string user(pod.keys.user.set ? pod.keys.user.value : person(c.review));
-  const auto refusal = c.view.accounts->refusal(
-      user.empty() ? account.spec.path : account.spec.path + "/" + user, amounts);
+  const Asking asking = may_be_replacement(pod) ? Asking::kReplace : Asking::kSubmit;
+  const auto refusal = c.view.accounts->refusal(leaf_path(c, pod), amounts, asking);
   if (!refusal) return std::nullopt;
   const Binding& rule = refusal->binding;
-  const std::string& path = refusal->row->spec.path;
-  const std::string name = path.empty() ? "the root account" : "account " + path;
+  const std::string name = name_of(*refusal->row);
   if (rule.kind == BindingKind::kDrain) {
     return denied(Because::kDraining, 403,
                   "metadata.namespace: " + name +
@@ -122,6 +133,14 @@ std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std
                 asks + " may have at most " + format_milligpu(rule.most) + " (limit " +
                     format_amounts({{std::string(product), rule.most}}) +
                     ") at once; ask for no more than that, or have an operator raise the limit");
+}
+
+void warn_of_drain(const Context& c, const Pod& pod, Decision& d) {
+  const auto drain = c.view.accounts->refusal(leaf_path(c, pod), {}, Asking::kSubmit);
+  if (!drain) return;
+  d.warn(cut_text(name_of(*drain->row)) +
+         " is draining and takes nothing new: this pod waits until an operator resumes it, unless "
+         "it belongs to a job that was there before");
 }
 
 }  // namespace subak::policy

@@ -35,6 +35,10 @@ constexpr std::array kOwners{
     OwnerKind{"kubeflow.org", "MPIJob", true},
 };
 constexpr int kMaxTemplateDepth = 12;
+// A pod's own counts from when its node has it, so of that nothing is said.
+constexpr std::string_view kDeadlineCounts =
+    "spec.activeDeadlineSeconds counts while the pods wait for their turn: it may end the job "
+    "before it runs; bound the run by activeDeadlineSeconds of the pod template instead";
 
 const OwnerKind* find_owner(std::string_view group, std::string_view kind) {
   const auto it = std::find_if(kOwners.begin(), kOwners.end(), [&](const OwnerKind& o) {
@@ -229,10 +233,11 @@ Decision decide_owner(const Context& c, json::Value object) {
   if (gang_size(kind, found) > 0) {
     if (auto d = gang_not_entitled(c, found)) return std::move(*d);
   }
+  Decision d = untouched(Because::kUnchanged);
+  if (json::member(*spec, "activeDeadlineSeconds")) d.warn(kDeadlineCounts);
   if (is_suspended(*spec, kind) || c.endpoint == Endpoint::kValidate || !c.config.suspend_owners) {
-    return untouched(Because::kUnchanged);
+    return d;
   }
-  Decision d;
   d.verdict = Verdict::kPatched;
   d.because = Because::kSuspended;
   d.patch = owner_patch(c, kind, meta, *spec, found);

@@ -60,9 +60,13 @@ std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShap
 ProductDemand demand_of(const Context& c, const PodShape& shape, MilliGpu amount);
 // What the accounts that pay for the pod (payer_of() does not refuse it) could never allow, by the
 // one judge (accounting/entitlement.h): drains, and with `amounts` limits and borrow, the user's
-// own too. `what` says in the message what asks.
+// own too. `what` says in the message what asks. A drain refuses no pod that has a controller: it
+// may take the place of one of a job that was there before.
 std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std::string& what,
                                      std::span<const ProductDemand> amounts);
+
+// Warns of a drain that does not refuse the pod.
+void warn_of_drain(const Context& c, const Pod& pod, Decision& d);
 
 // --- policy_warn.cc ------------------------------------------------------------------------------
 // Warns of what will not be aligned: QoS, CPU, RDMA.

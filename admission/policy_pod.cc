@@ -96,6 +96,7 @@ std::string pod_patch(const Context& c, const Pod& pod, const AccountsView::Row&
 
 void add_warnings(const Context& c, const Pod& pod, const std::string& exceeds, Decision& d) {
   if (!exceeds.empty()) d.warn(exceeds);
+  warn_of_drain(c, pod, d);
   if (!pod.device_claim.empty()) d.warn(claim_warning(pod));
   if (const auto mark = other_manager_of(pod, c.config.other_schedulers); !mark.empty()) {
     d.warn(std::string(mark) +

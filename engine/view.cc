@@ -34,11 +34,12 @@ std::vector<const AccountsView::Row*> AccountsView::accounts() const {
   return out;
 }
 
-std::optional<AccountsView::Refusal> AccountsView::refusal(
-    std::string_view path, std::span<const ProductDemand> amounts) const {
+std::optional<AccountsView::Refusal> AccountsView::refusal(std::string_view path,
+                                                           std::span<const ProductDemand> amounts,
+                                                           Asking asking) const {
   for (;;) {
     if (const Row* const row = of_path(path)) {
-      const auto binding = first_binding(row->rules(), amounts, Asking::kSubmit);
+      const auto binding = first_binding(row->rules(), amounts, asking);
       if (binding) return Refusal{row, *binding};
     }
     if (path.empty()) return std::nullopt;

@@ -61,8 +61,8 @@ struct AccountsView {
     const Row* row;
     Binding binding;
   };
-  std::optional<Refusal> refusal(std::string_view path,
-                                 std::span<const ProductDemand> amounts) const;
+  std::optional<Refusal> refusal(std::string_view path, std::span<const ProductDemand> amounts,
+                                 Asking asking) const;
   // True if `path` is `ancestor` or below it.
   static bool is_within(std::string_view path, std::string_view ancestor);
 };

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "denied.h"
 #include "fixture.h"
 #include "kube/pod.h"
 
@@ -11,6 +12,8 @@ namespace {
 
 using test::container;
 using test::decide_text;
+using test::expect_denied;
+using test::fixed_view;
 using test::pod;
 using test::review_text;
 using ::testing::HasSubstr;
@@ -28,13 +31,6 @@ std::string labelled(std::string_view labels) {
 Decision create(const std::string& object, std::string_view ns = "team-a",
                 std::string_view user = "ana") {
   return decide_text(review_text(object, ns, user));
-}
-void expect_denied(const Decision& d, Because because, int code, std::string_view part) {
-  EXPECT_EQ(d.verdict, Verdict::kDenied);
-  EXPECT_EQ(enum_name(d.because), enum_name(because));
-  EXPECT_EQ(d.code, code);
-  EXPECT_THAT(d.message, HasSubstr(std::string(part)));
-  EXPECT_TRUE(d.patch.empty());
 }
 
 TEST(Policy, GatesAGpuPod) {
@@ -93,7 +89,9 @@ TEST(Policy, LeavesAlone) {
   EXPECT_EQ(because(pod(container(kGpu, "0"))), Because::kNoGpu);
   EXPECT_EQ(because(pod(container("rdma/hca", "1"))), Because::kNoGpu);
   EXPECT_EQ(because(gpu, "kube-system"), Because::kExemptNamespace);
-  EXPECT_EQ(because(gpu, "nvidia-operator"), Because::kExemptNamespace);
+  EXPECT_EQ(because(gpu, "nvidia-gpu-operator"), Because::kExemptNamespace);
+  EXPECT_EQ(because(gpu, "nvidia-team"), Because::kUnmanaged) << "a name that begins alike";
+  EXPECT_EQ(because(gpu, "kube-system-2"), Because::kUnmanaged);
   EXPECT_EQ(because(gpu, "nobody"), Because::kUnmanaged);
   EXPECT_EQ(because(gpu, "team-o"), Because::kObserve);
   EXPECT_EQ(
@@ -183,6 +181,31 @@ TEST(PolicyAccount, EveryRuleOfThePath) {
   expect_denied(create(pod(container(kGpu, "3")), "team-q"), Because::kOverLimit, 403,
                 "account tight may borrow at most 0 GPUs beyond its quota");
   EXPECT_EQ(create(pod(container(kGpu, "2")), "team-q").verdict, Verdict::kPatched);
+}
+
+std::string controlled(std::string_view gpus, std::string_view controls = "true") {
+  return pod(container(kGpu, gpus),
+             R"("name":"p","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"j",)"
+             R"("uid":"u","controller":)" +
+                 std::string(controls) + "}]");
+}
+
+// It may take the place of one that was there before; only the core knows.
+TEST(PolicyAccount, ADrainLetsPodsOfControllersWait) {
+  for (const char* ns : {"team-d", "team-s"}) {
+    const Decision d = create(controlled("1"), ns);
+    EXPECT_EQ(enum_name(d.because), "gated") << ns;
+    EXPECT_THAT(d.patch, HasSubstr("subak.gpu/queue"));
+    ASSERT_EQ(d.warnings.size(), 1U);
+    EXPECT_EQ(d.warnings[0],
+              std::string("account ") + (ns == std::string("team-d") ? "old" : "stop") +
+                  " is draining and takes nothing new: this pod waits until an operator resumes "
+                  "it, unless it belongs to a job that was there before");
+  }
+  expect_denied(create(controlled("1", "false"), "team-d"), Because::kDraining, 403, "draining");
+  expect_denied(create(pod(container(kGpu, "1")), "team-d"), Because::kDraining, 403, "draining");
+  EXPECT_TRUE(create(controlled("1")).warnings.empty());
+  expect_denied(create(controlled("17")), Because::kOverLimit, 403, "at most 16");
 }
 
 TEST(PolicyAccount, UserIsTheCreator) {
@@ -358,104 +381,26 @@ TEST(PolicyWarnings, AreNeverTooLongAndCutBetweenCharacters) {
 
 // --- owners --------------------------------------------------------------------------------------
 
-constexpr std::string_view kJob = R"({"group":"batch","version":"v1","kind":"Job"})";
-constexpr std::string_view kJobSet =
-    R"({"group":"jobset.x-k8s.io","version":"v1alpha2","kind":"JobSet"})";
-constexpr std::string_view kPyTorch =
-    R"({"group":"kubeflow.org","version":"v1","kind":"PyTorchJob"})";
-
-Decision own(const std::string& object, std::string_view kind, std::string_view user = "ana") {
-  return decide_text(review_text(object, "team-a", user, "CREATE", "null", kind));
-}
-std::string job(const std::string& tmpl, std::string_view more = "", std::string_view meta = "") {
-  return R"({"metadata":{"name":"j")" + std::string(meta) + R"(},"spec":{"template":)" + tmpl +
-         std::string(more) + "}}";
-}
-
-TEST(PolicyOwner, AGpuJobStartsSuspended) {
-  const Decision d = own(job(pod(container(kGpu, "4"), "")), kJob);
-  EXPECT_EQ(d.because, Because::kSuspended);
-  EXPECT_EQ(
-      d.patch,
-      R"([{"op":"add","path":"/spec/suspend","value":true},)"
-      R"({"op":"add","path":"/metadata/annotations","value":{"subak.gpu/suspended":"true"}},)"
-      R"({"op":"add","path":"/spec/template/metadata/labels","value":{"subak.gpu/user":"ana"}}])");
-}
-
-TEST(PolicyOwner, LeavesAlone) {
-  const std::string gpu = pod(container(kGpu, "4"), "");
-  EXPECT_EQ(own(job(pod("{}", "")), kJob).because, Because::kNoGpu);
-  EXPECT_EQ(own(job(gpu, R"(,"suspend":true)"), kJob).because, Because::kUnchanged);
-  EXPECT_EQ(
-      own(job(gpu, "",
-              R"(,"ownerReferences":[{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",)"
-              R"("name":"s","uid":"u","controller":true}])"),
-          kJob)
-          .because,
-      Because::kSuspendedAbove);
-  EXPECT_EQ(own(job(gpu, "", R"(,"labels":{"kueue.x-k8s.io/queue-name":"q"})"), kJob).because,
-            Because::kSuspended);
-  EXPECT_EQ(decide_text(review_text(job(gpu), "team-a", "ana", "CREATE", "null", kJob),
-                        Endpoint::kValidate)
-                .because,
-            Because::kUnchanged);
-  AdmissionConfig off;
-  off.suspend_owners = false;
-  EXPECT_EQ(decide_text(review_text(job(gpu), "team-a", "ana", "CREATE", "null", kJob),
-                        Endpoint::kMutate, off)
-                .because,
-            Because::kUnchanged);
-}
-
-TEST(PolicyOwner, RefusesWhatItsPodsWouldBeRefusedFor) {
-  expect_denied(own(job(pod(container(kGpu, "0.5"), "")), kJob), Because::kInvalidValue, 422,
-                "spec.template.spec.containers[0].resources.requests[nvidia.com/gpu]");
-  expect_denied(own(job(pod(container(kGpu, "1"), R"("labels":{"subak.gpu/user":"bob"})")), kJob),
-                Because::kUserMismatch, 403, "spec.template.metadata.labels[subak.gpu/user]");
-}
-
-std::string job_set(std::string_view more = "") {
-  return R"({"metadata":{"name":"s","annotations":{"a":"b"}},"spec":{"replicatedJobs":[{"name":"w","replicas":2,)"
-         R"("template":{"spec":{"parallelism":2,"template":)" +
-         pod(container(kGpu, "4"), R"("annotations":{"x":"y"})") + "}}}]" + std::string(more) +
-         "}}";
-}
-
-TEST(PolicyOwner, AJobSetIsAGangOfAllItsPods) {
-  const Decision d = own(job_set(), kJobSet, "system:serviceaccount:argo:wf");
-  EXPECT_EQ(
-      d.patch,
-      R"([{"op":"add","path":"/spec/suspend","value":true},)"
-      R"({"op":"add","path":"/metadata/annotations/subak.gpu~1suspended","value":"true"},)"
-      R"({"op":"add","path":"/spec/replicatedJobs/0/template/spec/template/metadata/annotations/subak.gpu~1gang-size","value":"4"}])");
-  const Decision ordered =
-      own(job_set(R"(,"startupPolicy":{"startupPolicyOrder":"InOrder"})"), kJobSet);
-  EXPECT_THAT(ordered.patch, ::testing::Not(HasSubstr("gang-size")));
-}
-
-TEST(PolicyOwner, RunPolicyOfKubeflow) {
-  const std::string spec = R"("pytorchReplicaSpecs":{"Master":{"replicas":1,"template":)" +
-                           pod(container(kGpu, "2"), "") +
-                           R"(},"Worker":{"replicas":3,"template":)" +
-                           pod(container(kGpu, "2"), "") + "}}";
-  const Decision d = own(R"({"metadata":{"name":"t"},"spec":{)" + spec + "}}", kPyTorch);
-  EXPECT_THAT(d.patch, HasSubstr(R"("path":"/spec/runPolicy","value":{"suspend":true})"));
-  EXPECT_THAT(d.patch, HasSubstr(R"("subak.gpu/gang-size":"4")"));
-  const Decision has = own(
-      R"({"metadata":{"name":"t"},"spec":{"runPolicy":{"cleanPodPolicy":"None"},)" + spec + "}}",
-      kPyTorch);
-  EXPECT_THAT(has.patch, HasSubstr(R"("path":"/spec/runPolicy/suspend","value":true)"));
-  expect_denied(own(R"({"metadata":{},"spec":{"p":{"Worker":{"replicas":9,"template":)" +
-                        pod(container(kGpu, "2"), "") + "}}}}",
-                    kPyTorch),
-                Because::kOverLimit, 403, "18 GPUs (9 pods)");
-}
-
-TEST(PolicyOwner, ATrainJobNamesItsGpusWithoutATemplate) {
-  const Decision d = own(
-      R"({"metadata":{"name":"t"},"spec":{"trainer":{"numNodes":2,"resourcesPerNode":{"limits":{"nvidia.com/gpu":4}}}}})",
-      R"({"group":"trainer.kubeflow.org","version":"v1alpha1","kind":"TrainJob"})");
-  EXPECT_EQ(d.because, Because::kSuspended);
+// Beside whom the configuration names: as whom the cluster's own API server knows the service.
+TEST(PolicyTrust, TheUserThatTheEdgeIsKnownAs) {
+  const auto may = [](const std::string& known_as, std::string_view user) {
+    View view = *fixed_view();
+    auto clusters = std::make_shared<std::vector<ClusterView>>(*view.clusters);
+    clusters->front().known_as = known_as;
+    view.clusters = std::move(clusters);
+    const std::string before = pod(container(kGpu, "1"), R"("name":"p")",
+                                   R"(,"schedulingGates":[{"name":"subak.gpu/queue"}])");
+    const test::Parsed parsed(
+        review_text(pod(container(kGpu, "1")), "team-a", user, "UPDATE", before));
+    return decide(view, {}, "c1", Endpoint::kValidate, parsed.review()).verdict != Verdict::kDenied;
+  };
+  const std::string constant = AdmissionConfig().own_user;
+  EXPECT_TRUE(may("", constant));
+  EXPECT_FALSE(may("", "sre@example.com"));
+  EXPECT_FALSE(may("", "")) << "nobody is nobody";
+  EXPECT_TRUE(may("sre@example.com", "sre@example.com"));
+  EXPECT_TRUE(may("sre@example.com", constant));
+  EXPECT_FALSE(may("sre@example.com", "ana"));
 }
 
 TEST(Policy, EveryReasonAndWayHasAName) {

@@ -54,6 +54,37 @@ def denied_while_the_account_drains(c):
     c.succeeded("later")
 
 
+@case(seconds=240)
+def member_replaced_while_the_account_drains(c):
+    """What was there before goes on and comes back; what controllers make after that waits until it is resumed."""
+    c.nodes(2)
+    c.job("train", 2, 8, indexed=True, fail_first=1, run_seconds=4)
+    c.running_pods(2, "train")
+    c.service.subak("account", "drain", c.account, "--reason", "a case")
+    c.refused(lambda: c.pod("bare"), "denied", c.account, "draining")
+    c.job("late", 2, 1, indexed=True, run_seconds=1)
+    c.until(lambda: len([p for p in c.pods("late") if has_gate(p)]) == 2, "two gated pods of the new Job")
+    late = c.until(lambda: c.job_named("late"), "job late in Subak")
+    c.until(lambda: f"account {c.account} is draining" in str(c.service.json("why", late["id"])), "why names it")
+    c.completed("train", seconds=150)
+    c.stays(lambda: all(has_gate(p) for p in c.pods("late")), "the new Job's pods wait", 2)
+    c.service.subak("account", "resume", c.account, "--reason", "a case")
+    c.completed("late")
+
+
+@case()
+def warned_while_the_account_drains(c):
+    """A controller's pod is let in, and whoever makes one by hand as its controller would, is told."""
+    c.service.subak("account", "drain", c.account, "--reason", "a case")
+    owner = c.admin.call("POST", f"/api/v1/namespaces/{c.ns}/configmaps",
+                         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": o.meta("owner", c.ns)})  # fmt: skip
+    pod = o.pod("made", c.ns, c.spec())
+    pod["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "controller": True,
+                                           "uid": owner["metadata"]["uid"]}]  # fmt: skip
+    c.expect(has_gate(c.admin.create(pod)), "our gate")
+    c.expect(any("is draining" in w for w in c.admin.warnings), f"a warning, got {c.admin.warnings}")
+
+
 @case()
 def account_on_hold_starts_nothing(c):
     c.nodes(1)

@@ -339,12 +339,18 @@ def stateful_set_at_once(c):
     c.running_pods(3, "store")
 
 
-@case()
+@case(seconds=240)
 def deadline_while_gated_is_warned_of(c):
+    """After a minute, as the reason why it waits is; a webhook that is asked about Jobs says so at once."""
     c.nodes(1)
-    c.pod("long", gpus=8, run_seconds=5)
+    c.pod("long", gpus=8, run_seconds=75)
     c.runs("long")
-    c.job("hurry", 1, 8, run_seconds=1, more={"activeDeadlineSeconds": 100})
+    c.job("hurry", 1, 8, run_seconds=1, more={"activeDeadlineSeconds": 200})
+
+    def told():
+        return [e for e in c.admin.list("Event", c.ns) if "activeDeadlineSeconds" in e.get("message", "")]
+
+    c.until(told, "event that says so", 100)
     c.completed("hurry")
 
 

@@ -1,0 +1,145 @@
+// Owners of pods: what becomes of Jobs and their like when they are made.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "admission/policy.h"
+#include "denied.h"
+#include "fixture.h"
+
+namespace subak {
+namespace {
+
+using test::container;
+using test::decide_text;
+using test::expect_denied;
+using test::pod;
+using test::review_text;
+using ::testing::HasSubstr;
+
+const std::string kGpu = "nvidia.com/gpu";
+
+constexpr std::string_view kJob = R"({"group":"batch","version":"v1","kind":"Job"})";
+constexpr std::string_view kJobSet =
+    R"({"group":"jobset.x-k8s.io","version":"v1alpha2","kind":"JobSet"})";
+constexpr std::string_view kPyTorch =
+    R"({"group":"kubeflow.org","version":"v1","kind":"PyTorchJob"})";
+
+Decision own(const std::string& object, std::string_view kind, std::string_view user = "ana") {
+  return decide_text(review_text(object, "team-a", user, "CREATE", "null", kind));
+}
+std::string job(const std::string& tmpl, std::string_view more = "", std::string_view meta = "") {
+  return R"({"metadata":{"name":"j")" + std::string(meta) + R"(},"spec":{"template":)" + tmpl +
+         std::string(more) + "}}";
+}
+
+TEST(PolicyOwner, AGpuJobStartsSuspended) {
+  const Decision d = own(job(pod(container(kGpu, "4"), "")), kJob);
+  EXPECT_EQ(d.because, Because::kSuspended);
+  EXPECT_EQ(
+      d.patch,
+      R"([{"op":"add","path":"/spec/suspend","value":true},)"
+      R"({"op":"add","path":"/metadata/annotations","value":{"subak.gpu/suspended":"true"}},)"
+      R"({"op":"add","path":"/spec/template/metadata/labels","value":{"subak.gpu/user":"ana"}}])");
+}
+
+TEST(PolicyOwner, NothingNewWhereTheAccountDrains) {
+  expect_denied(decide_text(review_text(job(pod(container(kGpu, "1"), "")), "team-d", "ana",
+                                        "CREATE", "null", kJob)),
+                Because::kDraining, 403, "account old is draining");
+}
+
+// The Job's counts from its start, that of a pod from when its node has it.
+TEST(PolicyOwner, ADeadlineThatCountsWhilePodsWaitIsWarnedOf) {
+  const std::string gpu = pod(container(kGpu, "4"), "");
+  for (const char* more :
+       {R"(,"activeDeadlineSeconds":60)", R"(,"suspend":true,"activeDeadlineSeconds":60)"}) {
+    const Decision d = own(job(gpu, more), kJob);
+    ASSERT_EQ(d.warnings.size(), 1U) << more;
+    EXPECT_TRUE(d.warnings[0].starts_with("spec.activeDeadlineSeconds counts while"));
+    EXPECT_EQ(d.warnings[0].find("more bytes"), std::string::npos) << "it is not cut";
+  }
+  EXPECT_TRUE(own(job(gpu), kJob).warnings.empty());
+  EXPECT_TRUE(own(job(pod("{}", ""), R"(,"activeDeadlineSeconds":60)"), kJob).warnings.empty());
+  const std::string own_deadline =
+      pod(container(kGpu, "1"), R"("name":"p")", R"(,"activeDeadlineSeconds":60)");
+  EXPECT_TRUE(decide_text(review_text(own_deadline)).warnings.empty());
+}
+
+TEST(PolicyOwner, LeavesAlone) {
+  const std::string gpu = pod(container(kGpu, "4"), "");
+  EXPECT_EQ(own(job(pod("{}", "")), kJob).because, Because::kNoGpu);
+  EXPECT_EQ(own(job(gpu, R"(,"suspend":true)"), kJob).because, Because::kUnchanged);
+  EXPECT_EQ(
+      own(job(gpu, "",
+              R"(,"ownerReferences":[{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",)"
+              R"("name":"s","uid":"u","controller":true}])"),
+          kJob)
+          .because,
+      Because::kSuspendedAbove);
+  EXPECT_EQ(own(job(gpu, "", R"(,"labels":{"kueue.x-k8s.io/queue-name":"q"})"), kJob).because,
+            Because::kSuspended);
+  EXPECT_EQ(decide_text(review_text(job(gpu), "team-a", "ana", "CREATE", "null", kJob),
+                        Endpoint::kValidate)
+                .because,
+            Because::kUnchanged);
+  AdmissionConfig off;
+  off.suspend_owners = false;
+  EXPECT_EQ(decide_text(review_text(job(gpu), "team-a", "ana", "CREATE", "null", kJob),
+                        Endpoint::kMutate, off)
+                .because,
+            Because::kUnchanged);
+}
+
+TEST(PolicyOwner, RefusesWhatItsPodsWouldBeRefusedFor) {
+  expect_denied(own(job(pod(container(kGpu, "0.5"), "")), kJob), Because::kInvalidValue, 422,
+                "spec.template.spec.containers[0].resources.requests[nvidia.com/gpu]");
+  expect_denied(own(job(pod(container(kGpu, "1"), R"("labels":{"subak.gpu/user":"bob"})")), kJob),
+                Because::kUserMismatch, 403, "spec.template.metadata.labels[subak.gpu/user]");
+}
+
+std::string job_set(std::string_view more = "") {
+  return R"({"metadata":{"name":"s","annotations":{"a":"b"}},"spec":{"replicatedJobs":[{"name":"w","replicas":2,)"
+         R"("template":{"spec":{"parallelism":2,"template":)" +
+         pod(container(kGpu, "4"), R"("annotations":{"x":"y"})") + "}}}]" + std::string(more) +
+         "}}";
+}
+
+TEST(PolicyOwner, AJobSetIsAGangOfAllItsPods) {
+  const Decision d = own(job_set(), kJobSet, "system:serviceaccount:argo:wf");
+  EXPECT_EQ(
+      d.patch,
+      R"([{"op":"add","path":"/spec/suspend","value":true},)"
+      R"({"op":"add","path":"/metadata/annotations/subak.gpu~1suspended","value":"true"},)"
+      R"({"op":"add","path":"/spec/replicatedJobs/0/template/spec/template/metadata/annotations/subak.gpu~1gang-size","value":"4"}])");
+  const Decision ordered =
+      own(job_set(R"(,"startupPolicy":{"startupPolicyOrder":"InOrder"})"), kJobSet);
+  EXPECT_THAT(ordered.patch, ::testing::Not(HasSubstr("gang-size")));
+}
+
+TEST(PolicyOwner, RunPolicyOfKubeflow) {
+  const std::string spec = R"("pytorchReplicaSpecs":{"Master":{"replicas":1,"template":)" +
+                           pod(container(kGpu, "2"), "") +
+                           R"(},"Worker":{"replicas":3,"template":)" +
+                           pod(container(kGpu, "2"), "") + "}}";
+  const Decision d = own(R"({"metadata":{"name":"t"},"spec":{)" + spec + "}}", kPyTorch);
+  EXPECT_THAT(d.patch, HasSubstr(R"("path":"/spec/runPolicy","value":{"suspend":true})"));
+  EXPECT_THAT(d.patch, HasSubstr(R"("subak.gpu/gang-size":"4")"));
+  const Decision has = own(
+      R"({"metadata":{"name":"t"},"spec":{"runPolicy":{"cleanPodPolicy":"None"},)" + spec + "}}",
+      kPyTorch);
+  EXPECT_THAT(has.patch, HasSubstr(R"("path":"/spec/runPolicy/suspend","value":true)"));
+  expect_denied(own(R"({"metadata":{},"spec":{"p":{"Worker":{"replicas":9,"template":)" +
+                        pod(container(kGpu, "2"), "") + "}}}}",
+                    kPyTorch),
+                Because::kOverLimit, 403, "18 GPUs (9 pods)");
+}
+
+TEST(PolicyOwner, ATrainJobNamesItsGpusWithoutATemplate) {
+  const Decision d = own(
+      R"({"metadata":{"name":"t"},"spec":{"trainer":{"numNodes":2,"resourcesPerNode":{"limits":{"nvidia.com/gpu":4}}}}})",
+      R"({"group":"trainer.kubeflow.org","version":"v1alpha1","kind":"TrainJob"})");
+  EXPECT_EQ(d.because, Because::kSuspended);
+}
+
+}  // namespace
+}  // namespace subak
