@@ -1,4 +1,5 @@
-// A pod that is changed: nobody but us takes the gate away or moves a pod to other books.
+// A pod that is changed: nobody but us takes the gate away, or changes what any pod carries under our
+// prefix. As the policy subak-keys in the API server has it.
 #include <algorithm>
 
 #include "admission/policy_parts.h"
@@ -45,8 +46,6 @@ Decision decide_update(const Context& c) {
     return untouched(Because::kUnchanged);
   }
   const Pod before = read_pod(*c.review.old_object, c.config.extra_gpu_resources);
-  const bool stamped = before.keys.job.set || before.keys.account.set;
-  if (!before.gated() && !(before.asks_gpu() && stamped)) return untouched(Because::kNoGpu);
   const Pod after = read_pod(*c.review.object, c.config.extra_gpu_resources);
   if (before.gated() && !after.gated()) {
     return bypassed(Bypass::kGateRemoved, Error{ErrorCode::kInvalid, "spec.schedulingGates", "",

@@ -29,6 +29,7 @@ import case as cases  # noqa: E402
 import cases_admission  # noqa: E402, F401
 import cases_faults  # noqa: E402, F401
 import cases_jobs  # noqa: E402, F401
+import cases_judges  # noqa: E402, F401
 import cases_modes  # noqa: E402, F401
 import cases_nodes  # noqa: E402, F401
 import cases_played  # noqa: E402, F401
