@@ -17,14 +17,6 @@ Error file_error(const std::string& file, std::string_view want) {
   return {ErrorCode::kInvalid, file, "", std::string(want)};
 }
 
-Result<std::string> read_file(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (!in) return file_error(file, "want a readable file");
-  return text.str();
-}
-
 using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
 using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
@@ -41,10 +33,18 @@ TimeMs to_time(const ASN1_TIME* t) {
 
 }  // namespace
 
+Result<std::string> read_text(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) return file_error(file, "want a readable file");
+  return text.str();
+}
+
 Result<TlsMaterial> load_tls(const std::string& cert_file, const std::string& key_file) {
-  auto cert_pem = read_file(cert_file);
+  auto cert_pem = read_text(cert_file);
   if (!cert_pem.ok()) return cert_pem.error();
-  auto key_pem = read_file(key_file);
+  auto key_pem = read_text(key_file);
   if (!key_pem.ok()) return key_pem.error();
   const Bio cert_bio = memory(*cert_pem), key_bio = memory(*key_pem);
   const Certificate cert(PEM_read_bio_X509(cert_bio.get(), nullptr, nullptr, nullptr), &X509_free);
@@ -60,8 +60,8 @@ Result<TlsMaterial> load_tls(const std::string& cert_file, const std::string& ke
                      to_time(X509_get0_notAfter(cert.get()))};
 }
 
-CertificateStore::CertificateStore(CertificateFiles files, OnError on_error)
-    : files_(std::move(files)), on_error_(std::move(on_error)) {}
+CertificateStore::CertificateStore(CertificateFiles files, OnError on_error, Renew renew)
+    : files_(std::move(files)), on_error_(std::move(on_error)), renew_(std::move(renew)) {}
 
 CertificateStore::Stamp CertificateStore::stamp_of(const std::string& file) {
   struct stat s {};
@@ -70,9 +70,9 @@ CertificateStore::Stamp CertificateStore::stamp_of(const std::string& file) {
 }
 
 Result<std::shared_ptr<CertificateStore>> CertificateStore::open(CertificateFiles files,
-                                                                 OnError on_error) {
+                                                                 OnError on_error, Renew renew) {
   std::shared_ptr<CertificateStore> store(
-      new CertificateStore(std::move(files), std::move(on_error)));
+      new CertificateStore(std::move(files), std::move(on_error), std::move(renew)));
   store->seen_ = {stamp_of(store->files_.cert), stamp_of(store->files_.key)};
   auto material = load_tls(store->files_.cert, store->files_.key);
   if (!material.ok()) return material.error();
@@ -82,6 +82,7 @@ Result<std::shared_ptr<CertificateStore>> CertificateStore::open(CertificateFile
 }
 
 bool CertificateStore::poll() {
+  if (renew_) renew_();
   const Stamps now{stamp_of(files_.cert), stamp_of(files_.key)};
   if (now == seen_) return false;
   seen_ = now;

@@ -1,9 +1,7 @@
 // The webhook's certificate: where it comes from, when it ends, and how a new one is taken over
-// while we serve. Configured files are watched; without any, a small CA and a pair signed by it are
-// made once.
+// while we serve. Files are watched; where none are configured, admission/self_signed makes them.
 //
-// Threads: ensure_self_signed runs at start-up; a CertificateStore may be read from any thread
-// while one thread polls it.
+// Threads: a CertificateStore may be read from any thread while one thread polls it.
 #pragma once
 
 #include <atomic>
@@ -32,24 +30,23 @@ struct TlsMaterial {
   TimeMs expires_at_ms = 0;
 };
 
+// The whole file. The error names it.
+Result<std::string> read_text(const std::string& file);
+
 // Reads and checks a pair.
 // Errors name the file: missing, not PEM, or the key is another certificate's.
 Result<TlsMaterial> load_tls(const std::string& cert_file, const std::string& key_file);
-
-// tls.crt, tls.key and ca.crt in `directory` (made if missing), files of mode 0600, ECDSA P-256,
-// valid for ten years. Names: localhost, subak.subak-system.svc, 127.0.0.1, ::1 and `names` (an IP
-// literal becomes an IP name). A pair that is there, fits and has more than 30 days left at `now`
-// is kept.
-Result<CertificateFiles> ensure_self_signed(const std::string& directory,
-                                            const std::vector<std::string>& names, TimeMs now);
 
 // The pair in use. A new one on disk is taken over when both files are whole and fit; else the old
 // one stays, and `on_error` is told once for each change of the files.
 class CertificateStore {
  public:
   using OnError = std::function<void(const Error&)>;
-  // Reads the pair for the first time.
-  static Result<std::shared_ptr<CertificateStore>> open(CertificateFiles files, OnError on_error);
+  using Renew = std::function<void()>;
+  // Reads the pair for the first time. `renew`, if there is one, is called by each poll before it looks
+  // at the files: for whoever makes them.
+  static Result<std::shared_ptr<CertificateStore>> open(CertificateFiles files, OnError on_error,
+                                                        Renew renew = nullptr);
 
   // Looks at the files (a few system calls) and reads them if they changed.
   // True if the pair is new.
@@ -68,11 +65,12 @@ class CertificateStore {
     Stamp cert, key;
     friend bool operator==(const Stamps&, const Stamps&) = default;
   };
-  CertificateStore(CertificateFiles files, OnError on_error);
+  CertificateStore(CertificateFiles files, OnError on_error, Renew renew);
   static Stamp stamp_of(const std::string& file);
 
   CertificateFiles files_;
   OnError on_error_;
+  Renew renew_;
   Stamps seen_;
   mutable std::mutex mutex_;
   std::shared_ptr<const TlsMaterial> current_;

@@ -1,115 +1,52 @@
-// Makes a CA and a server pair signed by it.
-// The CA's key is never written: a new pair means a new CA.
-#include <arpa/inet.h>
+#include "admission/self_signed.h"
+
 #include <fcntl.h>
 #include <openssl/err.h>
-#include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <openssl/rand.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
+#include <memory>
+#include <optional>
 
-#include "admission/certificates.h"
+#include "admission/generation.h"
+#include "core/limits.h"
 
 namespace subak {
 namespace {
 
-constexpr DurationMs kLifetimeMs = 3650 * kDayMs;
-constexpr DurationMs kRenewBeforeMs = 30 * kDayMs;
-constexpr DurationMs kClockSlackMs = kHourMs;  // peers whose clock is behind ours
-
 using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
-using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 
-Key new_key() { return {EVP_EC_gen("P-256"), &EVP_PKEY_free}; }
-
-bool add_extension(X509* cert, X509* issuer, int nid, const std::string& value) {
-  X509V3_CTX context;
-  X509V3_set_ctx_nodb(&context);
-  X509V3_set_ctx(&context, issuer, cert, nullptr, nullptr, 0);
-  X509_EXTENSION* e = X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str());
-  const bool ok = e != nullptr && X509_add_ext(cert, e, -1) == 1;
-  X509_EXTENSION_free(e);
-  return ok;
+TimeMs to_time(const ASN1_TIME* t) {
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(t, &parts) != 1) return 0;
+  return TimeMs{timegm(&parts)} * kSecondMs;
 }
 
-bool set_name(X509_NAME* name, std::string_view common) {
-  return X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8,
-                                    reinterpret_cast<const unsigned char*>(common.data()),
-                                    static_cast<int>(common.size()), -1, 0) == 1;
-}
-
-// Subject, validity, serial and key; issuer and signature are the caller's.
-Certificate blank(std::string_view common, EVP_PKEY* key, TimeMs now) {
-  Certificate cert(X509_new(), &X509_free);
-  std::uint64_t serial = 0;
-  RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial);
-  ASN1_INTEGER_set_uint64(X509_get_serialNumber(cert.get()), serial >> 1 | 1);
-  X509_set_version(cert.get(), X509_VERSION_3);
-  const auto at = [](TimeMs t) { return static_cast<std::time_t>(t / kSecondMs); };
-  ASN1_TIME_set(X509_getm_notBefore(cert.get()), at(now - kClockSlackMs));
-  ASN1_TIME_set(X509_getm_notAfter(cert.get()), at(now + kLifetimeMs));
-  X509_set_pubkey(cert.get(), key);
-  set_name(X509_get_subject_name(cert.get()), common);
-  return cert;
-}
-
-bool is_ip(const std::string& name) {
-  unsigned char buf[sizeof(in6_addr)];
-  return inet_pton(AF_INET, name.c_str(), buf) == 1 || inet_pton(AF_INET6, name.c_str(), buf) == 1;
-}
-
-// Characters that would start another entry of the extension's text form are left out.
-std::string alternative_names(const std::vector<std::string>& names) {
-  std::string out = "DNS:localhost,DNS:subak.subak-system.svc,IP:127.0.0.1,IP:::1";
-  for (const std::string& name : names) {
-    if (name.empty() || name.find_first_of(",;: \n") != std::string::npos) {
-      if (!is_ip(name)) continue;
-    }
-    out += (is_ip(name) ? ",IP:" : ",DNS:") + name;
+// All of a PEM text, up to the first that is none.
+std::vector<Certificate> read_certificates(const std::string& pem) {
+  std::vector<Certificate> out;
+  const Bio bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), &BIO_free);
+  while (X509* const one = PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)) {
+    out.emplace_back(one, &X509_free);
   }
+  ERR_clear_error();
   return out;
 }
 
-bool make_ca(X509* ca, EVP_PKEY* key) {
-  return X509_set_issuer_name(ca, X509_get_subject_name(ca)) == 1 &&
-         add_extension(ca, ca, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
-         add_extension(ca, ca, NID_key_usage, "critical,keyCertSign,cRLSign") &&
-         add_extension(ca, ca, NID_subject_key_identifier, "hash") &&
-         X509_sign(ca, key, EVP_sha256()) > 0;
-}
-
-bool make_leaf(X509* leaf, X509* ca, EVP_PKEY* ca_key, const std::string& names) {
-  return X509_set_issuer_name(leaf, X509_get_subject_name(ca)) == 1 &&
-         add_extension(leaf, ca, NID_basic_constraints, "critical,CA:FALSE") &&
-         add_extension(leaf, ca, NID_key_usage, "critical,digitalSignature") &&
-         add_extension(leaf, ca, NID_ext_key_usage, "serverAuth") &&
-         add_extension(leaf, ca, NID_subject_alt_name, names) &&
-         add_extension(leaf, ca, NID_subject_key_identifier, "hash") &&
-         add_extension(leaf, ca, NID_authority_key_identifier, "keyid:always") &&
-         X509_sign(leaf, ca_key, EVP_sha256()) > 0;
-}
-
-std::string contents(BIO* bio) {
+std::string pem_of(X509* certificate) {
+  const Bio bio(BIO_new(BIO_s_mem()), &BIO_free);
+  PEM_write_bio_X509(bio.get(), certificate);
   char* data = nullptr;
-  const long size = BIO_get_mem_data(bio, &data);
+  const long size = BIO_get_mem_data(bio.get(), &data);
   return {data, static_cast<std::size_t>(size)};
-}
-std::string pem_of(X509* cert) {
-  const Bio bio(BIO_new(BIO_s_mem()), &BIO_free);
-  PEM_write_bio_X509(bio.get(), cert);
-  return contents(bio.get());
-}
-std::string pem_of(EVP_PKEY* key) {
-  const Bio bio(BIO_new(BIO_s_mem()), &BIO_free);
-  PEM_write_bio_PrivateKey(bio.get(), key, nullptr, nullptr, 0, nullptr, nullptr);
-  return contents(bio.get());
 }
 
 // A reader sees the old file or the new one, never half of it.
@@ -124,39 +61,172 @@ bool write_file(const std::string& file, const std::string& text) {
   return ::close(fd) == 0 && ok && ::rename(next.c_str(), file.c_str()) == 0;
 }
 
-Error failed(const std::string& field, std::string_view want) {
-  ERR_clear_error();
-  return {ErrorCode::kInvalid, field, "", std::string(want)};
-}
+class Folder {
+ public:
+  Folder(const std::string& directory, const std::vector<std::string>& names, TimeMs now)
+      : directory_(directory), names_(names), now_(now) {}
+
+  Result<SelfSigned> keep() {
+    std::error_code ignored;
+    std::filesystem::create_directories(directory_, ignored);
+    out_.files = {directory_ + "/tls.crt", directory_ + "/tls.key", directory_ + "/ca.crt"};
+    read();
+    std::optional<Error> error;
+    if (!usable()) {
+      error = next_ ? change() : make();
+    } else if (next_ && next_->cert_pem == pair_->cert_pem) {
+      remove_next();  // the last change was cut short when all was done
+    } else if (pair_->expires_at_ms <= now_ + limits::kNextCaMs) {
+      error = renew();
+    } else {
+      error = forget();
+    }
+    if (error) return *error;
+    name_missing();
+    return std::move(out_);
+  }
+
+ private:
+  void read() {
+    auto pair = load_tls(out_.files.cert, out_.files.key);
+    if (pair) pair_ = std::move(pair).value();
+    const auto text = read_text(out_.files.ca);
+    if (text) bundle_ = read_certificates(*text);
+    auto next = load_tls(next_cert(), next_key());
+    if (next && next->expires_at_ms > now_ && is_trusted(next->cert_pem)) {
+      next_ = std::move(next).value();
+    }
+  }
+
+  bool usable() const { return pair_ && pair_->expires_at_ms > now_ && !bundle_.empty(); }
+
+  static bool vouches(const Certificate& ca, const std::string& cert_pem) {
+    const auto chain = read_certificates(cert_pem);
+    const bool good =
+        !chain.empty() && X509_verify(chain.front().get(), X509_get0_pubkey(ca.get())) == 1;
+    ERR_clear_error();
+    return good;
+  }
+
+  bool is_trusted(const std::string& cert_pem) const {
+    return std::any_of(bundle_.begin(), bundle_.end(),
+                       [&](const Certificate& ca) { return vouches(ca, cert_pem); });
+  }
+
+  // The key first: a crash in between leaves a pair that does not fit, which the next look does not
+  // take for one.
+  std::optional<Error> make() {
+    const auto made = make_generation(names_, now_);
+    if (!made) return made.error();
+    remove_next();
+    if (!write_file(out_.files.key, made->key_pem) ||
+        !write_file(out_.files.cert, made->cert_pem) || !write_file(out_.files.ca, made->ca_pem)) {
+      return unwritable();
+    }
+    out_.did = SelfSigned::Did::kMade;
+    return std::nullopt;
+  }
+
+  std::optional<Error> renew() {
+    if (!next_) {
+      if (auto error = announce()) return error;
+    }
+    out_.change_ms = change_ms();
+    return now_ >= out_.change_ms ? change() : std::nullopt;
+  }
+
+  // ca.crt comes last: what it does not vouch for is no next pair.
+  std::optional<Error> announce() {
+    const auto made = make_generation(names_, now_);
+    if (!made) return made.error();
+    std::string bundle = made->ca_pem;
+    for (const Certificate& ca : bundle_) {
+      if (vouches(ca, pair_->cert_pem)) bundle += pem_of(ca.get());
+    }
+    if (!write_file(next_key(), made->key_pem) || !write_file(next_cert(), made->cert_pem) ||
+        !write_file(out_.files.ca, bundle)) {
+      return unwritable();
+    }
+    auto next = load_tls(next_cert(), next_key());
+    if (!next) return next.error();
+    next_ = std::move(next).value();
+    out_.did = SelfSigned::Did::kAnnounced;
+    return std::nullopt;
+  }
+
+  TimeMs change_ms() const {
+    const auto chain = read_certificates(next_->cert_pem);
+    const TimeMs announced = to_time(X509_get0_notBefore(chain.front().get())) + kClockSlackMs;
+    const TimeMs usual =
+        std::max(pair_->expires_at_ms, announced + 2 * limits::kNextPairMs) - limits::kNextPairMs;
+    return std::min(usual, pair_->expires_at_ms - limits::kLastPairMs);
+  }
+
+  std::optional<Error> change() {
+    if (!write_file(out_.files.key, next_->key_pem) ||
+        !write_file(out_.files.cert, next_->cert_pem)) {
+      return unwritable();
+    }
+    remove_next();
+    pair_ = std::move(next_);
+    out_.did = SelfSigned::Did::kChanged;
+    out_.change_ms = 0;
+    return std::nullopt;
+  }
+
+  std::optional<Error> forget() {
+    std::string bundle;
+    std::size_t kept = 0;
+    for (const Certificate& ca : bundle_) {
+      if (to_time(X509_get0_notAfter(ca.get())) <= now_) continue;
+      bundle += pem_of(ca.get());
+      ++kept;
+    }
+    if (kept == 0 || kept == bundle_.size()) return std::nullopt;
+    if (!write_file(out_.files.ca, bundle)) return unwritable();
+    out_.did = SelfSigned::Did::kForgot;
+    return std::nullopt;
+  }
+
+  void name_missing() {
+    const auto pair = load_tls(out_.files.cert, out_.files.key);
+    const auto chain = pair ? read_certificates(pair->cert_pem) : std::vector<Certificate>();
+    if (chain.empty()) return;
+    for (const std::string& name : names_) {
+      if (name.empty()) continue;
+      const bool has =
+          X509_check_ip_asc(chain.front().get(), name.c_str(), 0) == 1 ||
+          X509_check_host(chain.front().get(), name.data(), name.size(), 0, nullptr) == 1;
+      if (!has) out_.missing.push_back(name);
+    }
+    ERR_clear_error();
+  }
+
+  void remove_next() const {
+    ::unlink(next_cert().c_str());
+    ::unlink(next_key().c_str());
+  }
+
+  Error unwritable() const {
+    return {ErrorCode::kInvalid, directory_, std::strerror(errno),
+            "want a folder that can be written, on a disk with room"};
+  }
+  std::string next_cert() const { return directory_ + "/next.crt"; }
+  std::string next_key() const { return directory_ + "/next.key"; }
+
+  const std::string& directory_;
+  const std::vector<std::string>& names_;
+  const TimeMs now_;
+  std::optional<TlsMaterial> pair_, next_;
+  std::vector<Certificate> bundle_;
+  SelfSigned out_;
+};
 
 }  // namespace
 
-Result<CertificateFiles> ensure_self_signed(const std::string& directory,
-                                            const std::vector<std::string>& names, TimeMs now) {
-  const CertificateFiles files{directory + "/tls.crt", directory + "/tls.key",
-                               directory + "/ca.crt"};
-  const auto kept = load_tls(files.cert, files.key);
-  std::error_code ec;
-  if (kept.ok() && kept->expires_at_ms > now + kRenewBeforeMs &&
-      std::filesystem::exists(files.ca, ec)) {
-    return files;
-  }
-  std::filesystem::create_directories(directory, ec);
-  const Key ca_key = new_key(), key = new_key();
-  if (!ca_key || !key) return failed("certificate", "OpenSSL made no P-256 key");
-  const Certificate ca = blank("subak webhook CA", ca_key.get(), now);
-  const Certificate leaf = blank("subak", key.get(), now);
-  if (!make_ca(ca.get(), ca_key.get()) ||
-      !make_leaf(leaf.get(), ca.get(), ca_key.get(), alternative_names(names))) {
-    return failed("certificate", "OpenSSL signed no certificate for " + alternative_names(names));
-  }
-  // The key first: a crash in between leaves a pair that does not fit and is made again.
-  if (!write_file(files.key, pem_of(key.get())) || !write_file(files.cert, pem_of(leaf.get())) ||
-      !write_file(files.ca, pem_of(ca.get()))) {
-    return Error{ErrorCode::kInvalid, directory, std::strerror(errno),
-                 "want a folder that can be written, on a disk with room"};
-  }
-  return files;
+Result<SelfSigned> keep_self_signed(const std::string& directory,
+                                    const std::vector<std::string>& names, TimeMs now) {
+  return Folder(directory, names, now).keep();
 }
 
 }  // namespace subak

@@ -171,6 +171,16 @@ inline constexpr std::size_t kMaxEchoBytes = 256;  // of a value that a message 
 // is told three times.
 inline constexpr std::size_t kMaxMessageBytes = 1024;
 
+// The CA and the pair that the service makes itself, as it has no other, live so long.
+inline constexpr DurationMs kOwnCaMs = 3650 * kDayMs;
+// So long before they end the next CA stands in ca.crt beside the old one, and people are told.
+inline constexpr DurationMs kNextCaMs = 180 * kDayMs;
+// The pair changes to it so long before the end, but not before both have stood there for as long; where
+// too little time is left for that (the service was away), so long before the end.
+inline constexpr DurationMs kNextPairMs = 90 * kDayMs;
+inline constexpr DurationMs kLastPairMs = kDayMs;
+inline constexpr DurationMs kOwnCaLookMs = kHourMs;  // how often it is asked what is due
+
 // Sockets. RLIMIT_NOFILE is raised to kWantedFiles at the start, or as far as the system lets us.
 // Where it is less than kOwnFiles, all connections and what is reserved need, all limits of
 // connections shrink alike; a start that could not hold kMinConnections of each kind is refused.
@@ -293,6 +303,11 @@ inline constexpr DurationMs kLookWaitingMs = 2'000;
 // What people are told in the cluster, of all objects together; more waits, in order.
 inline constexpr std::size_t kToldPerSecond = 20;
 inline constexpr std::size_t kMaxTold = 4096;  // that wait: then the oldest goes untold
+
+// A command that reads a cluster with an operator's kubeconfig asks for pages of so many objects; a kind
+// of which there are more than that is refused, as is a server whose list never ends.
+inline constexpr std::size_t kOperatorPage = 500;
+inline constexpr std::size_t kMaxOperatorObjects = 2'000'000;
 
 // Who we are at an API server. A longer token file, or more than that from an exec plugin, is refused;
 // a plugin that takes longer is killed with all that it has started.

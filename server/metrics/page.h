@@ -61,6 +61,7 @@ struct ShellState {
   std::optional<std::int64_t> drift_gpu_seconds;
   // End of the webhook's certificate.
   std::optional<TimeMs> certificate_end_ms;
+  TimeMs certificate_change_ms = 0;  // when it changes to the next CA; 0: there is no next one
   std::uint64_t store_bytes = 0;
   // By cluster as an edge names it, empty for the only one: Observe streams that are open, and when
   // the last event came.

@@ -201,6 +201,10 @@ void write_state(Families& out, const ShellState& state) {
     out.gauge("subak_certificate_not_after_seconds",
               "End of the webhook's certificate, in Unix time.");
     out.sample({}, seconds(*state.certificate_end_ms));
+    out.gauge(
+        "subak_certificate_change_seconds",
+        "When the webhook's certificate changes to the next CA, in Unix time; 0: no next CA.");
+    out.sample({}, seconds(state.certificate_change_ms));
   }
   write_process(out, state);
 }

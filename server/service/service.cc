@@ -1,5 +1,6 @@
 #include "server/service/service.h"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -20,6 +21,7 @@
 #include "server/service/configure.h"
 #include "server/service/edges.h"
 #include "server/service/files.h"
+#include "server/service/own_certificate.h"
 #include "server/service/prober.h"
 #include "server/service/sockets.h"
 #include "server/store/sqlite_store.h"
@@ -58,6 +60,7 @@ struct Service::Impl {
   // On the loop's thread, for each durable batch.
   void released(const Released& batch);
   metrics::ShellState shell_state() const;
+  std::vector<std::string> warnings() const;
 
   Config config;
   std::function<void(const Error&)> fatal;
@@ -73,6 +76,7 @@ struct Service::Impl {
   std::unique_ptr<ApiServer> api;
   std::unique_ptr<Watchdog> watchdog;
   std::unique_ptr<metrics::LedgerAudit> audit;
+  std::unique_ptr<OwnCertificate> own_certificate;  // none where a pair is configured
   std::shared_ptr<CertificateStore> certificate;
   std::unique_ptr<Webhook> hook;
   std::unique_ptr<Listener> webhook;
@@ -165,9 +169,7 @@ void Service::Impl::make_runtime() {
   api_options.default_mode = config.mode.value_or(Mode::kObserve);
   api_options.names_clusters = !config.clusters.empty();
   api_options.own_edges = own_edges(config);
-  api_options.warnings = [this] {
-    return recovered ? edge_warnings(edges) : std::vector<std::string>();
-  };
+  api_options.warnings = [this] { return recovered ? warnings() : std::vector<std::string>(); };
   api_options.on_denied = [](const ApiDenial& denial) {
     log::warn("call denied", {{"actor", denial.actor},
                               {"peer", denial.peer},
@@ -180,15 +182,22 @@ void Service::Impl::make_runtime() {
 
 Result<std::shared_ptr<CertificateStore>> Service::Impl::open_certificates() {
   CertificateFiles files{config.tls_cert, config.tls_key, ""};
+  CertificateStore::Renew renew;
   if (files.cert.empty()) {
-    Result<CertificateFiles> made = ensure_self_signed(
-        certificate_folder(config.state), {config.listen_webhook.host}, clock.wall_ms());
+    const bool by_name = std::any_of(config.clusters.begin(), config.clusters.end(),
+                                     [](const auto& cluster) { return cluster.in_cluster; });
+    own_certificate = std::make_unique<OwnCertificate>(certificate_folder(config.state),
+                                                       config.listen_webhook.host, by_name,
+                                                       [this] { return runtime->now_ms(); });
+    Result<CertificateFiles> made = own_certificate->begin();
     if (!made) return made.error();
     files = std::move(made).value();
+    renew = [this] { own_certificate->look(); };
   }
-  return CertificateStore::open(std::move(files), [](const Error& error) {
+  const auto tell = [](const Error& error) {
     log::error("new certificate not taken over", {{"error", error.message()}});
-  });
+  };
+  return CertificateStore::open(std::move(files), tell, std::move(renew));
 }
 
 std::optional<Error> Service::Impl::start_webhook() {
@@ -332,6 +341,7 @@ metrics::ShellState Service::Impl::shell_state() const {
   state.stalled = watchdog->stalled();
   state.drift_gpu_seconds = audit->drift_gpu_seconds();
   state.certificate_end_ms = certificate->expires_at_ms();
+  state.certificate_change_ms = own_certificate ? own_certificate->change_ms() : 0;
   state.store_bytes = state_bytes(config.state);
   state.observers = api->observers();
   state.stale_events = api->stale_events();
@@ -339,6 +349,14 @@ metrics::ShellState Service::Impl::shell_state() const {
   state.listeners = listeners();
   state.edges = edge_states(edges);
   return state;
+}
+
+std::vector<std::string> Service::Impl::warnings() const {
+  std::vector<std::string> out = edge_warnings(edges);
+  if (own_certificate) {
+    for (std::string& warning : own_certificate->warnings()) out.push_back(std::move(warning));
+  }
+  return out;
 }
 
 Service::Service(Config config, std::function<void(const Error&)> fatal)

@@ -9,6 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "admission/self_signed.h"
+#include "core/limits.h"
+
 namespace subak {
 namespace {
 
@@ -40,6 +43,46 @@ std::unique_ptr<X509, decltype(&X509_free)> read_cert(const std::string& file) {
   return {cert, &X509_free};
 }
 
+using Did = SelfSigned::Did;
+
+// The files of a pair that is made or kept.
+Result<CertificateFiles> ensure_self_signed(const std::string& directory,
+                                            const std::vector<std::string>& names, TimeMs now) {
+  const auto kept = keep_self_signed(directory, names, now);
+  if (!kept.ok()) return kept.error();
+  return kept->files;
+}
+
+// Would somebody who trusts `bundle` alone talk to who shows `cert`, at `now`?
+bool trusts(const std::string& bundle, const std::string& cert, TimeMs now) {
+  X509_STORE* store = X509_STORE_new();
+  BIO* bio = BIO_new_mem_buf(bundle.data(), static_cast<int>(bundle.size()));
+  while (X509* ca = PEM_read_bio_X509(bio, nullptr, nullptr, nullptr)) {
+    X509_STORE_add_cert(store, ca);
+    X509_free(ca);
+  }
+  BIO_free(bio);
+  bio = BIO_new_mem_buf(cert.data(), static_cast<int>(cert.size()));
+  X509* leaf = PEM_read_bio_X509(bio, nullptr, nullptr, nullptr);
+  BIO_free(bio);
+  X509_STORE_CTX* context = X509_STORE_CTX_new();
+  X509_STORE_CTX_init(context, store, leaf, nullptr);
+  X509_STORE_CTX_set_time(context, 0, now / kSecondMs);
+  const bool ok = X509_verify_cert(context) == 1;
+  X509_STORE_CTX_free(context);
+  X509_free(leaf);
+  X509_STORE_free(store);
+  return ok;
+}
+
+std::size_t certificates_in(const std::string& pem) {
+  std::size_t n = 0;
+  for (auto at = pem.find("BEGIN CERT"); at != std::string::npos;
+       at = pem.find("BEGIN CERT", at + 1))
+    ++n;
+  return n;
+}
+
 TEST(SelfSigned, MakesAChainForItsNames) {
   const TempDir dir;
   const auto files = ensure_self_signed(dir.path + "/tls", {"gpu.example.com", "10.1.2.3"}, kNow);
@@ -67,15 +110,123 @@ TEST(SelfSigned, MakesAChainForItsNames) {
   EXPECT_EQ(pair->expires_at_ms, kNow / 1000 * 1000 + 3650 * kDayMs);
 }
 
-TEST(SelfSigned, KeepsAGoodPairAndReplacesAnOldOne) {
-  const TempDir dir;
-  const auto first = ensure_self_signed(dir.path, {}, kNow);
-  ASSERT_TRUE(first.ok());
-  const std::string cert = slurp(first->cert);
-  ASSERT_TRUE(ensure_self_signed(dir.path, {}, kNow + 3600 * kDayMs).ok());
-  EXPECT_EQ(slurp(first->cert), cert);
-  ASSERT_TRUE(ensure_self_signed(dir.path, {}, kNow + 3621 * kDayMs).ok());
-  EXPECT_NE(slurp(first->cert), cert);
+constexpr DurationMs kLife = limits::kOwnCaMs;
+
+// The folder over the years.
+class Years : public ::testing::Test {
+ protected:
+  SelfSigned at(DurationMs since_start) {
+    auto kept = keep_self_signed(dir_.path, {"10.1.2.3"}, kNow + since_start);
+    EXPECT_TRUE(kept.ok());
+    return kept.ok() ? std::move(kept).value() : SelfSigned();
+  }
+  std::string text(const std::string& name) const { return slurp(dir_.path + "/" + name); }
+  bool has(const std::string& name) const {
+    return std::filesystem::exists(dir_.path + "/" + name);
+  }
+
+  const TempDir dir_;
+};
+
+TEST_F(Years, TheNextCaIsAnnouncedThenUsedThenAlone) {
+  EXPECT_EQ(at(0).did, Did::kMade);
+  const std::string ca = text("ca.crt"), cert = text("tls.crt");
+  EXPECT_EQ(at(kLife - limits::kNextCaMs - kDayMs).did, Did::kNothing);
+  EXPECT_EQ(at(0).change_ms, 0);
+
+  const DurationMs announced = kLife - limits::kNextCaMs;
+  SelfSigned now = at(announced);
+  EXPECT_EQ(now.did, Did::kAnnounced);
+  EXPECT_EQ(now.change_ms, kNow / 1000 * 1000 + kLife - limits::kNextPairMs);
+  const std::string both = text("ca.crt");
+  EXPECT_EQ(text("tls.crt"), cert);
+  EXPECT_EQ(certificates_in(both), 2u);
+  EXPECT_TRUE(trusts(both, cert, kNow + announced));
+  EXPECT_TRUE(trusts(both, text("next.crt"), kNow + announced));
+  EXPECT_FALSE(trusts(ca, text("next.crt"), kNow + announced));
+
+  now = at(kLife - limits::kNextPairMs - kDayMs);
+  EXPECT_EQ(now.did, Did::kNothing);
+  EXPECT_NE(now.change_ms, 0);
+  EXPECT_EQ(text("ca.crt"), both);
+
+  const DurationMs changed = kLife - limits::kNextPairMs;
+  now = at(changed);
+  EXPECT_EQ(now.did, Did::kChanged);
+  EXPECT_EQ(now.change_ms, 0);
+  EXPECT_NE(text("tls.crt"), cert);
+  EXPECT_TRUE(load_tls(now.files.cert, now.files.key).ok());
+  EXPECT_TRUE(trusts(both, text("tls.crt"), kNow + changed));
+  EXPECT_EQ(X509_check_ip_asc(read_cert(now.files.cert).get(), "10.1.2.3", 0), 1);
+  EXPECT_FALSE(has("next.crt") || has("next.key"));
+
+  EXPECT_EQ(at(kLife - kDayMs).did, Did::kNothing);
+  EXPECT_EQ(text("ca.crt"), both);
+  EXPECT_EQ(at(kLife + kDayMs).did, Did::kForgot);
+  EXPECT_EQ(certificates_in(text("ca.crt")), 1u);
+  EXPECT_TRUE(trusts(text("ca.crt"), text("tls.crt"), kNow + kLife + kDayMs));
+  EXPECT_EQ(at(kLife + 2 * kDayMs).did, Did::kNothing);
+}
+
+TEST_F(Years, WhoWasAwayGivesPeopleTheTimeThatIsLeft) {
+  at(0);
+  SelfSigned now = at(kLife - 100 * kDayMs);  // late: not yet at its usual time
+  EXPECT_EQ(now.change_ms, kNow / 1000 * 1000 + kLife - 10 * kDayMs);
+  EXPECT_EQ(at(kLife - 11 * kDayMs).did, Did::kNothing);
+  EXPECT_EQ(at(kLife - 10 * kDayMs).did, Did::kChanged);
+}
+
+TEST_F(Years, TheLastDayIsTheLast) {
+  at(0);
+  const SelfSigned now = at(kLife - 20 * kDayMs);
+  EXPECT_EQ(now.change_ms, kNow / 1000 * 1000 + kLife - limits::kLastPairMs);
+  EXPECT_EQ(at(kLife - limits::kLastPairMs).did, Did::kChanged);
+}
+
+TEST_F(Years, WhatHasEndedIsMadeAnewAndWhatWasAnnouncedIsUsed) {
+  at(0);
+  EXPECT_EQ(at(kLife + kDayMs).did, Did::kMade);
+  EXPECT_EQ(certificates_in(text("ca.crt")), 1u);
+  at(2 * kLife - 100 * kDayMs);  // announced
+  const std::string both = text("ca.crt");
+  EXPECT_EQ(at(2 * kLife + 2 * kDayMs).did, Did::kChanged);
+  EXPECT_TRUE(trusts(both, text("tls.crt"), kNow + 2 * kLife + 2 * kDayMs));
+}
+
+TEST_F(Years, AChangeThatIsCutShortIsFinished) {
+  at(0);
+  const DurationMs announced = kLife - limits::kNextCaMs;
+  at(announced);
+  const std::string both = text("ca.crt"), next = text("next.crt");
+  spill(dir_.path + "/tls.key", text("next.key"));  // and the power goes
+  EXPECT_EQ(at(announced).did, Did::kChanged);
+  EXPECT_EQ(text("tls.crt"), next);
+  EXPECT_EQ(text("ca.crt"), both);
+  spill(dir_.path + "/next.crt", next);  // it went later
+  spill(dir_.path + "/next.key", text("tls.key"));
+  EXPECT_EQ(at(announced).did, Did::kNothing);
+  EXPECT_FALSE(has("next.crt") || has("next.key"));
+}
+
+TEST_F(Years, AnAnnouncementThatIsCutShortIsMadeAnew) {
+  at(0);
+  const std::string ca = text("ca.crt");
+  const DurationMs announced = kLife - limits::kNextCaMs;
+  at(announced);
+  spill(dir_.path + "/ca.crt", ca);  // not yet written when the power went
+  EXPECT_EQ(at(announced).did, Did::kAnnounced);
+  EXPECT_TRUE(trusts(text("ca.crt"), text("next.crt"), kNow + announced));
+  spill(dir_.path + "/next.key", "half a key");
+  EXPECT_EQ(at(announced).did, Did::kAnnounced);
+  EXPECT_EQ(certificates_in(text("ca.crt")), 2u) << "a next CA without its pair is of no use";
+}
+
+TEST_F(Years, AnAddressThatThePairDoesNotHaveIsNamed) {
+  EXPECT_TRUE(at(0).missing.empty());
+  const auto kept = keep_self_signed(dir_.path, {"10.9.9.9", "::1", "127.0.0.1", ""}, kNow);
+  ASSERT_TRUE(kept.ok());
+  EXPECT_EQ(kept->did, Did::kNothing);
+  EXPECT_EQ(kept->missing, std::vector<std::string>{"10.9.9.9"});
 }
 
 TEST(SelfSigned, ReplacesABrokenPair) {
@@ -138,6 +289,18 @@ TEST(CertificateStore, TakesOverANewPairOnlyWhenItFits) {
   EXPECT_FALSE(s.poll());
   EXPECT_EQ(errors.size(), 2u);
   EXPECT_EQ(s.current()->cert_pem, slurp(fb->cert));
+}
+
+TEST(CertificateStore, WhoMakesTheFilesIsAskedBeforeTheyAreLookedAt) {
+  const TempDir dir;
+  const auto files = ensure_self_signed(dir.path, {}, kNow);
+  TimeMs now = kNow;
+  auto store =
+      CertificateStore::open(*files, nullptr, [&] { (void)keep_self_signed(dir.path, {}, now); });
+  ASSERT_TRUE(store.ok());
+  EXPECT_FALSE((*store)->poll());
+  now = kNow + kLife + kDayMs;
+  EXPECT_TRUE((*store)->poll());
 }
 
 TEST(CertificateStore, DoesNotOpenWithoutAPair) {

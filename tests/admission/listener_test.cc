@@ -11,6 +11,8 @@
 #include <future>
 #include <thread>
 
+#include "admission/self_signed.h"
+
 namespace subak {
 namespace {
 
@@ -463,16 +465,16 @@ std::string shown_expiry(std::uint16_t port) {
 TEST(ListenerTls, TakesOverANewCertificateWhileServing) {
   std::string name = std::filesystem::temp_directory_path() / "subak-tls-XXXXXX";
   const std::string dir = mkdtemp(name.data());
-  const auto files = ensure_self_signed(dir, {}, kNow);
-  ASSERT_TRUE(files.ok());
+  const auto made = keep_self_signed(dir, {}, kNow);
+  ASSERT_TRUE(made.ok());
   ListenerOptions o;
   o.certificate_poll_ms = 5;
-  o.tls = CertificateStore::open(*files, nullptr).value();
+  o.tls = CertificateStore::open(made->files, nullptr).value();
   Server s(o);
   EXPECT_EQ(s.listener.probe(kPatienceMs).kind, ProbeResult::Kind::kServes);
   const std::string before = shown_expiry(s.port());
   EXPECT_NE(before, "");
-  ASSERT_TRUE(ensure_self_signed(dir, {}, kNow + 3640 * kDayMs).ok());  // too old: made anew
+  ASSERT_TRUE(keep_self_signed(dir, {}, kNow + 3651 * kDayMs).ok());  // too old: made anew
   std::string after = before;
   while (after == before) after = shown_expiry(s.port());  // ends by ctest's time limit, if at all
   EXPECT_NE(after, "");

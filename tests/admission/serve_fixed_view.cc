@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "admission/listener.h"
+#include "admission/self_signed.h"
 #include "admission/webhook.h"
 #include "fixture.h"
 
@@ -12,16 +13,16 @@ int main(int argc, char** argv) {
   if (argc != 2) return 2;
   using namespace subak;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto files = ensure_self_signed(
+  const auto made = keep_self_signed(
       argv[1], {}, std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
-  if (!files.ok()) return 1;
+  if (!made.ok()) return 1;
   const auto view = test::fixed_view();
   WebhookOptions options;
   options.view = [&] { return view; };
   options.now_ns = [] { return std::chrono::steady_clock::now().time_since_epoch().count(); };
   Webhook webhook(options);
   ListenerOptions listen;
-  listen.tls = CertificateStore::open(*files, nullptr).value();
+  listen.tls = CertificateStore::open(made->files, nullptr).value();
   Listener listener(listen, [&](const HttpRequest& r) { return webhook.handle(r); });
   if (const auto error = listener.start()) {
     std::fprintf(stderr, "%s\n", error->message().c_str());

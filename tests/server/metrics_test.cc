@@ -47,6 +47,7 @@ class PageTest : public ::testing::Test {
     state_.version = "1.2.3";
     state_.drift_gpu_seconds = 0;
     state_.certificate_end_ms = 1'800'000'000'000;
+    state_.certificate_change_ms = 1'790'000'000'000;
     state_.start_ms = now_;
     apply(in::SetCluster{"east", Mode::kEnforce, {}, "test", false});
     NodeSpec node;
@@ -158,6 +159,7 @@ TEST_F(PageTest, StateAndAccounts) {
                            "subak_kept_idle_milligpu{cluster=\"east\"} 0\n",
                            "subak_leader 1\n",
                            "subak_certificate_not_after_seconds 1800000000\n",
+                           "subak_certificate_change_seconds 1790000000\n",
                            "subak_account_oldest_wait_seconds{account=\"ml\"} 3\n",
                            "subak_accounts_without_series 0\n",
                            "subak_queue_head_waits{reason=\"WaitingForCapacity\"} 1\n",

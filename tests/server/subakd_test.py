@@ -38,8 +38,8 @@ def run(*flags, **options):
 class Process:
     """A running subakd; `ports` is what it said on its first line."""
 
-    def __init__(self, state, *flags, **options):
-        command = [SUBAKD, "--state", state, *PORTS, *flags]
+    def __init__(self, state, *flags, ports=PORTS, **options):
+        command = [SUBAKD, "--state", state, *ports, *flags]
         self.child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
         self.line = self.child.stdout.readline()
         self.ports = dict(re.findall(r"(\w+)=([\d.]+:\d+)", self.line))
@@ -144,6 +144,34 @@ class Life(Fixture):
         self.assertIn("subak_admission_seconds_count 1\n", metrics)
         self.assertIn("subak_bill_residual_gpu_seconds 0\n", metrics)
         self.assertEqual(process.end(signal.SIGTERM), 0)
+
+    def test_a_certificate_of_another_address_is_named(self):
+        self.assertEqual(self.start().end(signal.SIGTERM), 0)
+        same = self.start()
+        self.assertEqual(same.end(signal.SIGTERM), 0)
+        self.assertNotIn("not for the address", same.errors)
+        other = self.start(ports=(PORTS[0], "127.0.0.2:0", *PORTS[2:]))
+        self.assertEqual(other.end(signal.SIGTERM), 0)
+        self.assertRegex(other.errors, r"not for the address it listens on.*127\.0\.0\.2")
+
+    def test_the_next_ca_is_announced(self):
+        folder = os.path.join(os.path.dirname(self.state), "tls")
+        os.makedirs(folder, mode=0o700)
+        words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "100",
+                 "-subj", "/CN=old", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "tls.key", "-out", "tls.crt"]  # fmt: skip
+        subprocess.run(words, cwd=folder, check=True, capture_output=True)
+        shutil.copy(os.path.join(folder, "tls.crt"), os.path.join(folder, "ca.crt"))
+        process = self.start()
+        ca = os.path.join(folder, "ca.crt")
+        with open(ca, encoding="ascii") as file:
+            self.assertEqual(file.read().count("BEGIN CERTIFICATE"), 2)
+        self.assertEqual(process.review("/mutate", gpu_pod(), ca)["response"]["uid"], "u1")
+        change = float(re.search(r"(?m)^subak_certificate_change_seconds (.*)$", process.get("/metrics")[1]).group(1))
+        self.assertAlmostEqual(change, time.time() + 90 * 86400, delta=3600)
+        status = subprocess.run([SUBAK, "--server", process.ports["grpc"], "status"], capture_output=True, text=True, check=True)
+        self.assertRegex(status.stdout, r"certificate changes to the next CA in (89|90) days: .*subak install --print --ca")
+        self.assertEqual(process.end(signal.SIGTERM), 0)
+        self.assertIn("next CA of the webhook stands in ca.crt", process.errors)
 
     def test_one_process_per_store(self):
         process = self.start()
