@@ -144,6 +144,7 @@ void add_account(Command root) {
   add_get(account);
   add_account_edits(account);
   add_account_files(account);
+  add_account_suggest(account);
   add_history(account);
 }
 

@@ -24,5 +24,6 @@ void print_diff(Session& session, const std::string& title, const std::vector<Di
 
 void add_account_edits(Command account);  // set, hold, drain, resume, delete
 void add_account_files(Command account);  // apply, diff
+void add_account_suggest(Command account);
 
 }  // namespace subak::cli

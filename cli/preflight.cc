@@ -10,9 +10,7 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/kube_options.h"
-#include "cli/words.h"
-#include "subak/v1/account_service.pb.h"
-#include "subak/v1/cluster_service.pb.h"
+#include "cli/service_facts.h"
 
 namespace subak::cli {
 namespace {
@@ -21,49 +19,6 @@ struct PreflightCommand {
   KubeOptions kube;
   std::string cluster, user;
 };
-
-// "ns" in every cluster, or "cluster/ns".
-void take_account(const v1::Account& account, const std::string& cluster, ServiceFacts& facts) {
-  for (const std::string& name : account.namespaces()) {
-    const std::size_t slash = name.find('/');
-    if (slash != std::string::npos && name.substr(0, slash) != cluster) continue;
-    facts.accounts[name.substr(slash == std::string::npos ? 0 : slash + 1)] = account.path();
-  }
-}
-
-// A service that does not answer is no hindrance: the cluster is looked at before it is there.
-ServiceFacts ask_service(Session& s, const PreflightCommand& o) {
-  ServiceFacts facts;
-  facts.cluster = o.cluster;
-  v1::ListClustersResponse clusters;
-  try {
-    clusters =
-        s.call<v1::ListClustersResponse>("ClusterService/ListClusters", v1::ListClustersRequest());
-  } catch (const Failure& failure) {
-    if (failure.exit_code != kExitUnreachable) throw;
-    return facts;
-  }
-  facts.asked = true;
-  for (const v1::Cluster& cluster : clusters.clusters()) {
-    const bool only = o.cluster.empty() && clusters.clusters_size() == 1;
-    if (!only && cluster.name() != o.cluster) continue;
-    facts.knows_cluster = true;
-    facts.cluster = cluster.name();
-    facts.modes[""] = word(cluster.mode());
-    for (const auto& own : cluster.namespaces()) facts.modes[own.namespace_()] = word(own.mode());
-    for (const auto& label : cluster.namespace_labels()) {
-      facts.accounts[label.namespace_()] = label.account();
-    }
-  }
-  if (!facts.knows_cluster) return facts;
-  const auto accounts = all_pages<v1::ListAccountsResponse>(
-      s, "AccountService/ListAccounts", v1::ListAccountsRequest(), 0,
-      [](auto& a) { return a.mutable_accounts(); });
-  for (const v1::Account& account : accounts.accounts()) {
-    take_account(account, facts.cluster, facts);
-  }
-  return facts;
-}
 
 google::protobuf::Struct as_message(const std::vector<Finding>& findings) {
   google::protobuf::Struct out;
@@ -95,7 +50,7 @@ int preflight(Session& s, const PreflightCommand& o) {
   const auto api = open_kube(o.kube);
   const auto cluster = read_cluster(*api, o.user);
   if (!cluster) throw kube_failure(cluster.error());
-  const std::vector<Finding> findings = judge(*cluster, ask_service(s, o));
+  const std::vector<Finding> findings = judge(*cluster, ask_service(s, o.cluster));
   const auto count = [&](Level level) {
     return std::count_if(findings.begin(), findings.end(),
                          [&](const Finding& f) { return f.level == level; });

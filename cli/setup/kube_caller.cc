@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/limits.h"
 #include "server/kube/known_client.h"
 #include "server/kube/kubeconfig_file.h"
 #include "server/runtime/clock.h"
@@ -14,7 +15,6 @@ namespace {
 
 constexpr int kTries = 5;
 constexpr DurationMs kTurnMs = 1000, kAgainMs = 500;
-constexpr int kPage = 500;
 
 class Caller final : public KubeCaller {
  public:
@@ -86,8 +86,9 @@ std::optional<Error> KubeCaller::list(const std::string& collection, const std::
                                       const std::function<void(json::Value)>& each) {
   json::Parser parser;
   std::string more;
+  std::size_t objects = 0;
   do {
-    std::string path = collection + "?limit=" + std::to_string(kPage);
+    std::string path = collection + "?limit=" + std::to_string(limits::kOperatorPage);
     if (!query.empty()) path += "&" + query;
     if (!more.empty()) path += "&continue=" + escaped(more);
     const Reply page = get(path);
@@ -101,6 +102,11 @@ std::optional<Error> KubeCaller::list(const std::string& collection, const std::
       json::each_item(*items, [&](std::size_t, json::Value item) { each(item); });
     }
     more = json::text_in(root, "metadata", "continue");
+    objects += limits::kOperatorPage;  // as many as were asked for, so that empty pages end too
+    if (!more.empty() && objects >= limits::kMaxOperatorObjects) {
+      return Error{ErrorCode::kExhausted, "GET " + collection,
+                   "more than " + std::to_string(objects) + " objects", "want a list that ends"};
+    }
   } while (!more.empty());
   return std::nullopt;
 }

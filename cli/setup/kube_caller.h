@@ -32,7 +32,8 @@ class KubeCaller {
 
   Reply get(const std::string& path);
   // Each object of a collection ("/api/v1/pods"), read in pages; with `query`, as "labelSelector=x".
-  // None: all were read. kNotFound: the server has no such kind. `each` must not keep the value.
+  // None: all were read. kNotFound: the server has no such kind. kExhausted: more than
+  // limits::kMaxOperatorObjects. `each` must not keep the value.
   std::optional<Error> list(const std::string& collection, const std::string& query,
                             const std::function<void(json::Value)>& each);
 };

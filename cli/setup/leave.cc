@@ -1,10 +1,10 @@
 #include "cli/setup/leave.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <tuple>
 
+#include "cli/setup/manifest_objects.h"
 #include "core/names.h"
 #include "kube/pod.h"
 #include "kube/release.h"
@@ -13,38 +13,12 @@
 namespace subak::cli {
 namespace {
 
-constexpr std::string_view kAdmission = "/apis/admissionregistration.k8s.io/v1/";
 constexpr std::string_view kPods = "/api/v1/pods";
 constexpr std::string_view kReleased = "released: Subak has left this cluster";
 constexpr int kReleaseTries = 20;
 constexpr DurationMs kReleaseAgainMs = 500;
 
-constexpr std::string_view kMutating = "mutatingwebhookconfigurations/subak";
-// By their names: what carries others is not ours.
-constexpr std::array<std::string_view, 17> kGuards{
-    "validatingadmissionpolicybindings/subak-gate",
-    "validatingadmissionpolicybindings/subak-hidden",
-    "validatingadmissionpolicybindings/subak-keys",
-    "validatingadmissionpolicybindings/subak-self",
-    "validatingadmissionpolicybindings/subak-self-jobs",
-    "validatingadmissionpolicybindings/subak-namespace",
-    "mutatingadmissionpolicybindings/subak-gate",
-    "validatingadmissionpolicies/subak-gate",
-    "validatingadmissionpolicies/subak-hidden",
-    "validatingadmissionpolicies/subak-keys",
-    "validatingadmissionpolicies/subak-self",
-    "validatingadmissionpolicies/subak-self-jobs",
-    "validatingadmissionpolicies/subak-namespace",
-    "mutatingadmissionpolicies/subak-gate",
-    kMutating,
-    "validatingwebhookconfigurations/subak",
-    "validatingwebhookconfigurations/subak-update",
-};
-constexpr std::array<std::string_view, 3> kRights{
-    "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/subak",
-    "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/subak",
-    "/apis/rbac.authorization.k8s.io/v1/clusterroles/subak",
-};
+constexpr std::string_view kMutating = "/mutatingwebhookconfigurations/subak";
 
 // Its text; empty if it is not there.
 Result<std::string> keep_present(KubeCaller& api, std::string path,
@@ -150,14 +124,14 @@ Result<std::vector<SuspendedOwner>> suspended_owners(KubeCaller& api) {
 
 Result<Traces> find_traces(KubeCaller& api) {
   Traces traces;
-  for (const std::string_view guard : kGuards) {
-    const auto text =
-        keep_present(api, std::string(kAdmission) + std::string(guard), traces.guards);
+  // By their names: what carries others is not ours.
+  for (const std::string& guard : guard_paths()) {
+    const auto text = keep_present(api, guard, traces.guards);
     if (!text) return text.error();
-    if (guard == kMutating) traces.cluster = cluster_of(*text);
+    if (guard.ends_with(kMutating)) traces.cluster = cluster_of(*text);
   }
-  for (const std::string_view right : kRights) {
-    const auto text = keep_present(api, std::string(right), traces.rights);
+  for (const std::string& right : right_paths()) {
+    const auto text = keep_present(api, right, traces.rights);
     if (!text) return text.error();
   }
   const auto error =

@@ -72,10 +72,12 @@ struct ClusterFacts {
 // What the service says of itself; `asked` is false where nobody answered.
 struct ServiceFacts {
   bool asked = false;
-  std::string cluster;  // the name that was looked for
+  std::vector<std::string> clusters;  // all
+  std::string cluster;                // the name that was looked for
   bool knows_cluster = false;
   std::map<std::string, std::string> modes;     // by namespace, the cluster's own under ""
   std::map<std::string, std::string> accounts;  // by namespace
+  std::set<std::string> paths;                  // of all accounts
 };
 
 // `user`: as whom the service writes. Reads only; what may not be read is listed in `unread`.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cli/setup/manifest_objects.h"
 #include "cli/setup/preflight.h"
 #include "core/names.h"
 #include "kube/known_as.h"
@@ -192,29 +193,16 @@ class Reader {
     return known_as.ok() && *known_as == user;
   }
 
+  // Nobody needs a right on what the cluster does not have. Unread, it may have everything.
+  bool has_group(const std::string& group) const {
+    return group.empty() || facts_.groups.empty() || facts_.groups.contains(group);
+  }
+
   // As the API server would judge a call of that user.
   void read_rights(const std::string& user) {
     const bool self = is_us(user);
-    struct Right {
-      std::string_view verb, group, resource, sub;
-    };
-    static constexpr Right kRights[] = {
-        {"list", "", "nodes", ""},
-        {"watch", "", "nodes", ""},
-        {"list", "", "pods", ""},
-        {"watch", "", "pods", ""},
-        {"patch", "", "pods", ""},
-        {"patch", "", "pods", "status"},
-        {"create", "", "pods", "eviction"},
-        {"list", "", "namespaces", ""},
-        {"watch", "", "namespaces", ""},
-        {"list", "batch", "jobs", ""},
-        {"watch", "batch", "jobs", ""},
-        {"patch", "batch", "jobs", ""},
-        {"create", "events.k8s.io", "events", ""},
-        {"get", "coordination.k8s.io", "leases", ""},
-    };
-    for (const Right& right : kRights) {
+    for (const ServiceRight& right : service_rights()) {
+      if (!has_group(right.group)) continue;
       std::string body = R"({"apiVersion":"authorization.k8s.io/v1","spec":{)";
       if (!self) append_json_member(body, "user", user);
       if (!self && user.starts_with("system:serviceaccount:")) {
@@ -240,8 +228,8 @@ class Reader {
         facts_.has_rights = true;
         continue;
       }
-      facts_.denied.push_back(std::string(right.verb) + " " + std::string(right.resource) +
-                              (right.sub.empty() ? "" : "/" + std::string(right.sub)));
+      facts_.denied.push_back(right.verb + " " + right.resource +
+                              (right.sub.empty() ? "" : "/" + right.sub));
     }
   }
 

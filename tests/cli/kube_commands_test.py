@@ -232,6 +232,7 @@ class Uninstall(Case):
         self.cluster.call("POST", "/standin/fault", {"path": "/", "times": 100000, "code": 503, "body": "away"})
         self.assertIn("away", self.run_subak("uninstall", code=3))
         self.assertIn("away", self.run_subak("preflight", code=3))
+        self.assertIn("away", self.run_subak("account", "suggest", code=3))
 
 
 class Preflight(Case):
@@ -283,6 +284,79 @@ class Preflight(Case):
         self.run_subak("cluster", "mode", "main", "enforce", "--reason", "test")
         self.assertEqual(self.level_of("no account names"), set())
         self.assertEqual(self.level_of("nobody is asked about their pods"), {"warning"})
+
+
+class Suggest(Case):
+    def setUp(self):
+        super().setUp()
+        for name, team in (("team-a", "ml"), ("team-b", "Team B"), ("web", None)):
+            self.cluster.make("/api/v1/namespaces", name, metadata={"labels": {"team": team} if team else {}})
+        self.cluster.make_pod("p", "2026-11-01T12:00:00Z")
+        self.cluster.make("/api/v1/namespaces/team-b/resourcequotas", "q", spec={"hard": {"requests.nvidia.com/gpu": "8"}})
+
+    def suggested(self, *args, code=0):
+        """The file, and what was said beside it."""
+        words = [SUBAK, "--server", self.server, "account", "suggest", *args]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=DEADLINE_S, check=False,
+                              env={**os.environ, "KUBECONFIG": self.cluster.kubeconfig})  # fmt: skip
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout, done.stderr
+
+    def apply(self, text, *args):
+        path = os.path.join(self.folder.name, "accounts.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.run_subak("account", "apply", "-f", path, "--reason", "test", *args)
+
+    def test_without_a_service_the_file_is_there(self):
+        text, said = self.suggested()
+        self.assertEqual(text.split("accounts:\n")[1].splitlines(), [
+            "- {path: team-a, shares: 1, namespaces: [team-a]}  # 1 pod with GPUs",
+            "- {path: team-b, shares: 1, namespaces: [team-b]}  # ResourceQuota q: requests.nvidia.com/gpu=8"])  # fmt: skip
+        self.assertIn("no service was asked", said)
+        self.assertEqual(self.cluster.writes(), [])
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), 100)
+
+    def test_what_is_suggested_is_what_apply_takes_and_then_there_is_nothing_left(self):
+        self.start_service("observe")
+        text, said = self.suggested("--group-by", "team", "--limits", "--all")
+        self.assertEqual(said, "")
+        self.assertIn("5 accounts would change", self.apply(text, "--dry-run"))
+        self.apply(text)
+        shown = {a["path"]: a for a in json.loads(self.run_subak("--output", "json", "account", "tree"))["accounts"]}
+        self.assertEqual(shown["ml.team-a"]["namespaces"], ["team-a"])
+        self.assertEqual(shown["team-b.team-b"]["limit"], [{"product": "gpu", "milligpu": "8000"}])
+        self.assertEqual(shown["web"]["namespaces"], ["web"])
+        text, said = self.suggested("--group-by", "team", "--limits", "--all")
+        self.assertIn("accounts: []", text)
+        self.assertIn("team-a (ml.team-a)", text)
+        self.assertIn("all namespaces with GPUs have an account", said)
+        self.assertIn("0 accounts changed", self.apply(text))
+
+    def test_the_names_of_one_cluster(self):
+        self.start_service("observe")
+        text, _ = self.suggested("--cluster", "main")
+        self.assertIn('namespaces: ["main/team-a"]', text)
+        self.assertIn("2 accounts changed", self.apply(text))
+        self.assertIn("accounts: []", self.suggested()[0])
+        self.run_subak("cluster", "mode", "other", "observe", "--create", "--reason", "test")
+        self.assertIn("want one of main, other", self.suggested(code=2)[1])
+
+    def test_a_cluster_without_gpus_says_so(self):
+        for path in ("namespaces/team-a/pods/p", "namespaces/team-b/resourcequotas/q"):
+            self.cluster.call("DELETE", f"/api/v1/{path}")
+        text, said = self.suggested()
+        self.assertTrue(text.endswith("accounts: []\n"), text)
+        self.assertIn("no namespace has pods or ResourceQuotas of GPUs; --all takes those without", said)
+
+    def test_what_may_not_be_read_is_named(self):
+        refusal = {"kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403, "message": "not you"}
+        fault = {"method": "GET", "path": "/api/v1/resourcequotas", "times": 100, "code": 403, "body": json.dumps(refusal)}
+        self.cluster.call("POST", "/standin/fault", fault)
+        text, said = self.suggested(code=1)
+        self.assertEqual(text, "")
+        self.assertIn("GET /api/v1/resourcequotas: not you", said)
 
 
 class Install(Case):

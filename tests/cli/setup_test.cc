@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
+#include "cli/setup/manifest_objects.h"
+#include "cli/setup/manifest_texts.h"
 #include "cli/setup/manifests.h"
 #include "cli/setup/preflight.h"
 
@@ -116,6 +119,45 @@ TEST(Manifests, AValueThatWouldMeanSomethingElseIsRefused) {
   EXPECT_EQ(wrong([](auto& o) { o.url = "http://10.0.0.5"; }), "--url");
   EXPECT_EQ(wrong([](auto& o) { o.image = "a\" b"; }), "--image");
   EXPECT_EQ(wrong([](auto& o) { o.kubernetes_minor = 28; }), "--kubernetes");
+}
+
+// What is granted and registered is what is asked after and taken away.
+TEST(ManifestObjects, RightsOfTheService) {
+  std::set<std::string> rights;
+  for (const ServiceRight& right : service_rights()) {
+    rights.insert(right.verb + " " + right.group + "/" + right.resource + "/" + right.sub);
+  }
+  EXPECT_EQ(rights.size(), service_rights().size());
+  for (const char* right :
+       {"patch /pods/", "patch /pods/status", "create /pods/eviction", "patch batch/jobs/",
+        "watch jobset.x-k8s.io/jobsets/", "get coordination.k8s.io/leases/",
+        "list leaderworkerset.x-k8s.io/leaderworkersets/", "create events.k8s.io/events/"}) {
+    EXPECT_TRUE(rights.contains(right)) << right;
+  }
+  EXPECT_FALSE(rights.contains("delete /pods/"));
+}
+
+TEST(ManifestObjects, WhatInterceptsGoesInOrder) {
+  const std::vector<std::string> guards = guard_paths();
+  const std::string root = "/apis/admissionregistration.k8s.io/v1/";
+  const auto place = [&](const std::string& path) {
+    return std::find(guards.begin(), guards.end(), root + path) - guards.begin();
+  };
+  std::size_t registered = 0;
+  for (const char* file :
+       {"webhooks.yaml", "webhook-update.yaml", "policies.yaml", "gate-policy.yaml"}) {
+    registered += count(std::string(manifest_text(file)), "\nkind: ");
+  }
+  EXPECT_EQ(guards.size(), registered);
+  EXPECT_LT(place("mutatingadmissionpolicybindings/subak-gate"),
+            place("validatingadmissionpolicies/subak-gate"));
+  EXPECT_LT(place("mutatingadmissionpolicies/subak-gate"),
+            place("mutatingwebhookconfigurations/subak"));
+  EXPECT_EQ(guards.back(), root + "validatingwebhookconfigurations/subak-update");
+  EXPECT_EQ(right_paths(), (std::vector<std::string>{
+                               "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/subak",
+                               "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/subak",
+                               "/apis/rbac.authorization.k8s.io/v1/clusterroles/subak"}));
 }
 
 ClusterFacts quiet() {

@@ -1,0 +1,74 @@
+// What an API server says of its namespaces, and the account file that is suggested for it: `account
+// apply` reads it, the engine takes it, and the second time there is nothing left to suggest.
+#include "cli/account_file.h"
+#include "cli/failure.h"
+#include "cli/setup/suggest.h"
+#include "fuzz.h"
+#include "server/api/convert.h"
+
+namespace {
+
+using namespace subak;
+
+// Every list is this text, and has one page.
+class OneAnswer final : public cli::KubeCaller {
+ public:
+  explicit OneAnswer(std::string_view text) : text_(text) {}
+  Reply call(const KubeCall& call) override {
+    Reply reply;
+    reply.answer.outcome = Outcome::kDone;
+    reply.body = call.path.find("&continue=") == std::string::npos ? text_ : "{}";
+    return reply;
+  }
+  void wait(DurationMs) override {}
+
+ private:
+  const std::string text_;
+};
+
+AccountSpec spec_of(const cli::AccountWish& wish) {
+  v1::UpdateAccountRequest request;
+  cli::put_wish(wish, "there: ", &request);
+  api::Check check;
+  const api::AccountMask mask = api::get_mask(check, request);
+  AccountSpec spec;
+  spec.path = wish.path;
+  api::get(check, request.account(), mask, &spec);
+  assert(check.ok());
+  return spec;
+}
+
+void check_options(std::string_view text, const cli::SuggestOptions& options) {
+  OneAnswer api(text);
+  const auto read = cli::read_namespaces(api, options);
+  if (!read.ok()) return fuzz::check_error(read.error());
+  const cli::Suggestion first = cli::suggest(*read, {}, options);
+  const auto wishes = cli::parse_account_file(first.text, "suggested");
+  Engine engine;
+  cli::KnownAccounts known;
+  std::size_t named = 0;
+  TimeMs now = 1000;
+  for (const cli::AccountWish& wish : wishes) {
+    const AccountSpec spec = spec_of(wish);
+    in::SetAccount set{spec, 0, "fuzz", false, false, false};
+    assert(!engine.apply({++now, "", "fuzz", std::move(set)}).reply.error);
+    known.paths.insert(spec.path);
+    for (const std::string& ns : spec.namespaces) {
+      const std::string name = ns.substr(ns.find('/') + 1);
+      assert(read->contains(name) && known.by_namespace.emplace(name, spec.path).second);
+      ++named;
+    }
+  }
+  assert(named == first.namespaces);
+  const cli::Suggestion again = cli::suggest(*read, known, options);
+  assert(again.namespaces == 0 && cli::parse_account_file(again.text, "again").empty());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text = fuzz::text_of(data, size);
+  check_options(text, {});
+  check_options(text, {"main", "team", true, true, {"amd.com/gpu"}});
+  return 0;
+}
