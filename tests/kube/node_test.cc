@@ -53,7 +53,7 @@ TEST(KubeNode, HgxNodeWithASickGpu) {
   EXPECT_TRUE(n.ready);
   EXPECT_FALSE(n.unschedulable);
   EXPECT_EQ(n.rack, "");
-  EXPECT_EQ(one(file("hgx.json"), {"topology.example.com/rack"}).rack, "r7");
+  EXPECT_EQ(one(file("hgx.json"), {"topology.example.com/rack", {}}).rack, "r7");
 }
 
 TEST(KubeNode, CliqueIsTheWholeLabel) {
