@@ -300,10 +300,10 @@ TEST_F(Kube, WhatIsLeftOfAJobIsASmallerGang) {
   see({"1", 1, true, "", "I"});
   told();
   see({"2", 1, true, "", "I"});  // the last is still what is left of the same
-  const auto last = std::get<in::PodSeen>(cards.next(Cards::kAllPodsKnown)->body).pod;
-  EXPECT_EQ(last.gang_size, 1u);
-  EXPECT_EQ(last.gang, "j");
-  EXPECT_EQ(last.owner, "I+2");
+  const auto third = std::get<in::PodSeen>(cards.next(Cards::kAllPodsKnown)->body).pod;
+  EXPECT_EQ(third.gang_size, 1u);
+  EXPECT_EQ(third.gang, "j");
+  EXPECT_EQ(third.owner, "I+2");
 }
 
 TEST_F(Kube, AGangOfUnknownSizeIsNotTold) {
