@@ -237,10 +237,10 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
                                std::size_t position) {
   std::vector<Reason> out;
   if (starts_beside_kept(places, job)) return {starts_next()};
-  if (job.awaits_resume()) out.push_back(awaited_resume(s, job));
   if (const state::Pod* const pod = job.disputing(); pod != nullptr) {
     out.push_back(reason(ReasonToken::kMisconfigured, job.name, pod->dispute));
   }
+  if (job.awaits_resume()) out.push_back(awaited_resume(s, job));
   if (job.state == JobState::kIncomplete) {
     Reason r = explain_incomplete(job);
     if (r.have < r.need || out.empty()) out.push_back(std::move(r));

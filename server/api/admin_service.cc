@@ -6,6 +6,7 @@
 
 #include "core/limits.h"
 #include "server/api/convert.h"
+#include "server/api/known_as.h"
 #include "server/api/paging.h"
 
 namespace subak::api {
@@ -102,6 +103,7 @@ AdminService::Reactor* AdminService::GetStatus(Context* context, const v1::GetSt
   return call.read([out, &shared = shared_](const Engine& engine) -> std::optional<Error> {
     put_process(shared, out);
     put_state(engine, shared.now(engine), out);
+    put_known_as(*shared.runtime.view(), out->mutable_clusters());
     return std::nullopt;
   });
 }

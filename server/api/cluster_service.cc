@@ -8,6 +8,7 @@
 
 #include "server/api/convert.h"
 #include "server/api/effects.h"
+#include "server/api/known_as.h"
 #include "server/api/observe.h"
 #include "server/api/paging.h"
 
@@ -73,9 +74,10 @@ ClusterService::Reactor* ClusterService::ListClusters(Context* context,
                                                       v1::ListClustersResponse* out) {
   Call call(shared_, context);
   if (!call.allow(Role::kViewer)) return call.reactor();
-  return call.read([out](const Engine& engine) -> std::optional<Error> {
+  return call.read([out, &shared = shared_](const Engine& engine) -> std::optional<Error> {
     const std::shared_ptr<const View> view = engine.view();
     for (const ClusterView& cluster : *view->clusters) put(cluster, out->add_clusters());
+    put_known_as(*shared.runtime.view(), out->mutable_clusters());
     return std::nullopt;
   });
 }

@@ -118,7 +118,6 @@ void put(const ClusterView& cluster, v1::Cluster* out) {
   }
   out->set_synced(cluster.synced);
   out->set_owned(cluster.owned);
-  out->set_known_as(cluster.known_as);
   for (const ProductTotals& totals : cluster.products) {
     auto* row = out->add_products();
     row->set_product(totals.product);

@@ -434,7 +434,9 @@ class ReadOnly(Fixture):
             self.options = {"user": 65534, "group": 65534}
             self.binary = shutil.copy(SUBAKD, self.folder.name)
             os.chmod(self.folder.name, 0o777)
-        self.assertEqual(self.refused_or_stopped(), (0, ""))
+        code, said = self.refused_or_stopped()
+        self.assertEqual((code, said.count("\n")), (0, 1))
+        self.assertIn('msg="a new CA and certificate for the webhook"', said)
 
     def refused_or_stopped(self):
         command = [self.binary, "--state", self.state, *PORTS]
