@@ -60,10 +60,11 @@ enum class Because : std::uint8_t {
   kBypass,
   kDeviceClaim,  // asks for devices by DRA: gated, denied or let through, as configured
   kMalformed,    // not a review that we could read
+  kNoView,       // a replica that has heard of no leader yet
 };
 template <>
 struct EnumText<Because> {
-  static constexpr std::array<std::string_view, 26> names{
+  static constexpr std::array<std::string_view, 27> names{
       "no_gpu",          "not_ours",     "exempt_namespace", "unmanaged_namespace",
       "unknown_cluster", "mirror_pod",
 
@@ -71,7 +72,8 @@ struct EnumText<Because> {
       "gated",           "suspended",    "ExceedsFleet",     "unknown_account",
       "outside_subtree", "over_limit",   "draining",         "two_gpu_kinds",
       "invalid_value",   "mig_topology", "other_scheduler",  "user_mismatch",
-      "unaligned",       "bypass",       "device_claim",     "malformed"};
+      "unaligned",       "bypass",       "device_claim",     "malformed",
+      "no_view"};
 };
 
 // A way around the gate that was tried.
@@ -106,6 +108,12 @@ struct Decision {
   void warn(std::string_view text);
   ReviewAnswer answer() &&;  // moves the texts out
 };
+
+// What is answered before any View is there: pods that ask for GPUs get the gate, with a warning, and
+// nothing is refused. Whoever knows more opens a gate that need not have been; nobody could close one
+// that is missing.
+Decision decide_without_view(const AdmissionConfig& config, Endpoint endpoint,
+                             const Review& review);
 
 // `cluster` as in the path of the call, empty for the only one.
 Decision decide(const View& view, const AdmissionConfig& config, std::string_view cluster,

@@ -34,6 +34,10 @@ bool is_trusted(const Context& c);  // we ourselves, or the break-glass group
 
 // --- policy_pod.cc: a pod that is created --------------------------------------------------------
 Decision decide_pod(const Context& c, json::Value object);
+// A static pod as its node shows it. Nobody but a node makes one; the mark alone is anybody's.
+bool is_mirror(const Review& review, const Pod& pod);
+// The gate and our keys, as far as they are missing; `account` empty: unknown.
+std::string pod_patch(const Review& review, const Pod& pod, const std::string& account);
 // Why the pod must be refused, whoever makes it; none if it may be. `path` as in read_pod.
 std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_view path);
 

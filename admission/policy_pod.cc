@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::size_t kShownKeyBytes = 128;  // so that the rest of its warning fits
 
-// A static pod as its node shows it. Nobody but a node makes one; the mark alone is anybody's.
-bool is_mirror(const Context& c, const Pod& pod) {
-  return c.review.username.starts_with("system:node:") &&
-         has_key(pod.annotations, "kubernetes.io/config.mirror");
-}
-
 Error field_error(std::string_view path, std::string_view field, std::string_view got,
                   std::string_view want) {
   return {ErrorCode::kInvalid, std::string(path) + std::string(field), std::string(got),
@@ -71,29 +65,6 @@ void stamp(const Pod& pod, std::string_view key, std::string value, Stamps& labe
   }
 }
 
-std::string pod_patch(const Context& c, const Pod& pod, const AccountsView::Row& account) {
-  Stamps labels, annotations;
-  stamp(pod, names::kAccount, account.spec.path, labels, annotations);
-  stamp(pod, names::kJob, pod.gang.job, labels, annotations);
-  if (!pod.keys.user.set) stamp(pod, names::kUser, person(c.review), labels, annotations);
-  if (!pod.device_claim.empty() && !has_key(pod.annotations, names::kStatus)) {
-    annotations.emplace_back(names::kStatus, claim_warning(pod));
-  }
-  PatchWriter patch;
-  if (!pod.has_metadata) patch.add("/metadata", "{}");
-  patch.add_members("/metadata/labels", pod.has_labels, labels);
-  patch.add_members("/metadata/annotations", pod.has_annotations, annotations);
-  if (!pod.gated()) {
-    const std::string gate = "{\"name\":\"" + std::string(names::kGate) + "\"}";
-    if (pod.has_gates) {
-      patch.add("/spec/schedulingGates/-", gate);
-    } else {
-      patch.add("/spec/schedulingGates", "[" + gate + "]");
-    }
-  }
-  return std::move(patch).finish();
-}
-
 void add_warnings(const Context& c, const Pod& pod, const std::string& exceeds, Decision& d) {
   if (!exceeds.empty()) d.warn(exceeds);
   warn_of_drain(c, pod, d);
@@ -120,7 +91,7 @@ Decision gate_it(const Context& c, const Pod& pod, const AccountsView::Row& acco
   Decision d;
   const std::string exceeds = exceeds_fleet(c.cluster, pod);
   add_warnings(c, pod, exceeds, d);
-  if (c.endpoint == Endpoint::kMutate) d.patch = pod_patch(c, pod, account);
+  if (c.endpoint == Endpoint::kMutate) d.patch = pod_patch(c.review, pod, account.spec.path);
   if (d.patch.empty()) {
     d.because = Because::kUnchanged;
     return d;
@@ -143,6 +114,34 @@ std::optional<Decision> pod_not_entitled(const Context& c, const Pod& pod) {
 }
 
 }  // namespace
+
+bool is_mirror(const Review& review, const Pod& pod) {
+  return review.username.starts_with("system:node:") &&
+         has_key(pod.annotations, "kubernetes.io/config.mirror");
+}
+
+std::string pod_patch(const Review& review, const Pod& pod, const std::string& account) {
+  Stamps labels, annotations;
+  stamp(pod, names::kAccount, account, labels, annotations);
+  stamp(pod, names::kJob, pod.gang.job, labels, annotations);
+  if (!pod.keys.user.set) stamp(pod, names::kUser, person(review), labels, annotations);
+  if (!pod.device_claim.empty() && !has_key(pod.annotations, names::kStatus)) {
+    annotations.emplace_back(names::kStatus, claim_warning(pod));
+  }
+  PatchWriter patch;
+  if (!pod.has_metadata) patch.add("/metadata", "{}");
+  patch.add_members("/metadata/labels", pod.has_labels, labels);
+  patch.add_members("/metadata/annotations", pod.has_annotations, annotations);
+  if (!pod.gated()) {
+    const std::string gate = "{\"name\":\"" + std::string(names::kGate) + "\"}";
+    if (pod.has_gates) {
+      patch.add("/spec/schedulingGates/-", gate);
+    } else {
+      patch.add("/spec/schedulingGates", "[" + gate + "]");
+    }
+  }
+  return std::move(patch).finish();
+}
 
 std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_view path) {
   if (auto d = invalid(pod)) return d;
@@ -172,7 +171,7 @@ std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_vi
 
 Decision decide_pod(const Context& c, json::Value object) {
   const Pod pod = read_pod(object, c.config.extra_gpu_resources);
-  if (is_mirror(c, pod)) return untouched(Because::kMirrorPod);
+  if (is_mirror(c.review, pod)) return untouched(Because::kMirrorPod);
   const bool claims = !pod.device_claim.empty();
   const bool counts = pod.asks_gpu() || !pod.mistakes.empty();
   if (!counts && (!claims || c.config.device_claims == DeviceClaims::kWarn)) {

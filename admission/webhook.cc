@@ -45,8 +45,10 @@ HttpResponse Webhook::review(Endpoint endpoint, std::string_view cluster,
                              const HttpRequest& request) {
   thread_local ReviewParser parser;
   const std::int64_t started_ns = options_.now_ns();
-  const std::shared_ptr<const View> view = options_.view();
-  if (!view) return plain(503, "not ready: no accounts and limits loaded yet\n");
+  const auto [view, config] = options_.basis();
+  if (!view && !options_.gates_without_view) {
+    return plain(503, "not ready: no accounts and limits loaded yet\n");
+  }
   const auto parsed = parser.parse(request.body);
   if (!parsed.ok()) {
     Decision bad;
@@ -55,7 +57,8 @@ HttpResponse Webhook::review(Endpoint endpoint, std::string_view cluster,
     count(bad, started_ns);
     return plain(400, parsed.error().message() + "\n");
   }
-  Decision decision = decide(*view, options_.policy, cluster, endpoint, *parsed);
+  Decision decision = view ? decide(*view, *config, cluster, endpoint, *parsed)
+                           : decide_without_view(*config, endpoint, *parsed);
   count(decision, started_ns);
   HttpResponse response;
   response.body = write_answer(parsed->uid, std::move(decision).answer());

@@ -3,7 +3,8 @@
 //
 //   200  a review with a decision, also when it is a denial
 //   400  malformed JSON, not admission.k8s.io/v1, no uid, too large: text with the reason
-//   404  another path      405  not a POST      503  no View yet
+//   404  another path      405  not a POST
+//   503  no View yet; a replica gates instead (decide_without_view())
 //
 // Threads: handle() may be called by several I/O threads at once.
 // It never blocks and keeps no locks.
@@ -21,10 +22,15 @@
 
 namespace subak {
 
+// What reviews are judged by.
+struct AdmissionBasis {
+  std::shared_ptr<const View> view;               // nullptr: there is none yet
+  std::shared_ptr<const AdmissionConfig> config;  // never nullptr
+};
+
 struct WebhookOptions {
-  AdmissionConfig policy;
-  // The published View; may be nullptr before the first one.
-  std::function<std::shared_ptr<const View>()> view;
+  std::function<AdmissionBasis()> basis;  // the newest
+  bool gates_without_view = false;        // else it answers 503 then
   // A steady clock in nanoseconds; only to measure with.
   std::function<std::int64_t()> now_ns;
   // Called once for each request that reached a decision or was no review; may be empty.

@@ -198,6 +198,18 @@ inline constexpr DurationMs kProbeEveryMs = 2'000;
 inline constexpr DurationMs kProbeAnswerMs = 5'000;     // later: not ready
 inline constexpr DurationMs kProbePatienceMs = 30'000;  // a listener that is dead this long: exit
 
+// A webhook-only replica. A larger copy of what the leader knows is refused, and the last one stays.
+inline constexpr std::size_t kMaxStaticCopyBytes = 128u << 20;
+// The leader is asked again after the first of these, doubled each time up to the most; after a copy
+// that was taken from the first.
+inline constexpr DurationMs kFollowRetryMs = 250;
+inline constexpr DurationMs kMaxFollowRetryMs = 10'000;
+// A leader that says nothing is asked whether it is there; no answer: the stream is dead.
+inline constexpr DurationMs kFollowPingMs = 10'000;
+inline constexpr DurationMs kFollowPongMs = 10'000;
+// So long a new replica waits for its first copy before it says that it is ready without one.
+inline constexpr DurationMs kFirstCopyMs = 10'000;
+
 // Idempotency: a request id is remembered for this long, and at most this many of them: then the
 // oldest is forgotten.
 inline constexpr DurationMs kRequestIdLifeMs = kDayMs;
@@ -239,6 +251,8 @@ inline constexpr std::size_t kMaxStreams = 1024;         // of each kind, all ca
 inline constexpr std::size_t kMaxWatchBytes = 64u << 20;
 // Of the accounts, in memory for Static streams: whoever still reads the oldest is ended
 inline constexpr std::size_t kMaxStaticCopies = 4;
+// One of its messages; a longer copy goes in several.
+inline constexpr std::size_t kStaticPartBytes = 1u << 20;
 inline constexpr DurationMs kMaxTimeLimitMs = 3660 * kDayMs;  // of a job
 // Of the token file: refused. A longer token that a caller shows is unknown.
 inline constexpr std::size_t kMinTokenBytes = 16;

@@ -14,6 +14,7 @@
 #include "core/limits.h"
 #include "server/config/config.h"
 #include "server/log/log.h"
+#include "server/service/replica.h"
 #include "server/service/service.h"
 #include "server/store/sqlite_store.h"
 
@@ -33,7 +34,8 @@ sigset_t block_signals() {
   return set;
 }
 
-int wait_for_end(const sigset_t& set, subak::Service& service) {
+template <class Serving>
+int wait_for_end(const sigset_t& set, Serving& service) {
   for (;;) {
     int signal = 0;
     if (sigwait(&set, &signal) != 0) continue;
@@ -59,12 +61,14 @@ int refuse(const std::string& why) {
   return kRefused;
 }
 
+// A Service or a Replica.
+template <class Serving>
 int serve(const subak::Config& config) {
   umask(0077);  // the store and the keys are nobody else's
   const sigset_t signals = block_signals();
-  subak::Service service(config, end_now);
+  Serving service(config, end_now);
   if (const auto error = service.start()) return refuse(error->message());
-  std::cout << service.ports().text() << std::endl;
+  std::cout << service.ports_text() << std::endl;
   const int signal = wait_for_end(signals, service);
   subak::log::info("stopping", {{"signal", signal}});
   std::signal(SIGALRM, end_slow_stop);
@@ -86,5 +90,6 @@ int main(int argc, char** argv) {
     return EXIT_SUCCESS;
   }
   subak::log::set_level(start.config.log_level);
-  return serve(start.config);
+  return start.config.follow.empty() ? serve<subak::Service>(start.config)
+                                     : serve<subak::Replica>(start.config);
 }

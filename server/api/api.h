@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "admission/door.h"
+#include "admission/policy_config.h"
 #include "admission/probe.h"
 #include "core/error.h"
 #include "core/limits.h"
@@ -56,6 +57,7 @@ struct ApiOptions {
   // Clusters that edges of the service follow; an empty name: the only one. There is no Observe, no
   // Effects and no job by CreateJob there.
   std::vector<std::string> own_edges;
+  AdmissionConfig admission;  // what replicas of the webhook judge by, beside the state
   // What else somebody should see to, one sentence each: GetStatus shows it. Any thread; may be null.
   std::function<std::vector<std::string>()> warnings;
   std::function<void(const ApiDenial&)> on_denied;  // any thread, must not block; may be null

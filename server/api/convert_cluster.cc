@@ -118,8 +118,18 @@ void put(const ClusterView& cluster, v1::Cluster* out) {
   }
   out->set_synced(cluster.synced);
   out->set_owned(cluster.owned);
-  for (const ProductTotals& totals : cluster.products) {
+  out->set_known_as(cluster.known_as);
+  for (const auto& [profile, count] : cluster.mig_slices) {
+    auto* row = out->add_mig_slices();
+    row->set_profile(profile);
+    row->set_count(count);
+  }
+  for (std::size_t i = 0; i < cluster.products.size(); ++i) {
+    const ProductTotals& totals = cluster.products[i];
     auto* row = out->add_products();
+    if (i < cluster.product_node_gpus.size()) {
+      row->set_largest_node_gpus(cluster.product_node_gpus[i]);
+    }
     row->set_product(totals.product);
     row->set_nodes(totals.nodes);
     row->set_installed_milligpu(totals.milligpu.installed);

@@ -158,6 +158,9 @@ std::optional<Error> ApiServer::Impl::build(std::shared_ptr<grpc::ServerCredenti
                              static_cast<int>(limits::kGrpcIdleMs));
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
                              static_cast<int>(limits::kHttpReadMs));
+  // Replicas ask whether we are there (server/replica/leader_copy.h).
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             static_cast<int>(limits::kFollowPingMs / 2));
   builder.SetMaxReceiveMessageSize(limits::kMaxGrpcMessageBytes);
   builder.SetMaxSendMessageSize(limits::kMaxGrpcMessageBytes);
   const auto hand_over = [&builder](std::shared_ptr<grpc::ServerCredentials> how) {

@@ -17,7 +17,7 @@ Shared::Shared(ApiOptions given, const ApiDeps& deps)
       auth(options.token_file, options.loopback_admin),
       streams(auth),
       watch(deps.follower, options.most_watch_bytes),
-      statics(deps.follower),
+      statics(deps.follower, options.admission),
       start_ms(deps.clock.wall_ms()) {}
 
 TimeMs Shared::now(const Engine& engine) const { return std::max(engine.now(), runtime.now_ms()); }

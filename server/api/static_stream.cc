@@ -2,43 +2,16 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include "core/limits.h"
-#include "server/api/convert.h"
+#include "server/api/static_copy.h"
 
 namespace subak::api {
 namespace {
 
-constexpr std::size_t kAccountsPerPart = 1000;
-
-bool changes_static(const Fact& fact) {
-  return std::holds_alternative<fact::AccountSet>(fact.body) ||
-         std::holds_alternative<fact::AccountDeleted>(fact.body) ||
-         std::holds_alternative<fact::ClusterSet>(fact.body) ||
-         std::holds_alternative<fact::ClusterRemoved>(fact.body) ||
-         std::holds_alternative<fact::ClusterSynced>(fact.body) ||
-         std::holds_alternative<fact::NamespaceLabelled>(fact.body) ||
-         std::holds_alternative<fact::NodeSet>(fact.body) ||
-         std::holds_alternative<fact::NodeRemoved>(fact.body);
-}
-
-std::shared_ptr<const StaticCopy> copy_of(const View& view) {
-  std::vector<v1::StaticResponse> parts(1);
-  std::size_t in_part = 0;
-  for (const AccountsView::Row* row : view.accounts->accounts()) {
-    if (in_part++ == kAccountsPerPart) {
-      parts.emplace_back();
-      in_part = 1;
-    }
-    put(row->spec, row->revision, parts.back().add_accounts());
-  }
-  for (const ClusterView& cluster : *view.clusters) put(cluster, parts.back().add_clusters());
-  for (auto& part : parts) part.set_sequence(view.seq);
-  parts.front().set_begins(true);
-  parts.back().set_complete(true);
+std::shared_ptr<const StaticCopy> copy_of(const View& view, const AdmissionConfig& config) {
   auto copy = std::make_shared<StaticCopy>();
-  for (auto& part : parts) {
+  for (v1::StaticResponse& part : static_parts(view, config)) {
     copy->push_back(std::make_shared<const v1::StaticResponse>(std::move(part)));
   }
   return copy;
@@ -93,9 +66,15 @@ void StaticHub::remove(const StaticStream* stream) {
   open_ = streams_.size();
 }
 
+// Also while nobody follows: a stream that opens later compares with what it was sent first.
 void StaticHub::on_durable(const Released& batch) {
-  if (open_ == 0 || batch.facts == nullptr) return;
-  if (std::any_of(batch.facts->begin(), batch.facts->end(), changes_static)) ask();
+  std::shared_ptr<const View> last;
+  {
+    const std::scoped_lock lock(mutex_);
+    last = std::exchange(last_, batch.view);
+  }
+  if (open_ == 0 || batch.view == nullptr) return;
+  if (owed_ || last == nullptr || !is_same_static(*last, *batch.view)) owed_ = !ask();
 }
 
 bool StaticHub::ask() {
@@ -112,15 +91,19 @@ bool StaticHub::ask() {
   return false;
 }
 
+// The loop's View, since some of what the webhook reads is no fact; before the first batch nothing
+// of that kind is known.
 void StaticHub::send(const Engine& engine) {
   std::vector<std::shared_ptr<StaticStream>> streams;
+  std::shared_ptr<const View> view;
   {
     const std::scoped_lock lock(mutex_);
     streams = streams_;
+    view = last_;
     asked_ = false;
   }
   if (streams.empty()) return;
-  const std::shared_ptr<const StaticCopy> copy = copy_of(*engine.view());
+  const std::shared_ptr<const StaticCopy> copy = copy_of(view ? *view : *engine.view(), config_);
   for (const auto& stream : streams) stream->offer(copy);
   copies_.push_back(copy);
   end_slowest(streams);

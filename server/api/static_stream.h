@@ -1,5 +1,5 @@
-// Static: copies of accounts and clusters for replicas that only serve the webhook. A new copy is
-// made after a batch that changed one of them, for all streams together; a slow reader skips
+// Static: copies of what the webhook judges by, for replicas that only serve the webhook. A new copy
+// is made after a batch that changed any of it, for all streams together; a slow reader skips
 // copies, never parts of one.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "admission/policy_config.h"
 #include "engine/view.h"
 #include "server/api/streams.h"
 #include "server/runtime/follower.h"
@@ -41,7 +42,9 @@ class StaticStream final : public QueueWriter<v1::StaticResponse> {
 // Threads: any.
 class StaticHub {
  public:
-  explicit StaticHub(Follower& follower) : follower_(follower) {}
+  // `config` outlives it.
+  StaticHub(Follower& follower, const AdmissionConfig& config)
+      : follower_(follower), config_(config) {}
   void add(const std::shared_ptr<StaticStream>& stream);
   void remove(const StaticStream* stream);
   void on_durable(const Released& batch);  // as WatchHub's
@@ -53,10 +56,13 @@ class StaticHub {
   void end_slowest(const std::vector<std::shared_ptr<StaticStream>>& streams);
 
   Follower& follower_;
+  const AdmissionConfig& config_;
+  bool owed_ = false;  // the loop's thread: a copy that could not be asked for
   std::atomic<std::size_t> open_{0};
   std::mutex mutex_;
   std::vector<std::shared_ptr<StaticStream>> streams_;
   bool asked_ = false;
+  std::shared_ptr<const View> last_;                    // of the last batch
   std::deque<std::weak_ptr<const StaticCopy>> copies_;  // the follower's thread: oldest first
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "server/config/config.h"
@@ -71,13 +72,60 @@ std::optional<Error> check_reach(const Config& config) {
   return std::nullopt;
 }
 
+std::optional<Error> check_follow(const Config& config) {
+  const auto wrong = [](const char* key, const std::string& got, const char* want) {
+    return Error{ErrorCode::kInvalid, key, got, want};
+  };
+  if (config.follow.empty()) {
+    if (!config.follow_ca.empty()) {
+      return wrong("followCa", config.follow_ca, "want it together with follow");
+    }
+    if (config.follow_token.empty()) return std::nullopt;
+    return wrong("followToken", config.follow_token, "want it together with follow");
+  }
+  if (config.tls_cert.empty()) {
+    return wrong("follow", config.follow,
+                 "want tlsCert and tlsKey beside it: a replica makes no certificate that the API "
+                 "server would trust");
+  }
+  const Result<ListenAddress> address = parse_listen_address(config.follow);
+  if ((address && address->loopback()) || !config.follow_token.empty()) return std::nullopt;
+  return wrong(
+      "follow", config.follow,
+      "want followToken beside it: beyond loopback a leader answers nobody without a token");
+}
+
+// What a replica may be told; the rest is the leader's, or of no use without a state.
+constexpr std::array<std::string_view, 11> kReplicaKeys{
+    "follow",  "followCa", "followToken", "listenWebhook", "listenHttp", "httpHosts",
+    "tlsCert", "tlsKey",   "gpuKinds",    "deviceClaims",  "logLevel"};
+
 }  // namespace
+
+std::optional<Error> check_replica_keys(const Config& config, std::span<const Origin> origins) {
+  if (config.follow.empty()) return std::nullopt;
+  for (const Origin& origin : origins) {
+    if (std::find(kReplicaKeys.begin(), kReplicaKeys.end(), origin.key) != kReplicaKeys.end()) {
+      continue;
+    }
+    return Error{ErrorCode::kInvalid, origin.key, "",
+                 "want it left out with follow: a replica has no state, and takes from its leader "
+                 "what it judges by"};
+  }
+  return std::nullopt;
+}
+
+bool Config::follows_plainly() const {
+  const Result<ListenAddress> address = parse_listen_address(follow);
+  return follow_ca.empty() && address && address->loopback();
+}
 
 std::optional<Error> check_config(const Config& config) {
   if (auto error = check_tls(config)) return error;
   if (auto error = check_clusters(config)) return error;
   if (auto error = check_edges(config)) return error;
   if (auto error = check_callers(config)) return error;
+  if (auto error = check_follow(config)) return error;
   return check_reach(config);
 }
 

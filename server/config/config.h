@@ -56,10 +56,13 @@ struct Config {
   ListenAddress listen_http{"127.0.0.1", 9445};
   // Names that the HTTP port answers to, beside addresses, localhost and the machine's own name.
   std::vector<std::string> http_hosts;
-  std::string tls_cert, tls_key;            // PEM files; both or none
-  std::string tokens;                       // token file; empty: only loopback callers, as admin
-  bool loopback_admin = true;               // false: not even these, without tokens
-  std::string grpc_socket;                  // Unix socket of the gRPC API; empty: none
+  std::string tls_cert, tls_key;  // PEM files; both or none
+  std::string tokens;             // token file; empty: only loopback callers, as admin
+  bool loopback_admin = true;     // false: not even these, without tokens
+  // A replica: the gRPC API of the leader, HOST:PORT, whose webhook this process serves too. Else empty.
+  std::string follow;
+  std::string follow_ca, follow_token;  // PEM of who vouches for the leader; file of a token there
+  std::string grpc_socket;              // Unix socket of the gRPC API; empty: none
   std::vector<std::uint32_t> socket_users;  // admins there, beside root and the service's own user
 
   std::optional<Mode> mode;  // of clusters that name none
@@ -78,6 +81,8 @@ struct Config {
   bool user_metrics = false;       // series per user beside those per account
   bool ignore_checkpoint = false;  // this start makes the state again from all facts
 
+  // The leader is on this machine and no CA is named: no TLS.
+  bool follows_plainly() const;
   // `stored` with what is named here put over it.
   Policy policy_over(const Policy& stored) const;
 };
@@ -121,6 +126,9 @@ struct Origin {
 };
 std::optional<std::string> apply_yaml(const std::string& text, std::string_view file,
                                       Config& config, std::vector<Origin>& origins);
+
+// The first key that was given and that a replica (`follow`) has no use for, or that its leader tells it.
+std::optional<Error> check_replica_keys(const Config& config, std::span<const Origin> origins);
 
 // What no single value can tell: pairs that belong together, duplicates, listeners beyond loopback.
 // The error's field is a key.

@@ -133,6 +133,9 @@ std::variant<StartRequest, StartError> read_start(int argc, const char* const* a
     if (auto error = read_file(flags, request.config, origins)) return StartError{*error};
   }
   if (auto error = apply_flags(flags, request.config, origins)) return StartError{*error};
+  if (auto error = check_replica_keys(request.config, origins)) {
+    return StartError{with_origin(*error, origins)};
+  }
   if (auto error = check_config(request.config)) return StartError{with_origin(*error, origins)};
   request.check_only = flags.check_only;
   return request;

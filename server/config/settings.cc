@@ -89,6 +89,24 @@ Found set_text(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
+// A name is for the resolver; gRPC asks it for each connection.
+Found set_follow(Config& c, std::string_view v) {
+  const std::size_t colon = std::min(v.rfind(':'), v.size());
+  const std::string_view host = v.substr(0, colon), port = v.substr(std::min(colon + 1, v.size()));
+  bool good = !host.empty() && v.size() <= limits::kMaxNameBytes;
+  for (const char ch : host) {
+    good = good && (std::isalnum(static_cast<unsigned char>(ch)) ||
+                    std::string_view("-.:[]").find(ch) != std::string_view::npos);
+  }
+  std::uint16_t number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  if (!good || number == 0 || error != std::errc() || end != port.data() + port.size()) {
+    return bad_value(v, "HOST:PORT, such as subak-leader.subak-system.svc:9444");
+  }
+  c.follow = v;
+  return std::nullopt;
+}
+
 template <class E, std::optional<E> Config::*field>
 Found set_enum(Config& c, std::string_view v) {
   const Result<E> parsed = read_enum<E>(v);
@@ -209,6 +227,14 @@ constexpr std::array kSettings{
     Setting{"loopbackAdmin", "--loopback-admin", "true|false",
             "whoever is on this machine is admin, as long as there are no tokens", false, false,
             set_bool<&Config::loopback_admin>},
+    Setting{"follow", "--follow", "HOST:PORT",
+            "serve the webhook alone, as the service with this gRPC address answers it", false,
+            false, set_follow},
+    Setting{"followCa", "--follow-ca", "FILE",
+            "PEM certificate of who vouches for that service; without one, the system's", false,
+            false, set_text<&Config::follow_ca>},
+    Setting{"followToken", "--follow-token", "FILE", "bearer token of a viewer of that service",
+            false, false, set_text<&Config::follow_token>},
     Setting{"grpcSocket", "--grpc-socket", "FILE",
             "Unix socket of the gRPC API; root and the service's user are admin there", false,
             false, set_text<&Config::grpc_socket>},

@@ -1,8 +1,10 @@
 #include "server/http/routes.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "core/limits.h"
 #include "server/http/host.h"
 
 namespace subak {
@@ -12,6 +14,13 @@ constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=ut
 
 HttpResponse plain(int status, std::string_view text) {
   return {status, "text/plain; charset=utf-8", std::string(text) + "\n"};
+}
+
+std::optional<std::string> silent_listener(const metrics::ShellState& state) {
+  for (const metrics::ListenerState& listener : state.listeners) {
+    if (!listener.serves) return listener.name + " does not answer";
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -74,19 +83,36 @@ HttpResponse HttpRoutes::readyz() const {
   if (state.runtime.failed) return plain(503, "the store failed; the process ends");
   if (state.stalled) return plain(503, "the loop has work and makes no progress");
   if (state.follower.failed) return plain(503, "the reading side failed");
-  for (const metrics::ListenerState& listener : state.listeners) {
-    if (!listener.serves) return plain(503, listener.name + " does not answer");
-  }
+  if (const auto silent = silent_listener(state)) return plain(503, *silent);
   if (state.runtime.clock.state == ClockState::kWaits) {
     return plain(503, why_not_ready(state.runtime.clock));
   }
   return plain(200, "ok");
 }
 
-AsyncHttpHandler http_handler(const HttpRoutes& routes, std::vector<std::string> hosts) {
-  return [&routes, hosts = std::move(hosts)](const HttpRequest& request, HttpReplier done) {
+HttpResponse replica_answer(std::string_view method, std::string_view target,
+                            const metrics::ReplicaState& state, const metrics::Events& events) {
+  if (method != "GET" && method != "HEAD") return plain(405, "only GET and HEAD");
+  const std::string_view path = target.substr(0, target.find('?'));
+  if (path == "/metrics") {
+    metrics::Families page;
+    metrics::write_replica(page, state);
+    return {200, std::string(kMetricsType), events.admission_text() + page.text()};
+  }
+  if (path == "/healthz") return plain(200, "ok");
+  if (path != "/readyz") return plain(404, "not found; there are /metrics, /healthz and /readyz");
+  if (const auto silent = silent_listener(state.shell)) return plain(503, *silent);
+  if (!state.has_copy && state.shell.uptime_ms < limits::kFirstCopyMs) {
+    return plain(503, "waits for the leader's first copy");
+  }
+  return plain(200, "ok");
+}
+
+AsyncHttpHandler http_handler(HttpRoute route, std::vector<std::string> hosts) {
+  return [route = std::move(route), hosts = std::move(hosts)](const HttpRequest& request,
+                                                              HttpReplier done) {
     if (is_own_host(request.host, hosts)) {
-      return routes.handle(request.method, request.target, std::move(done));
+      return route(request.method, request.target, std::move(done));
     }
     done(plain(421, "host: was \"" + std::string(request.host.substr(0, limits::kMaxEchoBytes)) +
                         "\", want an IP address, localhost, or a name of httpHosts (--http-host)"));

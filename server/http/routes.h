@@ -50,10 +50,17 @@ class HttpRoutes {
   std::shared_ptr<metrics::Surveyor> surveyor_;  // reads that are queued may outlive the routes
 };
 
+// What a webhook-only replica answers: /metrics, /healthz and /readyz. It is ready when its listeners
+// serve and it has a copy; without one too once limits::kFirstCopyMs have passed, since gating without
+// a copy is safe and a webhook that nobody answers is not.
+HttpResponse replica_answer(std::string_view method, std::string_view target,
+                            const metrics::ReplicaState& state, const metrics::Events& events);
+
 // For a listener of its own. Answers only to its own names, so that a web page whose name is made
 // to point here (DNS rebinding) reads nothing: IP addresses, localhost, a request without a name,
 // and `hosts` (any case). Else 421, which says what to do.
-AsyncHttpHandler http_handler(const HttpRoutes& routes, std::vector<std::string> hosts);
+using HttpRoute = std::function<void(std::string_view method, std::string_view target, HttpDone)>;
+AsyncHttpHandler http_handler(HttpRoute route, std::vector<std::string> hosts);
 
 // The console page: static HTML that reads /api/summary.
 std::string console_page(std::string_view version);

@@ -164,4 +164,13 @@ std::string Events::text() const {
   return prometheus::TextSerializer().Serialize(registry_.Collect());
 }
 
+std::string Events::admission_text() const {
+  std::vector<prometheus::MetricFamily> families = registry_.Collect();
+  std::erase_if(families, [](const prometheus::MetricFamily& family) {
+    return family.name != "subak_admissions_total" && family.name != "subak_admission_seconds" &&
+           family.name != "subak_bypass_attempts_total";
+  });
+  return prometheus::TextSerializer().Serialize(families);
+}
+
 }  // namespace subak::metrics

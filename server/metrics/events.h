@@ -54,6 +54,8 @@ class Events {
   std::map<std::string, TimeMs> last_observed() const;
   // All of it in the text format.
   std::string text() const;
+  // What the webhook reported alone: a replica has no more to tell.
+  std::string admission_text() const;
 
  private:
   using Counters = prometheus::Family<prometheus::Counter>;

@@ -73,6 +73,17 @@ struct ShellState {
   std::vector<EdgeState> edges;
 };
 
+// A webhook-only replica: of the shell's state it has version, now, start, uptime, process, listeners
+// and certificate.
+struct ReplicaState {
+  ShellState shell;
+  bool has_copy = false;
+  DurationMs age_ms = 0;                  // since its leader was heard last, 0 while it is there
+  std::uint64_t copies = 0, refused = 0;  // of what the leader told
+};
+// Its whole page but Events::admission_text().
+void write_replica(Families& out, const ReplicaState& state);
+
 // Everything but the engine's half and the Events.
 void write_state(Families& out, const ShellState& state);
 // The engine's half as of `now` (not before Engine::now()). The accounts are written straight to

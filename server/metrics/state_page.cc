@@ -165,15 +165,24 @@ void write_listeners(Families& out, const std::vector<ListenerState>& listeners)
   rows([](const ListenerState& l) { return l.evicted; });
 }
 
+// What any process of ours has: listeners, a certificate, itself.
 void write_process(Families& out, const ShellState& state) {
+  write_listeners(out, state.listeners);
+  if (state.certificate_end_ms) {
+    out.gauge("subak_certificate_not_after_seconds",
+              "End of the webhook's certificate, in Unix time.");
+    out.sample({}, seconds(*state.certificate_end_ms));
+    out.gauge(
+        "subak_certificate_change_seconds",
+        "When the webhook's certificate changes to the next CA, in Unix time; 0: no next CA.");
+    out.sample({}, seconds(state.certificate_change_ms));
+  }
   out.counter("process_cpu_seconds_total", "Processor time of the process.");
   out.sample({}, state.process.cpu_seconds);
   out.gauge("process_resident_memory_bytes", "Memory that the process has in use.");
   out.sample({}, state.process.resident_bytes);
   out.gauge("process_start_time_seconds", "Start of the service, in Unix time.");
   out.sample({}, seconds(state.start_ms));
-  out.gauge("subak_store_bytes", "Size of the state file and its log.");
-  out.sample({}, state.store_bytes);
   out.gauge("subak_build_info", "1, with the version.");
   out.sample({{"version", state.version}}, 1);
 }
@@ -191,22 +200,29 @@ void write_state(Families& out, const ShellState& state) {
   out.sample({}, state.view && !state.runtime.failed);
   out.gauge("subak_loop_stalled", "1 while the loop has work and makes no progress.");
   out.sample({}, state.stalled);
-  write_listeners(out, state.listeners);
   if (state.drift_gpu_seconds) {
     out.gauge("subak_ledger_drift_gpu_seconds",
               "Largest difference between a balance and the sum of its rows; must be 0.");
     out.sample({}, *state.drift_gpu_seconds);
   }
-  if (state.certificate_end_ms) {
-    out.gauge("subak_certificate_not_after_seconds",
-              "End of the webhook's certificate, in Unix time.");
-    out.sample({}, seconds(*state.certificate_end_ms));
-    out.gauge(
-        "subak_certificate_change_seconds",
-        "When the webhook's certificate changes to the next CA, in Unix time; 0: no next CA.");
-    out.sample({}, seconds(state.certificate_change_ms));
-  }
+  out.gauge("subak_store_bytes", "Size of the state file and its log.");
+  out.sample({}, state.store_bytes);
   write_process(out, state);
+}
+
+void write_replica(Families& out, const ReplicaState& state) {
+  out.gauge("subak_static_age_seconds",
+            "Since a replica has heard its leader last, 0 while the leader is there.");
+  out.sample({}, seconds(state.age_ms));
+  out.gauge("subak_static_known",
+            "1 once a replica has a copy of what its leader judges by; before, it gates.");
+  out.sample({}, state.has_copy);
+  out.counter("subak_static_copies_total", "Copies that a replica has taken from its leader.");
+  out.sample({}, state.copies);
+  out.counter("subak_static_refused_total",
+              "Copies that a replica has refused, as they were not in order.");
+  out.sample({}, state.refused);
+  write_process(out, state.shell);
 }
 
 }  // namespace subak::metrics

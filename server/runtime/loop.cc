@@ -157,7 +157,7 @@ void Runtime::Impl::hand_over() {
   pass_if_due();
   if (filling->empty()) return;
   Batch& batch = *filling;
-  batch.view = engine.view();
+  batch.released.view = engine.view();
   batch.released.seq = engine.seq();
   batch.released.time_ms = last_stamp;
   batch.released.facts = batch.facts;
@@ -179,7 +179,7 @@ void Runtime::Impl::release(Batch& batch) {
   if (options.on_durable) options.on_durable(batch.released);
   {
     const std::lock_guard lock(mutex);
-    view = batch.view;
+    view = batch.released.view;
   }
   for (auto& [stream, effects] : batch.deliveries) {
     if (stream->push(effects)) continue;

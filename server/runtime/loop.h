@@ -27,7 +27,6 @@ struct Batch {
   };
   std::vector<Completion> completions;
   std::vector<std::pair<std::shared_ptr<EffectStream>, std::vector<Effect>>> deliveries;
-  std::shared_ptr<const View> view;
   Released released;
   bool empty() const { return facts->empty() && completions.empty() && deliveries.empty(); }
 };

@@ -39,6 +39,7 @@ struct Released {
   TimeMs time_ms = 0;
   std::size_t inputs = 0;      // that were applied in it
   std::int64_t commit_us = 0;  // 0: no facts, nothing was committed
+  std::shared_ptr<const View> view;  // of the loop's engine at `seq`; published with this batch
   // Of the loop's engine at `seq`, if asked for.
   std::optional<std::array<std::uint64_t, 2>> digest;
 };

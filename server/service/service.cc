@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "admission/certificates.h"
-#include "admission/listener.h"
-#include "admission/webhook.h"
 #include "core/limits.h"
 #include "server/api/api.h"
 #include "server/http/routes.h"
@@ -21,9 +19,9 @@
 #include "server/service/configure.h"
 #include "server/service/edges.h"
 #include "server/service/files.h"
+#include "server/service/front.h"
 #include "server/service/own_certificate.h"
 #include "server/service/prober.h"
-#include "server/service/sockets.h"
 #include "server/store/sqlite_store.h"
 
 namespace subak {
@@ -47,7 +45,6 @@ struct Service::Impl {
   Impl(Config c, std::function<void(const Error&)> f) : config(std::move(c)), fatal(std::move(f)) {}
 
   std::optional<Error> start();
-  std::optional<Error> divide_files();
   std::optional<Error> start_http();
   std::optional<Error> open_state();
   void make_runtime();
@@ -55,7 +52,7 @@ struct Service::Impl {
   std::optional<Error> start_edges();
   void start_prober();
   std::vector<metrics::ListenerState> listeners() const;
-  Result<std::shared_ptr<CertificateStore>> open_certificates();
+  Result<std::shared_ptr<CertificateStore>> own_certificates();
   void stop();
   // On the loop's thread, for each durable batch.
   void released(const Released& batch);
@@ -87,24 +84,6 @@ struct Service::Impl {
   std::atomic<bool> recovered{false};  // the parts above may be asked
 };
 
-std::optional<Error> Service::Impl::divide_files() {
-  const std::size_t files = raise_open_files();
-  Result<ConnectionLimits> shared = share_files(files);
-  if (!shared) return shared.error();
-  connections = *shared;
-  if (connections.webhook.all < limits::kMaxHttpConnections) {
-    log::warn("the system allows few open files, so there may be fewer connections",
-              {{"files", files},
-               {"wanted", limits::kWantedFiles},
-               {"webhook", connections.webhook.all},
-               {"grpc", connections.grpc.all},
-               {"http", connections.http.all},
-               {"webhook_per_address", connections.webhook.per_peer},
-               {"grpc_per_address", connections.grpc.per_peer}});
-  }
-  return std::nullopt;
-}
-
 std::optional<Error> Service::Impl::start_http() {
   HttpSources sources;
   sources.state = [this] { return shell_state(); };
@@ -115,15 +94,10 @@ std::optional<Error> Service::Impl::start_http() {
   sources.clock = &clock;
   sources.user_metrics = config.user_metrics;
   routes = std::make_unique<HttpRoutes>(std::move(sources));
-  ListenerOptions options;
-  options.host = config.listen_http.host;
-  options.port = config.listen_http.port;
-  options.max_connections = connections.http.all;
-  options.max_per_peer = connections.http.per_peer;
-  options.threads = 2;  // health answers while a page is written
-  std::vector<std::string> hosts = config.http_hosts;
-  hosts.push_back(machine_name());
-  http = Listener::async(options, http_handler(*routes, std::move(hosts)));
+  http = http_listener(config, connections.http,
+                       [this](std::string_view method, std::string_view target, HttpDone done) {
+                         routes->handle(method, target, std::move(done));
+                       });
   return http->start();
 }
 
@@ -169,6 +143,7 @@ void Service::Impl::make_runtime() {
   api_options.default_mode = config.mode.value_or(Mode::kObserve);
   api_options.names_clusters = !config.clusters.empty();
   api_options.own_edges = own_edges(config);
+  api_options.admission = admission_of(config);
   api_options.warnings = [this] { return recovered ? warnings() : std::vector<std::string>(); };
   api_options.on_denied = [](const ApiDenial& denial) {
     log::warn("call denied", {{"actor", denial.actor},
@@ -180,7 +155,7 @@ void Service::Impl::make_runtime() {
                                     ApiDeps{*runtime, *follower, *store, clock});
 }
 
-Result<std::shared_ptr<CertificateStore>> Service::Impl::open_certificates() {
+Result<std::shared_ptr<CertificateStore>> Service::Impl::own_certificates() {
   CertificateFiles files{config.tls_cert, config.tls_key, ""};
   CertificateStore::Renew renew;
   if (files.cert.empty()) {
@@ -194,37 +169,18 @@ Result<std::shared_ptr<CertificateStore>> Service::Impl::open_certificates() {
     files = std::move(made).value();
     renew = [this] { own_certificate->look(); };
   }
-  const auto tell = [](const Error& error) {
-    log::error("new certificate not taken over", {{"error", error.message()}});
-  };
-  return CertificateStore::open(std::move(files), tell, std::move(renew));
+  return open_certificates(std::move(files), std::move(renew));
 }
 
 std::optional<Error> Service::Impl::start_webhook() {
-  WebhookOptions hook_options;
-  AdmissionConfig& policy = hook_options.policy;
-  policy.extra_gpu_resources = config.gpu_kinds;
-  policy.break_glass_group = config.break_glass_group;
-  policy.device_claims = config.device_claims;
-  policy.unknown_cluster = config.unknown_cluster;
-  hook_options.view = [this] { return runtime->view(); };
-  hook_options.now_ns = [this] { return clock.monotonic_us() * 1000; };
-  hook_options.on_decision = [this](std::string_view decision, std::string_view reason,
-                                    std::int64_t us) { events.admission(decision, reason, us); };
-  hook_options.on_bypass = [this](std::string_view way) { events.bypass(way); };
-  hook = std::make_unique<Webhook>(std::move(hook_options));
-  Result<std::shared_ptr<CertificateStore>> certificates = open_certificates();
+  Result<std::shared_ptr<CertificateStore>> certificates = own_certificates();
   if (!certificates) return certificates.error();
-  ListenerOptions options;
-  options.host = config.listen_webhook.host;
-  options.port = config.listen_webhook.port;
-  options.tls = certificate = std::move(certificates).value();
-  options.thread_name = "webhook";
-  options.threads = limits::kWebhookThreads;
-  options.max_connections = connections.webhook.all;
-  options.max_per_peer = connections.webhook.per_peer;
-  webhook = std::make_unique<Listener>(
-      options, [this](const HttpRequest& request) { return hook->handle(request); });
+  certificate = std::move(certificates).value();
+  WebhookOptions options = webhook_options(events, clock);
+  const auto policy = std::make_shared<const AdmissionConfig>(admission_of(config));
+  options.basis = [this, policy] { return AdmissionBasis{runtime->view(), policy}; };
+  hook = std::make_unique<Webhook>(std::move(options));
+  webhook = webhook_listener(config, connections.webhook, certificate, *hook);
   return webhook->start();
 }
 
@@ -265,8 +221,7 @@ void Service::Impl::start_prober() {
 std::vector<metrics::ListenerState> Service::Impl::listeners() const {
   std::vector<metrics::ListenerState> out;
   const auto add = [&](const char* name, const ConnectionStats& now) {
-    out.push_back(
-        {name, now.open, now.limit, now.refused, now.evicted, prober->serves(out.size())});
+    out.push_back(listener_state(name, now, prober->serves(out.size())));
   };
   add("webhook", webhook->connections());
   add("grpc", api->connections());
@@ -287,7 +242,9 @@ void Service::Impl::released(const Released& batch) {
 }
 
 std::optional<Error> Service::Impl::start() {
-  if (auto error = divide_files()) return error;
+  Result<ConnectionLimits> divided = divide_files();
+  if (!divided) return divided.error();
+  connections = *divided;
   if (auto error = start_http()) return error;
   if (auto error = open_state()) return error;
   make_runtime();

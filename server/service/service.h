@@ -37,6 +37,7 @@ class Service {
   // An error says what refused the start; nothing runs then.
   std::optional<Error> start();
   ServicePorts ports() const;
+  std::string ports_text() const { return ports().text(); }
   // Reads the token file again. On an error the tokens stay as they were.
   std::optional<Error> reload();
   // Takes nothing new, answers what is under way, makes everything durable, writes a checkpoint.

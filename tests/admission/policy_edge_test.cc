@@ -36,6 +36,56 @@ std::string privileged(std::string_view resource, std::string_view amount) {
   return container(resource, amount, R"(,"securityContext":{"privileged":true})");
 }
 
+// --- before a replica has heard of its leader ----------------------------------------------------
+
+Decision blind(const std::string& object, Endpoint endpoint = Endpoint::kMutate,
+               const AdmissionConfig& config = {}, std::string_view ns = "team-a",
+               std::string_view user = "ana") {
+  const test::Parsed parsed(review_text(object, ns, user));
+  return decide_without_view(config, endpoint, parsed.review());
+}
+
+TEST(PolicyWithoutView, WhatMayTakeGpusIsGatedAndNothingIsRefused) {
+  AdmissionConfig config;
+  config.extra_gpu_resources = {"example.com/gpu"};
+  const std::string claim =
+      pod(R"({"name":"c"})", kName, R"(,"resourceClaims":[{"name":"g","resourceClaimName":"x"}])");
+  for (const std::string& object :
+       {pod(container(kGpu, "1")), pod(container(kGpu, "100000")), pod(container(kGpu, "0.5")),
+        pod(container("nvidia.com/mig-1g.10gb", "1")), pod(container("example.com/gpu", "1")),
+        pod(privileged(kGpu, "1")), claim}) {
+    const Decision d = blind(object, Endpoint::kMutate, config);
+    EXPECT_EQ(d.verdict, Verdict::kPatched) << object;
+    EXPECT_EQ(d.because, Because::kNoView);
+    EXPECT_THAT(d.patch, HasSubstr("subak.gpu/queue"));
+    EXPECT_THAT(d.patch, ::testing::Not(HasSubstr("subak.gpu/account"))) << "nobody knows it";
+    EXPECT_THAT(d.warnings.at(0), HasSubstr("has not heard from its leader yet"));
+    EXPECT_EQ(blind(object, Endpoint::kValidate, config).verdict, Verdict::kUntouched) << object;
+  }
+  EXPECT_THAT(blind(pod(container(kGpu, "1"))).patch, HasSubstr(R"("subak.gpu/user":"ana")"));
+  config.device_claims = DeviceClaims::kWarn;
+  EXPECT_EQ(blind(claim, Endpoint::kMutate, config).because, Because::kNoGpu);
+}
+
+TEST(PolicyWithoutView, TheRestIsLeftAlone) {
+  EXPECT_EQ(blind(pod(R"({"name":"c"})")).because, Because::kNoGpu);
+  EXPECT_EQ(blind(pod(privileged("cpu", "1"))).because, Because::kNoGpu);
+  EXPECT_EQ(blind(pod(container(kGpu, "1")), Endpoint::kMutate, {}, "kube-system").because,
+            Because::kExemptNamespace);
+  const Decision placed = blind(pod(container(kGpu, "1"), kName, R"(,"nodeName":"n1")"));
+  EXPECT_EQ(placed.verdict, Verdict::kUntouched) << "Kubernetes takes no gate on it";
+  EXPECT_THAT(placed.warnings.at(0), HasSubstr("names its node"));
+  const std::string mirror = R"("name":"p","annotations":{"kubernetes.io/config.mirror":"x"})";
+  EXPECT_EQ(
+      blind(pod(container(kGpu, "1"), mirror), Endpoint::kMutate, {}, "team-a", "system:node:n1")
+          .because,
+      Because::kMirrorPod);
+  const std::string gated = pod(
+      container(kGpu, "1"), R"("name":"p","labels":{"subak.gpu/user":"ana","subak.gpu/job":"p"})",
+      R"(,"schedulingGates":[{"name":"subak.gpu/queue"}])");
+  EXPECT_EQ(blind(gated).patch, "") << "the same pod again";
+}
+
 // --- mode warn -----------------------------------------------------------------------------------
 
 TEST(PolicyWarnMode, NothingIsMissingWhereNothingWasGated) {

@@ -18,7 +18,8 @@ int main(int argc, char** argv) {
   if (!made.ok()) return 1;
   const auto view = test::fixed_view();
   WebhookOptions options;
-  options.view = [&] { return view; };
+  const auto config = std::make_shared<const AdmissionConfig>();
+  options.basis = [&] { return AdmissionBasis{view, config}; };
   options.now_ns = [] { return std::chrono::steady_clock::now().time_since_epoch().count(); };
   Webhook webhook(options);
   ListenerOptions listen;

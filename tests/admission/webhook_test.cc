@@ -24,9 +24,10 @@ class WebhookTest : public ::testing::Test {
   std::int64_t now_ns_ = 0;
   std::vector<std::string> seen_;
   Webhook webhook_{
-      {{},
-       [this] { return view_; },
-       [this] { return now_ns_ += 5'000; },
+      {[this] {
+         return AdmissionBasis{view_, std::make_shared<const AdmissionConfig>()};
+       },
+       false, [this] { return now_ns_ += 5'000; },
        [this](std::string_view d, std::string_view r, std::int64_t us) {
          seen_.push_back(std::string(d) + " " + std::string(r) + " " + std::to_string(us));
        },
@@ -79,6 +80,20 @@ TEST_F(WebhookTest, CountsAndTimes) {
 TEST_F(WebhookTest, WithoutAViewItIsNotReady) {
   view_ = nullptr;
   EXPECT_EQ(call("/mutate/c1", gpu_).status, 503);
+}
+
+TEST(WithoutAView, AReplicaGates) {
+  WebhookOptions options;
+  options.basis = [] { return AdmissionBasis{nullptr, std::make_shared<const AdmissionConfig>()}; };
+  options.gates_without_view = true;
+  options.now_ns = [] { return 0; };
+  Webhook webhook(std::move(options));
+  std::string body = test::review_text(test::pod(test::container("nvidia.com/gpu", "1")));
+  body.reserve(body.size() + kBodyPadding);
+  const HttpResponse r = webhook.handle({"POST", "/mutate/any", {body.data(), body.size()}});
+  EXPECT_EQ(r.status, 200);
+  EXPECT_THAT(r.body, HasSubstr(R"("allowed":true)"));
+  EXPECT_THAT(r.body, HasSubstr("has not heard from its leader yet"));
 }
 
 }  // namespace

@@ -323,6 +323,18 @@ TEST_F(ApiClusterTest, StaticSendsACopyAndThenEachChange) {
   EXPECT_EQ(read_copy(*stream), (std::vector<std::string>{"", "bio", "ml", "cluster east"}));
   ASSERT_TRUE(remove("east").ok());
   EXPECT_EQ(read_copy(*stream), (std::vector<std::string>{"", "bio", "ml"}));
+  ASSERT_TRUE(import_nodes(1).ok());
+  v1::StaticResponse part;
+  ASSERT_TRUE(stream->Read(&part));
+  ASSERT_EQ(part.clusters(0).products_size(), 1);
+  EXPECT_EQ(part.clusters(0).products(0).unusable_milligpu(), 0);
+  v1::DrainNodeRequest drain;
+  drain.set_node("n0");
+  drain.set_reason("a fan");
+  v1::DrainNodeResponse drained;
+  ASSERT_TRUE(run([&](auto* c) { return clusters_->DrainNode(c, drain, &drained); }).ok());
+  ASSERT_TRUE(stream->Read(&part));
+  EXPECT_EQ(part.clusters(0).products(0).unusable_milligpu(), 8000) << "the fleet's totals too";
   context.TryCancel();
   stream->Finish();
 }

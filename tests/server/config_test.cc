@@ -150,6 +150,10 @@ ignoreCheckpoint: true
   EXPECT_EQ(c.log_level, LogLevel::kDebug);
   EXPECT_TRUE(c.user_metrics);
   EXPECT_TRUE(c.ignore_checkpoint);
+  const Config replica =
+      accepted("follow: leader.example.com:9444\nfollowCa: ca\nfollowToken: t\n");
+  EXPECT_EQ(replica.follow + replica.follow_ca + replica.follow_token,
+            "leader.example.com:9444cat");
 }
 
 TEST(Yaml, MistakesNameFileLineKeyFoundAndExpected) {
@@ -275,6 +279,38 @@ TEST_F(Start, WhatBelongsTogetherIsChecked) {
   EXPECT_EQ(error_of({"--listen-grpc", "0.0.0.0:1", "--tls-cert", "c", "--tls-key", "k", "--tokens",
                       "t"}),
             "");
+}
+
+TEST_F(Start, AReplicaIsToldOnlyWhatIsItsOwn) {
+  const std::vector<std::string> good{"--follow",         "127.0.0.1:9444",
+                                      "--tls-cert",       "c",
+                                      "--tls-key",        "k",
+                                      "--gpu-kind",       "example.com/gpu",
+                                      "--listen-webhook", "10.0.0.7:9443",
+                                      "--log-level",      "warn"};
+  EXPECT_TRUE(config_of(good).follows_plainly());
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), good.begin(), good.end());
+    return more;
+  };
+  EXPECT_FALSE(config_of(with({"--follow-ca", "ca"})).follows_plainly());
+  for (const Setting& s : settings()) {
+    if (s.key == "state" || s.key == "mode" || s.key == "userMetrics" || s.key == "order") {
+      const std::string value = s.key == "mode" ? "warn" : s.key == "order" ? "exact" : "x";
+      const auto more = s.toggle ? std::vector<std::string>{std::string(s.flag)}
+                                 : std::vector<std::string>{std::string(s.flag), value};
+      EXPECT_THAT(error_of(with(more)), StartsWith(std::string(s.flag) + ": " + std::string(s.key) +
+                                                   ": want it left out with follow"));
+    }
+  }
+  EXPECT_THAT(error_of(good, "tokens: t\n"), HasSubstr(":3: tokens: want it left out with follow"));
+  EXPECT_THAT(error_of({"--follow", "127.0.0.1:9444"}), HasSubstr("want tlsCert and tlsKey"));
+  EXPECT_THAT(error_of({"--follow", "leader:9444", "--tls-cert", "c", "--tls-key", "k"}),
+              HasSubstr("want followToken"));
+  EXPECT_THAT(error_of({"--follow-token", "t"}), HasSubstr("want it together with follow"));
+  for (const char* bad : {"leader", ":9444", "leader:0", "leader:99999", "a b:1", "leader:"}) {
+    EXPECT_THAT(error_of({"--follow", bad}), HasSubstr("want HOST:PORT")) << bad;
+  }
 }
 
 TEST_F(Start, HelpAndVersionAreDone) {

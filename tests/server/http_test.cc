@@ -3,6 +3,7 @@
 
 #include <boost/json.hpp>
 
+#include "core/limits.h"
 #include "server/http/routes.h"
 
 namespace subak {
@@ -132,13 +133,54 @@ TEST_F(RoutesTest, ReadinessNamesTheListenerThatDoesNotAnswer) {
   EXPECT_EQ(get("/healthz").status, 200);
 }
 
+TEST_F(RoutesTest, AReplicaWaitsForItsFirstCopyButNotForEver) {
+  metrics::ReplicaState replica;
+  replica.shell.listeners = {{"webhook", 1, 2, 0, 0, true}};
+  const auto ready = [&] { return replica_answer("GET", "/readyz", replica, events_); };
+  replica.shell.uptime_ms = limits::kFirstCopyMs - 1;
+  EXPECT_EQ(ready().status, 503);
+  EXPECT_EQ(ready().body, "waits for the leader's first copy\n");
+  replica.shell.uptime_ms = limits::kFirstCopyMs;
+  EXPECT_EQ(ready().status, 200) << "to gate is safe";
+  replica.shell.uptime_ms = 0;
+  replica.has_copy = true;
+  EXPECT_EQ(ready().status, 200);
+  replica.shell.listeners[0].serves = false;
+  EXPECT_EQ(ready().body, "webhook does not answer\n");
+  EXPECT_EQ(replica_answer("GET", "/healthz", replica, events_).status, 200);
+  EXPECT_EQ(replica_answer("GET", "/api/summary", replica, events_).status, 404);
+  EXPECT_EQ(replica_answer("POST", "/metrics", replica, events_).status, 405);
+}
+
+TEST_F(RoutesTest, AReplicasPageHasItsOwnFiguresAlone) {
+  metrics::ReplicaState replica;
+  replica.has_copy = true;
+  replica.age_ms = 61'500;
+  replica.copies = 3;
+  replica.refused = 2;
+  events_.admission("denied", "over_limit", 5);
+  const std::string page = replica_answer("GET", "/metrics", replica, events_).body;
+  for (const char* line :
+       {"subak_static_age_seconds 61.5\n", "subak_static_known 1\n",
+        "subak_static_copies_total 3\n", "subak_static_refused_total 2\n",
+        "subak_admissions_total{decision=\"denied\",reason=\"over_limit\"} 1\n"}) {
+    EXPECT_THAT(page, HasSubstr(line));
+  }
+  for (const char* leaders : {"subak_leader", "subak_jobs", "subak_placements", "subak_store"}) {
+    EXPECT_THAT(page, ::testing::Not(HasSubstr(leaders)));
+  }
+}
+
 TEST_F(RoutesTest, OnlyItsOwnNamesAreAnswered) {
   HttpSources sources;
   sources.state = [this] { return state_; };
   sources.events = &events_;
   sources.clock = &clock_;
   const HttpRoutes routes(std::move(sources));
-  const AsyncHttpHandler handler = http_handler(routes, {"Subak.Example.com", "head1"});
+  const AsyncHttpHandler handler =
+      http_handler([&](std::string_view method, std::string_view target,
+                       HttpDone done) { routes.handle(method, target, std::move(done)); },
+                   {"Subak.Example.com", "head1"});
   const auto ask = [&](std::string_view host) {
     HttpRequest request{"GET", "/healthz", {}, host};
     HttpResponse answer;

@@ -152,9 +152,11 @@ class ShellStressTest : public testing::Test {
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Watchdog> watchdog_;
   std::unique_ptr<metrics::LedgerAudit> audit_;
-  Webhook hook_{{{},
-                 [this] { return runtime_->view(); },
-                 [this] { return clock_.monotonic_us() * 1000; },
+  std::shared_ptr<const AdmissionConfig> admission_ = std::make_shared<const AdmissionConfig>();
+  Webhook hook_{{[this] {
+                   return AdmissionBasis{runtime_->view(), admission_};
+                 },
+                 false, [this] { return clock_.monotonic_us() * 1000; },
                  [this](std::string_view decision, std::string_view reason, std::int64_t us) {
                    events_.admission(decision, reason, us);
                  },

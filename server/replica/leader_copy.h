@@ -1,0 +1,76 @@
+// The newest whole copy of what a leader's webhook judges by, followed over ClusterService.Static.
+// A leader that goes leaves its last copy; it is asked again until it is back. A copy that is not in
+// order is refused whole, with a line in the log, and the last one stays.
+// Threads: one of its own reads the stream; the methods may be called by any.
+#pragma once
+
+#include <grpcpp/client_context.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "admission/webhook.h"
+#include "core/error.h"
+#include "core/quantity.h"
+#include "server/runtime/ports.h"
+
+namespace subak {
+
+struct LeaderOptions {
+  std::string address;  // HOST:PORT
+  // PEM of who vouches for the leader, and a bearer token; read anew for each connection.
+  std::string ca_file, token_file;
+  bool plain = false;                // without TLS: on loopback
+  AdmissionConfig until_first_copy;  // what basis() says until then
+};
+
+struct LeaderStats {
+  bool has_copy = false;
+  // Since the leader was heard last, or since the start; 0 while it is there.
+  DurationMs age_ms = 0;
+  std::uint64_t copies = 0, refused = 0;  // whole copies taken, and those that were not
+};
+
+class LeaderCopy {
+ public:
+  // `clock` outlives it.
+  LeaderCopy(LeaderOptions options, const Clock& clock);
+  ~LeaderCopy();  // stop()
+  LeaderCopy(const LeaderCopy&) = delete;
+  LeaderCopy& operator=(const LeaderCopy&) = delete;
+
+  void start();
+  void stop();  // idempotent; the last copy stays
+  AdmissionBasis basis() const;
+  LeaderStats stats() const;
+
+ private:
+  void run();
+  // Follows one stream to its end. True: a copy came of it.
+  bool follow();
+  bool read_stream(grpc::ClientContext& context, const std::shared_ptr<grpc::Channel>& channel);
+  void take(AdmissionBasis basis);
+  void refuse(const Error& error);
+  void lost(const std::string& why);
+  std::int64_t now_ms() const { return clock_.monotonic_us() / 1000; }
+
+  const LeaderOptions options_;
+  const Clock& clock_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  grpc::ClientContext* context_ = nullptr;  // of the stream under way
+  AdmissionBasis basis_;
+  bool there_ = false;  // the stream is open and has brought a copy
+  std::int64_t heard_ms_;
+  std::uint64_t copies_ = 0, refused_ = 0;
+  std::string told_;  // the thread's: what was logged last of a leader that is away
+  std::thread thread_;
+};
+
+}  // namespace subak

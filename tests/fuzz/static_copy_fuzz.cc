@@ -1,0 +1,67 @@
+// What a leader sends to a replica: parts in text form, a line each, or by a first byte below 32 the
+// wire form of one. What is taken makes the same copy again, and judges a review.
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/text_format.h>
+
+#include "fixture.h"
+#include "fuzz.h"
+#include "server/api/static_copy.h"
+
+namespace {
+
+using namespace subak;
+
+bool read_text(std::string_view text, v1::StaticResponse* part) {
+  struct Silent final : google::protobuf::io::ErrorCollector {
+    void AddError(int, int, const std::string&) override {}
+  } silent;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&silent);
+  parser.SetRecursionLimit(20);
+  return parser.ParseFromString(std::string(text), part);
+}
+
+std::string all_of(const AdmissionBasis& basis) {
+  std::string out;
+  for (const v1::StaticResponse& part : api::static_parts(*basis.view, *basis.config)) {
+    out += part.SerializeAsString();
+  }
+  return out;
+}
+
+void check_copy(const AdmissionBasis& basis) {
+  api::StaticAssembler assembler;
+  std::optional<AdmissionBasis> again;
+  for (const v1::StaticResponse& part : api::static_parts(*basis.view, *basis.config)) {
+    auto taken = assembler.take(part);
+    assert(taken.ok());
+    again = std::move(taken).value();
+  }
+  assert(again && all_of(*again) == all_of(basis));
+  const test::Parsed review(test::review_text(test::pod(test::container("nvidia.com/gpu", "1"))));
+  (void)decide(*basis.view, *basis.config, "c1", Endpoint::kMutate, review.review());
+}
+
+void take(api::StaticAssembler& assembler, const v1::StaticResponse& part) {
+  const auto copy = assembler.take(part);
+  if (!copy) return fuzz::check_error(copy.error());
+  if (copy->has_value()) check_copy(**copy);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string_view text = fuzz::text_of(data, size);
+  api::StaticAssembler assembler;
+  v1::StaticResponse part;
+  if (size > 0 && data[0] < 32 && data[0] != '\n') {
+    if (part.ParseFromArray(data + 1, static_cast<int>(size - 1))) take(assembler, part);
+    return 0;
+  }
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (read_text(line, &part)) take(assembler, part);
+  }
+  return 0;
+}
