@@ -1,20 +1,35 @@
-// subak install --print: what is applied to a cluster.
+// subak install --print: what is applied to a cluster; --keys: the secrets that its pods share.
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
+#include <filesystem>
 #include <memory>
 
+#include "admission/self_signed.h"
 #include "admission/policy_config.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/files.h"
 #include "cli/setup/manifests.h"
+#include "cli/words.h"
 
 namespace subak::cli {
 namespace {
 
+// The name under which replicas reach the service; the one of the webhook is in every pair of ours.
+constexpr const char* kLeaderName = "subak-leader.subak-system.svc";
+constexpr std::size_t kTokenBytes = 32;
+
 struct InstallCommand {
   bool print = false;
-  std::string ca_file, kubernetes = "1.30";
+  std::string keys, ca_file, kubernetes = "1.30";
   std::vector<std::string> only;
   ManifestOptions manifests;
 };
@@ -47,17 +62,66 @@ bool is_registered(const ManifestOptions& o) {
          std::find(o.parts.begin(), o.parts.end(), ManifestPart::kWebhooks) != o.parts.end();
 }
 
-int install(Session& s, InstallCommand o) {
-  if (!o.print) {
-    throw usage_failure("install: want --print", "subak install --print ... | kubectl apply -f -");
+Failure not_written(const std::string& file) {
+  return usage_failure("--keys: \"" + file + "\" cannot be written: " + std::strerror(errno),
+                       "name a folder of yours");
+}
+
+void write_secret(const std::string& file, const std::string& text) {
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) throw not_written(file);
+  const ssize_t written = ::write(fd, text.data(), text.size());
+  if (::close(fd) != 0 || written != static_cast<ssize_t>(text.size())) throw not_written(file);
+}
+
+std::string new_token() {
+  std::array<unsigned char, kTokenBytes> bytes{};
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    throw usage_failure("--keys: the system gave no random bytes", "try again");
   }
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string token;
+  for (const unsigned char byte : bytes) {
+    token += kHex[byte >> 4];
+    token += kHex[byte & 15];
+  }
+  return token;
+}
+
+// What is there stays: another CA or token would cut off what uses the old ones.
+int make_keys(Session& s, const std::string& folder) {
+  const std::string tls = folder + "/tls", tokens = folder + "/tokens";
+  std::error_code error;
+  std::filesystem::create_directories(tokens, error);
+  if (error || ::chmod(folder.c_str(), 0700) != 0) throw not_written(folder);
+  const auto pair = keep_self_signed(tls, {kLeaderName}, now_ms());
+  if (!pair) throw usage_failure("--keys: " + pair.error().message(), "name a folder of yours");
+  if (!std::filesystem::exists(tokens + "/tokens", error)) {
+    const std::string token = new_token();
+    write_secret(tokens + "/token", token + "\n");
+    write_secret(tokens + "/tokens", token + " viewer replicas\n");
+  }
+  const auto from = [](const std::string& file) { return " --from-file=" + file; };
+  s.out() << "kubectl create secret generic -n subak-system subak-tls" << from(tls + "/tls.crt")
+          << from(tls + "/tls.key") << from(tls + "/ca.crt") << "\n"
+          << "kubectl create secret generic -n subak-system subak-tokens"
+          << from(tokens + "/tokens") << from(tokens + "/token") << "\n";
+  return kExitDone;
+}
+
+int install(Session& s, InstallCommand o) {
+  if (o.print == !o.keys.empty()) {
+    throw usage_failure("install: want --print or --keys DIR",
+                        "subak install --print ... | kubectl apply -f -");
+  }
+  if (!o.keys.empty()) return make_keys(s, o.keys);
   o.manifests.kubernetes_minor = minor_of(o.kubernetes);
   read_parts(o, o.manifests.parts);
   if (is_registered(o.manifests)) {
     if (o.ca_file.empty()) {
-      throw usage_failure("--ca: want who vouches for the webhook's certificate",
-                          "the service makes tls/ca.crt beside its state at its first start; "
-                          "before that --only access,service");
+      throw usage_failure(
+          "--ca: want who vouches for the webhook's certificate",
+          "tls/ca.crt of --keys, or beside the state of a service that made its own");
     }
     o.manifests.ca_pem = read_input(o.ca_file);
     if (o.manifests.ca_pem.find("-----BEGIN CERTIFICATE-----") == std::string::npos) {
@@ -81,6 +145,11 @@ void add_install(Command root) {
   o->manifests.break_glass_group = defaults.break_glass_group;
   Command c = root.add("install", "manifests for a Kubernetes cluster, for kubectl apply -f -");
   c.flag("--print", o->print, "onto standard output; nothing else is done");
+  c.option(
+      "--keys", o->keys,
+      "makes a certificate and a token for a service in the cluster, and says how they get there; "
+      "what is in the folder is kept",
+      "DIR");
   c.option("--cluster", o->manifests.cluster, "its name in Subak; default main", "NAME");
   c.option("--url", o->manifests.url,
            "the webhook as kube-apiserver reaches it; default the service in the cluster",

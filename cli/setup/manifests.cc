@@ -82,7 +82,10 @@ class Manifests {
       add(access());
       add(flow());
     }
-    if (wants(ManifestPart::kService) && !o_.image.empty()) add(service());
+    if (wants(ManifestPart::kService) && !o_.image.empty()) {
+      add(service());
+      add(replicas());
+    }
     if (wants(ManifestPart::kWebhooks)) {
       add(webhooks());
       if (o_.kubernetes_minor < kPoliciesMinor) add(update_webhook());
@@ -156,19 +159,34 @@ class Manifests {
     return text;
   }
 
+  void fill_image(std::string& text) const {
+    fill_in(text, "image: IMAGE", "image: \"" + o_.image + "\"");
+  }
+
   std::string service() const {
     std::string text = file("service.yaml");
-    fill_in(text, "image: IMAGE", "image: \"" + o_.image + "\"");
+    fill_image(text);
     fill_in(text, "name: CLUSTER", "name: \"" + o_.cluster + "\"");
     std::string more;
     const AdmissionConfig defaults;
     if (o_.break_glass_group != defaults.break_glass_group) {
       more += "    breakGlassGroup: \"" + o_.break_glass_group + "\"\n";
     }
-    if (!o_.gpu_kinds.empty()) more += "    gpuKinds: " + listed(o_.gpu_kinds) + "\n";
     const std::string state = "    state: /var/lib/subak/subak.db\n";
-    fill_in(text, state, state + more);
+    fill_in(text, state, state + more + own_kinds());
     return text;
+  }
+
+  std::string replicas() const {
+    std::string text = file("replicas.yaml");
+    fill_image(text);
+    const std::string token = "    followToken: /etc/subak-tokens/token\n";
+    fill_in(text, token, token + own_kinds());
+    return text;
+  }
+
+  std::string own_kinds() const {
+    return o_.gpu_kinds.empty() ? "" : "    gpuKinds: " + listed(o_.gpu_kinds) + "\n";
   }
 
   std::string webhooks() const {

@@ -16,8 +16,8 @@ namespace cli {
 
 // In the order in which they are applied.
 enum class ManifestPart : std::uint8_t {
-  kAccess,    // namespace, account, what it may do, its place among the API server's callers
-  kService,   // the service as a pod of the cluster; only where an image is named
+  kAccess,   // namespace, account, what it may do, its place among the API server's callers
+  kService,  // the service as a pod of the cluster, with its replicas; only where an image is named
   kWebhooks,  // who is asked about pods
   kPolicies,  // what the API server holds by itself
 };

@@ -7,6 +7,8 @@ Usage: kube_commands_test.py PATH_TO_SUBAK PATH_TO_SUBAKD PATH_TO_STANDIN
 
 import json
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -368,7 +370,32 @@ class Install(Case):
         self.assertIn("certificate", self.run_subak("install", "--print", "--ca", self.cluster.kubeconfig, code=2))
         said = self.run_subak("install", "--print", "--only", "access,service", "--image", "registry.example.com/subak:1")
         self.assertIn("kind: StatefulSet", said)
+        self.assertIn("kind: PodDisruptionBudget", said)
         self.assertNotIn("kind: MutatingWebhookConfiguration", said)
+
+    def test_keys_are_made_once(self):
+        folder = os.path.join(self.folder.name, "keys")
+        said = self.run_subak("install", "--keys", folder)
+        files = re.findall(r"--from-file=(\S+)", said)
+        self.assertEqual(len(files), 5)
+
+        def contents():
+            return {file: pathlib.Path(file).read_text(encoding="utf-8") for file in files}
+
+        kept = contents()
+        self.assertEqual({os.stat(file).st_mode & 0o077 for file in files}, {0})
+        self.assertEqual(self.run_subak("install", "--keys", folder), said)
+        self.assertEqual(contents(), kept)
+        token = kept[os.path.join(folder, "tokens", "token")].strip()
+        self.assertRegex(token, "^[0-9a-f]{64}$")
+        self.assertEqual(kept[os.path.join(folder, "tokens", "tokens")], f"{token} viewer replicas\n")
+        self.assertNotIn(token, said)
+        names = subprocess.run(["openssl", "x509", "-noout", "-ext", "subjectAltName", "-in", os.path.join(folder, "tls", "tls.crt")],
+                               capture_output=True, text=True, check=True).stdout  # fmt: skip
+        for name in ("subak.subak-system.svc", "subak-leader.subak-system.svc"):
+            self.assertIn(f"DNS:{name}", names)
+        self.assertIn("--keys", self.run_subak("install", "--keys", "/proc/nowhere", code=2))
+        self.assertIn("--keys", self.run_subak("install", "--keys", folder, "--print", code=2))
 
 
 unittest.main(verbosity=2)

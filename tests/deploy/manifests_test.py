@@ -2,7 +2,7 @@
 """The manifests in deploy/kubernetes say what the webhook's code says: names, lists, paths, what fails and what not;
 and `subak install --print` fills them in, for every version, into what a YAML reader takes.
 
-usage: manifests_test.py TREE SUBAK
+usage: manifests_test.py TREE SUBAK SUBAKD
 The conditions themselves are CEL, which only an API server evaluates; their one regular expression is tried here
 on the cases of the C++ test. Exit 77 (skipped) where python3-yaml is not installed.
 """
@@ -84,7 +84,45 @@ def kinds_of(documents):
     return sorted({d["kind"] for d in documents})
 
 
-def check_printed(subak):
+def within(labels, selector):
+    return selector.items() <= labels.items()
+
+
+def check_pods(documents, subakd):
+    """The service, and its replicas: their configurations are good, and who is selected is who is meant."""
+    named = {(d["kind"], d["metadata"]["name"]): d for d in documents}
+    configs = {name: d["data"]["subak.yaml"] for (kind, name), d in named.items() if kind == "ConfigMap"}
+    for name, text in configs.items():
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(text)
+            file.flush()
+            done = subprocess.run([subakd, "--check-config", "--config", file.name], timeout=60, stderr=subprocess.PIPE, text=True)
+        check(done.returncode == 0, f"{name}: {done.stderr}")
+        check(yaml.safe_load(text)["gpuKinds"] == ["amd.com/gpu"], f"{name}: {text}")
+    check(yaml.safe_load(configs["subak"])["clusters"][0]["name"] == "main", f"configuration: {configs['subak']}")
+    leader = named["StatefulSet", "subak"]["spec"]["template"]
+    replica = named["Deployment", "subak-webhook"]["spec"]["template"]
+    selected = {name: [within(pod["metadata"]["labels"], d["spec"]["selector"].get("matchLabels", d["spec"]["selector"]))
+                       for pod in (leader, replica)]
+                for (kind, name), d in named.items() if kind in ("Service", "StatefulSet", "Deployment", "PodDisruptionBudget")
+                for name in [f"{kind} {name}"]}  # fmt: skip
+    check(selected == {"Service subak": [True, True], "Service subak-leader": [True, False], "StatefulSet subak": [True, False],
+                       "Deployment subak-webhook": [False, True], "PodDisruptionBudget subak-webhook": [False, True]},
+          f"who is selected: {selected}")  # fmt: skip
+    follow = yaml.safe_load(configs["subak-webhook"])["follow"].split(":")
+    check(follow == ["subak-leader.subak-system.svc", "9444"], f"follows {follow}")
+    replicas = named["Deployment", "subak-webhook"]["spec"]["replicas"]
+    check(0 < named["PodDisruptionBudget", "subak-webhook"]["spec"]["minAvailable"] < replicas, "a drain may take one")
+    account = replica["spec"]["serviceAccountName"]
+    bound = [s["name"] for d in documents for s in d.get("subjects", [])]
+    check(account not in bound and not replica["spec"]["automountServiceAccountToken"], f"{account} has rights")
+    token = next(v["secret"] for v in replica["spec"]["volumes"] if v["name"] == "token")
+    check([i["key"] for i in token["items"]] == ["token"], "a replica sees no tokens but its own")
+    caller = named["NetworkPolicy", "subak"]["spec"]["ingress"][1]["from"][0]["podSelector"]["matchLabels"]
+    check(within(replica["metadata"]["labels"], caller) and not within(leader["metadata"]["labels"], caller), f"who may call: {caller}")
+
+
+def check_printed(subak, subakd):
     outside = ("--url", "https://10.0.0.5:9443", "--cluster", "fleet-1")
     hooks = {}
     for version in ("1.29", "1.30", "1.36"):
@@ -107,8 +145,7 @@ def check_printed(subak):
     check(hooks["1.36", "debug.subak.gpu"] == "Fail", "debug containers have no gate")
     inside = print_for(subak, "--image", "registry.example.com/subak:1", "--gpu-kinds", "amd.com/gpu", "--as", "sub@k")
     check("StatefulSet" in kinds_of(inside) and "NetworkPolicy" in kinds_of(inside), f"in the cluster: {kinds_of(inside)}")
-    config = next(yaml.safe_load(d["data"]["subak.yaml"]) for d in inside if d["kind"] == "ConfigMap")
-    check(config["gpuKinds"] == ["amd.com/gpu"] and config["clusters"][0]["name"] == "main", f"configuration: {config}")
+    check_pods(inside, subakd)
     for document in inside:
         for hook in document.get("webhooks", []):
             path = hook["clientConfig"]["service"]["path"]
@@ -140,7 +177,8 @@ def main():
     exempt = set(strings(modes, "9> kSystemNamespaces"))
     for name, document in documents:
         versions = {"rbac.yaml": {"v1", "rbac.authorization.k8s.io/v1"}, "flow.yaml": {"flowcontrol.apiserver.k8s.io/v1"},
-                    "service.yaml": {"v1", "apps/v1", "networking.k8s.io/v1"}}  # fmt: skip
+                    "service.yaml": {"v1", "apps/v1", "networking.k8s.io/v1"},
+                    "replicas.yaml": {"v1", "apps/v1", "policy/v1", "networking.k8s.io/v1"}}  # fmt: skip
         check(document["apiVersion"] in versions.get(name, {"admissionregistration.k8s.io/v1"}), f"{name}: apiVersion")
         for hook in document.get("webhooks", []):
             check_webhook(name, document["kind"], hook, exempt)
@@ -160,7 +198,7 @@ def main():
             check(where == {"matchLabels": {"subak.gpu/managed": "true"}}, f"{document['metadata']['name']}: {where}")
     check_paths(tree, documents)
     check_conditions(documents)
-    check_printed(sys.argv[2])
+    check_printed(sys.argv[2], sys.argv[3])
     print(f"{len(documents)} documents, {len(failures)} failures")
     sys.exit(1 if failures else 0)
 
