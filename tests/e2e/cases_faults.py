@@ -7,6 +7,7 @@ import time
 from case import case, has_gate, phase
 from cases_jobs import gang, rows_of, together
 from control_plane import SUBAK_USER
+from service import Replica
 
 
 def scheduler_pid(c):
@@ -164,6 +165,40 @@ def away_and_nobody_else_suffers(c):
     c.stays(lambda: not c.pods("gpus"), "the Job has no pod yet", 2)
     c.service.start()
     c.completed("gpus", seconds=120)
+
+
+@case(alone=True, seconds=240)
+def a_replica_answers_while_it_is_away(c):
+    """The API server asks a replica, and the service dies: each pod is judged as before."""
+    c.nodes(1)
+    replica = Replica(c.service).start()
+    try:
+        c.service.register(c.world.plane, "--only", "webhooks", port=replica.webhook_port)
+        c.until(lambda: asks(c, replica), "review at the replica")
+        c.service.kill()
+        made = c.pod("waits", gpus=2, run_seconds=1)
+        account = made["metadata"]["labels"].get("subak.gpu/account")
+        c.expect(has_gate(made) and account == c.account, f"gate and account, got {account}")
+        c.refused(lambda: c.pod("foreign", gpus=1, labels={"subak.gpu/account": "e2e"}), "denied", "e2e")
+        c.pod("light", gpus=0, run_seconds=1)
+        c.succeeded("light")
+        c.service.start()
+        c.succeeded("waits")
+    finally:
+        if not c.service.process.alive():
+            c.service.start()
+        c.service.register(c.world.plane, "--only", "webhooks")
+        c.until(lambda: asks(c, c.service), "review at the service")
+        replica.stop()
+
+
+def asks(c, who):
+    """True if the API server has asked `who` about a pod that is made for that."""
+    before = who.metric("subak_admissions_total")
+    c.pod("asked", gpus=1)
+    c.ana.delete("Pod", c.ns, "asked")
+    c.until(lambda: not c.get_pod("asked"), "end of the pod")
+    return who.metric("subak_admissions_total") > before
 
 
 @case(alone=True)

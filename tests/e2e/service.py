@@ -24,27 +24,8 @@ class CommandFailed(AssertionError):
     pass
 
 
-class Service:
-    """subakd on a state of its own. Its ports stay the same from start to start."""
-
-    def __init__(self, programs, folder, kubeconfig, modes, settings=""):
-        self.programs, self.folder = programs, folder
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        self.webhook_port, self.grpc_port, self.http_port = free_ports(3)
-        self.config = os.path.join(folder, "subak.yaml")
-        with open(self.config, "w", encoding="utf-8") as file:
-            file.write(self.configuration(kubeconfig, modes) + settings)
-        words = ["--config", self.config, "--state", os.path.join(folder, "subak.db")]
-        for name, port in (("webhook", self.webhook_port), ("grpc", self.grpc_port), ("http", self.http_port)):
-            words += [f"--listen-{name}", f"127.0.0.1:{port}"]
-        self.process = Process("subakd", [os.path.join(programs, "subakd"), *words], os.path.join(folder, "subakd.log"))
-
-    def configuration(self, kubeconfig, modes):
-        lines = ["apiVersion: subak.gpu/v1", "kind: Configuration", "clusters:", f"  - name: {CLUSTER}",
-                 "    mode: enforce", f"    kubeconfig: {kubeconfig}"]  # fmt: skip
-        if modes:
-            lines += ["    namespaces:", *(f"      {name}: {mode}" for name, mode in sorted(modes.items()))]
-        return "\n".join([*lines, "patience: 10s", "halfLife: 1h", ""])
+class Listening:
+    """A process of ours with a port for its health and metrics."""
 
     def start(self, wait=True):
         self.process.start()
@@ -84,6 +65,29 @@ class Service:
 
     def stop(self):
         self.process.stop()
+
+
+class Service(Listening):
+    """subakd on a state of its own. Its ports stay the same from start to start."""
+
+    def __init__(self, programs, folder, kubeconfig, modes, settings=""):
+        self.programs, self.folder = programs, folder
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        self.webhook_port, self.grpc_port, self.http_port = free_ports(3)
+        self.config = os.path.join(folder, "subak.yaml")
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write(self.configuration(kubeconfig, modes) + settings)
+        words = ["--config", self.config, "--state", os.path.join(folder, "subak.db")]
+        for name, port in (("webhook", self.webhook_port), ("grpc", self.grpc_port), ("http", self.http_port)):
+            words += [f"--listen-{name}", f"127.0.0.1:{port}"]
+        self.process = Process("subakd", [os.path.join(programs, "subakd"), *words], os.path.join(folder, "subakd.log"))
+
+    def configuration(self, kubeconfig, modes):
+        lines = ["apiVersion: subak.gpu/v1", "kind: Configuration", "clusters:", f"  - name: {CLUSTER}",
+                 "    mode: enforce", f"    kubeconfig: {kubeconfig}"]  # fmt: skip
+        if modes:
+            lines += ["    namespaces:", *(f"      {name}: {mode}" for name, mode in sorted(modes.items()))]
+        return "\n".join([*lines, "patience: 10s", "halfLife: 1h", ""])
 
     def command(self, *args, timeout=60):
         """(exit code, stdout, stderr) of `subak ARGS`."""
@@ -130,12 +134,24 @@ class Service:
         except (OSError, AttributeError):
             return 0.0
 
-    def manifests(self, *words):
-        """What docs/operations.md has an operator apply."""
-        return self.subak("install", "--print", "--cluster", CLUSTER, "--url", f"https://127.0.0.1:{self.webhook_port}",
+    def manifests(self, *words, port=None):
+        """What docs/operations.md has an operator apply. `port`: of who answers the webhook; this one."""
+        return self.subak("install", "--print", "--cluster", CLUSTER, "--url", f"https://127.0.0.1:{port or self.webhook_port}",
                           "--ca", os.path.join(self.folder, "tls", "ca.crt"), *words)  # fmt: skip
 
-    def register(self, plane, *words):
-        code, out = plane.kubectl("admin", "apply", "--validate=strict", "-f", "-", text_in=self.manifests(*words))
+    def register(self, plane, *words, port=None):
+        code, out = plane.kubectl("admin", "apply", "--validate=strict", "-f", "-", text_in=self.manifests(*words, port=port))
         if code != 0:
             raise AssertionError(f"manifests: {out}")
+
+
+class Replica(Listening):
+    """`subakd --follow`: the webhook of a service, beside it."""
+
+    def __init__(self, leader):
+        self.webhook_port, self.http_port = free_ports(2)
+        tls = os.path.join(leader.folder, "tls", "tls")
+        words = ["--follow", f"127.0.0.1:{leader.grpc_port}", "--tls-cert", tls + ".crt", "--tls-key", tls + ".key",
+                 "--listen-webhook", f"127.0.0.1:{self.webhook_port}", "--listen-http", f"127.0.0.1:{self.http_port}"]  # fmt: skip
+        self.process = Process("replica", [os.path.join(leader.programs, "subakd"), *words],
+                               os.path.join(leader.folder, "replica.log"))  # fmt: skip
