@@ -335,6 +335,14 @@ TEST_F(ApiClusterTest, StaticSendsACopyAndThenEachChange) {
   ASSERT_TRUE(run([&](auto* c) { return clusters_->DrainNode(c, drain, &drained); }).ok());
   ASSERT_TRUE(stream->Read(&part));
   EXPECT_EQ(part.clusters(0).products(0).unusable_milligpu(), 8000) << "the fleet's totals too";
+  in::ListBegin begun;
+  begun.cluster = part.clusters(0).name();
+  begun.known_as = "system:serviceaccount:subak-system:subak";
+  ASSERT_TRUE(runtime_->post({0, "", "edge", begun}, [](const Reply&) {}));
+  do {
+    ASSERT_TRUE(stream->Read(&part));
+  } while (part.clusters(0).known_as().empty());
+  EXPECT_EQ(part.clusters(0).known_as(), begun.known_as) << "which is no fact";
   context.TryCancel();
   stream->Finish();
 }

@@ -138,11 +138,13 @@ TEST_F(LeaderCopyTest, FollowsALeaderThatGoesAndComesBack) {
   leader->say(copy_of(6));
   until([&] { return seq(copy) == 6; });
   const int port = leader->port();
+  clock_.advance(3'600'000);
   leader.reset();
   until([&] {
     clock_.advance(1000);
     return copy.stats().age_ms > 0;
   });
+  EXPECT_LT(copy.stats().age_ms, 3'600'000) << "from when the stream ended, not from its copy";
   EXPECT_EQ(seq(copy), 6u) << "the last one stays";
   leader = std::make_unique<FakeLeader>(port);
   leader->say(copy_of(9));

@@ -320,6 +320,12 @@ TEST(StaticCopy, WhatIsNotInOrderIsRefusedByItsField) {
   EXPECT_EQ(refused([](Part& p) { *p.add_clusters() = v1::Cluster(p.clusters(0)); }),
             "clusters[1].id");
   EXPECT_EQ(refused([](Part& p) {
+              v1::Cluster* const again = p.add_clusters();
+              *again = v1::Cluster(p.clusters(0));
+              again->set_id(again->id() + 1);
+            }),
+            "clusters[1].name");
+  EXPECT_EQ(refused([](Part& p) {
               p.mutable_clusters(0)->mutable_products(0)->set_installed_milligpu(-1);
             }),
             "clusters[0].products[0].installed_milligpu");
