@@ -12,8 +12,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "admission/self_signed.h"
 #include "admission/policy_config.h"
+#include "admission/self_signed.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/files.h"

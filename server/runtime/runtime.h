@@ -37,8 +37,8 @@ struct Released {
   std::shared_ptr<const std::vector<Fact>> facts;  // may be empty
   std::uint64_t seq = 0;                           // of the last fact so far
   TimeMs time_ms = 0;
-  std::size_t inputs = 0;      // that were applied in it
-  std::int64_t commit_us = 0;  // 0: no facts, nothing was committed
+  std::size_t inputs = 0;            // that were applied in it
+  std::int64_t commit_us = 0;        // 0: no facts, nothing was committed
   std::shared_ptr<const View> view;  // of the loop's engine at `seq`; published with this batch
   // Of the loop's engine at `seq`, if asked for.
   std::optional<std::array<std::uint64_t, 2>> digest;

@@ -44,7 +44,7 @@ WebhookOptions webhook_options(metrics::Events& events, const Clock& clock) {
 }
 
 Result<std::shared_ptr<CertificateStore>> open_certificates(CertificateFiles files,
-                                                           CertificateStore::Renew renew) {
+                                                            CertificateStore::Renew renew) {
   const auto tell = [](const Error& error) {
     log::error("new certificate not taken over", {{"error", error.message()}});
   };

@@ -26,7 +26,7 @@ AdmissionConfig admission_of(const Config& config);
 WebhookOptions webhook_options(metrics::Events& events, const Clock& clock);
 // Watched: a new pair is taken over, or the log says why not.
 Result<std::shared_ptr<CertificateStore>> open_certificates(CertificateFiles files,
-                                                           CertificateStore::Renew renew = {});
+                                                            CertificateStore::Renew renew = {});
 // Neither is started.
 std::unique_ptr<Listener> http_listener(const Config& config, const DoorLimits& limits,
                                         HttpRoute route);
