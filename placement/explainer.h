@@ -129,8 +129,6 @@ class Explainer {
   std::vector<Reason> reasons_;
 };
 
-inline constexpr Ignore kOnlyGpus{true, true, true, true, true};
-
 // "2", "0.125": milli-GPU for a person.
 std::string gpus_text(MilliGpu milli);
 // "2 slices of 1g.10gb".

@@ -15,7 +15,8 @@ Finder::Finder(Search::Impl& memory, const Shape& shape, const Sought& sought, c
       trial_(memory.trial),
       spread_(memory.spread),
       owner_(owner),
-      ignore_(ignore) {
+      ignore_(ignore),
+      by_state_(memory.by_state && !scene_.nothing_held && !scene_.all_open) {
   bounds_.without = without;
   trial_.begin(fleet_.nodes.size());
   if (scene_.as_it_is() && !scene_.all_open) return;
@@ -66,12 +67,13 @@ bool Finder::within_bounds(const Index& x, NodeIndex i) const {
   if (!x.of_gpus()) return true;
   if (bounds_.linked && !n.linked) return false;
   if (bounds_.unsplit && n.split) return false;
-  if (bounds_.product && n.product != bounds_.product) return false;
-  if (std::find(bounds_.without.begin(), bounds_.without.end(), n.product) !=
-      bounds_.without.end()) {
-    return false;
-  }
-  return !bounds_.fragments || fragment(x, i);
+  return allows(n.product) && (!bounds_.fragments || fragment(x, i));
+}
+
+bool Finder::allows(ProductId product) const {
+  if (bounds_.product && product != bounds_.product) return false;
+  return std::find(bounds_.without.begin(), bounds_.without.end(), product) ==
+         bounds_.without.end();
 }
 
 bool Finder::eligible(const Index& x, NodeIndex i) {
@@ -95,8 +97,7 @@ std::int64_t Finder::weight(const Index& x, NodeIndex i) const {
 }
 
 // The same of some GPUs of the node.
-std::int64_t Finder::weight_inside(const Index& x, NodeIndex i, GpuMask gpus) const {
-  const Room& r = room(i);
+std::int64_t Finder::weight_in(const Index& x, const Room& r, GpuMask gpus) {
   if (x.counts()) return std::popcount(r.whole & gpus);
   std::int64_t free = 0;
   for (std::size_t gpu = 0; gpu < r.gpu_free.size(); ++gpu) {
@@ -106,7 +107,8 @@ std::int64_t Finder::weight_inside(const Index& x, NodeIndex i, GpuMask gpus) co
 }
 
 FitKey Finder::domain_key(const Index& x, DomainIndex d) const {
-  if (x.counts() && !scene_.is_empty()) {
+  const bool known = x.counts() ? !scene_.is_empty() : by_state() && scene_.overlay == nullptr;
+  if (known) {
     const DomainKey& key = x.domain_key(d);
     return {key.weight, key.low, key.domain, 0, 0};
   }

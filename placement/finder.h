@@ -10,6 +10,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -30,6 +33,39 @@ using Runs = std::vector<Run>;
 
 // Where to look: some nodes, or (nullptr) the whole cluster.
 using Area = const std::vector<NodeIndex>*;
+
+// Nodes that serve a run equally well, but for their ids: those that are alike, or one that is not
+// as the fleet has it. The least key is the best.
+struct Equals {
+  std::array<std::int64_t, 2> key{};
+  std::int64_t pods = 0;                       // that fit by GPUs alone, where that is asked
+  const std::set<NodeIndex>* alike = nullptr;  // nullptr: one
+  NodeIndex one = 0;
+};
+
+// Gives their nodes one after the other, by key, then by id.
+class BestFirst {
+ public:
+  explicit BestFirst(std::vector<Equals> of);
+  // False at the end.
+  bool next();
+  NodeIndex node() const { return node_; }
+  const Equals& of() const { return *of_; }
+
+ private:
+  struct Cursor {
+    const Equals* of;
+    std::set<NodeIndex>::const_iterator at;
+    NodeIndex node() const { return of->alike == nullptr ? of->one : *at; }
+  };
+  void open_next_group();
+
+  std::vector<Equals> sources_;
+  std::size_t unopened_ = 0;   // the first so many are a heap, the rest was opened
+  std::vector<Cursor> group_;  // of equal keys
+  NodeIndex node_ = 0;
+  const Equals* of_ = nullptr;
+};
 
 class Finder {
  public:
@@ -66,9 +102,13 @@ class Finder {
   Room& filled(NodeIndex i);
   bool eligible(const Index& x, NodeIndex i);
   bool within_bounds(const Index& x, NodeIndex i) const;
+  bool allows(ProductId product) const;
   bool fragment(const Index& x, NodeIndex i) const;
   std::int64_t weight(const Index& x, NodeIndex i) const;
-  std::int64_t weight_inside(const Index& x, NodeIndex i, GpuMask gpus) const;
+  std::int64_t weight_inside(const Index& x, NodeIndex i, GpuMask gpus) const {
+    return weight_in(x, room(i), gpus);
+  }
+  static std::int64_t weight_in(const Index& x, const Room& room, GpuMask gpus);
   FitKey domain_key(const Index& x, DomainIndex d) const;
   FitKey node_key(const Run& run, NodeIndex i) const;
   bool indexed(const Run& run, Area area) const;
@@ -128,6 +168,43 @@ class Finder {
   void exclusive_candidates(const Run& run, NodeIndex i, std::vector<Exclusive>& out) const;
   bool inside(Area area, const Runs& runs);
 
+  // finder_alike.cc: nodes that are alike are judged once, by what is left on their GPUs. Only of
+  // the fleet as it is, but for the nodes of an overlay and those that the gang has touched.
+  bool by_state() const { return by_state_; }
+  bool differs(NodeIndex i, std::size_t touched) const {
+    return trial_.among_first(i, touched) ||
+           (scene_.overlay != nullptr && scene_.overlay->find(i) != nullptr);
+  }
+  bool within_bounds(const Index& x, const GpuState& s) const;
+  // Calls rank(spec, room, weight, offer) for each state that is within the bounds, and for each
+  // node that differs; it calls offer(key, pods) if such a node could do.
+  template <class Rank>
+  std::vector<Equals> equals(const Index& x, Rank&& rank);
+  // Calls fn(node, key) over what equals() offers, the best first, until it returns true.
+  template <class Rank, class F>
+  bool visit_alike(const Index& x, Rank&& rank, F&& fn);
+  bool on_one_node_alike(const Runs& runs);
+  bool in_inner_domain_alike(const Runs& runs);
+  std::vector<FitKey> racks_alike(const Runs& runs);
+  std::map<ProductId, std::int64_t> product_weights(const Run& run);
+  bool taken_alike(const Index& x, NodeIndex i) const;
+
+  // finder_spread_alike.cc: as spread(), by states. nullopt: that does not decide it.
+  struct Lot {  // nodes that are broken into, or those that are not
+    bool broken = false;
+    std::int64_t pods = 0;          // at most
+    std::vector<Equals> lone;       // domains of one node; key: most pods, least weight
+    std::vector<CapDomain> joined;  // of several; begin: their domain, end: most pods on one node
+  };
+  std::optional<bool> spread_alike(const Run& run);
+  std::array<Lot, 2> lots(const Run& run);
+  void add_joined(const Run& run, const std::vector<std::int64_t>& caps, std::array<Lot, 2>& lots);
+  std::optional<bool> spread_mixed(const Run& run, std::array<Lot, 2>& lots);
+  bool fill_lot(Run left, Lot& lot, const Run& run);
+  bool finish_lot(Run& left, const Lot& lot, const Run& run, std::size_t touched);
+  bool take_lone(Run& left, const Run& run, NodeIndex i, std::int64_t pods);
+  bool take_joined(Run& left, const Run& run, const CapDomain& domain, bool broken);
+
   // finder_spread.cc: one run over as few domains and nodes as possible.
   bool spread(const Run& run, Area area);
   bool spread_drained(const Run& run);
@@ -163,6 +240,7 @@ class Finder {
   std::vector<std::pair<const Filter*, Patch>> patches_;
   JobId owner_;
   Ignore ignore_;
+  bool by_state_;                 // nodes that are alike may be judged once
   bool caps_are_bounds_ = false;  // spread_drained() is at work
   bool saw_kept_ = false;
   std::vector<PodSlot> slots_;

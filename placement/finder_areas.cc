@@ -71,12 +71,8 @@ bool Finder::of_one_product() const {
 // Those with room for the first pods, the one with the least free first.
 std::vector<ProductId> Finder::products(const Runs& runs) {
   const auto first = std::find_if_not(runs.begin(), runs.end(), without_gpu);
-  std::map<ProductId, std::int64_t> weights;
   if (first == runs.end()) return {};
-  each_node(nullptr, [&](NodeIndex i) {
-    if (eligible(first->index, i)) weights[node(i).product] += weight(first->index, i);
-    return false;
-  });
+  const std::map<ProductId, std::int64_t> weights = product_weights(*first);
   std::vector<std::tuple<std::int64_t, std::string_view, ProductId>> order;
   order.reserve(weights.size());
   for (const auto& [product, free] : weights) {
@@ -208,6 +204,7 @@ bool Finder::on_one_node_indexed(const Runs& runs, std::int64_t units) {
 bool Finder::on_one_node(const Runs& runs, Area area) {
   const std::int64_t units = units_of(runs);
   if (indexed(runs[0], area)) return on_one_node_indexed(runs, units);
+  if (area == nullptr && by_state()) return on_one_node_alike(runs);
   NodeIndex best = 0;
   FitKey best_key{};
   each_node(area, [&](NodeIndex i) {
@@ -221,6 +218,7 @@ bool Finder::on_one_node(const Runs& runs, Area area) {
 
 bool Finder::in_inner_domain(const Runs& runs) {
   if (fleet_.split_nodes == 0 || std::any_of(runs.begin(), runs.end(), of_slices)) return false;
+  if (by_state()) return in_inner_domain_alike(runs);
   NodeIndex best = 0;
   GpuMask best_mask = 0;
   FitKey best_key{};
@@ -252,11 +250,8 @@ bool Finder::in_clique(const Runs& runs) {
                                [&](const DomainKey& d) { return try_domain(d.domain); });
   }
   std::vector<FitKey> order;
-  for (DomainIndex d = 1; d < fleet_.domains.size(); ++d) {
-    const Group& g = *fleet_.domains[d];
-    if (g.members.size() > 1 && g.cluster == shape_.cluster) {
-      order.push_back(domain_key(runs[0].index, d));
-    }
+  for (const DomainIndex d : runs[0].index.joined()) {
+    order.push_back(domain_key(runs[0].index, d));
   }
   std::sort(order.begin(), order.end());
   return std::any_of(order.begin(), order.end(), [&](const FitKey& key) {
@@ -266,7 +261,8 @@ bool Finder::in_clique(const Runs& runs) {
 
 bool Finder::in_rack(const Runs& runs) {
   std::vector<FitKey> order;
-  for (std::uint32_t r = 1; r < fleet_.racks.size(); ++r) {
+  if (by_state()) order = racks_alike(runs);
+  for (std::uint32_t r = 1; !by_state() && r < fleet_.racks.size(); ++r) {
     const Group& g = *fleet_.racks[r];
     if (g.cluster != shape_.cluster || g.members.empty()) continue;
     std::int64_t free = 0;
@@ -326,7 +322,7 @@ void Finder::exclusive_candidates(const Run& run, NodeIndex i, std::vector<Exclu
 bool Finder::exclusively(const Runs& runs) {
   std::vector<Exclusive> order;
   each_node(nullptr, [&](NodeIndex i) {
-    if (!eligible(runs[0].index, i)) return false;
+    if (taken_alike(runs[0].index, i) || !eligible(runs[0].index, i)) return false;
     const bool clique_seen = !order.empty() && order.back().mask == 0 &&
                              node(order.back().node).domain == node(i).domain;
     if (!clique_seen) exclusive_candidates(runs[0], i, order);

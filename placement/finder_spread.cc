@@ -79,7 +79,10 @@ bool Finder::hold_true(const Run& run, const std::vector<Cap>& caps, const CapDo
 }
 
 bool Finder::spread(const Run& run, Area area) {
-  if (area == nullptr && spread_drained(run)) return true;
+  if (area == nullptr) {
+    if (spread_drained(run)) return true;
+    if (const auto decided = spread_alike(run)) return *decided;
+  }
   std::vector<Cap>& caps = spread_.caps;
   caps.clear();
   std::int64_t sum = 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "placement/fleet.h"
+#include "placement/gpu_state.h"
 #include "placement/load.h"
 #include "placement/room.h"
 
@@ -31,9 +32,10 @@ struct NodeState {
   Load load;
   MilliGpu stranded = 0;  // of the configuration
 
-  Room room;   // left now
-  Room works;  // if nothing were held: what works now
-  Room empty;  // if nothing were held and everything healthy
+  Room room;             // left now
+  Room works;            // if nothing were held: what works now
+  Room empty;            // if nothing were held and everything healthy
+  StateIndex state = 0;  // of its GPUs now; 0 while it is not there
   NodeLevels levels;
   NodeBooks books;
   TimeMs as_of = 0;
@@ -103,6 +105,7 @@ struct Fleet::Impl {
   std::vector<Owned<Group>> racks;      // [0] unused
   std::map<std::pair<ClusterId, std::string>, std::uint32_t> cliques_by_name, racks_by_name;
   std::int64_t split_nodes = 0;  // nodes with several inner NVLink domains
+  GpuStates states;              // of the nodes that are there
 
   std::vector<std::string> products;  // by ProductId::value; [0] = any
   std::map<std::string, ProductId, std::less<>> products_by_name;

@@ -42,13 +42,16 @@ void update_domain(Filter& f, const Fleet::Impl& impl, DomainIndex index) {
   for (const NodeIndex m : members) {
     const std::int64_t free = m < f.free.size() ? f.free[m] : -1;
     if (free < 0) continue;
-    now.key.weight += f.drained ? f.held[m] : free;
+    now.key.weight += f.drained  ? f.held[m]
+                      : f.counts ? free
+                                 : impl.states[impl.nodes[m]->state].free;
     now.most = std::max(now.most, free);
   }
   const auto matches = [&](NodeIndex m) { return m < f.matches.size() && f.matches[m]; };
   now.joined = members.size() > 1 && std::any_of(members.begin(), members.end(), matches);
   Filter::Domain& old = f.domains[index];
-  f.joined += (now.joined ? 1 : 0) - (old.joined ? 1 : 0);
+  if (now.joined && !old.joined) f.joined.insert(index);
+  if (old.joined && !now.joined) f.joined.erase(index);
   old.joined = now.joined;
   if (old.most == now.most && old.key == now.key) return;
   if (f.counts && old.most >= 0) f.buckets[static_cast<std::size_t>(old.most)].erase(old.key);
@@ -58,6 +61,33 @@ void update_domain(Filter& f, const Fleet::Impl& impl, DomainIndex index) {
     f.buckets[b].insert(now.key);
   }
   old = now;
+}
+
+void put_among_alike(Filter& f, const Fleet::Impl& impl, NodeIndex i) {
+  const NodeState& n = *impl.nodes[i];
+  const bool joined = n.domain != kNoArea && impl.domains[n.domain]->members.size() > 1;
+  const std::uint32_t now = f.free[i] < 0 ? kNotAlike : alike_number(n.state, joined);
+  std::uint32_t& was = f.alike_of[i];
+  if (was == now) return;
+  if (was != kNotAlike) {
+    Filter::Alike& left = f.alike[was];
+    left.nodes.erase(i);
+    if (left.nodes.empty()) {
+      f.alike[f.live.back()].place = left.place;
+      f.live[left.place] = f.live.back();
+      f.live.pop_back();
+    }
+  }
+  if (now != kNotAlike) {
+    if (now >= f.alike.size()) f.alike.resize(now + 1);
+    Filter::Alike& entered = f.alike[now];
+    if (entered.nodes.empty()) {
+      entered.place = static_cast<std::uint32_t>(f.live.size());
+      f.live.push_back(now);
+    }
+    entered.nodes.insert(i);
+  }
+  was = now;
 }
 
 void update_node(Filter& f, const Fleet::Impl& impl, NodeIndex i) {
@@ -71,7 +101,7 @@ void update_node(Filter& f, const Fleet::Impl& impl, NodeIndex i) {
     f.matches[i] = wanted && tolerated;
     f.tainted[i] = wanted && !tolerated;
     f.matching += f.matches[i] ? 1 : 0;
-    f.all[i] = f.matches[i] ? free_count(f, n.spec, n.empty) : 0;
+    f.all[i] = f.matches[i] ? all_count(f, n.spec) : 0;
     set_histogram(f, i, 1);
   }
   const bool open = f.matches[i] && n.open_for(f.tolerates_cordon);
@@ -82,6 +112,8 @@ void update_node(Filter& f, const Fleet::Impl& impl, NodeIndex i) {
     f.free[i] = value;
     set_histogram(f, i, 1);
   }
+  f.rack_of[i] = n.rack;
+  if (!f.drained) put_among_alike(f, impl, i);
   if (f.domain_of[i] != n.domain) {
     const DomainIndex left = f.domain_of[i];
     f.domain_of[i] = n.domain;
@@ -98,6 +130,13 @@ std::int64_t free_count(const Filter& f, const NodeSpec& spec, const Room& room)
   return m < 0 ? 0 : room.mig_free[static_cast<std::size_t>(m)];
 }
 
+std::int64_t all_count(const Filter& f, const NodeSpec& spec) {
+  if (f.pod.kind == GpuKind::kWhole) return spec.replicas > 1 ? 0 : uncut_gpus(spec);
+  if (f.pod.kind != GpuKind::kMig) return 0;
+  const int m = mig_index(spec, f.pod.profile);
+  return m < 0 ? 0 : spec.mig[static_cast<std::size_t>(m)].count;
+}
+
 void catch_up(Filter& f, const Fleet::Impl& impl) {
   if (f.position == impl.log_end()) return;
   f.free.resize(impl.nodes.size(), -1);
@@ -106,6 +145,8 @@ void catch_up(Filter& f, const Fleet::Impl& impl) {
   f.matches.resize(impl.nodes.size());
   f.tainted.resize(impl.nodes.size());
   f.domain_of.resize(impl.nodes.size(), kNoArea);
+  f.rack_of.resize(impl.nodes.size(), kNoArea);
+  f.alike_of.resize(impl.nodes.size(), kNotAlike);
   if (f.position < impl.log_base) {
     for (NodeIndex i = 0; i < impl.nodes.size(); ++i) {
       if (impl.nodes[i]) update_node(f, impl, i);

@@ -1,4 +1,4 @@
-// Which nodes a kind of pod may use, and those nodes in best-fit order. A Filter stands for the
+// Which nodes a kind of pod may use, those nodes in best-fit order, and which of them are alike. A Filter stands for the
 // static part of a pod (cluster, GPU kind, products, selectors, affinity, tolerations); shapes that
 // agree on it share one. It is of the fleet as it is and follows it lazily: each use first catches
 // up with the nodes that changed since, so filters that nobody asks cost nothing. It belongs to a
@@ -15,6 +15,7 @@
 
 #include "core/ids.h"
 #include "placement/fleet.h"
+#include "placement/gpu_state.h"
 #include "placement/load.h"
 #include "placement/request.h"
 #include "placement/room.h"
@@ -22,7 +23,8 @@
 namespace subak {
 
 // Order of domains that can serve equally: least weight, then the lowest node in it. The weight is
-// what is free; with nothing held, what is held now, in milli-GPU: there is that much to wait for.
+// what is free, in GPUs or slices where they are counted, else in milli-GPU; with nothing held, what
+// is held now, in milli-GPU: there is that much to wait for.
 struct DomainKey {
   std::int64_t weight = 0;
   NodeIndex low = 0;
@@ -31,6 +33,14 @@ struct DomainKey {
 };
 
 struct Scene;
+
+// Nodes whose GPUs are in one state, apart by whether their domain has other nodes.
+inline constexpr std::uint32_t kNotAlike = 0;
+inline std::uint32_t alike_number(StateIndex state, bool joined) {
+  return 2 * state + (joined ? 1 : 0);
+}
+inline StateIndex state_of_alike(std::uint32_t number) { return number / 2; }
+inline bool joined_alike(std::uint32_t number) { return number % 2 != 0; }
 
 struct Filter {
   std::string key;        // in the memory that it is of
@@ -49,6 +59,7 @@ struct Filter {
   std::vector<bool> matches;      // statically, whatever the node's condition
   std::vector<bool> tainted;      // it would match, but for its taints
   std::vector<DomainIndex> domain_of;
+  std::vector<std::uint32_t> rack_of;
   std::size_t matching = 0;  // nodes
 
   struct Domain {
@@ -57,13 +68,22 @@ struct Filter {
     bool joined = false;     // of several nodes, one of which matches; not in a patch
   };
   std::vector<Domain> domains;
-  std::size_t joined = 0;  // of them
+  std::set<DomainIndex> joined;  // those of them
   // Domains by the largest free amount on one node, each bucket in best-fit order.
   std::vector<std::set<DomainKey>> buckets;
   std::vector<std::int64_t> histogram;  // nodes by free amount
   std::vector<std::int64_t> wholes;     // the same, only nodes that have all free
   std::size_t open_nodes = 0;
-  std::uint64_t position = 0;  // of the change log that this filter has seen
+
+  // Open nodes by the state of their GPUs. Of the fleet as it is: not if drained.
+  struct Alike {
+    std::set<NodeIndex> nodes;
+    std::uint32_t place = 0;  // in `live`
+  };
+  std::vector<Alike> alike;             // by alike_number()
+  std::vector<std::uint32_t> live;      // numbers of those that have nodes, in no order
+  std::vector<std::uint32_t> alike_of;  // by node; kNotAlike: it is in none
+  std::uint64_t position = 0;           // of the change log that this filter has seen
 
   std::unique_ptr<Filter> when_drained;  // the same pods; none until it is asked for
 };
@@ -72,8 +92,9 @@ struct Filter {
 void catch_up(Filter& filter, const Fleet::Impl& fleet);
 // The same for the filter of these pods with nothing held; makes it if there is none.
 void catch_up_drained(Filter& filter, const Fleet::Impl& fleet);
-// What Filter::free says of a node whose room is `room`, -1 aside.
+// What Filter::free says of a node whose room is `room`, -1 aside; what Filter::all does.
 std::int64_t free_count(const Filter& filter, const NodeSpec& spec, const Room& room);
+std::int64_t all_count(const Filter& filter, const NodeSpec& spec);
 
 // The free amounts from `from` to below `to`.
 struct FreeRange {
@@ -152,6 +173,7 @@ class Index {
     return other == nullptr ? filter_->free[i] : other->free;
   }
   DomainIndex domain_of(NodeIndex i) const { return filter_->domain_of[i]; }
+  std::uint32_t rack_of(NodeIndex i) const { return filter_->rack_of[i]; }
   bool drained() const { return filter_->drained; }
   // If drained: what is held on the node, in milli-GPU.
   MilliGpu held(NodeIndex i) const {
@@ -172,8 +194,27 @@ class Index {
   std::int64_t times_on_fragments(std::int64_t each) const;
   bool same_filter(const Index& other) const { return filter_ == other.filter_; }
 
+  // Domains of several nodes, one of which matches.
+  const std::set<DomainIndex>& joined() const { return filter_->joined; }
+  // Open nodes by state, as the fleet is. live(): the numbers of those that there are.
+  const std::vector<std::uint32_t>& live() const { return filter_->live; }
+  const std::set<NodeIndex>& alike(std::uint32_t number) const {
+    return filter_->alike[number].nodes;
+  }
+  std::uint32_t numbers() const { return static_cast<std::uint32_t>(filter_->alike.size()); }
+  std::uint32_t alike_of(NodeIndex i) const { return filter_->alike_of[i]; }
+  // What best fit minimises, of a node in this state.
+  std::int64_t weight(const GpuState& s) const {
+    return counts() ? free_count(*filter_, s.spec, s.room) : s.free;
+  }
+  // As fragment(), of a node in this state.
+  bool fragment(const GpuState& s) const {
+    return counts() ? weight(s) < all_count(*filter_, s.spec) : s.used;
+  }
+  bool any_barred() const { return barred_ != nullptr; }
+
   // Each domain with a node that matches is one node.
-  bool nodes_apart() const { return filter_->joined == 0; }
+  bool nodes_apart() const { return filter_->joined.empty(); }
   std::int64_t most_free() const;  // an upper bound of what is free on one node
 
   // Calls fn(DomainKey) for each domain that has a node with at least `node_min` free and may have

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cassert>
 #include <map>
+#include <set>
 
 #include "placement/eligibility.h"
 #include "placement/mig.h"
@@ -41,6 +42,24 @@ void check_node(const NodeState& n) {
     assert(n.room.gpu_free[i] >= 0 && (!whole || n.room.gpu_free[i] == kMilliPerGpu));
     assert((n.room.usable >> i & 1) != 0 || n.room.gpu_free[i] == 0);
   }
+}
+
+// Each node's state is what is left there, whichever GPU it is on; none is kept without nodes.
+void check_states(const Fleet::Impl& impl) {
+  std::set<StateIndex> used;
+  for (const auto& n : impl.nodes) {
+    assert(!n || n->present == (n->state != 0));
+    if (!n || !n->present) continue;
+    used.insert(n->state);
+    const GpuState& s = impl.states[n->state];
+    std::vector<std::int32_t> here = n->room.gpu_free, there = s.room.gpu_free;
+    std::sort(here.begin(), here.end());
+    std::sort(there.begin(), there.end());
+    assert(here == there && n->room.mig_free == s.room.mig_free && n->product == s.product);
+    assert(std::popcount(n->room.whole) == std::popcount(s.room.whole));
+    assert(s.used == (n->load.allocated > 0) && s.split == n->split && s.linked == n->linked);
+  }
+  assert(used.size() == impl.states.known());
 }
 
 void check_groups(const Fleet::Impl& impl) {
@@ -106,6 +125,23 @@ void check_costs(const Fleet::Impl& impl) {
   assert(slices == impl.least_slices);
 }
 
+void check_alike(const Fleet::Impl& impl, const Filter& f, std::size_t open) {
+  std::size_t nodes = 0;
+  for (std::uint32_t place = 0; place < f.live.size(); ++place) {
+    const std::uint32_t number = f.live[place];
+    const Filter::Alike& alike = f.alike[number];
+    assert(alike.place == place && !alike.nodes.empty());
+    nodes += alike.nodes.size();
+    for (const NodeIndex i : alike.nodes) {
+      const NodeState& n = *impl.nodes[i];
+      const bool joined = impl.domains[n.domain]->members.size() > 1;
+      assert(f.free[i] >= 0 && f.alike_of[i] == number);
+      assert(state_of_alike(number) == n.state && joined_alike(number) == joined);
+    }
+  }
+  assert(f.drained || nodes == open);
+}
+
 void check_filter(const Fleet::Impl& impl, const Filter& f) {
   std::vector<std::int64_t> histogram(f.histogram.size()), wholes(f.wholes.size());
   std::size_t open = 0, matching = 0;
@@ -126,13 +162,15 @@ void check_filter(const Fleet::Impl& impl, const Filter& f) {
     assert(f.all[i] == free_count(f, n.spec, n.empty));
     if (f.free[i] >= f.all[i]) ++wholes[static_cast<std::size_t>(f.free[i])];
   }
+  check_alike(impl, f, open);
   assert(open == f.open_nodes && matching == f.matching);
   assert(histogram == f.histogram && wholes == f.wholes);
   for (DomainIndex d = 1; d < impl.domains.size(); ++d) {
     std::int64_t sum = 0, most = -1;
     for (const NodeIndex m : impl.domains[d]->members) {
       if (f.free[m] < 0) continue;
-      sum += f.drained ? f.held[m] : f.free[m];
+      const MilliGpu milli = impl.states[impl.nodes[m]->state].free;
+      sum += f.drained ? f.held[m] : f.counts ? f.free[m] : milli;
       most = std::max(most, f.free[m]);
     }
     assert(f.domains[d].key.weight == sum && f.domains[d].most == most);
@@ -148,6 +186,7 @@ void Fleet::check_invariants() const {
     if (n) check_node(*n);
   }
   check_groups(*impl_);
+  check_states(*impl_);
   check_totals(*impl_);
   check_costs(*impl_);
 }

@@ -127,6 +127,9 @@ void Fleet::Impl::refresh(NodeId id) {
   MilliGpu unhealthy_free = 0;
   n.room = left_on(n.spec, n.empty, n.load, kept_gpus(*this, n), &unhealthy_free);
   if (!n.present) n.room = Room{};
+  const StateIndex was = n.state;
+  n.state = n.present ? states.use(n) : 0;
+  states.drop(was);
   ProductTotals& t = totals[n.totals];
   const auto add = [&t](const NodeLevels& l, MilliGpu sign) {
     t.milligpu.installed += sign * l.installed;

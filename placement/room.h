@@ -23,6 +23,7 @@ inline constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::ma
 struct Ignore {
   bool cpu = false, memory = false, pods = false, extended = false, ports = false;
 };
+inline constexpr Ignore kOnlyGpus{true, true, true, true, true};
 
 struct Room {
   GpuMask usable = 0;  // GPUs that may be given out: healthy, uncut, not kept for one gang

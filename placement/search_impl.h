@@ -39,6 +39,12 @@ class Trial {
     for (std::size_t i = 0; i < count_; ++i) at_[rooms_[i].node] = 0;
     count_ = 0;
   }
+  // How many nodes were touched, and which; a node is touched once.
+  std::size_t touched() const { return count_; }
+  NodeIndex touched_node(std::size_t k) const { return rooms_[k].node; }
+  bool among_first(NodeIndex i, std::size_t touched) const {
+    return at_[i] != 0 && at_[i] <= touched;
+  }
   // The node's room on trial; nullptr if the gang has not touched it.
   const Room* find(NodeIndex i) const { return at_[i] == 0 ? nullptr : &rooms_[at_[i] - 1].room; }
   // The same, begun from `room` if it was not.
@@ -94,6 +100,10 @@ struct Search::Impl {
   std::vector<Sought> sought;                              // by ShapeId::value
   Trial trial;
   Spread spread;
+  // Nodes that are alike are judged once. Tests have searches that look at each node: the same
+  // answers, slowly.
+  inline static bool by_state_from_now_on = true;
+  const bool by_state = by_state_from_now_on;
   std::uint64_t gone_seen = 0;  // of the fleet's forgotten shapes
 
   // Forgets what the fleet has forgotten.

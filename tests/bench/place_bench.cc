@@ -165,10 +165,161 @@ void whole_domain() {
              "one counter read per rack and 18 slots written");
 }
 
+// What one way to look at each node costs at the least: a byte of it.
+double scan_ns(std::uint32_t nodes, std::mt19937_64& random) {
+  std::vector<std::uint8_t> free(nodes);
+  for (auto& f : free) f = static_cast<std::uint8_t>(random() % 9);
+  constexpr int kScans = 2'000;
+  const bench::Stopwatch watch;
+  for (int i = 0; i < kScans; ++i) {
+    std::size_t best = 0;
+    for (std::size_t n = 0; n < free.size(); ++n) {
+      if (free[n] >= 1 && free[n] < free[best]) best = n;
+    }
+    bench::keep(best);
+  }
+  return watch.ns() / kScans;
+}
+
+// "_1k" for 1,000 GPUs; the size that the goals name has none.
+std::string sized(const std::string& name, std::uint32_t nodes) {
+  if (nodes == 12'500) return name;
+  return name + (nodes == 125 ? "_1k" : "_10k");
+}
+
+ShapeUse half_gpu(Fleet& fleet) {
+  GangRequest request;
+  request.groups.emplace_back();
+  request.groups[0].shape.kind = GpuKind::kFraction;
+  request.groups[0].shape.milligpu = 500;
+  return fleet.use(kCluster, request);
+}
+
+// Nodes of 8, nine tenths full of jobs of 1 to 8 GPUs; the last one is a box of two halves if so asked.
+class Filled {
+ public:
+  Filled(std::uint32_t nodes, bool one_split) : search(fleet), random_(7) {
+    for (std::uint32_t id = 1; id <= nodes; ++id) {
+      NodeSpec node;
+      node.name = "node-" + std::to_string(id);
+      node.product = "NVIDIA-H100-80GB-HBM3";
+      node.gpus = 8;
+      node.gpus_per_domain = one_split && id == nodes ? 4 : 0;
+      fleet.set_node(NodeId(id), kCluster, node, false, 0);
+    }
+    for (const std::int64_t gpus : {1, 1, 1, 2, 2, 4, 8}) {
+      shapes_.push_back(gang(fleet, 1, gpus, Topology::kAny));
+    }
+    const std::int64_t want = nodes * std::int64_t{8} * 9 / 10;
+    while (used < want * 1000) start(shapes_[random_() % shapes_.size()]);
+    // Ends leave holes; what came before filled them.
+    for (std::uint32_t i = 0; i < nodes; ++i) {
+      end_one();
+      while (used < want * 1000) start(shapes_[random_() % shapes_.size()]);
+    }
+  }
+
+  bool start(ShapeId shape) {
+    const JobId job(kCluster, ++jobs_);
+    auto place = search.find(Picture(fleet), shape, job);
+    if (place) take(shape, job, std::move(place->slots));
+    return place.has_value();
+  }
+  void take(ShapeId shape, JobId job, std::vector<PodSlot> slots) {
+    for (std::uint32_t r = 0; r < slots.size(); ++r) {
+      fleet.take(shape, r, slots[r], job, ++now_);
+      used += slots[r].milligpu;
+    }
+    held_.push_back({shape, job, std::move(slots)});
+  }
+  void end_one() { end(random_() % held_.size()); }
+  void end_last() { end(held_.size() - 1); }
+
+  Fleet fleet;
+  Search search;
+  MilliGpu used = 0;
+
+ private:
+  void end(std::size_t i) {
+    for (const PodSlot& slot : held_[i].slots) used -= slot.milligpu;
+    give_back(fleet, held_[i], ++now_);
+    held_[i] = std::move(held_.back());
+    held_.pop_back();
+  }
+
+  std::mt19937_64 random_;
+  std::vector<ShapeUse> shapes_;
+  std::vector<Held> held_;
+  TimeMs now_ = 0;
+  std::uint64_t jobs_ = 0;
+};
+
+// Half a GPU each, on a fleet that changes between the calls.
+void fractions(std::uint32_t nodes) {
+  Filled world(nodes, false);
+  const ShapeUse half = half_gpu(world.fleet);
+  const MilliGpu most = world.used + nodes * 400;
+  int decided = 0;
+  const int wanted = 100'000;
+  const bench::Stopwatch watch;
+  for (int i = 0; i < wanted; ++i) {
+    while (world.used > most) world.end_one();
+    decided += world.start(half);
+  }
+  const double ours = decided / (watch.ns() * 1e-9);
+  std::mt19937_64 random(3);
+  bench::row(sized("place_fraction_per_s", nodes).c_str(), ours, "decisions/s",
+             1e9 / scan_ns(nodes, random), bench::Better::kMore,
+             "a scan of one byte a node for the best fit, nothing else");
+}
+
+// 16 whole nodes anywhere. `nvlink`: asked of one node's worth instead, for which each split node
+// is to be looked at.
+void any16(std::uint32_t nodes, bool one_split) {
+  Filled world(nodes, one_split);
+  while (world.used > nodes * std::int64_t{8'000} * 8 / 10) world.end_one();
+  const ShapeUse eight = gang(world.fleet, 1, 8, Topology::kAny);
+  for (int i = 0; i < 16; ++i)
+    world.start(eight);  // so many whole nodes there are, or there is no gang
+  for (int i = 0; i < 16; ++i) world.end_last();
+  const ShapeUse wide = gang(world.fleet, 16, 8, Topology::kAny);
+  const ShapeUse tight = gang(world.fleet, 4, 2, Topology::kNvlink);
+  constexpr int kDecisions = 5'000;
+  double wide_ns = 0, tight_ns = 0;
+  int found = 0;
+  for (int i = 0; i < kDecisions; ++i) {
+    for (const ShapeUse* shape : {&wide, &tight}) {
+      const JobId job(kCluster,
+                      1'000'000'000 + static_cast<std::uint64_t>(2 * i) + (shape == &wide));
+      const bench::Stopwatch watch;
+      auto place = world.search.find(Picture(world.fleet), *shape, job);
+      (shape == &wide ? wide_ns : tight_ns) += watch.ns();
+      found += place.has_value();
+      if (!place) continue;
+      world.take(*shape, job, std::move(place->slots));
+      world.end_last();
+    }
+  }
+  std::fprintf(stderr, "any16 on %u nodes: %d of %d found\n", nodes, found, 2 * kDecisions);
+  std::mt19937_64 random(3);
+  const double least = scan_ns(nodes, random) / 1000;
+  const char* what = "a scan of one byte a node, nothing else";
+  const std::string beside = one_split ? "_split" : "";
+  bench::row(sized("place_any16_us" + beside, nodes).c_str(), wide_ns / kDecisions / 1000, "us",
+             least, bench::Better::kLess, what);
+  bench::row(sized("place_nvlink_us" + beside, nodes).c_str(), tight_ns / kDecisions / 1000, "us",
+             least, bench::Better::kLess, what);
+}
+
 }  // namespace
 }  // namespace subak
 
 int main() {
   subak::single_nodes();
   subak::whole_domain();
+  for (const std::uint32_t nodes : {125U, 1'250U, 12'500U}) {
+    subak::fractions(nodes);
+    subak::any16(nodes, false);
+    subak::any16(nodes, true);
+  }
 }

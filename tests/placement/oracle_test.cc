@@ -1,4 +1,5 @@
-// Random operations on the fleet and on the naive one: the same answers, the same books.
+// Random operations on the fleet and on the naive one: the same answers, the same books. Another
+// search looks at each node by itself: nodes that are alike are judged as each of them would be.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,7 +7,7 @@
 
 #include "keeping_fleet.h"
 #include "naive_fleet.h"
-#include "placement/search.h"
+#include "placement/search_impl.h"
 #include "random_world.h"
 
 namespace subak {
@@ -21,6 +22,18 @@ struct Running {
   JobId id;
   ShapeId shape;
   Placement placement;
+};
+
+// A search that looks at each node by itself.
+class OneByOne : public Search {
+ public:
+  explicit OneByOne(const Fleet& fleet) : Search(told(fleet)) { Impl::by_state_from_now_on = true; }
+
+ private:
+  static const Fleet& told(const Fleet& fleet) {
+    Impl::by_state_from_now_on = false;
+    return fleet;
+  }
 };
 
 class Twin {
@@ -115,6 +128,8 @@ class Twin {
   std::optional<Placement> ask(ShapeId shape, const GangRequest& request, ClusterId cluster,
                                JobId owner) {
     const auto placement = search_.find(Picture(fleet_, kept_), shape, owner);
+    EXPECT_EQ(placement, one_by_one_.find(Picture(fleet_, kept_), shape, owner))
+        << to_text(request);
     (placement ? found : failed) += 1;
     const auto reasons = search_.explain(Picture(fleet_, kept_), shape, owner);
     EXPECT_EQ(reasons.empty(), placement.has_value()) << to_text(request);
@@ -208,6 +223,7 @@ class Twin {
   KeepingFleet fleet_;
   KeptNodes kept_;
   Search search_{fleet_};
+  OneByOne one_by_one_{fleet_};
   naive::Fleet naive_;
   TimeMs now_ = 0;
   std::uint64_t jobs_ = 0;
