@@ -3,8 +3,6 @@
 // what is not a call is skipped; expand.h makes calls large. Inputs that begin with a byte below 32
 // are the wire form of one message of that number. After every call all invariants hold, and at the
 // end the stored facts alone, and the checkpoint alone, rebuild the same state.
-#include <google/protobuf/io/tokenizer.h>
-#include <google/protobuf/text_format.h>
 
 #include <array>
 #include <charconv>
@@ -15,6 +13,7 @@
 #include "fuzz.h"
 #include "fuzz_calls.h"
 #include "kept.h"
+#include "text_message.h"
 
 namespace subak::fuzz {
 namespace {
@@ -30,7 +29,7 @@ class World {
     if (name == "wait") return wait(text);
     const auto message = new_message(name);
     if (message == nullptr) return;
-    if (parse_text(expander_.expand(text), message.get())) take(*message);
+    if (read_text_message(expander_.expand(text), message.get())) take(*message);
   }
   void wire(std::size_t number, std::string_view bytes) {
     const auto message = new_message(number);
@@ -44,16 +43,6 @@ class World {
   }
 
  private:
-  static bool parse_text(const std::string& text, google::protobuf::Message* message) {
-    struct Silent final : google::protobuf::io::ErrorCollector {
-      void AddError(int, int, const std::string&) override {}
-    } silent;
-    google::protobuf::TextFormat::Parser parser;
-    parser.RecordErrorsTo(&silent);
-    parser.SetRecursionLimit(20);
-    return parser.ParseFromString(text, message);
-  }
-
   void take(const google::protobuf::Message& message) {
     api::Check check;
     std::optional<Call> call = read_call(check, message, engine_);

@@ -1,25 +1,13 @@
 // What a leader sends to a replica: parts in text form, a line each, or by a first byte below 32 the
 // wire form of one. What is taken makes the same copy again, and judges a review.
-#include <google/protobuf/io/tokenizer.h>
-#include <google/protobuf/text_format.h>
-
 #include "fixture.h"
 #include "fuzz.h"
 #include "server/api/static_copy.h"
+#include "text_message.h"
 
 namespace {
 
 using namespace subak;
-
-bool read_text(std::string_view text, v1::StaticResponse* part) {
-  struct Silent final : google::protobuf::io::ErrorCollector {
-    void AddError(int, int, const std::string&) override {}
-  } silent;
-  google::protobuf::TextFormat::Parser parser;
-  parser.RecordErrorsTo(&silent);
-  parser.SetRecursionLimit(20);
-  return parser.ParseFromString(std::string(text), part);
-}
 
 std::string all_of(const AdmissionBasis& basis) {
   std::string out;
@@ -61,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
-    if (read_text(line, &part)) take(assembler, part);
+    if (fuzz::read_text_message(std::string(line), &part)) take(assembler, part);
   }
   return 0;
 }

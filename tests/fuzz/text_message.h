@@ -1,0 +1,23 @@
+// A protobuf message in text form, for fuzzers whose corpora people read. Nothing is printed of what
+// is not one.
+#pragma once
+
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/text_format.h>
+
+#include <string>
+
+namespace subak::fuzz {
+
+// False: it is no such message, or is nested too deep.
+inline bool read_text_message(const std::string& text, google::protobuf::Message* message) {
+  struct Silent final : google::protobuf::io::ErrorCollector {
+    void AddError(int, int, const std::string&) override {}
+  } silent;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&silent);
+  parser.SetRecursionLimit(20);
+  return parser.ParseFromString(text, message);
+}
+
+}  // namespace subak::fuzz
