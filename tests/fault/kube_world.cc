@@ -39,7 +39,8 @@ KubeWorld::KubeWorld(std::uint64_t seed, bool trace)
 bool KubeWorld::holds(const std::string& uid, const std::string& node) const {
   const Engine& engine = judge_.engine();
   for (const JobRow& row : engine.jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
-    if (row.state == JobState::kDone) continue;
+    // A foreign job's pods are found where they are: nobody has put them there.
+    if (row.state == JobState::kDone || row.origin == JobOrigin::kForeign) continue;
     const auto job = engine.job(row.id, true);
     for (const PodRow& pod : job->pods) {
       if (pod.uid != uid || !pod.slot.node) continue;
