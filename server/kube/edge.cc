@@ -42,7 +42,7 @@ void Edge::Impl::turn() {
   write();
   open_strays();
   look_at_waiting();
-  teller->turn();
+  if (may_tell()) teller->turn();
 }
 
 // How long nothing needs to be done.
@@ -53,7 +53,7 @@ DurationMs Edge::Impl::patience() const {
   const auto until = [&](std::int64_t due) {
     most = std::min<DurationMs>(most, std::max<std::int64_t>(due - now, 0));
   };
-  if (phase == Phase::kFollows) most = std::min(most, teller->due_in());
+  if (phase == Phase::kFollows && may_tell()) most = std::min(most, teller->due_in());
   if (phase == Phase::kOff) until(begin_due_ms);
   if (plan_due_ms != 0) until(plan_due_ms);
   if (!strays.empty()) until(stray_due_ms);

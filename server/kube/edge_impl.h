@@ -115,6 +115,7 @@ struct Edge::Impl {
   void write_done(const KubeWrite& write);
   void tell_pod(const std::string& uid, const char* reason, const char* action,
                 const std::string& note, bool warning);
+  bool may_tell() const;
   void tell_owner(const std::string& uid, const char* reason, const char* action,
                   const std::string& note, bool warning);
   void look_at_waiting();

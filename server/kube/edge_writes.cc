@@ -193,6 +193,11 @@ void Edge::Impl::write_done(const KubeWrite& write) {
   }
 }
 
+// Words go on connections that gates leave free.
+bool Edge::Impl::may_tell() const {
+  return writer->under_way() < limits::kMaxEdgeWrites || teller->is_crowded();
+}
+
 // And its owner, where it has one.
 void Edge::Impl::tell_pod(const std::string& uid, const char* reason, const char* action,
                           const std::string& note, bool warning) {

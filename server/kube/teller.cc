@@ -55,6 +55,8 @@ void Teller::turn() {
   }
 }
 
+bool Teller::is_crowded() const { return waiting_.size() >= limits::kMaxTold / 2; }
+
 DurationMs Teller::due_in() const {
   if (waiting_.empty()) return limits::kLoopMaxWaitMs;
   return std::clamp<DurationMs>(next_ms_ - monotonic_ms_(), 0, limits::kLoopMaxWaitMs);

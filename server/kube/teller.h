@@ -35,6 +35,8 @@ class Teller {
   void turn();
   // How long until turn() could send something; limits::kLoopMaxWaitMs if nothing waits.
   DurationMs due_in() const;
+  // Half of what may wait does: a word that is put off much longer is lost.
+  bool is_crowded() const;
   std::uint64_t sent() const { return sent_; }
   std::uint64_t untold() const { return untold_; }  // dropped, as too many waited
 

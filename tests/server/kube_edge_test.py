@@ -238,6 +238,28 @@ class Enforce(Edge):
             self.api.make_pod(name)
         self.released("good", "changed", "later", "broken", "cut")
 
+    def test_gates_come_before_words(self):
+        held, more = 16, 6  # writes at once, and beyond them
+        for name in ("n2", "n3"):
+            self.api.make_node(name)
+        self.api.fault(method="PATCH", path="/api/v1/namespaces/team-a/pods/", hold=True, times=held + more)
+        names = [f"p{i}" for i in range(held + more)]
+        for name in names:
+            self.api.make_pod(name)
+
+        def asked(method):
+            return sum(write["method"] == method for write in self.api.writes())
+
+        for patches in range(held, held + more):
+            until(lambda: asked("PATCH") == patches, f"{patches} patches")
+            self.api.call("POST", "/standin/let_go", {})
+        until(lambda: asked("PATCH") == held + more, "the last patch")
+        first_word = [write["method"] for write in self.api.writes()].index("POST") if asked("POST") else held + more
+        self.assertEqual(first_word, held + more)
+        self.api.call("POST", "/standin/mend", {})
+        self.released(*names)
+        until(lambda: asked("POST") > 0, "words")
+
     def test_watches_that_end(self):
         self.api.make_pod("before")
         self.released("before")

@@ -7,8 +7,9 @@ schema and runs no admission; what it answers follows kubernetes/apimachinery pk
     --tls CERT KEY         over TLS, with this certificate
     --client-ca CA         and only for who shows a certificate of this CA; his name is in /standin/seen
 
-Beside the API: POST /standin/fault {"method", "path", "times", "code", "headers", "body", "cut"}: the next
-`times` requests whose path begins so are answered so, or cut off; POST /standin/mend: no faults any more;
+Beside the API: POST /standin/fault {"method", "path", "times", "code", "headers", "body", "cut", "hold"}: the next
+`times` requests whose path begins so are answered so, cut off, or held; POST /standin/let_go: one of those that are held
+goes on; POST /standin/mend: no faults any more, all go on;
 POST /standin/cut: all watches end in the middle of an event; POST /standin/expire: versions until now are too old to watch from;
 GET /standin/seen: the requests so far; POST /standin/deny ["patch pods", ...]: what nobody may do, by subjectaccessreviews.
 """
@@ -131,6 +132,7 @@ def place(path):
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     store, faults, seen, denied = Store(), [], [], []
+    let_go = threading.Semaphore(0)
 
     def log_message(self, *_):
         pass
@@ -172,7 +174,9 @@ class Handler(BaseHTTPRequestHandler):
         if fault and fault.get("cut"):
             self.close_connection = True
             return self.connection.close()
-        if fault:
+        if fault and fault.get("hold"):
+            self.let_go.acquire()
+        elif fault:
             return self.answer(fault["code"], fault.get("body", ""), fault.get("headers", {}))
         try:
             return self.api(json.loads(text) if text else None)
@@ -189,6 +193,9 @@ class Handler(BaseHTTPRequestHandler):
                 self.faults.append(json.loads(text))
             if self.path == "/standin/mend":
                 self.faults.clear()
+                self.let_go.release(1000)
+            if self.path == "/standin/let_go":
+                self.let_go.release()
             if self.path == "/standin/cut":
                 for _, _, events in self.store.watchers:
                     events.put(CUT)
