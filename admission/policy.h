@@ -54,6 +54,7 @@ enum class Because : std::uint8_t {
   kTwoGpuKinds,
   kInvalidValue,
   kMigTopology,
+  kMigProfile,      // no card has such slices
   kOtherScheduler,  // one that belongs to another queue manager would place it
   kUserMismatch,
   kUnaligned,  // denied because the configuration says so
@@ -64,16 +65,16 @@ enum class Because : std::uint8_t {
 };
 template <>
 struct EnumText<Because> {
-  static constexpr std::array<std::string_view, 27> names{
+  static constexpr std::array<std::string_view, 28> names{
       "no_gpu",          "not_ours",     "exempt_namespace", "unmanaged_namespace",
       "unknown_cluster", "mirror_pod",
 
       "observe",         "warn",         "unchanged",        "suspended_above",
       "gated",           "suspended",    "ExceedsFleet",     "unknown_account",
       "outside_subtree", "over_limit",   "draining",         "two_gpu_kinds",
-      "invalid_value",   "mig_topology", "other_scheduler",  "user_mismatch",
-      "unaligned",       "bypass",       "device_claim",     "malformed",
-      "no_view"};
+      "invalid_value",   "mig_topology", "mig_profile",      "other_scheduler",
+      "user_mismatch",   "unaligned",    "bypass",           "device_claim",
+      "malformed",       "no_view"};
 };
 
 // A way around the gate that was tried.

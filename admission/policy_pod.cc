@@ -5,6 +5,7 @@
 #include "core/cut.h"
 #include "core/names.h"
 #include "kube/patch.h"
+#include "placement/mig.h"
 
 namespace subak::policy {
 namespace {
@@ -38,6 +39,22 @@ std::optional<Decision> mig_topology(const Pod& pod, std::string_view path) {
       field_error("", key_field(path, key, segment ? names::kSegment : names::kTopology), key.value,
                   "want any or node and no segment: MIG slices (" + cut_text(pod.shape.profile) +
                       ") have no peer-to-peer; or ask for whole GPUs"));
+}
+
+// Slices that no card has, and that no node offers: the pod would wait for ever.
+std::optional<Decision> mig_profile(const Context& c, const Pod& pod, std::string_view path) {
+  const std::string& profile = pod.shape.profile;
+  if (pod.shape.kind != GpuKind::kMig || is_mig_profile(profile)) return std::nullopt;
+  std::vector<std::string> products;
+  for (const auto& [offered, count] : c.cluster.mig_slices) {
+    if (offered == profile) return std::nullopt;
+  }
+  for (const ProductTotals& t : c.cluster.products) products.push_back(t.product);
+  return denied(Because::kMigProfile,
+                field_error(path,
+                            "spec.containers[].resources.limits[" + std::string(names::kMigPrefix) +
+                                cut_text(profile) + "]",
+                            cut_text(profile), mig_profiles_text(products)));
 }
 
 // Kueue's marks only name a queue; a scheduler of theirs would take our place from it.
@@ -153,6 +170,7 @@ std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_vi
   }
   if (auto d = hidden_gpu(c, pod, path)) return d;
   if (auto d = claim_refusal(c, pod)) return d;
+  if (auto d = mig_profile(c, pod, path)) return d;
   if (auto d = mig_topology(pod, path)) return d;
   if (auto d = other_scheduler(c, pod, path)) return d;
   Payer payer = payer_of(c, pod, path);

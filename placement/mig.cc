@@ -155,4 +155,27 @@ std::optional<MilliGpu> mig_slice_milligpu(std::string_view product, std::string
   return std::nullopt;
 }
 
+bool is_mig_profile(std::string_view profile) {
+  const auto has_it = [&](const Family& f) {
+    return std::any_of(f.geometry.profiles.begin(), f.geometry.profiles.end(),
+                       [&](const MigProfile& p) { return same_profile(p.name, profile); });
+  };
+  return std::any_of(families().begin(), families().end(), has_it);
+}
+
+std::string mig_profiles_text(const std::vector<std::string>& products) {
+  std::vector<std::string_view> listed;
+  std::string text;
+  for (const std::string& product : products) {
+    const MigGeometry* geometry = mig_geometry(product);
+    if (geometry == nullptr) continue;
+    for (const MigProfile& p : geometry->profiles) {
+      if (std::find(listed.begin(), listed.end(), p.name) != listed.end()) continue;
+      listed.push_back(p.name);
+      text += (text.empty() ? "want one of " : ", ") + std::string(p.name);
+    }
+  }
+  return text.empty() ? "want a profile that some card has, as 1g.10gb" : text;
+}
+
 }  // namespace subak

@@ -37,4 +37,10 @@ const MigGeometry* mig_geometry(std::string_view product);
 // ".me".
 std::optional<MilliGpu> mig_slice_milligpu(std::string_view product, std::string_view profile);
 
+// Some card has slices of this name.
+bool is_mig_profile(std::string_view profile);
+
+// What to ask for instead of a profile that no card has: those of these products, each once.
+std::string mig_profiles_text(const std::vector<std::string>& products);
+
 }  // namespace subak

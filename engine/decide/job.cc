@@ -1,10 +1,13 @@
 // Decisions about jobs that were asked for: submit, cancel, hold, and what expires.
+#include <algorithm>
+
 #include "accounting/entitlement.h"
 #include "core/decimal.h"
 #include "core/duration.h"
 #include "core/limits.h"
 #include "engine/decide/decide.h"
 #include "engine/derive/deadlines.h"
+#include "placement/mig.h"
 
 namespace subak::decide {
 namespace {
@@ -34,6 +37,27 @@ std::optional<Error> check_submit(const Decision& d, const in::SubmitJob& i,
   if (d.s.jobs().ready().size() >= limits::kMaxQueuedJobs) {
     return Error{ErrorCode::kExhausted, "queue", std::to_string(d.s.jobs().ready().size()),
                  "at most " + std::to_string(limits::kMaxQueuedJobs) + " queued jobs; try later"};
+  }
+  return std::nullopt;
+}
+
+// Slices that no card has, and that no node offers: they would be waited for for ever.
+std::optional<Error> unknown_profile(const Decision& d, ClusterId cluster,
+                                     const GangRequest& request) {
+  for (const PodGroup& group : request.groups) {
+    const std::string& profile = group.shape.profile;
+    if (group.shape.kind != GpuKind::kMig || is_mig_profile(profile)) continue;
+    std::vector<std::string> products;
+    bool offered = false;
+    for (const NodeId id : d.s.fleet().nodes(cluster)) {
+      const NodeSpec& node = *d.s.fleet().node(id);
+      offered = offered || std::any_of(node.mig.begin(), node.mig.end(),
+                                       [&](const MigSlices& m) { return m.profile == profile; });
+      if (std::find(products.begin(), products.end(), node.product) == products.end()) {
+        products.push_back(node.product);
+      }
+    }
+    if (!offered) return invalid("request.mig_profile", profile, mig_profiles_text(products));
   }
   return std::nullopt;
 }
@@ -85,6 +109,7 @@ AccountId leaf_of(Decision& d, AccountId account, const std::string& user) {
 void decide(Decision& d, const in::SubmitJob& i) {
   const state::Cluster* cluster = d.s.clusters().find(i.cluster);
   if (auto error = check_submit(d, i, cluster)) return d.refuse(*error, i.account);
+  if (auto error = unknown_profile(d, cluster->id, i.request)) return d.refuse(*error, i.account);
   const AccountId account = d.s.tree().find(i.account);
   const ShapeId shape = d.shape_of(cluster->id, i.request);
   if (auto error = not_entitled(d, payer_of(d, i), shape)) return d.refuse(*error, i.account);

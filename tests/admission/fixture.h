@@ -87,7 +87,7 @@ inline std::shared_ptr<const View> fixed_view() {
   h100.nodes = 4;
   h100.milligpu.installed = 32'000;
   c.products = {h100};
-  c.mig_slices = {{"1g.10gb", 14}};
+  c.mig_slices = {{"1g.10gb", 14}, {"1g.99gb", 1}};
   c.product_node_gpus = {8};
   c.largest_node_gpus = 8;
   auto view = std::make_shared<View>();

@@ -246,6 +246,18 @@ TEST(PolicyValues, MigHasNoPeerToPeer) {
   EXPECT_EQ(create(annotated(R"("subak.gpu/topology":"node")", mig)).because, Because::kGated);
 }
 
+TEST(PolicyValues, NoCardHasTheProfile) {
+  expect_denied(
+      create(pod(container("nvidia.com/mig-9g.90gb", "1"))), Because::kMigProfile, 422,
+      R"(spec.containers[].resources.limits[nvidia.com/mig-9g.90gb]: was "9g.90gb", want )"
+      "one of 1g.10gb, 1g.10gb.me, 1g.20gb, 2g.20gb, 3g.40gb, 4g.40gb, 7g.80gb");
+  expect_denied(create(pod(container("nvidia.com/mig-1g.9gb.shared", "1"))), Because::kMigProfile,
+                422, "want one of 1g.10gb");
+  // Another card's, or one that a node offers, though no table has it.
+  EXPECT_EQ(create(pod(container("nvidia.com/mig-1g.5gb", "1"))).because, Because::kExceedsFleet);
+  EXPECT_EQ(create(pod(container("nvidia.com/mig-1g.99gb", "1"))).because, Because::kGated);
+}
+
 TEST(PolicyFleet, MoreThanThereIsQueuesWithAWarning) {
   const auto warned = [](const std::string& object, std::string_view ns, std::string_view part) {
     const Decision d = create(object, ns);

@@ -62,6 +62,18 @@ TEST(Mig, SuffixesAndSpellings) {
   EXPECT_EQ(mig_slice_milligpu("NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition", "1g.24gb-me"), 250);
 }
 
+TEST(Mig, ProfilesThatNoCardHas) {
+  for (const char* known : {"1g.5gb", "1g.10gb+me", "4g.24gb", "1g.24gb-me", "7g.278gb"}) {
+    EXPECT_TRUE(is_mig_profile(known)) << known;
+  }
+  for (const char* unknown : {"", "9g.90gb", "1g.10g", "1g.10gb.me.me", "1G.10GB"}) {
+    EXPECT_FALSE(is_mig_profile(unknown)) << unknown;
+  }
+  EXPECT_EQ(mig_profiles_text({"NVIDIA-L40S", "NVIDIA-A30", "NVIDIA-A30"}),
+            "want one of 1g.6gb, 1g.6gb.me, 2g.12gb, 2g.12gb.me, 4g.24gb");
+  EXPECT_EQ(mig_profiles_text({"NVIDIA-L40S"}), "want a profile that some card has, as 1g.10gb");
+}
+
 TEST(Mig, GeometriesAreSound) {
   for (const char* product : {"NVIDIA-A30", "NVIDIA-A100-SXM4-40GB", "NVIDIA-H100-NVL",
                               "NVIDIA-GB200", "NVIDIA-RTX-PRO-6000-Blackwell-Server-Edition"}) {
