@@ -141,6 +141,9 @@ inline constexpr std::size_t kLedgerAuditPageRows = 10'000;
 // Metrics page. More accounts: only whole levels of the tree that fit, since a parent's figures
 // include all below it; `subak_accounts_without_series` says how many are left out.
 inline constexpr std::size_t kMetricAccounts = 10'000;
+// A gang of several shapes is put pod by pod where one shape after the other finds no place: so many
+// nodes are looked at for its pods, then there is none.
+inline constexpr std::size_t kPlaceTries = 4'000;
 // Of a cluster, the most usual: the rest is left out
 inline constexpr std::size_t kSurveyShapes = 16;
 inline constexpr std::size_t kSurveyQueue = 1000;  // jobs at the head whose positions are followed

@@ -2,9 +2,9 @@
 // earlier pods count for later ones, and takes a try back when it fails. Private to placement.
 //
 // Greedy: exact for one pod and for gangs of one shape (each pod uses up exactly one place of its
-// node, whichever place it takes), a heuristic for mixed gangs and for pods of several replicas of
-// shared GPUs, which may miss a place. Of a mixed gang those that find no place beside the others
-// are tried before them.
+// node, whichever place it takes), a heuristic for pods of several replicas of shared GPUs, which may
+// miss a place. Of a mixed gang those that find no place beside the others are tried before them; then
+// all its pods are tried one by one, within limits::kPlaceTries.
 #pragma once
 
 #include <algorithm>
@@ -149,6 +149,7 @@ class Finder {
   }
 
   // finder_areas.cc: one topology each.
+  bool greedily(Topology topology, std::uint32_t segment, const Runs& all);
   bool gang(Topology topology, std::uint32_t segment, const Runs& all);
   bool gang_of_one_product(Topology topology, std::uint32_t segment, const Runs& all);
   bool of_one_product() const;
@@ -215,6 +216,14 @@ class Finder {
   bool hold_true(const Run& run, const std::vector<Cap>& caps, const CapDomain& domain);
   bool fill_domain(Run& left, std::vector<Cap>& caps, const CapDomain& domain);
   bool sort_ranks(const Run& run);  // true
+
+  // finder_thorough.cc: gangs of several shapes, where one after the other finds no place.
+  struct Place;
+  struct Option;
+  struct Thorough;
+  bool thoroughly(Topology topology, std::uint32_t segment_size, const Runs& all);
+  bool put_rest(Thorough& t, std::uint32_t rank, Place place, ProductId product);
+  void add_options(const Run& run, NodeIndex i, Topology topology, std::vector<Option>& out) const;
 
   Runs runs(std::uint32_t first, std::uint32_t last) const;
   const Filter& filter(std::size_t pods) const;

@@ -51,6 +51,10 @@ bool Finder::attempt(Topology topology, std::uint32_t segment_size) {
   // A segment is a set of pods that share an NVLink domain unless the topology says otherwise.
   if (segment_size > 0 && topology == Topology::kAny) topology = Topology::kNvlink;
   bounds_.linked = topology == Topology::kNvlink || topology == Topology::kNvlinkExclusive;
+  return greedily(topology, segment_size, all) || thoroughly(topology, segment_size, all);
+}
+
+bool Finder::greedily(Topology topology, std::uint32_t segment_size, const Runs& all) {
   if (!gang(topology, segment_size, all)) return false;
   if (!shape_.one_product || of_one_product()) return true;
   undo_to(0);
@@ -340,6 +344,10 @@ bool Finder::could_start_at(NodeIndex i, Topology topology) {
   const std::uint32_t pods = shape_.request().pods();
   slots_.assign(pods, PodSlot{});
   Runs all = runs(0, pods);
+  if (all.size() > 1) {  // which is placed pod by pod in the end
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Run& run) { return cap(run, i, kAllGpus, 1) > 0; });
+  }
   if (topology == Topology::kNode || pods == 1) {
     if (topology != Topology::kNvlinkExclusive) return fits_all(all, i, kAllGpus);
   }

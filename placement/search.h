@@ -55,8 +55,9 @@ class Search {
   // host ports, CPU, memory, pod slots, extended resources, topology, segments. Topology is about
   // GPUs: except for kNode, pods without GPU may be anywhere. Nodes that the picture keeps for
   // another than `owner` are skipped. Exact for one pod and for gangs of one shape: nothing is
-  // returned only if there is no place. Gangs of several shapes (and pods of several replicas of
-  // shared GPUs) are placed shape by shape without backtracking, which may miss a place.
+  // returned only if there is no place. Gangs of several shapes are placed shape by shape, and where
+  // that finds nothing pod by pod, within limits::kPlaceTries: exact for small ones. Pods of several
+  // replicas of shared GPUs take them one after the other, which may miss a place.
   // Of the fleet as it is, a failing call is cheap: summaries first, and after a failure only nodes
   // that changed since are looked at.
   // kNvlinkExclusive takes the smallest domain that could hold the pods when empty, unused by

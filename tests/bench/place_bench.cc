@@ -311,6 +311,33 @@ void any16(std::uint32_t nodes, bool one_split) {
              least, bench::Better::kLess, what);
 }
 
+// A leader and workers on one node, of which none holds more: what it costs to learn that.
+void leader_and_workers(std::uint32_t nodes) {
+  Filled world(nodes, false);
+  GangRequest request;
+  request.groups.resize(2);
+  for (PodGroup& group : request.groups) {
+    group.shape.kind = GpuKind::kWhole;
+    group.shape.gpus = 1;
+  }
+  request.groups[0].shape.cpu_milli = 1'000;
+  request.groups[1].count = 8;
+  request.topology = Topology::kNode;
+  const ShapeUse shape = world.fleet.use(kCluster, request);
+  constexpr int kDecisions = 60;
+  double ns = 0;
+  for (int i = 0; i < kDecisions; ++i) {
+    world.end_one();  // else it is known to fail
+    const bench::Stopwatch watch;
+    bench::keep(world.search.find(Picture(world.fleet), shape, JobId(kCluster, 1'000'000'000)));
+    ns += watch.ns();
+  }
+  std::mt19937_64 random(3);
+  bench::row(sized("place_mixed_fail_us", nodes).c_str(), ns / kDecisions / 1000, "us",
+             scan_ns(nodes, random) / 1000, bench::Better::kLess,
+             "a scan of one byte a node, nothing else");
+}
+
 }  // namespace
 }  // namespace subak
 
@@ -321,5 +348,6 @@ int main() {
     subak::fractions(nodes);
     subak::any16(nodes, false);
     subak::any16(nodes, true);
+    subak::leader_and_workers(nodes);
   }
 }
