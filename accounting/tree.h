@@ -20,6 +20,7 @@
 // Threads: none; owned by the engine.
 #pragma once
 
+#include <array>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -45,6 +46,17 @@ inline constexpr AccountId kRootAccount{1};
 inline constexpr AccountId kPlatform{0xffff'fffe};    // holds that ended unbound, lost nodes, ...
 inline constexpr AccountId kUnassigned{0xffff'fffd};  // namespaces of no account
 
+// Are jobs ended that have had their time limit? Values are durable: append only.
+enum class TimeLimits : std::uint8_t {
+  kInherit,   // as the account above says; at the root as the policy does
+  kAdvised,   // no: a limit only says when what a job holds will be free
+  kEnforced,  // yes
+};
+template <>
+struct EnumText<TimeLimits> {
+  static constexpr std::array<std::string_view, 3> names{"inherit", "advised", "enforced"};
+};
+
 // One node as configured. Users are leaves made on first use; their path is "<account>/<user>".
 struct AccountSpec {
   std::string path;  // "ml.vision", "ml.vision/ana"; "" is the root
@@ -60,6 +72,7 @@ struct AccountSpec {
   std::vector<std::string> namespaces;  // sorted; "ns" in every cluster or "cluster/ns"
   bool held = false;                    // account hold: nothing of it starts
   bool draining = false;                // account drain: what runs ends, nothing new is accepted
+  TimeLimits time_limits = TimeLimits::kInherit;
 
   template <class V>
   void fields(V& v) {
@@ -73,6 +86,7 @@ struct AccountSpec {
     v(8, "namespaces", namespaces);
     v(9, "held", held);
     v(10, "draining", draining);
+    v(11, "time_limits", time_limits);
   }
   friend bool operator==(const AccountSpec&, const AccountSpec&) = default;
 };

@@ -18,7 +18,8 @@ constexpr char kFileForm[] =
     "  accounts:\n"
     "  - {path: ml, shares: 2, limit: H100=64}\n"
     "  - {path: ml.vision, shares: 3, quota: gpu=16, borrow: unlimited, lend: 8,\n"
-    "     namespaces: [team-a], held: false, draining: false}\n"
+    "     namespaces: [team-a], held: false, draining: false,\n"
+    "     time-limits: enforced}\n"
     "A field that is left out stays as it is.\n";
 
 using Accounts = std::map<std::string, v1::Account>;

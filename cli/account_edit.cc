@@ -9,7 +9,8 @@ namespace {
 
 struct SetCommand {
   std::string path;
-  std::optional<std::string> shares, quota, limit, borrow, lend, namespaces, budget, cells;
+  std::optional<std::string> shares, quota, limit, borrow, lend, namespaces, time_limits, budget,
+      cells;
   AccountEditOptions options;
 };
 
@@ -25,7 +26,14 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 AccountWish wish_of(const SetCommand& o) {
-  AccountWish wish{o.path, o.shares, o.quota, o.limit, o.borrow, o.lend, std::nullopt, {}, {}};
+  AccountWish wish;
+  wish.path = o.path;
+  wish.shares = o.shares;
+  wish.quota = o.quota;
+  wish.limit = o.limit;
+  wish.borrow = o.borrow;
+  wish.lend = o.lend;
+  wish.time_limits = o.time_limits;
   if (o.namespaces) wish.namespaces = split(*o.namespaces);
   return wish;
 }
@@ -75,6 +83,8 @@ void add_set(Command account) {
            "the most of its quota that others may use meanwhile, none or unlimited", "GPUS");
   c.option("--namespaces", o->namespaces, "its Kubernetes namespaces, all of them, or none",
            "A,B,CLUSTER/C");
+  c.option("--time-limits", o->time_limits,
+           "enforced: its jobs are ended once they have had theirs; advised; or inherit", "WORD");
   c.option("--budget", o->budget, "not in this version", "AMOUNT");
   c.option("--cells", o->cells, "not in this version", "CELLS");
   add_edit_options(c, o->options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "cli/failure.h"
 #include "cli/words.h"
@@ -32,9 +33,26 @@ std::optional<std::int64_t> bound_of(const std::string& text, const std::string&
   return milligpu_of(text, flag);
 }
 
+constexpr const char* kTimeLimits[] = {"inherit", "advised", "enforced"};
+
+v1::TimeLimits time_limits_of(const std::string& text, const std::string& flag) {
+  const auto* const it = std::find(std::begin(kTimeLimits), std::end(kTimeLimits), text);
+  if (it == std::end(kTimeLimits)) {
+    throw usage_failure(flag + ": was \"" + text + "\", want enforced, advised or inherit",
+                        "enforced: a job is ended once it has had its time limit");
+  }
+  return static_cast<v1::TimeLimits>(it - std::begin(kTimeLimits));
+}
+
+std::string time_limits_text(v1::TimeLimits said) {
+  const auto i = static_cast<std::size_t>(said);
+  return i < std::size(kTimeLimits) ? kTimeLimits[i] : std::to_string(i);
+}
+
 // What a fresh account has anyway.
 bool is_usual(const FieldText& field) {
-  return field.text == kNone || field.text == kUnlimited || field.text == "false";
+  return field.text == kNone || field.text == kUnlimited || field.text == "false" ||
+         field.text == kTimeLimits[0];
 }
 
 std::string namespaces_text(const v1::Account& account) {
@@ -92,6 +110,10 @@ void put_wish(const AccountWish& wish, const std::string& where,
     account->set_draining(*wish.draining);
     mask->add_paths("draining");
   }
+  if (wish.time_limits) {
+    account->set_time_limits(time_limits_of(*wish.time_limits, name("time-limits")));
+    mask->add_paths("time_limits");
+  }
 }
 
 std::vector<FieldText> account_fields(const v1::Account& a) {
@@ -105,7 +127,8 @@ std::vector<FieldText> account_fields(const v1::Account& a) {
           {"lend", bound(a.has_lend_milligpu(), a.lend_milligpu())},
           {"namespaces", namespaces_text(a)},
           {"held", a.held() ? "true" : "false"},
-          {"draining", a.draining() ? "true" : "false"}};
+          {"draining", a.draining() ? "true" : "false"},
+          {"time-limits", time_limits_text(a.time_limits())}};
 }
 
 std::vector<DiffLine> account_diff(const v1::Account* before, const v1::Account* after) {

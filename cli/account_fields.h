@@ -14,12 +14,13 @@ namespace subak::cli {
 // flags: "3", "gpu=16", "none", "unlimited", namespaces each on its own.
 struct AccountWish {
   std::string path;
-  std::optional<std::string> shares, quota, limit, borrow, lend;
+  std::optional<std::string> shares, quota, limit, borrow, lend, time_limits;
   std::optional<std::vector<std::string>> namespaces;
   std::optional<bool> held, draining;
 
   bool empty() const {
-    return !shares && !quota && !limit && !borrow && !lend && !namespaces && !held && !draining;
+    return !shares && !quota && !limit && !borrow && !lend && !namespaces && !held && !draining &&
+           !time_limits;
   }
 };
 

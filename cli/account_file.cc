@@ -106,6 +106,8 @@ class FileReader {
       wish.namespaces = list(value, key);
     else if (key == "held")
       wish.held = truth(value, key);
+    else if (key == "time-limits")
+      wish.time_limits = scalar(value, key);
     else if (key == "draining")
       wish.draining = truth(value, key);
     else

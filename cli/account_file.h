@@ -9,6 +9,7 @@
 //       lend: 8
 //       namespaces: [team-a, prod/team-b]
 //       held: false
+//       time-limits: enforced
 //       draining: false
 //
 // or the bare list. Parents before children or not.

@@ -178,7 +178,12 @@ void print_job(Session& s, const v1::Job& j) {
   line("shape", shape_text(j.spec().request()) + ", " + gpus_text(j.milligpu()) + " GPUs");
   line("cluster", j.spec().cluster());
   if (j.spec().priority() != 0) line("priority", std::to_string(j.spec().priority()));
-  if (j.spec().has_time_limit()) line("time limit", age_text(to_ms(j.spec().time_limit())));
+  if (j.spec().has_time_limit()) {
+    line("time limit",
+         age_text(to_ms(j.spec().time_limit())) + (j.limit_enforced() ? ", enforced" : ""));
+  }
+  if (j.has_planned_end()) line("free by", time_text(j.planned_end()));
+  if (j.overruns() > 0) line("overruns", std::to_string(j.overruns()));
   line("origin", word(j.origin()));
   line("submitted", time_text(j.submit_time()));
   if (j.has_until()) {

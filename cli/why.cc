@@ -11,6 +11,22 @@ struct WhyCommand {
   WatchOptions watch;
 };
 
+// When what it holds is taken to be free.
+void print_end(Session& s, const v1::Job& job) {
+  if (!job.has_planned_end()) return;
+  s.out() << "its GPUs are taken to be free by " << time_text(job.planned_end());
+  if (!job.spec().has_time_limit()) {
+    s.out() << ": it has no time limit";
+  } else if (job.limit_enforced()) {
+    s.out() << ": its time limit is enforced";
+  }
+  if (job.overruns() > 0) {
+    s.out() << "\nit was there beyond such an end " << job.overruns()
+            << (job.overruns() == 1 ? " time" : " times");
+  }
+  s.out() << '\n';
+}
+
 void print_head(Session& s, const v1::Explanation& e) {
   const v1::Job& job = e.job();
   const v1::JobSpec& spec = job.spec();
@@ -31,6 +47,7 @@ void print_head(Session& s, const v1::Explanation& e) {
     s.out() << "its place is kept until " << time_text(job.until())
             << ": its pods must be bound by then\n";
   }
+  print_end(s, job);
   if (job.has_end_refused()) {
     s.out() << "its pods are to end, and the cluster does not let them, as it said at "
             << time_text(job.end_refused())

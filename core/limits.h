@@ -56,6 +56,13 @@ inline constexpr DurationMs kLateMembersMs = 30 * kMinuteMs;
 inline constexpr DurationMs kReleaseRetryMs = 10 * kSecondMs;
 inline constexpr DurationMs kMaxReleaseRetryMs = 2 * kHourMs;
 
+// A job that is asked to end since it has had its time limit is taken to be gone so much later: twice
+// the usual terminationGracePeriodSeconds.
+inline constexpr DurationMs kEndingMs = kMinuteMs;
+// Each time that a job is still there at the end that it was taken to have, that end is put off to twice
+// as long after its start, so many times; then it is taken to stay.
+inline constexpr std::uint32_t kMaxOverruns = 24;
+
 // Ended jobs that can still be asked for; then the oldest is forgotten (the ledger is not)
 inline constexpr std::size_t kDoneJobsKept = 10'000;
 

@@ -91,8 +91,13 @@ struct JobRow {
   TimeMs until_ms = 0;
   TimeMs end_refused_ms = 0;  // ending: when its cluster said that it does not let a pod of it end
   std::uint32_t attempt = 0;
-  std::vector<NodeId> nodes;  // where it holds GPUs: by id, each once
-  std::vector<PodRow> pods;   // only when asked for
+  // When what it holds is taken to be free: by its time limit, else by the policy's default. 0: it holds
+  // nothing, or nobody knows.
+  TimeMs planned_end_ms = 0;
+  std::uint32_t overruns = 0;   // how often its attempt was there beyond such an end
+  bool limit_enforced = false;  // it is asked to end once it has had its time limit
+  std::vector<NodeId> nodes;    // where it holds GPUs: by id, each once
+  std::vector<PodRow> pods;     // only when asked for
 };
 
 // One account (or user) as `share` and `account tree` show it.

@@ -303,14 +303,14 @@ using Body =
                  PodRunning, PodGone, Charged, Awaited, NodeBilled, MetersKept, LedgerKept, JobKept,
                  RequestKept, CountersKept, NodeBarred, Finalized, ClockAccepted, ClusterRemoved,
                  PodChanged, NodeLoad, PodSeated, PodGated, GangEmptied, JobAssigned, ClusterSeen,
-                 NamespaceLabelled, PodsExpected, EndRefused>;
+                 NamespaceLabelled, PodsExpected, EndRefused, JobOverran>;
 
 }  // namespace fact
 
 // How many kinds each version has, from version 1 on. A store starts at version 1 and holds kinds,
 // fields and values of its version only; a Finalized fact raises it. What each version has is also
 // in tests/golden/format, where a test finds what was added without its version.
-inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{42};
+inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{43};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Body>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

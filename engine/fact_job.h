@@ -279,6 +279,21 @@ struct StopAsked {
   }
 };
 
+// The job still holds what it has, beyond the end that it was taken to have: `times` in all of this
+// attempt. It is taken to end later from now on.
+struct JobOverran {
+  static constexpr std::string_view kName = "job_overran";
+  JobId id;
+  std::uint32_t attempt = 0;
+  std::uint32_t times = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "attempt", attempt);
+    v(3, "times", times);
+  }
+};
+
 // The job is ending and its cluster does not let a pod of it be ended: what it holds it keeps. Said once,
 // until a pod of it goes.
 struct EndRefused {
@@ -413,6 +428,7 @@ struct JobKept {
   Cause stop = Cause::kNone;
   std::uint32_t refusals = 0;
   TimeMs end_refused_ms = 0;
+  std::uint32_t overruns = 0;  // JobOverran::times
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -427,6 +443,7 @@ struct JobKept {
     v(10, "stop", stop);
     v(11, "refusals", refusals);
     v(12, "end_refused_ms", end_refused_ms);
+    v(13, "overruns", overruns);
   }
 };
 

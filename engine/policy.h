@@ -46,6 +46,12 @@ struct Policy {
                                          // for it once it has waited this long; 0 = never
   DurationMs tick_ms = 5 * kMinuteMs;    // kUsageTick only: Slurm's PriorityCalcPeriod
   bool tick_charge_end = true;           // kUsageTick only: charge at a job's end
+  // A job whose account says nothing else is asked to end once it has had its time limit and
+  // `time_limit_grace_ms`; else a limit only says when what it holds will be free.
+  bool enforce_time_limits = false;
+  DurationMs time_limit_grace_ms = 5 * kMinuteMs;
+  // When a job without a limit is taken to end, doubled each time that it does not; 0 = never.
+  DurationMs default_time_limit_ms = kDayMs;
   // Beside kSystemNamespaces: they are never touched, and what runs there is the platform's to pay,
   // unless an account names the namespace. A trailing * matches any rest.
   std::vector<std::string> system_namespaces;
@@ -58,6 +64,9 @@ struct Policy {
     v(5, "tick_ms", tick_ms);
     v(6, "tick_charge_end", tick_charge_end);
     v(7, "system_namespaces", system_namespaces);
+    v(8, "enforce_time_limits", enforce_time_limits);
+    v(9, "time_limit_grace_ms", time_limit_grace_ms);
+    v(10, "default_time_limit_ms", default_time_limit_ms);
   }
   friend bool operator==(const Policy&, const Policy&) = default;
 };

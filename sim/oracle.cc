@@ -42,6 +42,7 @@ void Oracle::saw(const Input& input, const ApplyOutcome& outcome) {
   for (const Effect& effect : outcome.effects) judge_effect(effect);
   judge_gangs();
   if (in_pass_ && options_.judge_order) judge_nobody_waits();
+  if (std::holds_alternative<in::Tick>(input.body)) judge_ends();
 }
 
 Oracle::Account* Oracle::account(AccountId id) {
@@ -224,6 +225,8 @@ void Oracle::on(const fact::JobCreated& f) {
   j.gang = f.gang;
   j.gang_size = f.gang_size;
   j.priority = f.priority;
+  j.limit = f.time_limit_ms;
+  if (j.origin == JobOrigin::kForeign || j.origin == JobOrigin::kAdopted) j.started = now_;
   if (f.submit_ms > now_) wrong(name(f.id, 0) + " was submitted later than now");
   j.submit = f.submit_ms == 0 ? now_ : f.submit_ms;
   j.awaits_resume = f.awaits_resume;
@@ -315,6 +318,8 @@ void Oracle::on(const fact::AttemptStarted& f) {
   }
   if (j->origin == JobOrigin::kPods && !is_whole(*j)) wrong(name(f.id, 0) + " started in part");
   j->state = JobState::kStarting;
+  j->started = now_;
+  j->overruns = 0;
   j->attempt = f.attempt;
   j->until = f.until_ms;
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
@@ -325,6 +330,7 @@ void Oracle::on(const fact::AttemptStarted& f) {
 void Oracle::on(const fact::StopAsked& f) {
   Job* const j = job(f.id);
   if (f.attempt != j->attempt) wrong(name(f.id, 0) + " is to end in another attempt");
+  if (f.cause == Cause::kTimeLimit) judge_limit(*j);
   j->state = JobState::kEnding;
   j->stop = f.cause;
   j->until = f.until_ms;
@@ -346,6 +352,7 @@ void Oracle::on(const fact::AttemptEnded& f) {
   judge_end(*j, f);
   j->stop = Cause::kNone;
   j->until = f.until_ms;
+  if (f.to != JobState::kDone) j->started = 0;
   move(*j, f.to);
 }
 

@@ -11,6 +11,8 @@
 //                       `judge_order` is set: the world must then stay with whole GPUs, no late
 //                       reports, no patience). Who could start is whom one product can hold and the
 //                       rules of its accounts allow it: limits, of any and of each product, borrow
+//   ends                each overrun is one, whom a limit ends has had it and is one of those whose
+//                       limits are enforced; and after a tick nobody is there beyond his end unsaid
 //   gangs and gates     a member joins the gang's live job; who is whole is queued, who is not is
 //                       not; an attempt that ended leaves the job waiting exactly if somebody is or
 //                       comes; nobody ends a pod whose gate is closed but a person
@@ -114,6 +116,9 @@ class Oracle {
     std::int32_t priority = 0;
     TimeMs submit = 0;
     bool awaits_resume = false;
+    DurationMs limit = 0;
+    TimeMs started = 0;
+    std::uint32_t overruns = 0;
   };
   struct Cluster {
     ClusterId id;
@@ -162,6 +167,7 @@ class Oracle {
   void on(const fact::PodGone& f);
   void on(const fact::Charged& f);
   void on(const fact::Awaited& f);
+  void on(const fact::JobOverran& f);
   template <class Other>
   void on(const Other&) {}
   void wrong(std::string what);
@@ -186,6 +192,14 @@ class Oracle {
   void move(Job& job, JobState to);
   static void join(Job& job);  // what its pods ask for is its request
   const PodShape& shape_of(const Job& job, std::uint32_t rank) const;
+
+  // oracle_time.cc
+  bool enforced(const Job& j) const;
+  TimeMs end_of(const Job& j) const;  // when what it holds is taken to be free
+  static bool holds(const Job& j);
+  void judge_limit(const Job& j);
+  void judge_ends();
+  void compare_end(const Job& j, const JobRow& row);
 
   // oracle_place.cc
   void judge_place(const Job& job, const fact::AttemptStarted& f);

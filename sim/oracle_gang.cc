@@ -113,9 +113,11 @@ void Oracle::judge_end(const Job& j, const fact::AttemptEnded& f) {
   }
 }
 
-// A person may end anything; we never end a pod that can still be placed.
+// A person may end anything, and so may a limit that he has said and his account enforces; we never
+// end a pod that can still be placed.
 void Oracle::judge_effect(const Effect& effect) {
   if (effect.kind != EffectKind::kEvict || effect.cause == Cause::kCancelled) return;
+  if (effect.cause == Cause::kTimeLimit) return;
   const Job* const j = job(effect.job);
   if (j == nullptr || j->origin != JobOrigin::kPods) return;
   for (const EffectPod& pod : effect.pods) {

@@ -245,6 +245,7 @@ void Oracle::compare_jobs(const Engine& engine) {
       continue;
     }
     ++counts[static_cast<std::size_t>(row->state)];
+    compare_end(j, *row);
     // That a starting job runs follows from its pods.
     const bool settled = j.state != JobState::kStarting;
     if (settled && row->state != j.state) wrong(text::job_id_text(j.id) + " is in another state");

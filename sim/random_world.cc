@@ -19,6 +19,14 @@ constexpr OrderPolicy kOrders[] = {OrderPolicy::kTargetShare, OrderPolicy::kTarg
 
 }  // namespace
 
+// What of a policy is about time.
+void RandomWorld::choose_time(Policy& policy) {
+  constexpr DurationMs kDefaults[] = {0, kHourMs, kDayMs};
+  policy.patience_ms = options_.plain ? 0 : kHourMs * rng_.between(0, 2);
+  policy.default_time_limit_ms = kDefaults[rng_.below(std::size(kDefaults))];
+  policy.enforce_time_limits = rng_.percent(30);
+}
+
 RandomWorld::RandomWorld(Options options)
     : options_(options), rng_(options.seed), now_(kStart), node_there_(kNodes) {
   most_jobs_ = 12 + rng_.below(30);
@@ -35,7 +43,7 @@ void RandomWorld::set_up() {
   Policy policy;
   policy.half_life_ms = 6 * kHourMs;
   policy.hold_ms = 5 * kMinuteMs;
-  policy.patience_ms = options_.plain ? 0 : kHourMs;
+  choose_time(policy);
   policy.order = kOrders[rng_.below(std::size(kOrders))];
   planned_.emplace_back(in::SetPolicy{policy});
   in::ImportNodes import;
@@ -181,9 +189,15 @@ in::Body RandomWorld::edit_account() {
   if (rng_.percent(10)) set.spec.borrow = rng_.percent(30) ? "none" : "6";
   set.spec.held = rng_.percent(5);
   set.spec.draining = rng_.percent(4);
+  if (rng_.percent(20)) set.spec.time_limits = static_cast<TimeLimits>(1 + rng_.below(2));
   set.validate_only = rng_.percent(5);
   set.reason = "random";
   return set;
+}
+
+DurationMs RandomWorld::some_limit() {
+  constexpr DurationMs kLimits[] = {0, 10 * kMinuteMs, 35 * kMinuteMs, 4 * kHourMs};
+  return kLimits[rng_.below(std::size(kLimits))];
 }
 
 in::Body RandomWorld::submit() {
@@ -204,6 +218,7 @@ in::Body RandomWorld::submit() {
   }
   job.priority = static_cast<std::int32_t>(rng_.below(4) == 0 ? 10 : 0);
   job.held = rng_.percent(4);
+  job.time_limit_ms = some_limit();
   return job;
 }
 
@@ -241,7 +256,7 @@ in::Body RandomWorld::change_policy() {
   Policy policy;
   policy.half_life_ms = 6 * kHourMs;
   policy.hold_ms = 5 * kMinuteMs;
-  policy.patience_ms = options_.plain ? 0 : kHourMs * rng_.between(0, 2);
+  choose_time(policy);
   policy.order = kOrders[rng_.below(std::size(kOrders))];
   if (rng_.percent(50)) policy.system_namespaces = {"nobodys"};
   return in::SetPolicy{policy};

@@ -48,6 +48,8 @@ class RandomWorld {
   in::Body submit();
   in::Body node_event();
   in::Body change_policy();
+  DurationMs some_limit();
+  void choose_time(Policy& policy);
   in::Body list_again();
   in::Body spare_cluster();
   NodeSpec node_spec(std::size_t i);

@@ -186,11 +186,30 @@ void decide(Decision& d, const in::HoldJob& i) {
   d.emit(std::move(moved));
 }
 
+namespace {
+
+// The job has had its limit and is asked to end; or it is there beyond its end, and is taken to end
+// later. Where nobody looked for long, it may be later by several doublings.
+void end_or_overrun(Decision& d, const state::Job& job) {
+  if (job.end_ms > d.s.now()) return ask_stop(d, job, Cause::kTimeLimit, {});
+  std::uint32_t times = job.overruns;
+  while (d.s.planned_end(job, times) <= d.s.now()) ++times;
+  d.emit(fact::JobOverran{job.id, job.attempt, times});
+  if (job.state != JobState::kEnding && d.s.enforces_limit(job)) {
+    ask_stop(d, job, Cause::kTimeLimit, {});
+  }
+}
+
+}  // namespace
+
 void decide(Decision& d, const in::Tick& /*i*/) {
   const auto due = [&d](const auto& end) { return end && end->first <= d.s.now(); };
   for (auto end = derive::next_hold_end(d.s); due(end); end = derive::next_hold_end(d.s)) {
     const state::Job& job = d.s.jobs().at(end->second);
     job.active() ? expire(d, job) : end_wait(d, job);
+  }
+  for (auto end = derive::next_end(d.s); due(end); end = derive::next_end(d.s)) {
+    end_or_overrun(d, d.s.jobs().at(end->second));
   }
   end_bars(d);
   close_rows(d);

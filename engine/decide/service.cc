@@ -18,6 +18,10 @@ void decide(Decision& d, const in::SetPolicy& i) {
   }
   if (p.hold_ms < kSecondMs) return bad("hold", p.hold_ms, "want at least 1s");
   if (p.patience_ms < 0) return bad("patience", p.patience_ms, "want >= 0; 0 = never");
+  if (p.time_limit_grace_ms < 0) return bad("time_limit_grace", p.time_limit_grace_ms, "want >= 0");
+  if (p.default_time_limit_ms < 0) {
+    return bad("default_time_limit", p.default_time_limit_ms, "want >= 0; 0 = never");
+  }
   if (p.tick_ms < kSecondMs) return bad("tick", p.tick_ms, "want at least 1s");
   const AccountNode& root = d.s.tree().node(kRootAccount);
   if (p.half_life_ms != d.s.policy().half_life_ms &&

@@ -25,10 +25,21 @@ std::optional<std::pair<TimeMs, JobId>> next_hold_end(const State& s) {
   return first == holds.end() ? std::nullopt : std::optional(*first);
 }
 
+std::optional<std::pair<TimeMs, JobId>> next_end(const State& s) {
+  std::optional<std::pair<TimeMs, JobId>> next;
+  for (const auto& [id, cluster] : s.clusters().all()) {
+    const auto& dues = s.jobs().dues(id);
+    if (!cluster.synced || dues.empty()) continue;
+    if (!next || *dues.begin() < *next) next = *dues.begin();
+  }
+  return next;
+}
+
 std::optional<TimeMs> next_deadline(const State& s) {
   std::optional<TimeMs> next;
   const auto consider = [&next](TimeMs t) { next = std::min(next.value_or(t), t); };
   if (const auto hold = next_hold_end(s)) consider(hold->first);
+  if (const auto end = next_end(s)) consider(end->first);
   if (const auto bar = s.bars().next_end()) consider(*bar);
   if (s.nodes().size() > 0) consider(s.nodes().billed_until() + kDayMs);
   for (const auto& [id, cluster] : s.clusters().all()) {

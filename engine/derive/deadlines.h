@@ -26,7 +26,11 @@ std::optional<DueRow> next_row(const State& s, ClusterId cluster);
 // The first hold that ends, but those of clusters of which it is not known what happens there.
 std::optional<std::pair<TimeMs, JobId>> next_hold_end(const State& s);
 
-// The earliest of: a hold that runs out, a bar that ends, a day that ends, a row that is due. None
+// The first job that is to be asked to end, or is there beyond the end that it was taken to have; but
+// those of clusters of which it is not known what happens there. O(clusters).
+std::optional<std::pair<TimeMs, JobId>> next_end(const State& s);
+
+// The earliest of: an end that is due, a hold that runs out, a bar that ends, a day that ends, a row that is due. None
 // if nothing ever happens by itself. O(clusters).
 std::optional<TimeMs> next_deadline(const State& s);
 

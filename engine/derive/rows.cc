@@ -61,6 +61,9 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   row.until_ms = job.until_ms;
   row.end_refused_ms = job.end_refused_ms;
   row.attempt = job.attempt;
+  row.planned_end_ms = job.end_ms == state::kNever ? 0 : job.end_ms;
+  row.overruns = job.overruns;
+  row.limit_enforced = s.enforces_limit(job);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     const state::Pod& pod = job.pods[rank];
     if (pod.holds_slot()) {

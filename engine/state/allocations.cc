@@ -1,5 +1,6 @@
 #include "engine/state/allocations.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/must.h"
@@ -65,6 +66,8 @@ void Allocations::take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs
   pod.state = PodState::kHeld;
   fleet_.take(pod.shape, pod.shape_rank, slot, job.id, now);
   must(on_node_[slot.node].insert({job.id, rank}).second, "a pod takes one slot");
+  if (free_at_.size() <= slot.node.value) free_at_.resize(slot.node.value + 1);
+  free_at_[slot.node.value] = std::max(free_at_[slot.node.value], job.end_ms);
   if (!counts(job, slot)) return;
   tree_.hold(job.leaf, fleet_.product_of(slot.node), slot.milligpu, now);
   must(totals_of(tree_) == Totals{before.held + slot.milligpu, before.running},
@@ -96,6 +99,7 @@ void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
   const auto pods = on_node_.find(node);
   must(pods != on_node_.end() && pods->second.erase({job.id, rank}) == 1, "a slot is on its node");
   if (pods->second.empty()) on_node_.erase(pods);
+  if (free_at_[node.value] == job.end_ms) find_free_at(node);
   if (pod.is_bound() && pod.slot.milligpu > 0) {
     must(open_[job.id.cluster()].erase({pod.since_ms, {job.id, rank}}) == 1,
          "what is bound is found by its next row");
@@ -110,6 +114,23 @@ void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
     if (tick_) tick_->job_end(job.leaf, pod.slot.milligpu, job.started_ms, at);
   }
   pod.slot = PodSlot();
+}
+
+void Allocations::find_free_at(NodeId node) {
+  TimeMs& free_at = free_at_[node.value];
+  free_at = 0;
+  const std::set<PodPlace>* const pods = on(node);
+  if (pods == nullptr) return;
+  for (const PodPlace& place : *pods) free_at = std::max(free_at, jobs_.at(place.job).end_ms);
+}
+
+void Allocations::end_changed(const Job& job) {
+  NodeId last;
+  for (const Pod& pod : job.pods) {
+    if (!pod.holds_slot() || pod.slot.node == last) continue;
+    last = pod.slot.node;
+    find_free_at(last);
+  }
 }
 
 void Allocations::move(Job& job, std::uint32_t rank, const PodSlot& to, TimeMs now) {
@@ -174,6 +195,9 @@ void Allocations::check(const Jobs& jobs) const {
   for (const auto& [node, pods] : on_node_) {
     must(!pods.empty(), "the index has no empty nodes");
     indexed += pods.size();
+    TimeMs end = 0;
+    for (const PodPlace& place : pods) end = std::max(end, jobs.at(place.job).end_ms);
+    must(end == free_at(node), "a node is free when its last hold ends");
   }
   must(indexed == slots, "each slot belongs to one pod");
   for (const auto& [cluster, rows] : open_) open += rows.size();

@@ -12,6 +12,7 @@
 #include <memory>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "accounting/order.h"
 #include "accounting/tree.h"
@@ -29,14 +30,19 @@ class Allocations {
   using ByNode = std::map<NodeId, std::set<PodPlace>>;
   using BySince = std::set<std::pair<TimeMs, PodPlace>>;
 
-  // Both outlive it.
-  Allocations(Fleet& fleet, AccountTree& tree) : fleet_(fleet), tree_(tree) {}
+  // All outlive it.
+  Allocations(Fleet& fleet, AccountTree& tree, const Jobs& jobs)
+      : fleet_(fleet), tree_(tree), jobs_(jobs) {}
 
   // --- reads -------------------------------------------------------------------------------------
   const ByNode& all() const { return on_node_; }    // no node without pods
   const std::set<PodPlace>* on(NodeId node) const;  // nullptr: nobody holds anything there
   // What is bound to GPUs in this cluster, by the start of its next ledger row.
   const BySince& open(ClusterId cluster) const;
+  // When the last of what is held on the node is taken to be free (Job::end_ms); 0: nothing is held.
+  TimeMs free_at(NodeId node) const {
+    return node.value < free_at_.size() ? free_at_[node.value] : 0;
+  }
   // Only under OrderPolicy::kUsageTick, the simulator's baseline; else nullptr.
   const UsageTick* tick() const { return tick_.get(); }
 
@@ -54,6 +60,8 @@ class Allocations {
   void move(Job& job, std::uint32_t rank, const PodSlot& to, TimeMs now);
   // The job is somebody's from now on: what it holds counts for its leaf. Until now nobody's.
   void assign(const Job& job, TimeMs now);
+  // The job, which may hold something, has another end (Job::end_ms).
+  void end_changed(const Job& job);
   // What a node's pods take is counted under the node's product: under its new name, if it got one.
   void relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now);
 
@@ -67,9 +75,13 @@ class Allocations {
   void check(const Jobs& jobs) const;
 
  private:
+  void find_free_at(NodeId node);
+
   Fleet& fleet_;
   AccountTree& tree_;
+  const Jobs& jobs_;
   ByNode on_node_;
+  std::vector<TimeMs> free_at_;  // by NodeId::value
   std::map<ClusterId, BySince> open_;
   std::unique_ptr<UsageTick> tick_;
 };

@@ -82,6 +82,7 @@ void State::on(const fact::PolicySet& f) {
     tree_.restart_meters(f.policy.half_life_ms, now_);
   }
   policy_ = f.policy;
+  plan_ends();
   std::unique_ptr<UsageTick> tick;
   if (policy_.order == OrderPolicy::kUsageTick) {
     tick = std::make_unique<UsageTick>(policy_.half_life_ms, policy_.tick_ms,
@@ -100,8 +101,10 @@ void State::on(const fact::Finalized& f) {
 void State::on(const fact::AccountSet& f) {
   must(restoring_ || f.revision == tree_.next_revision(f.id), "revisions count on one by one");
   const bool fresh = !tree_.exists(f.id) && !restoring_;
+  const bool limits = tree_.exists(f.id) && tree_.node(f.id).spec.time_limits != f.spec.time_limits;
   tree_.set(f.id, f.spec, f.revision, now_, intern(f.spec.quota), intern(f.spec.limit));
   if (fresh) tree_.begin_at_mean(f.id, now_);
+  if (limits) plan_ends();
   remember(f.edit, {now_, JobId(), f.id, f.revision});
   pass_due_ = true;
 }

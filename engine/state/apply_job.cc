@@ -23,6 +23,7 @@ bool is_charged(const Pod& pod, TimeMs at) { return pod.slot.milligpu == 0 || po
 void State::set_state(Job& job, JobState to) {
   jobs_.set_state(job, to);
   if (to != JobState::kQueued) clusters_.await_no_longer(job.id);
+  plan_end(job);
   pass_due_ = true;
 }
 
@@ -113,6 +114,7 @@ void State::on(const fact::JobAssigned& f) {
        "who gets an account had no place in the queue");
   if (job.leaf == kUnassigned) {
     jobs_.assign(job, f.leaf);
+    plan_end(job);
     allocations_.assign(job, now_);
   }
   must(job.leaf == f.leaf, "who has an account keeps it");
@@ -139,6 +141,7 @@ void State::on(const fact::JobAdopted& f) {
   must(job.origin == JobOrigin::kForeign && job.state != JobState::kDone,
        "who is adopted was foreign and runs");
   job.origin = JobOrigin::kAdopted;
+  plan_end(job);
 }
 
 void State::on(const fact::AttemptStarted& f) {
@@ -147,10 +150,11 @@ void State::on(const fact::AttemptStarted& f) {
   must(!f.slots.empty() && f.slots.size() == job.gang_size, "a whole gang starts");
   must(job.pods_holding() == 0, "who starts holds nothing yet");
   must(f.until_ms >= now_, "a hold ends after it begins");
+  job.started_ms = now_;
+  job.overruns = 0;
   set_state(job, JobState::kStarting);
   job.attempt = f.attempt;
   job.cause = Cause::kNone;
-  job.started_ms = now_;
   if (job.pods.empty()) {
     job.pods.resize(f.slots.size());
     jobs_.complete_gang(job, job.shape.share());
@@ -301,6 +305,7 @@ void State::on(const fact::JobKept& f) {
     restore_pod(job, rank, jobs_.gathered()[rank], lives);
   }
   jobs_.restored(job, f);
+  plan_end(job);
 }
 
 void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept, bool lives) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/limits.h"
 #include "core/quantity.h"
 #include "placement/fleet.h"
 #include "placement/node.h"
@@ -17,6 +18,8 @@
 #include "queue/job.h"
 
 namespace subak::state {
+
+inline constexpr TimeMs kNever = limits::kMaxTimeMs;
 
 // One rank of a job. Of an API job it has no uid.
 struct Pod {
@@ -78,7 +81,12 @@ struct Job {
   TimeMs until_ms = 0;
   TimeMs end_refused_ms = 0;  // kEnding: when it was said that a pod of it may not be ended; 0: not
   DurationMs time_limit_ms = 0;
-  std::string name;  // "namespace/gang" of a job made of pods
+  std::uint32_t overruns = 0;  // times that its attempt was there beyond `end_ms`
+  // When what it holds is taken to be free (State::planned_end); kNever: nobody knows. 0: it holds
+  // nothing. Follows from the rest, the policy and its account.
+  TimeMs end_ms = 0;
+  TimeMs due_ms = 0;  // when that is looked at again; 0: never
+  std::string name;   // "namespace/gang" of a job made of pods
   // By rank; empty for an API job never started. Behind the ranks of a gang: those that came early
   // and wait to take the place of one that goes.
   std::vector<Pod> pods;

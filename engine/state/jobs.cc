@@ -382,6 +382,22 @@ void Jobs::set_deadline(Job& job, TimeMs until_ms) {
   if (until_ms != 0) deadlines_.insert({until_ms, job.id});
 }
 
+const Jobs::Deadlines& Jobs::dues(ClusterId cluster) const {
+  static const Deadlines none;
+  const auto it = dues_.find(cluster);
+  return it == dues_.end() ? none : it->second;
+}
+
+void Jobs::set_end(Job& job, TimeMs end_ms, TimeMs due_ms) {
+  must(due_ms <= end_ms, "an end is looked at before it is past");
+  job.end_ms = end_ms;
+  if (job.due_ms == due_ms) return;
+  Deadlines& dues = dues_[job.id.cluster()];
+  if (job.due_ms != 0) must(dues.erase({job.due_ms, job.id}) == 1, "ends are indexed");
+  job.due_ms = due_ms;
+  if (due_ms != 0) dues.insert({due_ms, job.id});
+}
+
 void Jobs::end(Job& job, TimeMs now) {
   must(job.state == JobState::kDone && job.pods_holding() == 0, "an ended job holds nothing");
   job.ended_ms = now;
@@ -436,6 +452,9 @@ void Jobs::check_job(const Job& job) const {
   must(awaiting_resume_.contains(job.id) == job.awaits_resume(), "who awaits a resume is indexed");
   const bool held_back = job.state == JobState::kIncomplete || job.state == JobState::kEnding;
   must(!job.awaits_resume() || held_back, "who awaits is not queued");
+  must(!empty || job.end_ms == 0, "who holds nothing has no end");
+  must(job.due_ms == 0 || dues(job.id.cluster()).contains({job.due_ms, job.id}),
+       "ends are indexed");
 }
 
 void Jobs::check() const {

@@ -52,6 +52,7 @@ class Jobs {
   const std::vector<JobId>& ascending() const { return ids_.ascending(); }
   const std::set<JobId>& active() const { return active_; }  // Job::active()
   const Deadlines& deadlines() const { return deadlines_; }  // Job::until_ms
+  const Deadlines& dues(ClusterId cluster) const;            // Job::due_ms, of one cluster
   std::size_t count(JobState state) const { return counts_[static_cast<std::size_t>(state)]; }
   const ReadyQueue& ready() const { return ready_; }
   // The live pod of this uid. Uids are the cluster's own.
@@ -113,7 +114,8 @@ class Jobs {
   // The one place where a job's state changes, with everything that is indexed by it. Asserts that
   // the table of queue/job.h has the step.
   void set_state(Job& job, JobState to);
-  void set_deadline(Job& job, TimeMs until_ms);  // 0: none
+  void set_deadline(Job& job, TimeMs until_ms);          // 0: none
+  void set_end(Job& job, TimeMs end_ms, TimeMs due_ms);  // both 0: it holds nothing
   // The holds of one cluster last this much longer. O(holds).
   void put_off(ClusterId cluster, DurationMs by);
   // Its state is kDone: nobody finds it by uid or gang any more, and the oldest ended are
@@ -158,6 +160,7 @@ class Jobs {
   std::deque<JobId> done_;  // oldest first
   std::set<JobId> active_;
   Deadlines deadlines_;
+  std::map<ClusterId, Deadlines> dues_;
   struct GangKey {
     ClusterId cluster;
     std::string name, owner;

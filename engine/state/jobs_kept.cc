@@ -38,6 +38,7 @@ fact::JobKept Jobs::kept(const Job& job) const {
   k.stop = job.stop;
   k.refusals = job.refusals;
   k.end_refused_ms = job.end_refused_ms;
+  k.overruns = job.overruns;
   k.started_ms = job.started_ms;
   k.ended_ms = job.ended_ms;
   return k;
@@ -113,6 +114,7 @@ Job& Jobs::restore(const fact::JobKept& f, ShapeUse shape) {
   job.stop = f.stop;
   job.refusals = static_cast<std::uint16_t>(f.refusals);
   job.end_refused_ms = f.end_refused_ms;
+  job.overruns = f.overruns;
   job.started_ms = f.started_ms;
   job.ended_ms = f.ended_ms;
   if (!job.shape) job.asked = std::make_shared<const GangRequest>(f.job.request);

@@ -73,6 +73,12 @@ class State {
   static GangRequest alone(const PodShape& shape);
   const PodShape& alone(ShapeId shape) const { return fleet_.request(shape).groups.front().shape; }
   std::size_t alone_bytes(ShapeId shape) const { return bytes_of_shape_.at(shape.value).bytes; }
+  // Is the job, which has a limit of its own, ended when it has had it? As the nearest account says that
+  // says anything, else the policy. Never of one that was found running. O(depth).
+  bool enforces_limit(const state::Job& job) const;
+  // When what the job holds is taken to be free, had it overrun so many times; state::kNever: not
+  // known. By its limit, enforced or not, else by the policy's default. It holds something.
+  TimeMs planned_end(const state::Job& job, std::uint32_t overruns) const;
   // Is there room for these GPU products, of which some may be known?
   std::optional<Error> check_products(const std::set<std::string_view>& names) const;
 
@@ -128,6 +134,7 @@ class State {
   void on(const fact::StopAsked& f);
   void on(const fact::AttemptEnded& f);
   void on(const fact::EndRefused& f);
+  void on(const fact::JobOverran& f);
   void on(const fact::PlaceLost& f);
   void on(const fact::PodBound& f);
   void on(const fact::PodSeated& f);
@@ -167,6 +174,9 @@ class State {
   void on(const note::PassDue& n) { pass_due_ = n.due; }
 
   void set_state(state::Job& job, JobState to);
+  TimeMs limit_end(const state::Job& job) const;  // when it has had its limit and the grace
+  void plan_end(state::Job& job);
+  void plan_ends();
   void run_if_bound(state::Job& job);
   void give_place_back(state::Job& job, std::uint32_t rank);
   void wait_again(state::Job& job);
@@ -190,7 +200,7 @@ class State {
   state::LightPods light_pods_;
   state::Pending pending_;
   state::Jobs jobs_{fleet_, tree_};
-  state::Allocations allocations_{fleet_, tree_};
+  state::Allocations allocations_{fleet_, tree_, jobs_};
   RequestLog requests_;
   struct AloneBytes {
     std::uint64_t serial = 0;  // of the shape

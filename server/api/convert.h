@@ -49,7 +49,7 @@ void put(const AccountSpec& spec, std::int64_t revision, v1::Account* out);
 // Fields that `fields` names ("*": all) are read from `in` into `spec`.
 struct AccountMask {
   bool shares = false, quota = false, limit = false, borrow = false, lend = false;
-  bool namespaces = false, held = false, draining = false;
+  bool namespaces = false, held = false, draining = false, time_limits = false;
 };
 AccountMask get_mask(Check& check, const v1::UpdateAccountRequest& in);
 AccountMask full_mask();

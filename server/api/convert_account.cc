@@ -26,10 +26,15 @@ struct MaskField {
   bool AccountMask::*flag;
 };
 constexpr MaskField kMaskFields[] = {
-    {"shares", &AccountMask::shares},      {"quota", &AccountMask::quota},
-    {"limit", &AccountMask::limit},        {"borrow_milligpu", &AccountMask::borrow},
-    {"lend_milligpu", &AccountMask::lend}, {"namespaces", &AccountMask::namespaces},
-    {"held", &AccountMask::held},          {"draining", &AccountMask::draining},
+    {"shares", &AccountMask::shares},
+    {"quota", &AccountMask::quota},
+    {"limit", &AccountMask::limit},
+    {"borrow_milligpu", &AccountMask::borrow},
+    {"lend_milligpu", &AccountMask::lend},
+    {"namespaces", &AccountMask::namespaces},
+    {"held", &AccountMask::held},
+    {"draining", &AccountMask::draining},
+    {"time_limits", &AccountMask::time_limits},
 };
 
 AccountMask populated(const v1::Account& in) {
@@ -42,6 +47,7 @@ AccountMask populated(const v1::Account& in) {
   mask.namespaces = in.namespaces_size() > 0;
   mask.held = in.held();
   mask.draining = in.draining();
+  mask.time_limits = in.time_limits() != v1::TIME_LIMITS_UNSPECIFIED;
   return mask;
 }
 
@@ -70,6 +76,7 @@ void put(const AccountSpec& spec, std::int64_t revision, v1::Account* out) {
   for (const std::string& ns : spec.namespaces) out->add_namespaces(ns);
   out->set_held(spec.held);
   out->set_draining(spec.draining);
+  out->set_time_limits(static_cast<v1::TimeLimits>(spec.time_limits));
   out->set_revision(revision);
 }
 
@@ -120,6 +127,11 @@ void get(Check& check, const v1::Account& in, const AccountMask& mask, AccountSp
   if (mask.namespaces) spec->namespaces = get_namespaces(check, in);
   if (mask.held) spec->held = in.held();
   if (mask.draining) spec->draining = in.draining();
+  if (mask.time_limits) {
+    spec->time_limits = static_cast<TimeLimits>(
+        check.number("time_limits", in.time_limits(), 0,
+                     static_cast<std::int64_t>(EnumText<TimeLimits>::names.size()) - 1));
+  }
 }
 
 void put(const AccountRow& row, double root_usage_gpu_seconds, v1::ShareRow* out) {

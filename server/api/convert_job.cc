@@ -90,6 +90,9 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
   out->set_node_count(static_cast<std::int32_t>(row.nodes.size()));
   if (row.until_ms != 0) put(row.until_ms, out->mutable_until());
   if (row.end_refused_ms != 0) put(row.end_refused_ms, out->mutable_end_refused());
+  if (row.planned_end_ms != 0) put(row.planned_end_ms, out->mutable_planned_end());
+  out->set_overruns(static_cast<std::int32_t>(row.overruns));
+  out->set_limit_enforced(row.limit_enforced);
 }
 
 void put(const Reason& reason, v1::WaitReason* out) {

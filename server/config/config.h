@@ -71,6 +71,8 @@ struct Config {
   bool in_cluster = false;  // the same
   std::optional<OrderPolicy> order;
   std::optional<DurationMs> half_life_ms, hold_ms, patience_ms;
+  std::optional<bool> enforce_time_limits;
+  std::optional<DurationMs> time_limit_grace_ms, default_time_limit_ms;
 
   std::vector<std::string> gpu_kinds;          // extended resources counted like nvidia.com/gpu
   std::vector<std::string> system_namespaces;  // Policy::system_namespaces

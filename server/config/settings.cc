@@ -198,6 +198,13 @@ Found set_bool(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
+template <std::optional<bool> Config::*field>
+Found set_policy_bool(Config& c, std::string_view v) {
+  if (v != "true" && v != "false") return bad_value(v, "true or false");
+  c.*field = v == "true";
+  return std::nullopt;
+}
+
 Found add_socket_user(Config& c, std::string_view v) {
   std::uint32_t user = 0;
   const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), user);
@@ -253,6 +260,15 @@ constexpr std::array kSettings{
     Setting{"patience", "--patience", "DURATION",
             "the wait after which nodes are kept free for a job; 0s is never", false, false,
             set_duration<&Config::patience_ms, Range{0, 365 * kDayMs}>},
+    Setting{"enforceTimeLimits", "--enforce-time-limits", "true|false",
+            "end jobs that have had their time limit, where no account says otherwise", false,
+            false, set_policy_bool<&Config::enforce_time_limits>},
+    Setting{"timeLimitGrace", "--time-limit-grace", "DURATION",
+            "how long such a job goes on beyond its limit before it is asked to end", false, false,
+            set_duration<&Config::time_limit_grace_ms, Range{0, 30 * kDayMs}>},
+    Setting{"defaultTimeLimit", "--default-time-limit", "DURATION",
+            "when a job without a limit is taken to end; 0s is never", false, false,
+            set_duration<&Config::default_time_limit_ms, Range{0, 365 * kDayMs}>},
     Setting{"gpuKinds", "--gpu-kind", "RESOURCE", "a further resource that counts as a GPU", true,
             false, add_gpu_kind, [](Config& c) { c.gpu_kinds.clear(); }},
     Setting{"systemNamespaces", "--system-namespace", "NAME",

@@ -182,8 +182,11 @@ void Edge::Impl::write_done(const KubeWrite& write) {
                       true);
     case WriteKind::kSuspend:
       return tell_owner(write.uid, "TakenBack", "Suspend",
-                        write.cause == Cause::kCancelled
-                            ? job + " was cancelled: suspended until spec.suspend is false again"
+                        !comes_back(write.cause)
+                            ? job +
+                                  (write.cause == Cause::kTimeLimit ? " has had its time limit"
+                                                                    : " was cancelled") +
+                                  ": suspended until spec.suspend is false again"
                             : job + " is taken back (" + cause +
                                   "): suspended until its pods are gone, which counts no failure",
                         true);

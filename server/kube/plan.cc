@@ -107,8 +107,7 @@ class Planner {
   // The eviction counts as a failure of its Job: the last that it may have is not ours to spend.
   bool may_fail(const GpuCard& pod, Cause cause) {
     const OwnerCard* const owner = cards_.find_owner(pod.owner_uid);
-    if (owner == nullptr || owner->collection != kJobsPath || cause == Cause::kCancelled)
-      return true;
+    if (owner == nullptr || owner->collection != kJobsPath || !comes_back(cause)) return true;
     return owner->failed + ++evicted_[pod.owner_uid] < owner->backoff_limit;
   }
 

@@ -102,7 +102,7 @@ void Writer::evict(const KubeWrite& write) {
 
 void Writer::set_suspended(const KubeWrite& write, bool suspended) {
   const OwnerCard& owner = *cards_.find_owner(write.uid);
-  const std::string_view mark = write.cause == Cause::kCancelled ? kMarkCancelled : kMarkTakenBack;
+  const std::string_view mark = comes_back(write.cause) ? kMarkTakenBack : kMarkCancelled;
   KubeCall call{"PATCH", owner.path(),
                 suspension_of(owner, write.uid, suspended ? as_json(mark) : "null", suspended),
                 "application/merge-patch+json"};

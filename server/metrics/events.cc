@@ -61,6 +61,10 @@ Events::Events()
                                 "bound).")),
       attempts_ended_(counter(registry_, "subak_attempts_ended_total",
                               "Attempts of jobs that ended, by cause.")),
+      overruns_(counter(registry_, "subak_time_limit_overruns_total",
+                        "Times that a job was there beyond the end by which its GPUs were to be "
+                        "free.")
+                    .Add({})),
       position_moves_(counter(registry_, "subak_job_position_moves_total",
                               "Waiting jobs near the head of the queue that were seen further back "
                               "than at the look before.")
@@ -111,6 +115,8 @@ Reservations Events::durable(const Released& batch) {
     } else if (const auto* ended = std::get_if<fact::AttemptEnded>(&fact.body)) {
       attempts_ended_.Add({{"cause", std::string(enum_name(ended->cause))}}).Increment();
       if (ended->cause == Cause::kExpired) reservations_expired_.Increment();
+    } else if (std::holds_alternative<fact::JobOverran>(fact.body)) {
+      overruns_.Increment();
     } else if (const auto* lost = std::get_if<fact::PlaceLost>(&fact.body)) {
       refused(lost->cause);
     } else if (const auto* gone = std::get_if<fact::PodGone>(&fact.body)) {

@@ -72,6 +72,7 @@ class Events {
   prometheus::Counter& reservations_expired_;
   Counters& releases_refused_;
   Counters& attempts_ended_;
+  prometheus::Counter& overruns_;
   prometheus::Counter& position_moves_;
   Histograms& wait_seconds_;
   prometheus::Histogram& commit_seconds_;

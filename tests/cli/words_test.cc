@@ -268,6 +268,10 @@ TEST(AccountFields, MaskHasOnlyWhatWasGiven) {
   const Failure failure = failure_of([&] { put_wish(wish, "--", &request); });
   EXPECT_EQ(failure.exit_code, kExitUsage);
   EXPECT_EQ(failure.what.rfind("--quota", 0), 0U);
+  wish.quota.reset();
+  wish.time_limits = "hard";
+  EXPECT_EQ(failure_of([&] { put_wish(wish, "--", &request); }).what,
+            "--time-limits: was \"hard\", want enforced, advised or inherit");
 }
 
 TEST(AccountFields, DiffShowsWhatChanged) {
@@ -275,24 +279,28 @@ TEST(AccountFields, DiffShowsWhatChanged) {
   before.set_shares(1);
   after.set_shares(3);
   after.set_lend_milligpu(500);
+  after.set_time_limits(v1::TIME_LIMITS_ENFORCED);
   const auto lines = account_diff(&before, &after);
-  ASSERT_EQ(lines.size(), 4U);
+  ASSERT_EQ(lines.size(), 6U);
   EXPECT_EQ(lines[0].sign, '-');
   EXPECT_EQ(lines[0].text, "shares: 1");
   EXPECT_EQ(lines[1].text, "shares: 3");
   EXPECT_EQ(lines[2].text, "lend: unlimited");
   EXPECT_EQ(lines[3].text, "lend: 0.5");
+  EXPECT_EQ(lines[4].text, "time-limits: inherit");
+  EXPECT_EQ(lines[5].text, "time-limits: enforced");
   EXPECT_TRUE(account_diff(&after, &after).empty());
 }
 
 TEST(AccountFile, ReadsAndNamesTheLine) {
   const auto wishes = parse_account_file(
       "accounts:\n  - path: ml.vision\n    shares: 3\n    namespaces: [a, b]\n  - {path: ml, held: "
-      "true}\n",
+      "true, time-limits: enforced}\n",
       "f.yaml");
   ASSERT_EQ(wishes.size(), 2U);
   EXPECT_EQ(wishes[0].path, "ml");
   EXPECT_TRUE(*wishes[0].held);
+  EXPECT_EQ(*wishes[0].time_limits, "enforced");
   EXPECT_EQ(*wishes[1].shares, "3");
   EXPECT_EQ(wishes[1].namespaces->size(), 2U);
   const auto what = [](const std::string& text) {

@@ -46,6 +46,10 @@ void answer_why(const Engine& engine, const std::string& id, std::ostream& out) 
     out << "\n";
   }
   if (why->job.end_refused_ms != 0) out << "= end refused " << why->job.end_refused_ms << "\n";
+  if (why->job.overruns != 0 || why->job.limit_enforced) {
+    out << "= overran " << why->job.overruns << " times, free by " << why->job.planned_end_ms
+        << (why->job.limit_enforced ? ", enforced" : "") << "\n";
+  }
   if (why->kept_nodes.empty()) return;
   out << "= kept since " << why->patience_until_ms << ":";
   for (const std::string& node : why->kept_nodes) out << " " << node;

@@ -332,7 +332,8 @@ bool Cluster::evict(const Effect& effect, const EffectPod& pod) {
   const auto known = pods_.find(name_of(launched_ref(effect, pod)));
   if (known == pods_.end()) return false;
   const PodRecord& record = known->second.record;
-  if (!pod.uid.empty() && effect.cause != Cause::kCancelled) {
+  const bool people = effect.cause == Cause::kCancelled || effect.cause == Cause::kTimeLimit;
+  if (!pod.uid.empty() && !people) {
     if (record.gated) complaints_.push_back(pod.uid + " was evicted with its gate closed");
     if (!record.controlled) complaints_.push_back(pod.uid + " was evicted, and nobody remakes it");
   }

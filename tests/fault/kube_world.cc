@@ -210,6 +210,7 @@ void KubeWorld::set_up() {
   Policy policy;
   policy.hold_ms = rng_.between(1, 10) * kMinuteMs;
   policy.patience_ms = rng_.percent(50) ? 0 : 10 * kMinuteMs;
+  policy.default_time_limit_ms = kHourMs;
   ask(in::SetPolicy{policy});
   for (const char* path : kAccounts) {
     in::SetAccount account;

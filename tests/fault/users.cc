@@ -24,6 +24,7 @@ std::vector<in::Body> Users::set_up(sim::Rng& rng) {
   policy.order = kOrders[rng.below(std::size(kOrders))];
   policy.hold_ms = rng.between(1, 10) * kMinuteMs;
   policy.patience_ms = rng.percent(50) ? 0 : 10 * kMinuteMs;
+  policy.default_time_limit_ms = rng.percent(50) ? 0 : kHourMs;
   all.emplace_back(in::SetPolicy{policy});
   MilliGpu promised = 12'000;  // what an account below may have: what the one above it has
   for (const char* path : kAccounts) {
@@ -70,6 +71,7 @@ in::Body Users::submit() {
   if (rng_.percent(40)) job.user = "u" + std::to_string(rng_.below(2));
   job.name = "api";
   job.held = rng_.percent(5);
+  if (rng_.percent(30)) job.time_limit_ms = rng_.between(1, 40) * kMinuteMs;
   PodGroup group;
   group.count = rng_.percent(60) ? 1 : static_cast<std::uint32_t>(rng_.between(2, 4));
   group.shape.kind = GpuKind::kWhole;
@@ -96,6 +98,7 @@ in::Body Users::edit() {
   if (rng_.percent(40)) account.spec.quota = {{kAnyProduct, rng_.between(1, 12) * 1000}};
   if (rng_.percent(40)) account.spec.limit = {{kAnyProduct, rng_.between(4, 16) * 1000}};
   account.spec.held = rng_.percent(10);
+  if (rng_.percent(20)) account.spec.time_limits = TimeLimits::kEnforced;
   account.spec.draining = rng_.percent(5);
   return account;
 }

@@ -40,6 +40,7 @@ TEST(ApiEnums, SayTheCoresWords) {
   expect_same_words<Topology>(v1::Topology_descriptor(), "TOPOLOGY_", 1);
   expect_same_words<PodGate>(v1::PodGate_descriptor(), "POD_GATE_", 0);
   expect_same_words<Cause>(v1::Cause_descriptor(), "CAUSE_", 0);
+  expect_same_words<TimeLimits>(v1::TimeLimits_descriptor(), "TIME_LIMITS_", 0);
   expect_same_words<GpuKind>(v1::GpuKind_descriptor(), "GPU_KIND_", 0);
 }
 
@@ -137,6 +138,7 @@ TEST(ApiConvert, AccountsComeBackWhole) {
   in.add_namespaces("a");
   in.set_held(true);
   in.set_draining(true);
+  in.set_time_limits(v1::TIME_LIMITS_ENFORCED);
   in.set_revision(4);
   Check check;
   AccountSpec core;
@@ -145,6 +147,7 @@ TEST(ApiConvert, AccountsComeBackWhole) {
   ASSERT_TRUE(check.ok()) << check.error().message();
   EXPECT_EQ(core.borrow, "2.5");
   EXPECT_EQ(core.lend, "none");
+  EXPECT_EQ(core.time_limits, TimeLimits::kEnforced);
   v1::Account out;
   put(core, 4, &out);
   EXPECT_TRUE(MessageDifferencer::Equals(in, out)) << out.DebugString();

@@ -114,6 +114,9 @@ order: exact
 halfLife: 14d
 hold: 5m
 patience: 0s
+enforceTimeLimits: true
+timeLimitGrace: 90s
+defaultTimeLimit: 12h
 gpuKinds: [amd.com/gpu]
 systemNamespaces: [infra]
 breakGlassGroup: sre
@@ -142,6 +145,9 @@ ignoreCheckpoint: true
   EXPECT_EQ(c.half_life_ms, 14 * kDayMs);
   EXPECT_EQ(c.hold_ms, 5 * kMinuteMs);
   EXPECT_EQ(c.patience_ms, 0);
+  EXPECT_EQ(c.enforce_time_limits, true);
+  EXPECT_EQ(c.time_limit_grace_ms, 90 * kSecondMs);
+  EXPECT_EQ(c.default_time_limit_ms, 12 * kHourMs);
   EXPECT_EQ(c.gpu_kinds, std::vector<std::string>{"amd.com/gpu"});
   EXPECT_EQ(c.system_namespaces, std::vector<std::string>{"infra"});
   EXPECT_EQ(c.device_claims, DeviceClaims::kDeny);
@@ -317,14 +323,26 @@ TEST_F(Start, HelpAndVersionAreDone) {
   auto result = run({"--help"});
   EXPECT_TRUE(std::get<StartRequest>(result).done);
   for (const Setting& s : settings()) EXPECT_THAT(out_.str(), HasSubstr(std::string(s.flag)));
-  for (const char* shown :
-       {"the store (default: var/subak.db) [state]", "HTTPS (default: 127.0.0.1:9443)",
-        "that name none (default: observe)", "(default: target-share)", "(default: 7d)",
-        "pods are bound (default: 10m)", "(default: 2h) [patience]", "(default: subak:break-glass)",
-        "(default: one, default) [clusters]", "(default: info)", "(default: off) [userMetrics]",
-        "callers (default: none) [tokens]", "(default: true) [loopbackAdmin]",
-        "(default: gate) [deviceClaims]", "(default: warn) [unknownCluster]",
-        "(default: none) [kubeconfig]", "(default: off) [inCluster]"}) {
+  for (const char* shown : {"the store (default: var/subak.db) [state]",
+                            "HTTPS (default: 127.0.0.1:9443)",
+                            "that name none (default: observe)",
+                            "(default: target-share)",
+                            "(default: 7d)",
+                            "pods are bound (default: 10m)",
+                            "(default: 2h) [patience]",
+                            "(default: false) [enforceTimeLimits]",
+                            "(default: 5m) [timeLimitGrace]",
+                            "(default: 1d) [defaultTimeLimit]",
+                            "(default: subak:break-glass)",
+                            "(default: one, default) [clusters]",
+                            "(default: info)",
+                            "(default: off) [userMetrics]",
+                            "callers (default: none) [tokens]",
+                            "(default: true) [loopbackAdmin]",
+                            "(default: gate) [deviceClaims]",
+                            "(default: warn) [unknownCluster]",
+                            "(default: none) [kubeconfig]",
+                            "(default: off) [inCluster]"}) {
     EXPECT_THAT(out_.str(), HasSubstr(shown));
   }
   out_.str("");

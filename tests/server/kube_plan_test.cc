@@ -102,6 +102,8 @@ TEST_F(Kube, EvictionsLeaveAJobItsLastFailures) {
   EXPECT_THAT(plan(), SizeIs(5));  // backoffLimit is 6
   want(EffectKind::kEvict, 2, uids, Cause::kCancelled);
   EXPECT_THAT(plan(), SizeIs(15));  // a person wants it
+  want(EffectKind::kEvict, 2, uids, Cause::kTimeLimit);
+  EXPECT_THAT(plan(), SizeIs(15));  // two people do: who said how long, and who holds him to it
 }
 
 TEST_F(Kube, ACancelledJobIsNotResumed) {

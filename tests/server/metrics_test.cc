@@ -297,11 +297,13 @@ TEST_F(PageTest, PlacesThatCameToNothingAreCounted) {
       std::vector<Fact>{{1, 0, fact::AttemptEnded{first_, 1, Cause::kExpired, JobState::kQueued}},
                         {2, 0, fact::PlaceLost{first_, 1, Cause::kNodeLost}},
                         {3, 0, fact::PodGone{first_, 0, 0, Cause::kRejected}},
-                        {4, 0, fact::PodGone{first_, 1, 0, Cause::kFinished}}});
+                        {4, 0, fact::PodGone{first_, 1, 0, Cause::kFinished}},
+                        {5, 0, fact::JobOverran{first_, 1, 3}}});
   EXPECT_TRUE(events_.durable(batch).empty());
   const std::string text = page(false);
   EXPECT_THAT(text, HasSubstr("subak_reservations_expired_total 1\n"));
   EXPECT_THAT(text, HasSubstr("subak_attempts_ended_total{cause=\"expired\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("subak_time_limit_overruns_total 1\n"));
   EXPECT_THAT(text, HasSubstr("subak_release_refused_total{reason=\"node_lost\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("subak_release_refused_total{reason=\"rejected\"} 1\n"));
 }

@@ -212,6 +212,7 @@ class RandomState {
     edit.spec.borrow = pick({"", "", "none", "4"});
     edit.spec.draining = below(8) == 0;
     edit.spec.held = below(8) == 0;
+    if (below(8) == 0) edit.spec.time_limits = TimeLimits::kEnforced;
     if (!edit.spec.user && below(2) == 0) edit.spec.namespaces = {ns()};
     if (!edit.spec.user && below(4) == 0) edit.spec.namespaces = {"c1/" + ns()};
     edit.reason = "test";

@@ -1,0 +1,89 @@
+// The oracle's ends: when what a job holds is taken to be free, who has overrun, whose limit is enforced.
+#include <algorithm>
+
+#include "core/limits.h"
+#include "sim/oracle.h"
+
+namespace subak::sim {
+namespace {
+
+constexpr TimeMs kNeverEnds = limits::kMaxTimeMs;
+
+std::string name(JobId id) { return text::job_id_text(id); }
+
+}  // namespace
+
+bool Oracle::enforced(const Job& j) const {
+  const bool ours = j.origin == JobOrigin::kApi || j.origin == JobOrigin::kPods;
+  if (!ours || j.limit == 0) return false;
+  for (AccountId id = j.leaf; id && id != kUnassigned;) {
+    const Account* const a = account(id);
+    if (a == nullptr) break;
+    if (a->spec.time_limits != TimeLimits::kInherit) {
+      return a->spec.time_limits == TimeLimits::kEnforced;
+    }
+    if (id == kRootAccount) break;
+    id = a->parent;
+  }
+  return policy_.enforce_time_limits;
+}
+
+TimeMs Oracle::end_of(const Job& j) const {
+  DurationMs doubled = j.limit != 0 ? j.limit : policy_.default_time_limit_ms;
+  TimeMs from = j.started;
+  if (enforced(j)) {
+    from += j.limit + policy_.time_limit_grace_ms;
+    doubled = limits::kEndingMs;
+  }
+  if (doubled == 0 || j.overruns >= limits::kMaxOverruns) return kNeverEnds;
+  for (std::uint32_t i = 0; i < j.overruns; ++i) doubled = std::min(2 * doubled, kNeverEnds);
+  return std::min(from + doubled, kNeverEnds);
+}
+
+bool Oracle::holds(const Job& j) {
+  return j.started != 0 && (j.state == JobState::kStarting || j.state == JobState::kRunning ||
+                            j.state == JobState::kEnding);
+}
+
+void Oracle::on(const fact::JobOverran& f) {
+  Job* const j = job(f.id);
+  if (f.attempt != j->attempt) wrong(name(f.id) + " overran in another attempt");
+  if (!holds(*j)) wrong(name(f.id) + " overran though it holds nothing");
+  if (end_of(*j) > now_) wrong(name(f.id) + " overran an end that is to come");
+  if (f.times <= j->overruns) wrong(name(f.id) + " overran less often than before");
+  j->overruns = f.times;
+}
+
+// It is asked to end since it has had its limit.
+void Oracle::judge_limit(const Job& j) {
+  if (!enforced(j)) wrong(name(j.id) + " is ended by a limit that is not enforced");
+  const DurationMs had_ms = now_ - j.started;
+  if (had_ms < j.limit + policy_.time_limit_grace_ms) {
+    wrong(name(j.id) + " is ended before its limit");
+  }
+}
+
+// After a tick, wherever it is known what happens.
+void Oracle::judge_ends() {
+  for (const Job& j : jobs_) {
+    const bool known = std::any_of(clusters_.begin(), clusters_.end(), [&j](const Cluster& c) {
+      return c.id == j.id.cluster() && c.synced;
+    });
+    if (!known || !holds(j)) continue;
+    if (end_of(j) <= now_) wrong(name(j.id) + " is past its end, and nobody says so");
+    const bool had = now_ - j.started >= j.limit + policy_.time_limit_grace_ms;
+    if (enforced(j) && had && j.state != JobState::kEnding) {
+      wrong(name(j.id) + " has had its limit and goes on");
+    }
+  }
+}
+
+void Oracle::compare_end(const Job& j, const JobRow& row) {
+  const TimeMs end = holds(j) ? end_of(j) : 0;
+  if (row.planned_end_ms != (end == kNeverEnds ? 0 : end)) wrong(name(j.id) + " ends elsewhen");
+  if (row.limit_enforced != enforced(j)) wrong(name(j.id) + " has a limit of another kind");
+  if (holds(j) && row.overruns != j.overruns)
+    wrong(name(j.id) + " overran another number of times");
+}
+
+}  // namespace subak::sim
