@@ -241,6 +241,31 @@ def cancelled_while_queued(c):
 
 
 @case()
+def time_limit_that_is_enforced(c):
+    c.nodes(2)
+    c.set_account(c.account, c.ns, more=("--time-limits", "enforced"))
+    gang(c, "long", 2, run_seconds=100, more={"backoffLimit": 0}, keys={"subak.gpu/time-limit": "10s"})
+    c.running_pods(2, "long")
+    job = wait_job(c, "long", "RUNNING", "STARTING")
+    c.expect(job["limitEnforced"] and "plannedEnd" in job, "its end is told")
+    c.expect("its time limit is enforced" in c.service.subak("why", job["id"]), "why says so")
+    c.until(lambda: c.service.json("job", "get", job["id"]).get("cause") == "CAUSE_TIME_LIMIT", "end by its limit")
+    c.until(lambda: not [p for p in c.pods("long") if phase(p) == "Running"], "end of its pods")
+    c.stays(lambda: not [p for p in c.pods("long") if phase(p) == "Running"], "nothing of it runs again", 4)
+    c.expect(not condition(c.admin.get("Job", c.ns, "long"), "Failed"), "its Job has not failed")
+
+
+@case()
+def time_limit_that_is_advised(c):
+    c.nodes(1)
+    c.job("long", 1, 8, run_seconds=8, keys={"subak.gpu/time-limit": "3s"})
+    job = wait_job(c, "long", "RUNNING", "STARTING")
+    c.until(lambda: int((c.job_named("long") or {}).get("overruns", 0)) > 0, "overrun")
+    c.expect(not job.get("limitEnforced"), "nobody ends it")
+    c.completed("long")
+
+
+@case()
 def gang_by_label_of_plain_pods(c):
     c.nodes(3)
     keys = {"subak.gpu/job": "duo", "subak.gpu/gang-size": "3"}
