@@ -18,7 +18,6 @@ struct Finder::Place {
 
 // Where a pod may be put next.
 struct Finder::Option {
-  NodeIndex node = 0;
   GpuMask gpus = kAllGpus;
   Place place;
 };
@@ -48,7 +47,7 @@ void Finder::add_options(const Run& run, NodeIndex i, Topology topology,
     const GpuMask allowed = halves ? inner_domain_mask(n.spec, d) : kAllGpus;
     place.half = halves ? d : -1;
     if (!part) {
-      out.push_back({i, allowed, place});
+      out.push_back({allowed, place});
       continue;
     }
     const std::vector<std::int32_t>& free = room(i).gpu_free;
@@ -56,7 +55,7 @@ void Finder::add_options(const Run& run, NodeIndex i, Topology topology,
       const auto end = free.begin() + static_cast<std::ptrdiff_t>(k);
       const bool known = std::find(free.begin(), end, free[k]) != end;
       const GpuMask one = GpuMask{1} << k;
-      if (free[k] > 0 && (allowed & one) != 0 && (halves || !known)) out.push_back({i, one, place});
+      if (free[k] > 0 && (allowed & one) != 0 && (halves || !known)) out.push_back({one, place});
     }
   }
 }
