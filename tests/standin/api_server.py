@@ -8,8 +8,8 @@ schema and runs no admission; what it answers follows kubernetes/apimachinery pk
     --client-ca CA         and only for who shows a certificate of this CA; his name is in /standin/seen
 
 Beside the API: POST /standin/fault {"method", "path", "times", "code", "headers", "body", "cut", "hold"}: the next
-`times` requests whose path begins so are answered so, cut off, or held; POST /standin/let_go: one of those that are held
-goes on; POST /standin/mend: no faults any more, all go on;
+`times` requests whose path begins so are answered so, cut off, or held; POST /standin/let_go: of each fault one of those that are
+held goes on; POST /standin/mend: no faults any more, all go on;
 POST /standin/cut: all watches end in the middle of an event; POST /standin/expire: versions until now are too old to watch from;
 GET /standin/seen: the requests so far; POST /standin/deny ["patch pods", ...]: what nobody may do, by subjectaccessreviews.
 """
@@ -27,6 +27,7 @@ import jsonpatch
 
 BOOKMARK_S = 0.2  # the real one: about a minute
 END = None  # in a watcher's queue: the stream ends in order
+ALL = 1000  # more than are ever held at once
 CUT = "cut"  # in the middle of an event
 
 
@@ -132,7 +133,6 @@ def place(path):
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     store, faults, seen, denied = Store(), [], [], []
-    let_go = threading.Semaphore(0)
 
     def log_message(self, *_):
         pass
@@ -175,7 +175,7 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return self.connection.close()
         if fault and fault.get("hold"):
-            self.let_go.acquire()
+            fault["go"].acquire()
         elif fault:
             return self.answer(fault["code"], fault.get("body", ""), fault.get("headers", {}))
         try:
@@ -190,12 +190,14 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, self.seen)
         with self.store.lock:
             if self.path == "/standin/fault":
-                self.faults.append(json.loads(text))
+                self.faults.append({**json.loads(text), "go": threading.Semaphore(0)})
             if self.path == "/standin/mend":
+                for f in self.faults:
+                    f["go"].release(ALL)
                 self.faults.clear()
-                self.let_go.release(1000)
             if self.path == "/standin/let_go":
-                self.let_go.release()
+                for f in self.faults:
+                    f["go"].release()
             if self.path == "/standin/cut":
                 for _, _, events in self.store.watchers:
                     events.put(CUT)
