@@ -1,0 +1,160 @@
+// Where gangs land on split boxes, HGX boards and NVL72 racks while they come and go: none that asks for
+// NVLink crosses a domain, none has two GPU products, each segment holds consecutive ranks.
+// SUBAK_PLACEMENTS sets how many places are looked at (default 100,000; `make soak`: 10^6).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "builders.h"
+#include "random_world.h"
+
+namespace subak {
+namespace {
+
+constexpr std::int64_t kHalf = 4;  // GPUs of a split box that NVLink joins
+
+NodeSpec machine(std::uint32_t id) {
+  NodeSpec s = build::node(id, 8);
+  if (id < 6) {
+    s.product = "NVIDIA-A40";
+    s.gpus_per_domain = kHalf;
+  } else if (id < 12) {
+    s.product = "NVIDIA-A100-SXM4-80GB";
+  } else if (id >= 18) {
+    s.product = "NVIDIA-GB200";
+    s.gpus = 4;
+    s.clique = id < 36 ? "a.0" : "b.0";
+  }
+  s.rack = "r" + std::to_string(id / 6);
+  return s;
+}
+
+GangRequest request(naive::Dice& dice) {
+  constexpr Topology kTopologies[] = {Topology::kAny, Topology::kNode, Topology::kNvlink,
+                                      Topology::kNvlinkExclusive, Topology::kRack};
+  const auto pods = static_cast<std::uint32_t>(1 + dice.below(dice.chance(60) ? 4 : 18));
+  GangRequest r =
+      build::gang(pods, 1 + dice.below(dice.chance(50) ? 2 : 8), kTopologies[dice.below(5)]);
+  const auto size = static_cast<std::uint32_t>(1 + dice.below(4));
+  if (dice.chance(40) && pods % size == 0) r.segment = size;
+  if (dice.chance(20)) r.groups[0].shape.products = {"NVIDIA-A40", "NVIDIA-GB200"};
+  if (dice.chance(20))
+    r.groups.insert(r.groups.begin(), build::gang(r.segment ? r.segment : 1, 2).groups[0]);
+  return r;
+}
+
+// What NVLink joins the GPUs of the slot with; "" if they are of more than one half.
+std::string domain_of(const NodeSpec& node, const PodSlot& slot) {
+  if (!node.clique.empty()) return node.clique;
+  if (node.gpus_per_domain == 0) return node.name;
+  constexpr std::uint64_t kFirst = (std::uint64_t{1} << kHalf) - 1;
+  const bool first = (slot.gpu_mask & kFirst) != 0, second = (slot.gpu_mask & ~kFirst) != 0;
+  return first && second ? "" : node.name + (first ? "/0" : "/1");
+}
+
+class Purity {
+ public:
+  explicit Purity(std::uint64_t seed) : dice_{seed} {
+    for (std::uint32_t id = 0; id < 54; ++id) build::add(site_, id + 1, machine(id));
+  }
+
+  int joined() const { return joined_; }  // segments of several pods that NVLink had to join
+  int halves() const { return halves_; }  // of these on half of a split box
+
+  // True: it found a place, which was looked at.
+  bool step() {
+    const GangRequest r = request(dice_);
+    const std::vector<PodSlot> slots = build::start(site_, ++jobs_, r);
+    if (slots.empty()) {
+      stop_one();
+      return false;
+    }
+    look(r, slots);
+    held_.push_back({jobs_, r, slots});
+    if (held_.size() > 60 || dice_.chance(45)) stop_one();
+    return true;
+  }
+
+ private:
+  struct Held {
+    std::uint64_t job;
+    GangRequest request;
+    std::vector<PodSlot> slots;
+  };
+
+  const NodeSpec& node_of(const PodSlot& slot) const { return *site_.node(slot.node); }
+
+  void look(const GangRequest& r, const std::vector<PodSlot>& slots) {
+    ASSERT_EQ(slots.size(), r.pods());
+    std::set<std::string> products;
+    for (const PodSlot& slot : slots) products.insert(node_of(slot).product);
+    EXPECT_EQ(products.size(), 1u) << to_text(r);
+    const std::size_t size = r.segment > 0 ? r.segment : slots.size();
+    for (std::size_t from = 0; from < slots.size(); from += size) {
+      look_at_segment(r, {slots.begin() + static_cast<std::ptrdiff_t>(from),
+                          slots.begin() + static_cast<std::ptrdiff_t>(from + size)});
+    }
+  }
+
+  void look_at_segment(const GangRequest& r, const std::vector<PodSlot>& slots) {
+    std::set<std::string> nodes, domains, racks;
+    for (const PodSlot& slot : slots) {
+      const NodeSpec& node = node_of(slot);
+      nodes.insert(node.name);
+      domains.insert(domain_of(node, slot));
+      racks.insert(node.clique.empty() ? node.rack : node.clique);
+    }
+    const bool nvlink = r.topology == Topology::kNvlink ||
+                        r.topology == Topology::kNvlinkExclusive ||
+                        (r.topology == Topology::kAny && r.segment > 0);
+    if (nvlink) {
+      joined_ += slots.size() > 1 ? 1 : 0;
+      halves_ += slots.size() > 1 && node_of(slots[0]).gpus_per_domain > 0 ? 1 : 0;
+      EXPECT_EQ(domains.size(), 1u) << to_text(r);
+      EXPECT_FALSE(domains.contains(""))
+          << to_text(r) << " crosses the halves of " << *nodes.begin();
+    }
+    EXPECT_TRUE(r.topology != Topology::kNode || nodes.size() == 1) << to_text(r);
+    EXPECT_TRUE(r.topology != Topology::kRack || racks.size() == 1) << to_text(r);
+  }
+
+  void stop_one() {
+    if (held_.empty()) return;
+    const auto at = held_.begin() + dice_.below(std::ssize(held_));
+    build::stop(site_, at->job, at->request, at->slots);
+    held_.erase(at);
+  }
+
+  naive::Dice dice_;
+  build::Site site_;
+  std::vector<Held> held_;
+  std::uint64_t jobs_ = 0;
+  int joined_ = 0, halves_ = 0;
+};
+
+TEST(Purity, NoGangCrossesADomain) {
+  const char* const text = std::getenv("SUBAK_PLACEMENTS");
+  const int wanted = text != nullptr ? std::atoi(text) : 100'000;
+  int placed = 0, joined = 0, halves = 0;
+  for (std::uint64_t seed = 1; placed < wanted; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Purity world(seed);
+    int here = 0;
+    for (int i = 0; i < 400; ++i) here += world.step() ? 1 : 0;
+    ASSERT_GT(here, 50) << "the world is full";
+    if (::testing::Test::HasFailure()) return;
+    placed += here;
+    joined += world.joined();
+    halves += world.halves();
+  }
+  EXPECT_GT(joined, placed / 10);
+  EXPECT_GT(halves, placed / 100);
+}
+
+}  // namespace
+}  // namespace subak
