@@ -191,15 +191,9 @@ Found add_cluster(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
-template <bool Config::*field>
+// Of a bool, or of one that need not be said.
+template <auto field>
 Found set_bool(Config& c, std::string_view v) {
-  if (v != "true" && v != "false") return bad_value(v, "true or false");
-  c.*field = v == "true";
-  return std::nullopt;
-}
-
-template <std::optional<bool> Config::*field>
-Found set_policy_bool(Config& c, std::string_view v) {
   if (v != "true" && v != "false") return bad_value(v, "true or false");
   c.*field = v == "true";
   return std::nullopt;
@@ -262,7 +256,7 @@ constexpr std::array kSettings{
             set_duration<&Config::patience_ms, Range{0, 365 * kDayMs}>},
     Setting{"enforceTimeLimits", "--enforce-time-limits", "true|false",
             "end jobs that have had their time limit, where no account says otherwise", false,
-            false, set_policy_bool<&Config::enforce_time_limits>},
+            false, set_bool<&Config::enforce_time_limits>},
     Setting{"timeLimitGrace", "--time-limit-grace", "DURATION",
             "how long such a job goes on beyond its limit before it is asked to end", false, false,
             set_duration<&Config::time_limit_grace_ms, Range{0, 30 * kDayMs}>},
