@@ -54,6 +54,10 @@ Oracle::Account* Oracle::account(AccountId id) {
 const Oracle::Account* Oracle::account(AccountId id) const {
   return const_cast<Oracle*>(this)->account(id);
 }
+bool Oracle::is_synced(ClusterId id) const {
+  return std::any_of(clusters_.begin(), clusters_.end(),
+                     [id](const Cluster& c) { return c.id == id && c.synced; });
+}
 Oracle::Node* Oracle::node(NodeId id) {
   for (Node& n : nodes_) {
     if (n.id == id) return &n;

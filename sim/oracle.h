@@ -177,6 +177,7 @@ class Oracle {
   void judge_light();
   Account* account(AccountId id);
   const Account* account(AccountId id) const;
+  bool is_synced(ClusterId id) const;  // it is known what happens there
   Node* node(NodeId id);
   Job* job(JobId id);
   Slot* slot(JobId id, std::uint32_t rank);

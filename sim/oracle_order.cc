@@ -103,10 +103,7 @@ bool Oracle::allowed(const Job& j, const std::string& product) const {
 // Nothing but place and limits could keep it from starting.
 bool Oracle::is_waiting(const Job& j) const {
   if (j.state != JobState::kQueued) return false;
-  const bool synced = std::any_of(clusters_.begin(), clusters_.end(), [&](const Cluster& c) {
-    return c.id == j.id.cluster() && c.synced;
-  });
-  if (!synced) return false;
+  if (!is_synced(j.id.cluster())) return false;
   for (const Account* a = account(j.leaf); a; a = account(a->parent)) {
     if (a->spec.held) return false;
   }

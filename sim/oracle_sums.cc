@@ -179,9 +179,7 @@ long double Oracle::mean_surplus(const Account& fresh, bool user) const {
 void Oracle::judge_days(const Engine& engine) {
   if (engine.next_deadline().value_or(now_ + 1) <= now_) return;  // a tick is still to come
   for (const Slot& s : slots_) {
-    const bool synced = std::any_of(clusters_.begin(), clusters_.end(), [&s](const Cluster& c) {
-      return c.id == s.job.cluster() && c.synced;
-    });
+    const bool synced = is_synced(s.job.cluster());
     const TimeMs midnight = (s.charged_to / kDayMs + 1) * kDayMs;
     if (s.bound && synced && s.at.milligpu > 0 && midnight + limits::kDayOpenMs <= now_) {
       wrong(text::job_id_text(s.job) + " lacks the row of a closed day");

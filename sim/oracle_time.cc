@@ -66,10 +66,7 @@ void Oracle::judge_limit(const Job& j) {
 // After a tick, wherever it is known what happens.
 void Oracle::judge_ends() {
   for (const Job& j : jobs_) {
-    const bool known = std::any_of(clusters_.begin(), clusters_.end(), [&j](const Cluster& c) {
-      return c.id == j.id.cluster() && c.synced;
-    });
-    if (!known || !holds(j)) continue;
+    if (!is_synced(j.id.cluster()) || !holds(j)) continue;
     if (end_of(j) <= now_) wrong(name(j.id) + " is past its end, and nobody says so");
     const bool had = now_ - j.started >= j.limit + policy_.time_limit_grace_ms;
     if (enforced(j) && had && j.state != JobState::kEnding) {
