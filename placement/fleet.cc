@@ -32,6 +32,13 @@ bool Fleet::drained(NodeId id) const {
   return n != nullptr && n->drained;
 }
 
+std::uint64_t Fleet::description_version() const { return impl_->static_version; }
+
+bool Fleet::takes_pods(NodeId id) const {
+  const NodeState* n = impl_->find(id);
+  return n != nullptr && n->open();
+}
+
 std::vector<NodeId> Fleet::nodes(ClusterId cluster) const {
   std::vector<NodeId> out;
   for (std::size_t i = 0; i < impl_->nodes.size(); ++i) {

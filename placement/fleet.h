@@ -111,6 +111,7 @@ class Fleet {
   const NodeSpec* node(NodeId id) const;
   ClusterId cluster_of(NodeId id) const;               // none if never seen
   bool drained(NodeId id) const;                       // false if never seen
+  bool takes_pods(NodeId id) const;                    // there, ready, neither cordoned nor drained
   std::vector<NodeId> nodes(ClusterId cluster) const;  // those that are there, by id; O(all nodes)
   ProductId product_of(NodeId id) const;               // kept after removal, for the ledger
 
@@ -170,6 +171,8 @@ class Fleet {
   // fit.
   std::uint64_t freed_version() const;
 
+  // Differs after every change of a node's description, and when one comes or goes.
+  std::uint64_t description_version() const;
   // Differs after every change of a node or of what is held there: what says how old a picture is.
   std::uint64_t version() const;
 

@@ -54,6 +54,13 @@ struct NodeState {
   }
 };
 
+// What pods that nobody holds for take stays.
+inline Room left_if_nothing_held(const NodeState& n) {
+  Load load;
+  load.others = n.load.others;
+  return left_on(n.spec, n.empty, load, 0, nullptr);
+}
+
 // An NVLink domain of several nodes (a clique), or one node that is in none; also a rack.
 struct Group {
   ClusterId cluster;

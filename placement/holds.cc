@@ -85,6 +85,7 @@ void Fleet::set_others(NodeId id, const NodeUse& use) {
   NodeState& n = impl_->at(id);
   must(n.present, "what takes of a node is on one that is there");
   n.load.others = use;
+  n.works = left_if_nothing_held(n);
   impl_->refresh(id);
   ++impl_->freed;
 }

@@ -187,7 +187,7 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   n.product = intern_product(spec.product);
   n.present = true;
   n.empty = empty_room(n.spec);
-  n.works = left_on(n.spec, n.empty, Load(), 0, nullptr);
+  n.works = left_if_nothing_held(n);
   n.linked = has_nvlink(n.spec.product);
   n.split = inner_domains(n.spec) > 1 && n.spec.clique.empty();
   n.stranded = stranded_of(n.spec);

@@ -157,6 +157,16 @@ bool Search::fits_empty_fleet(ShapeId shape) {
   return impl_->at(shape).fits_empty;
 }
 
+std::int64_t Search::largest_node_gpus() {
+  if (impl_->largest_version == impl_->state.static_version) return impl_->largest_gpus;
+  impl_->largest_version = impl_->state.static_version;
+  impl_->largest_gpus = 0;
+  for (const auto& n : impl_->state.nodes) {
+    if (n && n->present) impl_->largest_gpus = std::max(impl_->largest_gpus, n->spec.gpus);
+  }
+  return impl_->largest_gpus;
+}
+
 std::vector<NodeId> Search::drain_set(const Picture& picture, ShapeId shape) {
   const auto placement = find(picture.drained(), shape);
   std::vector<NodeId> nodes;

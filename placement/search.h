@@ -71,6 +71,8 @@ class Search {
   // Could the fleet hold it if nothing were held and every node were open and healthy? What turned
   // its pods away does not count. Remembered until a node's description changes.
   bool fits_empty_fleet(ShapeId shape);
+  // The GPUs of the largest node of all. Remembered likewise.
+  std::int64_t largest_node_gpus();
   // The nodes, ascending, on which the gang would sit if all that is held were given back, choosing
   // those with the least to wait for: a place in picture.drained(). Only nodes that could serve it
   // now: open, with working GPUs, and none that turned its pods away. Nodes kept for anybody are

@@ -104,7 +104,9 @@ struct Search::Impl {
   // answers, slowly.
   inline static bool by_state_from_now_on = true;
   const bool by_state = by_state_from_now_on;
-  std::uint64_t gone_seen = 0;  // of the fleet's forgotten shapes
+  std::uint64_t gone_seen = 0;    // of the fleet's forgotten shapes
+  std::int64_t largest_gpus = 0;  // of one node
+  std::uint64_t largest_version = 0;
 
   // Forgets what the fleet has forgotten.
   void forget();
