@@ -70,6 +70,17 @@ inline constexpr std::size_t kDoneJobsKept = 10'000;
 // which is due at once.
 inline constexpr std::size_t kMaxStartsPerPass = 4096;
 inline constexpr std::size_t kMaxFitChecksPerPass = 65'536;
+// Rounds of one pass: a reservation that moves, or whose job starts, gives others another chance.
+inline constexpr std::size_t kMaxPassRounds = 32;
+// Jobs that one round looks at to use kept nodes until they are needed, in the order. Those further
+// behind wait for another round: Slurm bounds its backfill the same way (bf_max_job_test).
+inline constexpr std::size_t kMaxFillLooks = 1000;
+// A reservation moves earlier by no less than this, and than one part in so many of the time that it was
+// to take when it was made: each move is a fact with all its nodes.
+inline constexpr DurationMs kReserveGainMs = kMinuteMs;
+inline constexpr DurationMs kReserveGainPart = 64;
+// Jobs of one cluster that nodes may be kept for at the same time: a larger policy is refused.
+inline constexpr std::uint32_t kMaxReserveJobs = 64;
 
 // Live jobs and nodes together up to which a read plays the next pass on a copy, to say who starts
 // in it. More: it says that nobody has looked yet.

@@ -100,6 +100,7 @@ constexpr std::array kTable{
     Row{"replicas", "", 0, kMilliPerGpu},
     Row{"request_id", "", 0, kName},
     Row{"requirements", "", 0, kTerms},
+    Row{"reserve_jobs", "", 0, limits::kMaxReserveJobs},
     Row{"revision", "", kLeast, kMost},  // any but the current one is a conflict
     Row{"segment", "", 0, kPods},
     Row{"shares", "", kLeast, kMost},  // accounting/tree_check.cc

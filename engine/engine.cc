@@ -15,9 +15,9 @@
 #include "engine/decide/would.h"
 #include "engine/derive/deadlines.h"
 #include "engine/derive/effects.h"
-#include "engine/derive/kept.h"
 #include "engine/derive/order.h"
 #include "engine/derive/reasons.h"
+#include "engine/derive/reservations.h"
 #include "engine/derive/rows.h"
 #include "engine/derive/survey.h"
 #include "engine/derive/views.h"
@@ -26,10 +26,8 @@
 namespace subak {
 
 struct Engine::Impl {
-  // For reads, which choose by themselves which nodes are kept: they may be asked where no pass is.
   derive::Places places() const {
-    derive::refresh(state, search, kept);
-    return {search, kept.nodes, kept.ids, [this](JobId id) { return starts_next(id); }};
+    return {search, [this](JobId id) { return starts_next(id); }};
   }
 
   std::optional<bool> starts_next(JobId id) const {
@@ -68,7 +66,6 @@ struct Engine::Impl {
   State state;
   decide::PassMemory pass;
   mutable Search search{state.fleet()};  // remembers, and answers the same
-  mutable derive::Kept kept;
   mutable derive::ViewMemo views;
   mutable Rehearsed rehearsed;
   mutable Imagined imagined;
@@ -156,7 +153,7 @@ std::shared_ptr<const View> Engine::view() const {
 }
 std::size_t Engine::filters() const { return impl_->search.filters(); }
 MilliGpu Engine::kept_idle(ClusterId cluster) const {
-  return derive::kept_idle(impl_->state, impl_->places(), cluster);
+  return derive::kept_idle(impl_->state, cluster);
 }
 Survey Engine::survey() const { return derive::survey(impl_->state, impl_->places()); }
 std::vector<AccountRow> Engine::account_rows(TimeMs t) const {

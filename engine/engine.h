@@ -94,6 +94,13 @@ struct JobRow {
   // When what it holds is taken to be free: by its time limit, else by the policy's default. 0: it holds
   // nothing, or nobody knows.
   TimeMs planned_end_ms = 0;
+  // Of a queued job that nodes are kept for: by when it starts; 0: there are none, or nobody knows.
+  // Promised: by time limits, and it moves later only for a cause. Else a guess.
+  TimeMs start_ms = 0;
+  TimeMs start_expected_ms = 0;  // when what its nodes hold now is taken to end: not after start_ms
+  bool start_promised = false;
+  ReserveCause start_cause = ReserveCause::kMade;  // why it is what it is
+  std::uint32_t start_moves = 0;                   // how often it has moved later
   std::uint32_t overruns = 0;   // how often its attempt was there beyond such an end
   bool limit_enforced = false;  // it is asked to end once it has had its time limit
   std::vector<NodeId> nodes;    // where it holds GPUs: by id, each once
@@ -138,8 +145,8 @@ struct Explanation {
   std::size_t position = 0;     // 1 = next; 0 if not waiting
   std::vector<Reason> reasons;  // all that bind now, structural first; never empty while it waits
   std::vector<RankStep> ranking;
-  // Of a queued job: from then on nodes are kept free for it, if it is the neediest then that does
-  // not fit; 0: never. And those that are kept for it now, by name, until it starts.
+  // Of a queued job: from then on nodes may be kept for it, when it does not fit in its turn; 0: never.
+  // And those that are kept for it now, by name, until it starts.
   TimeMs patience_until_ms = 0;
   std::vector<std::string> kept_nodes;
 };
@@ -274,8 +281,7 @@ class Engine {
   std::size_t count(JobState state) const;  // jobs; of ended ones those that are remembered
   // How many kinds of pods the searches of this engine remember nodes for.
   std::size_t filters() const;
-  // Free GPUs of the cluster that nobody may use since they are kept for its awaited job. O(nodes),
-  // and O(1) where none is awaited.
+  // Free GPUs of the cluster on nodes that are kept for jobs. O(nodes that are kept).
   MilliGpu kept_idle(ClusterId cluster) const;
   Survey survey() const;  // O(queued jobs + pods that hold GPUs + nodes): now and then
 

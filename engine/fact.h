@@ -24,6 +24,7 @@
 #include "engine/fact_job.h"
 #include "engine/fact_kept.h"
 #include "engine/input.h"
+#include "engine/reserve_cause.h"
 #include "placement/node.h"
 #include "placement/request.h"
 #include "queue/job.h"
@@ -166,16 +167,36 @@ struct Charged {
   }
 };
 
-// Nodes are kept free for this queued job, the neediest that did not fit; no job: for nobody.
-struct Awaited {
-  static constexpr std::string_view kName = "awaited";
-  ClusterId cluster;
+// Nodes are kept for this queued job: it starts there by `start_ms` at the latest, when all that they
+// hold has ended. Takes the place of its earlier reservation. No nodes: it has none any more.
+struct Reserved {
+  static constexpr std::string_view kName = "reserved";
+  struct Kept {
+    NodeId node;
+    template <class V>
+    void fields(V& v) {
+      v(1, "node", node);
+    }
+    friend bool operator==(const Kept&, const Kept&) = default;
+  };
   JobId job;
+  std::vector<Kept> nodes;  // ascending; no node is kept for two jobs
+  TimeMs start_ms = 0;      // limits::kMaxTimeMs: what is there is not known to end
+  bool estimated = false;   // it rests on an end that is a guess
+  ReserveCause cause = ReserveCause::kMade;
+  TimeMs made_ms = 0;      // when the job got its first one, of those that followed each other
+  std::uint32_t late = 0;  // how often since then it has moved later
   template <class V>
   void fields(V& v) {
-    v(1, "cluster", cluster);
-    v(2, "job", job);
+    v(1, "job", job);
+    v(2, "nodes", nodes);
+    v(3, "start_ms", start_ms);
+    v(4, "estimated", estimated);
+    v(5, "cause", cause);
+    v(6, "made_ms", made_ms);
+    v(7, "late", late);
   }
+  friend bool operator==(const Reserved&, const Reserved&) = default;
 };
 
 // The capacity side of one node's bill up to `as_of_ms`; written at each UTC midnight, and in
@@ -300,10 +321,10 @@ using Body =
     std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
                  AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted,
                  AttemptStarted, DeadlinePassed, StopAsked, AttemptEnded, PlaceLost, PodBound,
-                 PodRunning, PodGone, Charged, Awaited, NodeBilled, MetersKept, LedgerKept, JobKept,
-                 RequestKept, CountersKept, NodeBarred, Finalized, ClockAccepted, ClusterRemoved,
-                 PodChanged, NodeLoad, PodSeated, PodGated, GangEmptied, JobAssigned, ClusterSeen,
-                 NamespaceLabelled, PodsExpected, EndRefused, JobOverran>;
+                 PodRunning, PodGone, Charged, Reserved, NodeBilled, MetersKept, LedgerKept,
+                 JobKept, RequestKept, CountersKept, NodeBarred, Finalized, ClockAccepted,
+                 ClusterRemoved, PodChanged, NodeLoad, PodSeated, PodGated, GangEmptied,
+                 JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused, JobOverran>;
 
 }  // namespace fact
 

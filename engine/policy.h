@@ -42,7 +42,7 @@ struct Policy {
   OrderPolicy order = OrderPolicy::kTargetShare;
   DurationMs half_life_ms = 7 * kDayMs;  // fixed once usage exists (a change needs a recompute)
   DurationMs hold_ms = 10 * kMinuteMs;   // a reservation that is not bound by then is taken back
-  DurationMs patience_ms = 2 * kHourMs;  // the neediest job that does not fit gets nodes kept free
+  DurationMs patience_ms = 2 * kHourMs;  // a job that does not fit in its turn may get nodes kept
                                          // for it once it has waited this long; 0 = never
   DurationMs tick_ms = 5 * kMinuteMs;    // kUsageTick only: Slurm's PriorityCalcPeriod
   bool tick_charge_end = true;           // kUsageTick only: charge at a job's end
@@ -52,6 +52,8 @@ struct Policy {
   DurationMs time_limit_grace_ms = 5 * kMinuteMs;
   // When a job without a limit is taken to end, doubled each time that it does not; 0 = never.
   DurationMs default_time_limit_ms = kDayMs;
+  std::uint32_t reserve_jobs =
+      4;  // of a cluster, that nodes are kept for at the same time; 0 = none
   // Beside kSystemNamespaces: they are never touched, and what runs there is the platform's to pay,
   // unless an account names the namespace. A trailing * matches any rest.
   std::vector<std::string> system_namespaces;
@@ -67,6 +69,7 @@ struct Policy {
     v(8, "enforce_time_limits", enforce_time_limits);
     v(9, "time_limit_grace_ms", time_limit_grace_ms);
     v(10, "default_time_limit_ms", default_time_limit_ms);
+    v(11, "reserve_jobs", reserve_jobs);
   }
   friend bool operator==(const Policy&, const Policy&) = default;
 };

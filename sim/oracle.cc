@@ -42,6 +42,7 @@ void Oracle::saw(const Input& input, const ApplyOutcome& outcome) {
   for (const Effect& effect : outcome.effects) judge_effect(effect);
   judge_gangs();
   if (in_pass_ && options_.judge_order) judge_nobody_waits();
+  if (in_pass_) judge_promises();
   if (std::holds_alternative<in::Tick>(input.body)) judge_ends();
 }
 
@@ -303,7 +304,9 @@ void Oracle::on(const fact::PodChanged& f) {
   }
   j->pods.at(f.rank).shape = f.shape;
   j->pods[f.rank].disputed = !f.dispute.empty();
-  if (j->state != JobState::kIncomplete && f.rank < j->gang_size) join(*j);
+  if (j->state == JobState::kIncomplete || f.rank >= j->gang_size) return;
+  join(*j);
+  unreserve(f.job);  // it asks for something else now
 }
 
 void Oracle::on(const fact::AttemptStarted& f) {
@@ -315,6 +318,8 @@ void Oracle::on(const fact::AttemptStarted& f) {
   judge_place(*j, f);
   judge_together(*j, f);
   judge_cpu(*j, f);
+  judge_kept(*j, f);
+  unreserve(f.id);
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
     if (barred(f.slots[rank].node, shape_of(*j, rank))) {
       wrong(name(f.id, rank) + " was sent where it was turned away too lately");
@@ -335,6 +340,7 @@ void Oracle::on(const fact::StopAsked& f) {
   Job* const j = job(f.id);
   if (f.attempt != j->attempt) wrong(name(f.id, 0) + " is to end in another attempt");
   if (f.cause == Cause::kTimeLimit) judge_limit(*j);
+  unreserve(f.id);
   j->state = JobState::kEnding;
   j->stop = f.cause;
   j->until = f.until_ms;
@@ -362,6 +368,7 @@ void Oracle::on(const fact::AttemptEnded& f) {
 
 void Oracle::move(Job& j, JobState to) {
   j.state = to;
+  if (to != JobState::kQueued) unreserve(j.id);
   if (to != JobState::kDone) return;
   const JobId id = j.id;
   for (const Slot& s : slots_) {
@@ -481,7 +488,5 @@ void Oracle::on(const fact::Charged& f) {
   if ((r.to_ms - 1) / kDayMs != r.from_ms / kDayMs) wrong(what + " has a row of two days");
   s->charged_to = r.to_ms;
 }
-
-void Oracle::on(const fact::Awaited& f) { awaiting_ = awaiting_ || f.job; }
 
 }  // namespace subak::sim

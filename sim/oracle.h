@@ -46,7 +46,9 @@ class Oracle {
   void compare(const Engine& engine);
   // What was found wrong, in order; empty: nothing.
   const std::vector<std::string>& mistakes() const { return mistakes_; }
-  std::size_t reservations_judged() const { return judged_; }
+  std::size_t starts_judged() const { return judged_; }       // by the order
+  std::size_t reservations() const { return reservations_; }  // that were made or moved
+  std::size_t fills() const { return fills_; }  // starts on nodes that were kept for another
 
  private:
   struct Step {  // of a rate
@@ -166,7 +168,7 @@ class Oracle {
   void on(const fact::PodsExpected& f);
   void on(const fact::PodGone& f);
   void on(const fact::Charged& f);
-  void on(const fact::Awaited& f);
+  void on(const fact::Reserved& f);
   void on(const fact::JobOverran& f);
   template <class Other>
   void on(const Other&) {}
@@ -201,6 +203,15 @@ class Oracle {
   void judge_limit(const Job& j);
   void judge_ends();
   void compare_end(const Job& j, const JobRow& row);
+
+  // oracle_reserve.cc
+  fact::Reserved* reservation(JobId id);  // nullptr: none
+  void unreserve(JobId id);
+  bool is_open(NodeId id);
+  TimeMs free_at(const fact::Reserved& r, bool* guess);
+  void judge_delay(const fact::Reserved& before, const fact::Reserved& after);
+  void judge_kept(const Job& job, const fact::AttemptStarted& f);
+  void judge_promises();
 
   // oracle_place.cc
   void judge_place(const Job& job, const fact::AttemptStarted& f);
@@ -266,7 +277,8 @@ class Oracle {
   std::vector<Bar> bars_;        // also those whose time is over
   std::vector<Interval> uses_;   // all
   std::vector<LedgerRow> rows_;  // all
-  bool awaiting_ = false;
+  std::vector<fact::Reserved> reserved_;
+  std::size_t reservations_ = 0, fills_ = 0;
   std::size_t judged_ = 0;
   std::vector<std::string> mistakes_;
 };

@@ -224,7 +224,7 @@ Oracle::Choice Oracle::choose(AccountId id) const {
 // At each node from the root down to the job's account,
 // the child that was taken is not behind any other.
 void Oracle::judge_order(const Job& chosen) {
-  if (awaiting_ || policy_.order == OrderPolicy::kUsageTick) return;
+  if (reservations_ > 0 || policy_.order == OrderPolicy::kUsageTick) return;
   // A pass learns that a job cannot start by trying it. Until then the job counts as demand of its
   // account, so the choice is beyond doubt only where all that wait could start.
   const bool doubt = std::any_of(jobs_.begin(), jobs_.end(),
@@ -270,7 +270,7 @@ void Oracle::judge_order(const Job& chosen) {
 }
 
 void Oracle::judge_nobody_waits() {
-  if (awaiting_) return;
+  if (reservations_ > 0) return;
   for (const Job& j : jobs_) {
     if (may_start(j)) wrong(text::job_id_text(j.id) + " waits though it could start");
   }

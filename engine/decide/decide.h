@@ -14,7 +14,7 @@
 #include "core/error.h"
 #include "core/ids.h"
 #include "engine/decide/decision.h"
-#include "engine/derive/kept.h"
+#include "engine/derive/reservations.h"
 #include "engine/input.h"
 
 namespace subak::decide {
@@ -26,6 +26,7 @@ struct PassMemory {
   struct Blocked {
     std::uint64_t serial = 0;  // of the shape; of another that had its number: not known
     std::uint64_t at = 0;      // freed_version() + 1; 0: not known
+    bool waited = false;       // some job of it had waited long enough for nodes to be kept
   };
   using BlockedShapes = std::vector<Blocked>;
   // A rule of accounts stops a line (named by one of its jobs, as long as that asks for the same), or
@@ -41,11 +42,21 @@ struct PassMemory {
     std::uint64_t freed = 0, structure = 0, kept = 0;
     friend bool operator==(const Point&, const Point&) = default;
   };
+  // What it depends on that no promised start can be earlier.
+  struct Pulled {
+    std::uint64_t freed = 0, structure = 0, kept = 0;
+    DurationMs grace_ms = 0;
+    bool enforced = false;
+    friend bool operator==(const Pulled&, const Pulled&) = default;
+  };
   BlockedShapes blocked;
-  BlockedShapes blocked_for_all;  // nor on nodes that are kept for jobs beyond their quota
+  BlockedShapes blocked_for_all;   // nor on nodes that are kept for jobs beyond their quota
+  BlockedShapes blocked_for_fill;  // nor on nodes that are kept for anybody
   std::vector<Barred> barred;
   Point barred_at;
-  derive::Kept kept;  // nodes for awaited jobs
+  std::uint64_t kept_at = 0;  // version of State::kept() at which what is blocked was found
+  Point open_at;              // all nodes that are kept were open; freed: the descriptions
+  Pulled pulled_at;           // no promised start could be earlier
 };
 
 // What each input asks, and when it is refused, is written at its record in engine/input.h.

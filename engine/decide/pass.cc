@@ -1,5 +1,7 @@
 // One scheduling pass: the neediest first, each start visible to the next, nothing popped before it
 // fits.
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -7,7 +9,9 @@
 #include "accounting/entitlement.h"
 #include "core/limits.h"
 #include "engine/decide/decide.h"
+#include "engine/decide/reservations.h"
 #include "engine/derive/entitled_place.h"
+#include "engine/derive/reservations.h"
 
 namespace subak::decide {
 namespace {
@@ -43,66 +47,76 @@ void start(Decision& d, JobId id, Placement placement) {
   d.act_on(id);
 }
 
-// --- patience: nodes kept free for the neediest job that does not fit ----------------------------
-
-bool has_waited(const Decision& d, const state::Job& job) {
-  const DurationMs patience_ms = d.s.policy().patience_ms;
-  return patience_ms > 0 && d.s.now() - job.submit_ms >= patience_ms;
-}
-
-// A job that its account's rules stop waits for no nodes, nor one that is to have no patience any
-// more: it is no longer awaited. True if there was one.
-bool forget_stopped(Decision& d) {
-  bool any = false;
-  for (const JobId id : derive::awaited(d.s)) {
-    const state::Job& job = d.s.jobs().at(id);
-    if (has_waited(d, job) && !stopped(d, job, Asking::kStart)) continue;
-    d.emit(fact::Awaited{id.cluster(), JobId()});
-    any = true;
-  }
-  return any;
-}
+// --- nodes that are kept -------------------------------------------------------------------------
 
 // Where other nodes are kept, what had no place may have one.
-void forget_blocked(PassMemory& memory, bool other_nodes) {
-  if (!other_nodes) return;
-  memory.blocked.assign(memory.blocked.size(), {});
-  memory.blocked_for_all.assign(memory.blocked_for_all.size(), {});
+void forget_blocked(const Decision& d, PassMemory& memory) {
+  if (memory.kept_at != d.s.kept().version()) {
+    memory.blocked.clear();
+    memory.blocked_for_all.clear();
+    memory.blocked_for_fill.clear();
+    memory.kept_at = d.s.kept().version();
+  }
+  const std::size_t numbers = d.s.fleet().shape_numbers() + 1;
+  memory.blocked.resize(numbers);
+  memory.blocked_for_all.resize(numbers);
+  memory.blocked_for_fill.resize(numbers);
 }
 
-// `job` was the neediest and did not fit. Once it has waited long enough, smaller ones behind it no
-// longer take the nodes that it waits for. One such job per cluster.
-void await(Decision& d, const state::Job& job, PassMemory& memory) {
-  const state::Cluster& cluster = d.s.clusters().at(job.id.cluster());
-  if (cluster.awaited || !has_waited(d, job) || !d.search.fits_empty_fleet(job.shape)) return;
-  if (d.search.drain_set(Picture(d.s.fleet(), memory.kept.nodes), job.shape).empty()) return;
-  d.emit(fact::Awaited{cluster.id, job.id});
-  forget_blocked(memory, derive::choose(d.s, d.search, memory.kept));
+// A place on the nodes that are kept for the job, and nowhere else.
+Found find_on_kept(Decision& d, const state::Reservation& r, const state::Job& job) {
+  KeptNodes kept;
+  kept.keep(r.nodes, r.job);
+  const JobId nobody(r.job.cluster(), 0);
+  for (const NodeId node : d.s.fleet().nodes(r.job.cluster())) kept.keep({&node, 1}, nobody);
+  return find_entitled(d, job, kept);
 }
 
-// Out of their turn, since nodes are kept for them. True if one started.
-bool start_awaited(Decision& d, PassMemory& memory) {
+// Enough is idle there. Most of the time something is held, and one look at it says no.
+bool could_fit(const Decision& d, const state::Reservation& r, const state::Job& job) {
+  const MilliGpu of_node = d.search.largest_node_gpus() * kMilliPerGpu;
+  MilliGpu most = static_cast<MilliGpu>(r.nodes.size()) * of_node;  // idle, as far as was looked
+  for (const NodeId node : r.nodes) {
+    most -= of_node - d.s.fleet().levels(node).idle;
+    if (most < d.s.jobs().least_milligpu(job)) return false;
+  }
+  return true;
+}
+
+// Out of their turn, as the nodes are theirs. Others may have those of them that are left over.
+bool start_reserved(Decision& d) {
   bool any = false;
-  for (const JobId id : derive::awaited(d.s)) {
-    if (!d.s.clusters().at(id.cluster()).synced) continue;
-    Found found = find_entitled(d, d.s.jobs().at(id), memory.kept.nodes);
-    if (!found.placement) continue;
-    start(d, id, *std::move(found.placement));
-    forget_blocked(memory, derive::choose(d.s, d.search, memory.kept));
-    any = true;
+  for (const state::Reservation& r : all_reservations(d)) {
+    const state::Job& job = d.s.jobs().at(r.job);
+    if (!d.s.clusters().at(r.job.cluster()).synced) continue;
+    Found found;
+    if (could_fit(d, r, job)) found = find_on_kept(d, r, job);
+    if (found.placement) {
+      start(d, r.job, *std::move(found.placement));
+      any = true;
+    } else if (derive::held_on(d.s, r.nodes) == 0) {
+      give_up_in_vain(d, r, found.barred.has_value());
+    }
   }
   return any;
 }
 
 // --- the walk ------------------------------------------------------------------------------------
 
+bool has_waited(const Decision& d, ShapeId shape) {
+  const auto oldest = d.s.jobs().ready().oldest(shape);
+  return oldest && has_waited(d, d.s.jobs().at(*oldest));
+}
+
+// Not if the first of its jobs has waited long enough since then: nodes may be kept for it.
 bool is_blocked(const Decision& d, const PassMemory::BlockedShapes& blocked, ShapeId shape) {
   const PassMemory::Blocked& known = blocked[shape.value];
-  return known.at == freed_point(d) && known.serial == d.s.fleet().serial(shape);
+  return known.at == freed_point(d) && known.serial == d.s.fleet().serial(shape) &&
+         (known.waited || !has_waited(d, shape));
 }
 
 void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId shape) {
-  blocked[shape.value] = {d.s.fleet().serial(shape), freed_point(d)};
+  blocked[shape.value] = {d.s.fleet().serial(shape), freed_point(d), has_waited(d, shape)};
 }
 
 // What one pass has done: bounded by counts, never by the clock.
@@ -131,7 +145,7 @@ class Walk {
       }
     }
     const PassMemory::Point point{freed_point(d), d.s.tree().structure_version(),
-                                  memory.kept.nodes.version()};
+                                  d.s.kept().version()};
     if (memory.barred_at != point) memory.barred.clear();
     memory.barred_at = point;
     for (const PassMemory::Barred& barred : memory.barred) apply(barred);
@@ -147,18 +161,18 @@ class Walk {
   // through the order. So when one has no place, the others are tried until one has. Who has waited
   // long enough for nodes to be kept is asked in its turn.
   void block_others(Work& work) {
-    const Picture picture(d_.s.fleet(), memory_.kept.nodes);
+    const Picture picture(d_.s.fleet(), d_.s.kept());
     for (; !open_.empty() && !work.enough(); open_.pop_back()) {
       const ShapeId shape = open_.back();
       if (is_blocked(d_, blocked_, shape)) continue;
-      const auto oldest = d_.s.jobs().ready().oldest(shape);
-      if (!oldest || has_waited(d_, d_.s.jobs().at(*oldest))) continue;
+      if (has_waited(d_, shape)) continue;
       ++work.checks;
       if (d_.search.find(picture, shape, JobId())) return;
       no_place(shape);
     }
   }
-  void pass_over(JobId id) { pass_.block_line(id); }  // in this walk
+  void pass_over_line(JobId id) { pass_.block_line(id); }  // in this walk
+  void pass_over(JobId id) { pass_.block_job(id); }        // likewise
   // What stops one job of a leaf with a shape stops them all.
   void bar_line(JobId id) { bar({id, serial_of(id), AccountId(), 0}); }
   // True, and noted: a rule stops the job whatever place it may find.
@@ -198,7 +212,7 @@ bool try_start(Decision& d, JobId id, Walk& walk, PassMemory& memory, Work& work
   const state::Job& job = d.s.jobs().at(id);
   const AccountId leaf = job.leaf;
   if (walk.bar_if_stopped(job)) return false;
-  Found found = find_entitled(d, job, memory.kept.nodes);
+  Found found = find_entitled(d, job, d.s.kept());
   if (found.placement) {
     start(d, id, *std::move(found.placement));
     walk.started(id, leaf);
@@ -208,8 +222,13 @@ bool try_start(Decision& d, JobId id, Walk& walk, PassMemory& memory, Work& work
     walk.bar_line(id);
     return false;
   }
+  if (d.s.clusters().reservation_of(id) != nullptr) {
+    walk.pass_over(id);  // others like it may get one too
+    return false;
+  }
   walk.no_place(job.shape);
-  await(d, job, memory);
+  const bool known = memory.kept_at == d.s.kept().version();
+  if (reserve(d, job) && known) memory.kept_at = d.s.kept().version();  // what is blocked stays so
   walk.block_others(work);
   return false;
 }
@@ -217,10 +236,9 @@ bool try_start(Decision& d, JobId id, Walk& walk, PassMemory& memory, Work& work
 // Nodes that are kept for a job beyond its quota are not kept from jobs within theirs, which come
 // first in the order: they start here.
 void start_entitled(Decision& d, PassMemory& memory, Work& work) {
-  if (memory.kept.ids.empty() || d.s.policy().order != OrderPolicy::kTargetShare) return;
-  const KeptNodes firm = derive::firm_part(d.s, memory.kept.nodes, memory.kept.ids);
+  if (d.s.kept().empty() || d.s.policy().order != OrderPolicy::kTargetShare) return;
+  const KeptNodes firm = derive::firm_part(d.s);
   Walk walk(d, memory, memory.blocked_for_all);
-  bool any = false;
   for (; !work.enough(); ++work.checks) {
     const auto next = walk.next();
     if (!next || !derive::is_within_quota(d.s, d.s.jobs().at(*next))) break;
@@ -233,21 +251,55 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
       walk.no_place(job.shape);
     } else if (!found.placement ||
                !within_quota(d.s.tree(), {leaf, amounts_of(d.s, *found.placement)})) {
-      walk.pass_over(*next);
+      walk.pass_over_line(*next);
     } else {
       start(d, *next, *std::move(found.placement));
       walk.started(*next, leaf);
       ++work.starts;
-      any = true;
     }
   }
-  if (any) forget_blocked(memory, derive::choose(d.s, d.search, memory.kept));
+}
+
+// Jobs that are gone before the nodes are needed use what is kept: those that had no place elsewhere,
+// in their order.
+void fill(Decision& d, PassMemory& memory, Work& work) {
+  const std::vector<TimeMs> until = derive::usable_until(d.s);
+  if (until.empty() || until.back() <= d.s.now()) return;
+  const KeptNodes nothing;
+  std::map<std::ptrdiff_t, KeptNodes> kept_from;  // by how many reservations are out of reach
+  const auto kept = [&](TimeMs end_ms) -> const KeptNodes& {
+    const auto out_of_reach = std::lower_bound(until.begin(), until.end(), end_ms) - until.begin();
+    const auto [at, fresh] = kept_from.try_emplace(out_of_reach);
+    if (fresh) at->second = derive::kept_from(d.s, end_ms);
+    return at->second;
+  };
+  Walk walk(d, memory, memory.blocked_for_fill);
+  for (std::size_t looks = 0; looks < limits::kMaxFillLooks && !work.enough(); ++looks) {
+    const auto next = walk.next();
+    if (!next) return;
+    const state::Job& job = d.s.jobs().at(*next);
+    const AccountId leaf = job.leaf;
+    if (walk.bar_if_stopped(job)) continue;
+    const TimeMs end_ms = d.s.sure_end(job);
+    Found found;
+    if (end_ms <= until.back()) found = find_entitled(d, job, kept(end_ms));
+    ++work.checks;
+    if (found.placement) {
+      start(d, *next, *std::move(found.placement));
+      walk.started(*next, leaf);
+      ++work.starts;
+    } else if (!d.search.find(Picture(d.s.fleet(), nothing), job.shape)) {
+      walk.no_place(job.shape);
+    } else {
+      walk.pass_over(*next);
+    }
+  }
 }
 
 enum class Walked { kAll, kEnough, kAgain };
 
-// Starts what can start. kAgain: a start stopped a job that was awaited, and others may have its
-// nodes.
+// Starts what can start. kAgain: a start stopped a job that nodes were kept for, and others may have
+// them.
 Walked start_all(Decision& d, PassMemory& memory, Work& work) {
   Walk walk(d, memory, memory.blocked);
   for (; !work.enough(); ++work.checks) {
@@ -255,7 +307,7 @@ Walked start_all(Decision& d, PassMemory& memory, Work& work) {
     if (!next) return Walked::kAll;
     if (!try_start(d, *next, walk, memory, work)) continue;
     ++work.starts;
-    if (!memory.kept.awaited.empty() && forget_stopped(d)) return Walked::kAgain;
+    if (!d.s.kept().empty() && give_up_stopped(d)) return Walked::kAgain;
   }
   return Walked::kEnough;
 }
@@ -263,17 +315,25 @@ Walked start_all(Decision& d, PassMemory& memory, Work& work) {
 }  // namespace
 
 void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
-  memory.blocked.resize(d.s.fleet().shape_numbers() + 1);
-  memory.blocked_for_all.resize(d.s.fleet().shape_numbers() + 1);
   Work work;
   Walked walked = Walked::kAgain;
-  while (walked == Walked::kAgain) {
+  std::size_t rounds = 0;
+  while (walked == Walked::kAgain && rounds++ < limits::kMaxPassRounds) {
     do {
-      forget_stopped(d);
-      forget_blocked(memory, derive::refresh(d.s, d.search, memory.kept));
-    } while (start_awaited(d, memory));
+      give_up_stopped(d);
+      mend(d, memory);
+      choose_estimates(d);
+    } while (start_reserved(d));
+    forget_blocked(d, memory);
     start_entitled(d, memory, work);
+    if (mend(d, memory)) start_reserved(d);
+    forget_blocked(d, memory);
     walked = start_all(d, memory, work);
+    if (walked != Walked::kAll) continue;
+    fill(d, memory, work);
+    pull(d, memory);
+    // Nodes that are kept no longer are for others.
+    if (memory.kept_at != d.s.kept().version()) walked = Walked::kAgain;
   }
   d.tell(note::PassDue{walked != Walked::kAll});  // starts themselves free nothing
 }

@@ -86,7 +86,6 @@ void Would::play_pass() {
     if (copy_.jobs().at(id).state != JobState::kQueued) rows_.push_back(id);
   }
   decide(d, in::Pass{}, memory_);
-  derive::refresh(copy_, *search_, memory_.kept);
 }
 
 std::vector<WouldRow> Would::rows(std::string_view account, std::size_t begin, std::size_t most) {
@@ -112,7 +111,7 @@ WouldRow Would::row(std::size_t index) {
   out.job = derive::row(copy_, job, false);
   if (out.pending) out.job.id = JobId();
   if (!job.waits()) return out;
-  const derive::Places places{*search_, memory_.kept.nodes, memory_.kept.ids, {}};
+  const derive::Places places{*search_, {}};
   out.waits_for = derive::first_reason(copy_, places, job, out.position);
   for (std::string& name : out.waits_for->blockers) {  // the copy's numbers mean nothing outside
     const auto id = text::parse_job_id(name);

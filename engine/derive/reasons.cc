@@ -106,18 +106,19 @@ Reason of_order(const Places& places, const state::Job& job, std::size_t positio
   return r;
 }
 
-// What a pass would choose from for the job: nodes that are kept for another are left out. A job
-// within its quota, with the place that it would get, may have those kept for jobs beyond theirs.
-const KeptNodes& kept_from(const State& s, const Places& places, const state::Job& job,
-                           KeptNodes& firm) {
-  const bool may = job.shape && !places.kept_ids.empty() &&
-                   s.policy().order == OrderPolicy::kTargetShare && is_within_quota(s, job);
-  if (!may) return places.kept;
-  firm = firm_part(s, places.kept, places.kept_ids);
+// What a pass would choose from for the job: nodes that are kept for another are left out, unless it is
+// gone by then. A job within its quota, with the place that it would get, may have those kept for jobs
+// beyond theirs.
+KeptNodes kept_from(const State& s, const Places& places, const state::Job& job) {
+  const KeptNodes kept = subak::derive::kept_from(s, s.sure_end(job));
+  const bool may = job.shape && !kept.empty() && s.policy().order == OrderPolicy::kTargetShare &&
+                   is_within_quota(s, job);
+  if (!may) return kept;
+  const KeptNodes firm = firm_part(s);
   const EntitledPlace found = find_entitled(s, places.search, Picture(s.fleet(), firm), job);
   if (!found.placement) return firm;
   const std::vector<ProductDemand> amounts = amounts_of(s, *found.placement);
-  return within_quota(s.tree(), {job.leaf, amounts}) ? firm : places.kept;
+  return within_quota(s.tree(), {job.leaf, amounts}) ? firm : kept;
 }
 
 // A place is free for it. It may be one that is kept: a pass gives those to jobs within their quota
@@ -126,7 +127,8 @@ void explain_order(const State& s, const Places& places, const state::Job& job,
                    std::size_t position, std::vector<Reason>& out) {
   Reason why = of_order(places, job, position);
   if (why.token == ReasonToken::kOutranked) {
-    out = places.search.explain(Picture(s.fleet(), places.kept), job.shape, job.id);
+    const KeptNodes kept = subak::derive::kept_from(s, s.sure_end(job));
+    out = places.search.explain(Picture(s.fleet(), kept), job.shape, job.id);
   }
   if (out.empty()) out.push_back(std::move(why));
 }
@@ -139,8 +141,8 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
                          "the list of cluster " + cluster.name + " is not complete yet"));
     return;
   }
-  KeptNodes firm;
-  const Picture picture(s.fleet(), kept_from(s, places, job, firm));
+  const KeptNodes kept = kept_from(s, places, job);
+  const Picture picture(s.fleet(), kept);
   for (Reason& why : places.search.explain(picture, job.shape, job.id)) {
     if (why.token == ReasonToken::kNodeConditions) why.detail += turned_away(s, job);
     out.push_back(std::move(why));
@@ -225,9 +227,8 @@ namespace {
 
 // Nodes are kept, and the next pass starts it all the same: for whom they are kept starts too, or
 // waits for them no longer.
-bool starts_beside_kept(const Places& places, const state::Job& job) {
-  if (job.state != JobState::kQueued || places.kept_ids.empty() || !places.starts_next)
-    return false;
+bool starts_beside_kept(const State& s, const Places& places, const state::Job& job) {
+  if (job.state != JobState::kQueued || s.kept().empty() || !places.starts_next) return false;
   return places.starts_next(job.id).value_or(false);
 }
 
@@ -236,7 +237,7 @@ bool starts_beside_kept(const Places& places, const state::Job& job) {
 std::vector<Reason> reasons_of(const State& s, const Places& places, const state::Job& job,
                                std::size_t position) {
   std::vector<Reason> out;
-  if (starts_beside_kept(places, job)) return {starts_next()};
+  if (starts_beside_kept(s, places, job)) return {starts_next()};
   if (const state::Pod* const pod = job.disputing(); pod != nullptr) {
     out.push_back(reason(ReasonToken::kMisconfigured, job.name, pod->dispute));
   }
@@ -263,7 +264,7 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
 
 Reason first_reason(const State& s, const Places& places, const state::Job& job,
                     std::size_t position) {
-  if (starts_beside_kept(places, job)) return starts_next();
+  if (starts_beside_kept(s, places, job)) return starts_next();
   std::vector<Reason> rules;
   const bool queued = job.state == JobState::kQueued;
   if (queued) explain_entitlement(s, job, rules);
@@ -276,8 +277,8 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
                        places.search.fits_empty_fleet(job.shape);
   // The rest is found without a look at the nodes, but what even the empty fleet could not hold.
   if (!may_fit) return reasons_of(s, places, job, position).front();
-  KeptNodes firm;
-  const Picture picture(s.fleet(), kept_from(s, places, job, firm));
+  const KeptNodes kept = kept_from(s, places, job);
+  const Picture picture(s.fleet(), kept);
   const EntitledPlace found = find_entitled(s, places.search, picture, job);
   if (found.placement) {
     std::vector<Reason> why;
@@ -296,14 +297,13 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
 
 namespace {
 
-void explain_patience(const State& s, const Places& places, const state::Job& job,
-                      Explanation& out) {
+void explain_patience(const State& s, const state::Job& job, Explanation& out) {
   const DurationMs patience_ms = s.policy().patience_ms;
   if (patience_ms > 0) out.patience_until_ms = job.submit_ms + patience_ms;
-  for (const NodeId node : places.kept_ids) {
-    if (places.kept.owner_of(node) == job.id) {
-      out.kept_nodes.push_back(s.fleet().node(node)->name);
-    }
+  const state::Reservation* const r = s.clusters().reservation_of(job.id);
+  if (r == nullptr) return;
+  for (const NodeId id : r->nodes) {
+    if (const NodeSpec* const node = s.fleet().node(id)) out.kept_nodes.push_back(node->name);
   }
 }
 
@@ -323,7 +323,7 @@ std::optional<Explanation> explain(const State& s, const Places& places, JobId i
       out.position = queue_picture(s).position(id);
     }
     out.ranking = ranking(s, *job, t);
-    explain_patience(s, places, *job, out);
+    explain_patience(s, *job, out);
   }
   out.reasons = reasons_of(s, places, *job, out.position);
   return out;

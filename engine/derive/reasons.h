@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/derive/kept.h"
+#include "engine/derive/reservations.h"
 #include "engine/engine.h"
 #include "engine/state/state.h"
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "accounting/fairtree.h"
+#include "engine/derive/reservations.h"
 
 namespace subak::derive {
 namespace {
@@ -62,6 +63,13 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   row.end_refused_ms = job.end_refused_ms;
   row.attempt = job.attempt;
   row.planned_end_ms = job.end_ms == state::kNever ? 0 : job.end_ms;
+  if (const state::Reservation* const r = s.clusters().reservation_of(job.id)) {
+    row.start_ms = r->start_ms == state::kNever ? 0 : r->start_ms;
+    row.start_expected_ms = std::min(row.start_ms, all_free_at(s, r->nodes));
+    row.start_promised = !r->estimated;
+    row.start_cause = r->cause;
+    row.start_moves = r->late;
+  }
   row.overruns = job.overruns;
   row.limit_enforced = s.enforces_limit(job);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {

@@ -33,11 +33,10 @@ void survey_queue(const State& s, const Places& places, Survey& out) {
 
 }  // namespace
 
-MilliGpu kept_idle(const State& s, const Places& places, ClusterId cluster) {
-  if (!s.clusters().at(cluster).awaited) return 0;
+MilliGpu kept_idle(const State& s, ClusterId cluster) {
   MilliGpu idle = 0;
-  for (const NodeId node : s.fleet().nodes(cluster)) {
-    if (places.kept.owner_of(node)) idle += s.fleet().levels(node).idle;
+  for (const state::Reservation& r : s.clusters().at(cluster).reservations) {
+    for (const NodeId node : r.nodes) idle += s.fleet().levels(node).idle;
   }
   return idle;
 }
@@ -70,8 +69,7 @@ Survey survey(const State& s, const Places& places) {
   for (const auto& [id, cluster] : s.clusters().all()) {
     Mix& mix = mixes[id];
     keep_most_usual(mix);
-    out.clusters.push_back(
-        {id, foreign[id], places.search.fragmentation(mix), kept_idle(s, places, id)});
+    out.clusters.push_back({id, foreign[id], places.search.fragmentation(mix), kept_idle(s, id)});
   }
   return out;
 }

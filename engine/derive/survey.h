@@ -2,14 +2,14 @@
 // Threads: none; pure functions.
 #pragma once
 
-#include "engine/derive/kept.h"
+#include "engine/derive/reservations.h"
 #include "engine/engine.h"
 #include "engine/state/state.h"
 
 namespace subak::derive {
 
 // Engine::kept_idle.
-MilliGpu kept_idle(const State& s, const Places& places, ClusterId cluster);
+MilliGpu kept_idle(const State& s, ClusterId cluster);
 // O(queued jobs + pods that hold GPUs + nodes).
 Survey survey(const State& s, const Places& places);
 

@@ -28,7 +28,7 @@ void State::on(const fact::ClusterSet& f) {
 }
 
 void State::on(const fact::ClusterRemoved& f) {
-  must(!clusters_.at(f.id).awaited, "a cluster that goes awaits nobody");
+  must(clusters_.at(f.id).reservations.empty(), "a cluster that goes keeps nodes for nobody");
   clusters_.apply(f);
   pending_.forget(f.id);
   pass_due_ = true;
@@ -130,10 +130,18 @@ void State::on(const fact::Charged& f) {
   allocations_.charged(job, rank, f.row.to_ms);
 }
 
-void State::on(const fact::Awaited& f) {
-  must(!f.job || jobs_.at(f.job).state == JobState::kQueued, "who is awaited is queued");
+void State::on(const fact::Reserved& f) {
+  must(jobs_.at(f.job).state == JobState::kQueued, "whom nodes are kept for is queued");
   clusters_.apply(f);
+  keep_nodes();
   pass_due_ = true;
+}
+
+void State::keep_nodes() {
+  kept_.clear();
+  for (const auto& [id, cluster] : clusters_.all()) {
+    for (const state::Reservation& r : cluster.reservations) kept_.keep(r.nodes, r.job);
+  }
 }
 
 void State::on(const fact::NodeBilled& f) {

@@ -19,10 +19,10 @@ bool is_charged(const Pod& pod, TimeMs at) { return pod.slot.milligpu == 0 || po
 
 }  // namespace
 
-// A job that leaves the queue is no longer awaited.
+// A job that leaves the queue has no reservation any more.
 void State::set_state(Job& job, JobState to) {
   jobs_.set_state(job, to);
-  if (to != JobState::kQueued) clusters_.await_no_longer(job.id);
+  if (to != JobState::kQueued && clusters_.reserve_no_longer(job.id)) keep_nodes();
   plan_end(job);
   pass_due_ = true;
 }
@@ -83,7 +83,7 @@ void State::on(const fact::PodChanged& f) {
     return jobs_.change_pod(f, use_alone(f.job.cluster(), f.shape));
   }
   must(job.waits(), "a request changes while its job waits");
-  clusters_.await_no_longer(f.job);
+  if (clusters_.reserve_no_longer(f.job)) keep_nodes();
   jobs_.change_request(job, fleet_.use(f.job.cluster(), jobs_.request_with(job, f.rank, f.shape)));
 }
 

@@ -6,6 +6,14 @@
 #include "core/must.h"
 
 namespace subak::state {
+namespace {
+
+template <class Reservations>
+auto find_of(Reservations& among, JobId job) {
+  return std::find_if(among.begin(), among.end(), [job](const auto& r) { return r.job == job; });
+}
+
+}  // namespace
 
 Mode Cluster::mode_of(std::string_view ns) const {
   const auto own = std::find_if(namespaces.begin(), namespaces.end(),
@@ -96,9 +104,23 @@ void Clusters::apply(const fact::NamespaceLabelled& f) {
       std::make_shared<const NamespaceLabels>(cluster.labels->changed({{f.ns, std::move(label)}}));
 }
 
-void Clusters::apply(const fact::Awaited& f) {
-  must(!f.job || f.job.cluster() == f.cluster, "a cluster awaits a job of its own");
-  writable(f.cluster).awaited = f.job;
+void Clusters::apply(const fact::Reserved& f) {
+  if (f.nodes.empty()) return must(reserve_no_longer(f.job), "what is given up was there");
+  auto& all = writable(f.job.cluster()).reservations;
+  Reservation r{f.job, {}, f.start_ms, f.estimated, f.cause, f.made_ms, f.late};
+  for (const fact::Reserved::Kept& kept : f.nodes) r.nodes.push_back(kept.node);
+  const auto before = find_of(all, f.job);
+  if (before != all.end()) {
+    *before = std::move(r);
+  } else {
+    all.push_back(std::move(r));
+  }
+}
+
+fact::Reserved Reservation::as_fact() const {
+  fact::Reserved f{job, {}, start_ms, estimated, cause, made_ms, late};
+  for (const NodeId node : nodes) f.nodes.push_back({node});
+  return f;
 }
 
 void Clusters::apply(const fact::CountersKept& f) {
@@ -113,9 +135,20 @@ void Clusters::number_used(JobId id) {
   must(cluster.next_job > id.sequence(), "a number is used once");
 }
 
-void Clusters::await_no_longer(JobId id) {
-  Cluster& cluster = writable(id.cluster());
-  if (cluster.awaited == id) cluster.awaited = JobId();
+const Reservation* Clusters::reservation_of(JobId id) const {
+  const auto cluster = all_.find(id.cluster());
+  if (cluster == all_.end()) return nullptr;  // it was removed, and its jobs are done
+  const auto& all = cluster->second.reservations;
+  const auto found = find_of(all, id);
+  return found == all.end() ? nullptr : &*found;
+}
+
+bool Clusters::reserve_no_longer(JobId id) {
+  auto& all = writable(id.cluster()).reservations;
+  const auto found = find_of(all, id);
+  if (found == all.end()) return false;
+  all.erase(found);
+  return true;
 }
 
 void Clusters::heard(ClusterId id, TimeMs at) {
@@ -214,9 +247,9 @@ void Clusters::keep(const Sink& sink) const {
   }
 }
 
-void Clusters::keep_awaited(const Sink& sink) const {
+void Clusters::keep_reservations(const Sink& sink) const {
   for (const auto& [id, c] : all_) {
-    if (c.awaited) sink(fact::Awaited{id, c.awaited});
+    for (const Reservation& r : c.reservations) sink(r.as_fact());
   }
 }
 
@@ -226,6 +259,12 @@ void Clusters::check() const {
     must(c.id == id, "a cluster is under its number");
     must(names.insert(c.name).second, "no two clusters have one name");
     must(!removed_.contains(id), "a removed cluster's number is not used again");
+    std::set<NodeId> kept;
+    for (const Reservation& r : c.reservations) {
+      must(r.job.cluster() == id && !r.nodes.empty(), "a cluster keeps nodes for its own jobs");
+      for (const NodeId node : r.nodes)
+        must(kept.insert(node).second, "a node is kept for one job");
+    }
   }
   for (const auto& [id, marks] : lists_) must(all_.contains(id), "a list is of a cluster");
   for (const auto& [id, pods] : early_) must(all_.contains(id), "an early pod is of a cluster");

@@ -1,5 +1,5 @@
-// The clusters: their names, modes, job numbers, the job that nodes are kept free for, and what a
-// list that is being read has named. Numbers of removed clusters are never used again.
+// The clusters: their names, modes, job numbers, the jobs that nodes are kept for, and what a list
+// that is being read has named. Numbers of removed clusters are never used again.
 //
 // A reference to a cluster holds until it is removed. Threads: none; State owns it. Only state/
 // changes it.
@@ -22,6 +22,18 @@
 
 namespace subak::state {
 
+// Nodes that are kept for a queued job: see fact::Reserved, which says the same.
+struct Reservation {
+  JobId job;
+  std::vector<NodeId> nodes;  // ascending
+  TimeMs start_ms = 0;        // by when it starts there; kNever: not known
+  bool estimated = false;     // that rests on a guess
+  ReserveCause cause = ReserveCause::kMade;
+  TimeMs made_ms = 0;
+  std::uint32_t late = 0;
+  fact::Reserved as_fact() const;
+};
+
 struct Cluster {
   ClusterId id;
   std::string name;
@@ -34,7 +46,7 @@ struct Cluster {
   std::string uid;           // which cluster it is, as its edges said; empty: none did
   TimeMs seen_until_ms = 0;  // what happened there is known until then; 0: nobody said so
   std::uint64_t next_job = 1;
-  JobId awaited;  // nodes are kept free for it
+  std::vector<Reservation> reservations;  // in the order in which the jobs got their first ones
   // Never null.
   std::shared_ptr<const NamespaceLabels> labels = std::make_shared<const NamespaceLabels>();
   // The namespace's own mode, else the cluster's.
@@ -74,6 +86,7 @@ class Clusters {
   // all.
   std::vector<EarlyPod> early(ClusterId id, std::string_view node) const;
   std::size_t early(ClusterId id) const;
+  const Reservation* reservation_of(JobId id) const;  // nullptr: it has none
   // As whom the API server knows the edge that began the newest list; empty: not known.
   const std::string& known_as(ClusterId id) const;
 
@@ -87,10 +100,10 @@ class Clusters {
   void apply(const fact::NamespaceLabelled& f);
   // A pod was said to be there. Where the edge says until when it knows, that is known then.
   void pod_seen(ClusterId id, TimeMs at);
-  void apply(const fact::Awaited& f);
+  void apply(const fact::Reserved& f);
   void apply(const fact::CountersKept& f);  // of one cluster
   void number_used(JobId id);               // the next job gets a higher one
-  void await_no_longer(JobId id);           // nothing if it was not awaited
+  bool reserve_no_longer(JobId id);         // false: it had no reservation
 
   // --- what is no fact ---------------------------------------------------------------------------
   // Its edge, or a launcher, said something, so that what happened up to then is known. Not part of the
@@ -115,9 +128,9 @@ class Clusters {
   void mark(ClusterId id, const std::string& ns);
   void move_mark(ClusterId id, const PodPlace& from, const PodPlace& to);  // the pod has moved
 
-  // The clusters as facts; what is awaited comes after the jobs.
+  // The clusters as facts; reservations come after the jobs.
   void keep(const Sink& sink) const;
-  void keep_awaited(const Sink& sink) const;
+  void keep_reservations(const Sink& sink) const;
   // Asserts that names are unique, numbers not reused.
   void check() const;
 

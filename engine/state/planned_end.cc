@@ -49,6 +49,13 @@ TimeMs State::planned_end(const Job& job, std::uint32_t overruns) const {
   return limit_ms == 0 ? kNever : doubled(job.started_ms, limit_ms, overruns);
 }
 
+TimeMs State::sure_end(const Job& job) const {
+  if (job.time_limit_ms == 0) return kNever;
+  const bool enforced = enforces_limit(job);
+  const DurationMs grace_ms = enforced ? policy_.time_limit_grace_ms + limits::kEndingMs : 0;
+  return std::min(kNever, now_ + job.time_limit_ms + grace_ms);
+}
+
 void State::plan_end(Job& job) {
   const TimeMs before = job.end_ms;
   if (!has_end(job)) {

@@ -162,7 +162,7 @@ void State::keep(const Sink& sink) const {
   keep_meters(tree_, sink);  // after the jobs, whose holds would otherwise count twice
   keep_ledger(ledger_, sink);
   keep_requests(requests_, sink);
-  clusters_.keep_awaited(sink);
+  clusters_.keep_reservations(sink);
 }
 
 void State::check() const {

@@ -33,6 +33,7 @@
 #include "engine/state/pending.h"
 #include "engine/state/requests.h"
 #include "placement/fleet.h"
+#include "placement/kept_nodes.h"
 
 namespace subak {
 
@@ -59,6 +60,8 @@ class State {
   const state::LightPods& light_pods() const { return light_pods_; }
   const state::Pending& pending() const { return pending_; }
   const RequestLog& requests() const { return requests_; }
+  // The nodes of all reservations, for whom they are. Follows from the clusters.
+  const KeptNodes& kept() const { return kept_; }
   // Something changed since the last pass that could let a job start.
   bool pass_due() const { return pass_due_; }
 
@@ -79,6 +82,9 @@ class State {
   // When what the job holds is taken to be free, had it overrun so many times; state::kNever: not
   // known. By its limit, enforced or not, else by the policy's default. It holds something.
   TimeMs planned_end(const state::Job& job, std::uint32_t overruns) const;
+  // When a job that waits would be gone if it started now: by its limit, enforced or not; state::kNever:
+  // it has none. A guess does not count, as others are to rely on it.
+  TimeMs sure_end(const state::Job& job) const;
   // Is there room for these GPU products, of which some may be known?
   std::optional<Error> check_products(const std::set<std::string_view>& names) const;
 
@@ -114,7 +120,7 @@ class State {
   void on(const fact::AccountDeleted& f);
   void on(const fact::EditRefused& /*f*/) {}
   void on(const fact::Charged& f);
-  void on(const fact::Awaited& f);
+  void on(const fact::Reserved& f);
   void on(const fact::NodeBilled& f);
   void on(const fact::MetersKept& f);
   void on(const fact::LedgerKept& f);
@@ -173,6 +179,7 @@ class State {
   void on(const note::Decided& /*n*/) { seen_.clear(); }
   void on(const note::PassDue& n) { pass_due_ = n.due; }
 
+  void keep_nodes();
   void set_state(state::Job& job, JobState to);
   TimeMs limit_end(const state::Job& job) const;  // when it has had its limit and the grace
   void plan_end(state::Job& job);
@@ -199,6 +206,7 @@ class State {
   state::Bars bars_;
   state::LightPods light_pods_;
   state::Pending pending_;
+  KeptNodes kept_;
   state::Jobs jobs_{fleet_, tree_};
   state::Allocations allocations_{fleet_, tree_, jobs_};
   RequestLog requests_;

@@ -51,7 +51,9 @@ void answer_why(const Engine& engine, const std::string& id, std::ostream& out) 
         << (why->job.limit_enforced ? ", enforced" : "") << "\n";
   }
   if (why->kept_nodes.empty()) return;
-  out << "= kept since " << why->patience_until_ms << ":";
+  const JobRow& row = why->job;
+  out << "= " << (row.start_promised ? "starts by " : "may start around ") << row.start_ms << ", "
+      << enum_name(row.start_cause) << ", moved later " << row.start_moves << " times, on";
   for (const std::string& node : why->kept_nodes) out << " " << node;
   out << "\n";
 }

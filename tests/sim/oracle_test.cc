@@ -68,7 +68,7 @@ TEST_P(World, AgreesWithTheOracle) {
   EXPECT_TRUE(oracle.mistakes().empty()) << join(oracle.mistakes());
   EXPECT_GT(facts, inputs / 3) << "the world hardly does anything";
   if (plain) {
-    EXPECT_GT(oracle.reservations_judged(), 0u);
+    EXPECT_GT(oracle.starts_judged(), 0u);
   }
 }
 

@@ -20,7 +20,7 @@ Clusters two() {
 std::vector<fact::Body> kept(const Clusters& clusters) {
   std::vector<fact::Body> out;
   clusters.keep([&](fact::Body body) { out.push_back(std::move(body)); });
-  clusters.keep_awaited([&](fact::Body body) { out.push_back(std::move(body)); });
+  clusters.keep_reservations([&](fact::Body body) { out.push_back(std::move(body)); });
   return out;
 }
 
@@ -59,13 +59,31 @@ TEST(Clusters, JobNumbersGrow) {
   EXPECT_EQ(clusters.at(kTwo).next_job, 1u);
 }
 
-TEST(Clusters, OnlyTheAwaitedJobEndsTheWait) {
+fact::Reserved reserved(std::uint64_t job, std::vector<std::uint32_t> nodes, TimeMs start_ms) {
+  fact::Reserved f;
+  f.job = JobId(kOne, job);
+  for (const std::uint32_t node : nodes) f.nodes.push_back({NodeId(node)});
+  f.start_ms = start_ms;
+  return f;
+}
+
+TEST(Clusters, AJobHasOneReservation) {
   Clusters clusters = two();
-  clusters.apply(fact::Awaited{kOne, JobId(kOne, 3)});
-  clusters.await_no_longer(JobId(kOne, 2));
-  EXPECT_EQ(clusters.at(kOne).awaited, JobId(kOne, 3));
-  clusters.await_no_longer(JobId(kOne, 3));
-  EXPECT_FALSE(clusters.at(kOne).awaited);
+  clusters.apply(reserved(3, {1, 2}, 1000));
+  clusters.apply(reserved(4, {3}, 2000));
+  clusters.apply(reserved(3, {1, 5}, 500));
+  clusters.check();
+  ASSERT_EQ(clusters.at(kOne).reservations.size(), 2u);
+  const Reservation* const first = clusters.reservation_of(JobId(kOne, 3));
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->nodes, (std::vector<NodeId>{NodeId(1), NodeId(5)}));
+  EXPECT_EQ(first->as_fact(), reserved(3, {1, 5}, 500));
+  EXPECT_FALSE(clusters.reserve_no_longer(JobId(kOne, 2)));
+  EXPECT_TRUE(clusters.reserve_no_longer(JobId(kOne, 3)));
+  clusters.apply(reserved(4, {}, 0));
+  EXPECT_TRUE(clusters.at(kOne).reservations.empty());
+  EXPECT_EQ(clusters.reservation_of(JobId(kOne, 4)), nullptr);
+  EXPECT_EQ(clusters.reservation_of(JobId(ClusterId(99), 4)), nullptr);
 }
 
 TEST(Clusters, AListKnowsWhatItHasNamed) {
@@ -89,7 +107,7 @@ TEST(Clusters, WhatIsKeptMakesTheSameAgain) {
   Clusters clusters = two();
   clusters.number_used(JobId(kOne, 7));
   clusters.apply(fact::ClusterSynced{kOne, true, true});
-  clusters.apply(fact::Awaited{kOne, JobId(kOne, 3)});
+  clusters.apply(reserved(3, {1, 2}, 1000));
   clusters.apply(fact::ClusterRemoved{kTwo, {}});
   Clusters again;
   for (const fact::Body& body : kept(clusters)) {
@@ -103,7 +121,8 @@ TEST(Clusters, WhatIsKeptMakesTheSameAgain) {
   const Cluster& one = again.at(kOne);
   EXPECT_EQ(one.next_job, 8u);
   EXPECT_TRUE(one.synced && one.owned);
-  EXPECT_EQ(one.awaited, JobId(kOne, 3));
+  ASSERT_EQ(one.reservations.size(), 1u);
+  EXPECT_EQ(one.reservations[0].as_fact(), reserved(3, {1, 2}, 1000));
   EXPECT_EQ(again.name_of(kTwo), "west");
   EXPECT_EQ(kept(again).size(), kept(clusters).size());
 }

@@ -1,0 +1,199 @@
+#include "engine/decide/reservations.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "accounting/entitlement.h"
+#include "core/limits.h"
+#include "engine/derive/reservations.h"
+
+namespace subak::decide {
+
+using derive::Start;
+using state::Reservation;
+
+namespace {
+
+const std::vector<Reservation>& reservations(const Decision& d, ClusterId cluster) {
+  return d.s.clusters().at(cluster).reservations;
+}
+
+void give_up(Decision& d, const Reservation& r, ReserveCause cause) {
+  fact::Reserved none;
+  none.job = r.job;
+  none.cause = cause;
+  d.emit(std::move(none));
+}
+
+// Says so only if anything is different.
+bool move(Decision& d, Reservation r, Start to, ReserveCause cause) {
+  if (r.nodes == to.nodes && r.start_ms == to.start_ms && r.estimated == to.estimated) return false;
+  const bool later = !r.estimated && (to.estimated || to.start_ms > r.start_ms);
+  if (later) ++r.late;
+  r.nodes = std::move(to.nodes);
+  r.start_ms = to.start_ms;
+  r.estimated = to.estimated;
+  r.cause = cause;
+  d.emit(r.as_fact());
+  return true;
+}
+
+std::optional<Start> best_start(Decision& d, const state::Job& job) {
+  auto start = derive::promised_start(d.s, d.search, job, state::kNever);
+  return start ? std::move(start) : derive::estimated_start(d.s, d.search, job);
+}
+
+bool is_stopped(const Decision& d, const state::Job& job) {
+  const ProductDemand least{d.s.jobs().only_product(d.s.fleet().request(job.shape)),
+                            d.s.jobs().least_milligpu(job)};
+  return first_binding(d.s.tree(), {job.leaf, {&least, 1}}, Asking::kStart).has_value();
+}
+
+std::size_t most_reservations(const Policy& policy) {
+  return policy.patience_ms > 0 ? policy.reserve_jobs : 0;
+}
+
+ReserveCause cause_of_delay(const Decision& d, const Reservation& r) {
+  if (!derive::all_open(d.s, r.nodes)) return ReserveCause::kNode;
+  const auto stays = [&](const state::PodPlace& place) {
+    const state::Job& job = d.s.jobs().at(place.job);
+    return job.end_ms > r.start_ms && job.overruns > 0;
+  };
+  const auto is_overrun = [&](NodeId node) {
+    const auto* const held = d.s.allocations().on(node);
+    return held != nullptr && std::any_of(held->begin(), held->end(), stays);
+  };
+  const bool overrun = std::any_of(r.nodes.begin(), r.nodes.end(), is_overrun);
+  return overrun ? ReserveCause::kOverrun : ReserveCause::kTaken;
+}
+
+AccountId account_of(const Decision& d, const state::Job& job) {
+  const AccountNode& leaf = d.s.tree().node(job.leaf);
+  return leaf.spec.user ? leaf.parent : job.leaf;
+}
+
+// Its account has its part of the reservations, and jobs of others wait.
+bool has_its_part(const Decision& d, const state::Job& job) {
+  const AccountId account = account_of(d, job);
+  const auto& theirs = reservations(d, job.id.cluster());
+  const auto own = std::count_if(theirs.begin(), theirs.end(), [&](const Reservation& r) {
+    return account_of(d, d.s.jobs().at(r.job)) == account;
+  });
+  if (own < std::max<std::int64_t>(1, d.s.policy().reserve_jobs / 2)) return false;
+  const ReadyQueue& ready = d.s.jobs().ready();
+  return ready.queued_jobs(account) < ready.size();
+}
+
+}  // namespace
+
+std::vector<Reservation> all_reservations(const Decision& d) {
+  std::vector<Reservation> out;
+  for (const auto& [id, cluster] : d.s.clusters().all()) {
+    out.insert(out.end(), cluster.reservations.begin(), cluster.reservations.end());
+  }
+  return out;
+}
+
+bool has_waited(const Decision& d, const state::Job& job) {
+  const DurationMs patience_ms = d.s.policy().patience_ms;
+  return patience_ms > 0 && d.s.now() - job.submit_ms >= patience_ms;
+}
+
+bool give_up_stopped(Decision& d) {
+  bool any = false;
+  for (const Reservation& r : all_reservations(d)) {
+    if (is_stopped(d, d.s.jobs().at(r.job))) {
+      give_up(d, r, ReserveCause::kAccount);
+    } else if (reservations(d, r.job.cluster()).size() > most_reservations(d.s.policy())) {
+      give_up(d, r, ReserveCause::kPolicy);
+    } else {
+      continue;
+    }
+    any = true;
+  }
+  return any;
+}
+
+bool mend(Decision& d, PassMemory& memory) {
+  const PassMemory::Point point{d.s.fleet().description_version(), 0, d.s.kept().version()};
+  const bool known_open = memory.open_at == point;
+  bool any = false;
+  for (const Reservation& r : all_reservations(d)) {
+    const bool in_time =
+        r.estimated || derive::all_free_at(d.s, r.nodes) <= std::max(r.start_ms, d.s.now());
+    if (in_time && (known_open || derive::all_open(d.s, r.nodes))) continue;
+    const ReserveCause cause = cause_of_delay(d, r);
+    auto start = best_start(d, d.s.jobs().at(r.job));
+    if (start) {
+      move(d, r, *std::move(start), cause);
+    } else {
+      give_up(d, r, ReserveCause::kNoPlace);
+    }
+    any = true;
+  }
+  if (!any) memory.open_at = point;
+  return any;
+}
+
+bool reserve(Decision& d, const state::Job& job) {
+  const auto& theirs = reservations(d, job.id.cluster());
+  if (theirs.size() >= most_reservations(d.s.policy()) || !has_waited(d, job)) return false;
+  const auto is_small = [](const Reservation& r) { return r.nodes.size() == 1; };
+  const bool any_small = std::any_of(theirs.begin(), theirs.end(), is_small);
+  const GangRequest& request = d.s.fleet().request(job.shape);
+  if ((any_small && request.pods() == 1) || has_its_part(d, job)) return false;
+  if (!d.search.fits_empty_fleet(job.shape)) return false;
+  auto start = best_start(d, job);
+  if (!start || (any_small && start->nodes.size() == 1)) return false;
+  const auto is_estimated = [](const Reservation& r) { return r.estimated; };
+  if (start->estimated && std::any_of(theirs.begin(), theirs.end(), is_estimated)) return false;
+  const Reservation made{job.id,
+                         std::move(start->nodes),
+                         start->start_ms,
+                         start->estimated,
+                         ReserveCause::kMade,
+                         d.s.now(),
+                         0};
+  d.emit(made.as_fact());
+  return true;
+}
+
+bool choose_estimates(Decision& d) {
+  bool any = false;
+  for (const Reservation& r : all_reservations(d)) {
+    if (!r.estimated) continue;
+    auto start = best_start(d, d.s.jobs().at(r.job));
+    const bool better = start && (!start->estimated || derive::held_on(d.s, start->nodes) <
+                                                           derive::held_on(d.s, r.nodes));
+    if (better) any = move(d, r, *std::move(start), ReserveCause::kEarlier) || any;
+  }
+  return any;
+}
+
+bool pull(Decision& d, PassMemory& memory) {
+  const Policy& policy = d.s.policy();
+  const auto point = [&] {
+    return PassMemory::Pulled{d.s.fleet().freed_version() + 1, d.s.tree().structure_version(),
+                              d.s.kept().version(), policy.time_limit_grace_ms,
+                              policy.enforce_time_limits};
+  };
+  if (memory.pulled_at == point()) return false;
+  bool any = false;
+  for (const Reservation& r : all_reservations(d)) {
+    if (r.estimated || r.start_ms <= d.s.now()) continue;
+    const DurationMs gain_ms =
+        std::max(limits::kReserveGainMs, (r.start_ms - r.made_ms) / limits::kReserveGainPart);
+    auto sooner = derive::promised_start(d.s, d.search, d.s.jobs().at(r.job), r.start_ms - gain_ms);
+    if (!sooner || sooner->nodes == r.nodes) continue;
+    any = move(d, r, *std::move(sooner), ReserveCause::kEarlier) || any;
+  }
+  memory.pulled_at = point();
+  return any;
+}
+
+void give_up_in_vain(Decision& d, const Reservation& r, bool barred) {
+  give_up(d, r, barred ? ReserveCause::kAccount : ReserveCause::kNoPlace);
+}
+
+}  // namespace subak::decide

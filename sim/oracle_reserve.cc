@@ -1,0 +1,147 @@
+// The oracle's reservations: made in a pass, for jobs that have waited, on nodes of nobody else; promised
+// starts that hold by the time limits of what is there, and move later only for the cause that is named.
+#include <algorithm>
+#include <set>
+
+#include "core/limits.h"
+#include "sim/oracle.h"
+
+namespace subak::sim {
+namespace {
+
+constexpr TimeMs kNeverEnds = limits::kMaxTimeMs;
+
+std::string name(JobId id) { return text::job_id_text(id); }
+
+bool keeps(const fact::Reserved& r, NodeId node) {
+  return std::any_of(r.nodes.begin(), r.nodes.end(), [&](const auto& k) { return k.node == node; });
+}
+
+}  // namespace
+
+fact::Reserved* Oracle::reservation(JobId id) {
+  const auto found = std::find_if(reserved_.begin(), reserved_.end(),
+                                  [id](const fact::Reserved& r) { return r.job == id; });
+  return found == reserved_.end() ? nullptr : &*found;
+}
+
+void Oracle::unreserve(JobId id) {
+  std::erase_if(reserved_, [id](const fact::Reserved& r) { return r.job == id; });
+}
+
+bool Oracle::is_open(NodeId id) {
+  const Node* const n = node(id);
+  return n != nullptr && n->there && n->spec.ready && !n->spec.unschedulable && !n->drained;
+}
+
+// When the last of what is on its nodes is taken to end; `guess`: whether that rests on one.
+TimeMs Oracle::free_at(const fact::Reserved& r, bool* guess) {
+  TimeMs at = now_;
+  for (const Slot& s : slots_) {
+    if (!keeps(r, s.at.node)) continue;
+    const Job& j = *job(s.job);
+    at = std::max(at, holds(j) ? end_of(j) : 0);
+    if (guess != nullptr && (j.limit == 0 || j.overruns > 0)) *guess = true;
+  }
+  return at;
+}
+
+void Oracle::judge_delay(const fact::Reserved& before, const fact::Reserved& after) {
+  const auto on_it = [&](auto&& is) {
+    return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& s) {
+      const Job& j = *job(s.job);
+      return keeps(before, s.at.node) && end_of(j) > before.start_ms && is(j);
+    });
+  };
+  bool so = false;
+  if (after.cause == ReserveCause::kNode) {
+    so = std::any_of(before.nodes.begin(), before.nodes.end(),
+                     [&](const auto& k) { return !is_open(k.node); });
+  } else if (after.cause == ReserveCause::kOverrun) {
+    so = on_it([](const Job& j) { return j.overruns > 0; });
+  } else if (after.cause == ReserveCause::kTaken) {
+    so = on_it([](const Job& j) { return j.overruns == 0; });
+  }
+  if (!so) wrong("the start of " + name(after.job) + " moves later without its cause");
+  if (after.late != before.late + 1) wrong(name(after.job) + " moves later and does not count it");
+}
+
+void Oracle::on(const fact::Reserved& f) {
+  const fact::Reserved* const before = reservation(f.job);
+  if (!in_pass_) wrong("a reservation changes outside a pass");
+  if (f.nodes.empty()) {
+    if (before == nullptr) wrong(name(f.job) + " gives up what it has not");
+    return unreserve(f.job);
+  }
+  const Job* const j = job(f.job);
+  if (j == nullptr || j->state != JobState::kQueued) return wrong("nodes for who does not wait");
+  ++reservations_;
+  if (before == nullptr) {
+    if (now_ - j->submit < policy_.patience_ms || policy_.patience_ms == 0) {
+      wrong(name(f.job) + " has a reservation and has not waited");
+    }
+    const auto of_cluster = std::count_if(reserved_.begin(), reserved_.end(), [&](const auto& r) {
+      return r.job.cluster() == f.job.cluster();
+    });
+    if (of_cluster >= policy_.reserve_jobs) wrong("there are too many reservations");
+    if (f.late != 0 || f.made_ms != now_) wrong(name(f.job) + " begins with a history");
+  } else {
+    const bool later = !before->estimated && (f.estimated || f.start_ms > before->start_ms);
+    if (later) judge_delay(*before, f);
+    if (!later && f.late != before->late) wrong(name(f.job) + " has not moved later");
+    if (f.made_ms != before->made_ms) wrong(name(f.job) + " was made at another time");
+  }
+  unreserve(f.job);
+  for (const auto& kept : f.nodes) {
+    if (!is_open(kept.node)) wrong(name(f.job) + " waits for a node that is not open");
+    for (const fact::Reserved& other : reserved_) {
+      if (keeps(other, kept.node)) {
+        wrong("a node is kept for " + name(other.job) + " and " + name(f.job));
+      }
+    }
+  }
+  bool guess = false;
+  if (free_at(f, &guess) != f.start_ms) wrong(name(f.job) + " is told another start");
+  if (guess && !f.estimated) wrong(name(f.job) + " is promised what is a guess");
+  reserved_.push_back(f);
+}
+
+// Whoever starts on nodes that are kept for another is gone in half of the time until its start, or is
+// owed GPUs by a quota.
+void Oracle::judge_kept(const Job& j, const fact::AttemptStarted& f) {
+  TimeMs end = kNeverEnds;
+  if (j.limit != 0) end = now_ + j.limit;
+  if (enforced(j)) end += policy_.time_limit_grace_ms + limits::kEndingMs;
+  bool owed = false;
+  for (const Account* a = account(j.leaf); a != nullptr; a = account(a->parent)) {
+    owed = owed || !quota_list(*a).empty();
+  }
+  for (const fact::Reserved& r : reserved_) {
+    if (r.job == j.id || owed) continue;
+    const bool on_it = std::any_of(f.slots.begin(), f.slots.end(),
+                                   [&](const PodSlot& s) { return keeps(r, s.node); });
+    if (!on_it) continue;
+    ++fills_;
+    const TimeMs until = r.estimated ? 0 : now_ + (r.start_ms - now_) / 2;
+    if (end > until) wrong(name(j.id) + " takes what is kept for " + name(r.job));
+  }
+}
+
+// After a pass that is done: what is promised can be, and nobody waits for nothing.
+void Oracle::judge_promises() {
+  for (const fact::Reserved& r : reserved_) {
+    if (!is_synced(r.job.cluster())) continue;
+    const bool open = std::all_of(r.nodes.begin(), r.nodes.end(),
+                                  [this](const auto& k) { return is_open(k.node); });
+    if (!open) wrong(name(r.job) + " is left waiting for a node that is not open");
+    if (!r.estimated && free_at(r, nullptr) > std::max(r.start_ms, now_)) {
+      wrong(name(r.job) + " cannot start when it was promised to");
+    }
+    const bool held = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& s) {
+      return keeps(r, s.at.node) && s.at.milligpu > 0;
+    });
+    if (!held) wrong(name(r.job) + " has its nodes for itself and does not start");
+  }
+}
+
+}  // namespace subak::sim
