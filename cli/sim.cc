@@ -19,7 +19,8 @@ void add_workload(Command& c, sim::SimOptions& o) {
   c.option("--from-day", o.from_day, "first day of the window", "A");
   c.option("--to-day", o.to_day, "end of the window", "B");
   c.option("--half-life", o.half_life, "of usage", "DURATION");
-  c.option("--patience", o.patience, "how long a gang's place is kept together", "DURATION");
+  c.option("--patience", o.patience, "the wait after which nodes are kept for a job", "DURATION");
+  c.option("--reserve-jobs", o.reserve_jobs, "jobs that nodes are kept for at the same time", "N");
   c.option("--weights", o.weights, "team,share", "W.csv");
   c.option("--quota", o.quota, "team,gpus", "Q.csv");
   c.option("--load", o.load, "divides submit times by X", "X");

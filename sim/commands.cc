@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/duration.h"
+#include "core/limits.h"
 #include "sim/bursty.h"
 #include "sim/json_out.h"
 #include "sim/plot.h"
@@ -40,6 +41,11 @@ Result<Policy> make_policy(const SimOptions& options, const std::string& name) {
     if (!patience.ok()) return patience.error();
     policy.patience_ms = *patience;
   }
+  if (options.reserve_jobs > limits::kMaxReserveJobs) {
+    return Error{ErrorCode::kInvalid, "reserve-jobs", std::to_string(options.reserve_jobs),
+                 "at most " + std::to_string(limits::kMaxReserveJobs)};
+  }
+  policy.reserve_jobs = static_cast<std::uint32_t>(options.reserve_jobs);
   if (options.charge_end != "yes" && options.charge_end != "no") {
     return Error{ErrorCode::kInvalid, "charge-end", options.charge_end, "yes or no"};
   }

@@ -9,25 +9,28 @@
 #include <string>
 #include <vector>
 
+#include "engine/policy.h"
+
 namespace subak::sim {
 
 // Values as written on the command line; empty means not given.
 struct SimOptions {
-  std::string trace;                                  // --trace T.csv[.gz]
-  std::string nodes;                                  // --nodes N.csv or 80x8
-  std::vector<std::string> policies{"target-share"};  // --policy P, --policies a,b,c
-  std::optional<double> from_day, to_day;             // --from-day A --to-day B
-  std::string half_life = "7d";                       // --half-life
-  std::string patience;                               // --patience: Policy::patience_ms
-  std::string weights, quota;                         // --weights W.csv, --quota Q.csv
-  double load = 1;                                    // --load X
-  std::string teams;                                  // --teams random:N
-  bool limits = false;                                // --limits
-  std::uint64_t seed = 1;                             // --seed S
-  std::string charge_end = "yes";                     // --charge-end yes|no, usage-tick only
-  std::string output = "table";                       // --output table|json
-  std::string plot;                                   // --plot DIR, made if missing
-  bool progress = false;                              // show a progress bar on `err`
+  std::string trace;                                   // --trace T.csv[.gz]
+  std::string nodes;                                   // --nodes N.csv or 80x8
+  std::vector<std::string> policies{"target-share"};   // --policy P, --policies a,b,c
+  std::optional<double> from_day, to_day;              // --from-day A --to-day B
+  std::string half_life = "7d";                        // --half-life
+  std::string patience;                                // --patience: Policy::patience_ms
+  std::uint64_t reserve_jobs = Policy().reserve_jobs;  // --reserve-jobs
+  std::string weights, quota;                          // --weights W.csv, --quota Q.csv
+  double load = 1;                                     // --load X
+  std::string teams;                                   // --teams random:N
+  bool limits = false;                                 // --limits
+  std::uint64_t seed = 1;                              // --seed S
+  std::string charge_end = "yes";                      // --charge-end yes|no, usage-tick only
+  std::string output = "table";                        // --output table|json
+  std::string plot;                                    // --plot DIR, made if missing
+  bool progress = false;                               // show a progress bar on `err`
 };
 
 struct ShareOptions {

@@ -71,6 +71,7 @@ struct Config {
   bool in_cluster = false;  // the same
   std::optional<OrderPolicy> order;
   std::optional<DurationMs> half_life_ms, hold_ms, patience_ms;
+  std::optional<std::uint32_t> reserve_jobs;
   std::optional<bool> enforce_time_limits;
   std::optional<DurationMs> time_limit_grace_ms, default_time_limit_ms;
 

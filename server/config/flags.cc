@@ -36,6 +36,7 @@ std::string default_of(const Setting& setting) {
       {"halfLife", format_duration(policy.half_life_ms)},
       {"hold", format_duration(policy.hold_ms)},
       {"patience", format_duration(policy.patience_ms)},
+      {"reserveJobs", std::to_string(policy.reserve_jobs)},
       {"enforceTimeLimits", policy.enforce_time_limits ? "true" : "false"},
       {"timeLimitGrace", format_duration(policy.time_limit_grace_ms)},
       {"defaultTimeLimit", format_duration(policy.default_time_limit_ms)},

@@ -199,6 +199,16 @@ Found set_bool(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
+Found set_reserve_jobs(Config& c, std::string_view v) {
+  std::uint32_t jobs = 0;
+  const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), jobs);
+  if (error != std::errc() || end != v.data() + v.size() || jobs > limits::kMaxReserveJobs) {
+    return bad_value(v, "a number up to " + std::to_string(limits::kMaxReserveJobs));
+  }
+  c.reserve_jobs = jobs;
+  return std::nullopt;
+}
+
 Found add_socket_user(Config& c, std::string_view v) {
   std::uint32_t user = 0;
   const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), user);
@@ -252,8 +262,11 @@ constexpr std::array kSettings{
     Setting{"hold", "--hold", "DURATION", "how long a job's place is kept until its pods are bound",
             false, false, set_duration<&Config::hold_ms, Range{kSecondMs, 30 * kDayMs}>},
     Setting{"patience", "--patience", "DURATION",
-            "the wait after which nodes are kept free for a job; 0s is never", false, false,
+            "the wait after which nodes are kept for a job; 0s is never", false, false,
             set_duration<&Config::patience_ms, Range{0, 365 * kDayMs}>},
+    Setting{"reserveJobs", "--reserve-jobs", "N",
+            "jobs of a cluster that nodes are kept for at the same time; 0 is none", false, false,
+            set_reserve_jobs},
     Setting{"enforceTimeLimits", "--enforce-time-limits", "true|false",
             "end jobs that have had their time limit, where no account says otherwise", false,
             false, set_bool<&Config::enforce_time_limits>},

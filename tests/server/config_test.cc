@@ -114,6 +114,7 @@ order: exact
 halfLife: 14d
 hold: 5m
 patience: 0s
+reserveJobs: 9
 enforceTimeLimits: true
 timeLimitGrace: 90s
 defaultTimeLimit: 12h
@@ -145,6 +146,7 @@ ignoreCheckpoint: true
   EXPECT_EQ(c.half_life_ms, 14 * kDayMs);
   EXPECT_EQ(c.hold_ms, 5 * kMinuteMs);
   EXPECT_EQ(c.patience_ms, 0);
+  EXPECT_EQ(c.reserve_jobs, 9u);
   EXPECT_EQ(c.enforce_time_limits, true);
   EXPECT_EQ(c.time_limit_grace_ms, 90 * kSecondMs);
   EXPECT_EQ(c.default_time_limit_ms, 12 * kHourMs);
@@ -154,8 +156,7 @@ ignoreCheckpoint: true
   EXPECT_EQ(c.unknown_cluster, UnknownCluster::kDeny);
   EXPECT_EQ(c.break_glass_group, "sre");
   EXPECT_EQ(c.log_level, LogLevel::kDebug);
-  EXPECT_TRUE(c.user_metrics);
-  EXPECT_TRUE(c.ignore_checkpoint);
+  EXPECT_TRUE(c.user_metrics && c.ignore_checkpoint);
   const Config replica =
       accepted("follow: leader.example.com:9444\nfollowCa: ca\nfollowToken: t\n");
   EXPECT_EQ(replica.follow + replica.follow_ca + replica.follow_token,
@@ -330,6 +331,7 @@ TEST_F(Start, HelpAndVersionAreDone) {
                             "(default: 7d)",
                             "pods are bound (default: 10m)",
                             "(default: 2h) [patience]",
+                            "(default: 4) [reserveJobs]",
                             "(default: false) [enforceTimeLimits]",
                             "(default: 5m) [timeLimitGrace]",
                             "(default: 1d) [defaultTimeLimit]",
