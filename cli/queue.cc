@@ -17,8 +17,7 @@ struct QueueCommand {
 
 std::string start_text(const v1::ExpectedStart& start, TimeMs now) {
   const auto from_now = [now](const Timestamp& t) { return age_text(to_ms(t) - now); };
-  return from_now(start.expected()) + " (" + from_now(start.earliest()) + " to " +
-         from_now(start.latest()) + ")";
+  return (start.promised() ? "by " : "~") + from_now(start.latest());
 }
 
 std::string waits_text(const v1::QueueRow& row) {

@@ -56,17 +56,31 @@ void print_head(Session& s, const v1::Explanation& e) {
   }
 }
 
+void print_start(Session& s, const v1::ExpectedStart& start) {
+  s.out() << (start.promised() ? "it starts by " : "it may start around ")
+          << time_text(start.latest());
+  if (to_ms(start.expected()) < to_ms(start.latest())) {
+    s.out() << " (" << time_text(start.expected()) << " if nothing else uses its nodes till then)";
+  }
+  s.out() << ":\n" << printable(start.assumption()) << '\n';
+  if (start.moved_later() == 0) return;
+  s.out() << "moved later " << start.moved_later()
+          << (start.moved_later() == 1 ? " time" : " times")
+          << "; last change: " << printable(start.cause()) << '\n';
+}
+
 // Nodes are kept for it, or will be.
 void print_patience(Session& s, const v1::Explanation& e) {
   if (e.kept_node_count() > 0) {
-    s.out() << "\nkept free for it until it starts:";
+    s.out() << "\nnodes that are kept for it until it starts:";
     for (const std::string& node : e.kept_nodes()) s.out() << ' ' << printable(node);
     const int more = e.kept_node_count() - e.kept_nodes_size();
     if (more > 0) s.out() << " and " << more << " more";
     s.out() << '\n';
+    if (e.has_expected_start()) print_start(s, e.expected_start());
   } else if (e.has_patience_until()) {
     s.out() << "\npatience until " << time_text(e.patience_until())
-            << ":\nif it is next then and does not fit, nodes are kept free for it\n";
+            << ":\nif it does not fit in its turn then, nodes may be kept for it\n";
   }
 }
 
@@ -124,12 +138,6 @@ void print_ranking(Session& s, const v1::Explanation& e) {
 }
 
 void print_outlook(Session& s, const v1::Explanation& e) {
-  if (e.has_expected_start()) {
-    s.out() << "\nexpected start " << time_text(e.expected_start().expected()) << ", between "
-            << time_text(e.expected_start().earliest()) << " and "
-            << time_text(e.expected_start().latest()) << " ("
-            << printable(e.expected_start().assumption()) << ")\n";
-  }
   if (!e.alternatives().empty()) s.out() << "\nit would start sooner with\n";
   for (const auto& a : e.alternatives()) {
     s.out() << "  " << printable(a.change()) << ": " << time_text(a.start()) << '\n';

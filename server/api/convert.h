@@ -71,7 +71,9 @@ std::string shape_text(const GangRequest& request);
 in::SubmitJob get(Check& check, const v1::JobSpec& in);
 void put(const JobRow& row, const Engine& engine, v1::Job* out);
 void put(const Reason& reason, v1::WaitReason* out);
-void put(const Explanation& why, const Engine& engine, v1::Explanation* out);
+void put(const Explanation& why, const Engine& engine, TimeMs now, v1::Explanation* out);
+// Of a job whose start is known (JobRow::start_ms).
+void put_start(const JobRow& row, TimeMs now, v1::ExpectedStart* out);
 v1::JobState to_proto(JobState state);
 
 // --- clusters (convert_cluster.cc) ---------------------------------------------------------------

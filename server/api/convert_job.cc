@@ -95,6 +95,18 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
   out->set_limit_enforced(row.limit_enforced);
 }
 
+void put_start(const JobRow& row, TimeMs now, v1::ExpectedStart* out) {
+  put(std::min(now, row.start_expected_ms), out->mutable_earliest());
+  put(row.start_expected_ms, out->mutable_expected());
+  put(row.start_ms, out->mutable_latest());
+  out->set_promised(row.start_promised);
+  out->set_assumption(row.start_promised
+                          ? "what its nodes hold ends by its time limits"
+                          : "what has no time limit, or overran it, ends when it is guessed to");
+  out->set_cause(std::string(enum_name(row.start_cause)));
+  out->set_moved_later(static_cast<std::int32_t>(row.start_moves));
+}
+
 void put(const Reason& reason, v1::WaitReason* out) {
   out->set_token(std::string(enum_name(reason.token)));
   out->set_subject(reason.subject);
@@ -104,12 +116,13 @@ void put(const Reason& reason, v1::WaitReason* out) {
   for (const std::string& blocker : reason.blockers) out->add_blockers(blocker);
 }
 
-void put(const Explanation& why, const Engine& engine, v1::Explanation* out) {
+void put(const Explanation& why, const Engine& engine, TimeMs now, v1::Explanation* out) {
   put(why.job, engine, out->mutable_job());
   out->set_position(static_cast<std::int64_t>(why.position));
   for (const Reason& reason : why.reasons) put(reason, out->add_reasons());
   for (const RankStep& step : why.ranking) put_step(step, out->add_ranking());
   if (why.patience_until_ms != 0) put(why.patience_until_ms, out->mutable_patience_until());
+  if (why.job.start_ms != 0) put_start(why.job, now, out->mutable_expected_start());
   out->set_kept_node_count(static_cast<std::int32_t>(why.kept_nodes.size()));
   for (const std::string& node : why.kept_nodes) {
     if (out->kept_nodes_size() == limits::kMaxNodesShown) break;

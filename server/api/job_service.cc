@@ -120,7 +120,7 @@ JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJ
         const std::size_t position = engine.is_queued_below(id, "") ? order.position(id) : 0;
         const auto why = engine.explain(id, now, position);
         if (!why) return no_job(id);
-        put(*why, engine, out);
+        put(*why, engine, now, out);
         put(now, out->mutable_time());
         put(order.time_ms(), out->mutable_order_time());
         return std::nullopt;

@@ -78,6 +78,7 @@ void list_queue(const Engine& engine, const QueuePicture& order, TimeMs now,
     put(job, engine, row->mutable_job());
     row->set_shape(shape_text(job.request));
     put_duration(std::max<TimeMs>(0, now - job.submit_ms), row->mutable_wait());
+    if (job.start_ms != 0) put_start(job, now, row->mutable_expected_start());
     if (const auto reason = engine.first_reason(ids[i], i + 1)) {
       put(*reason, row->mutable_waits_for());
     }

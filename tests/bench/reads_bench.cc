@@ -266,7 +266,8 @@ void why(World& world) {
   const Engine& engine = world.readers();
   Pictured order(engine);
   const auto answer = [&](JobId id, v1::Explanation& out) {
-    api::put(*engine.explain(id, engine.now(), order.picture.position(id)), engine, &out);
+    api::put(*engine.explain(id, engine.now(), order.picture.position(id)), engine, engine.now(),
+             &out);
   };
   print("why_us", cost_of<v1::Explanation>(
                       world, order, [&] { return world.waiting(); }, answer));

@@ -219,6 +219,31 @@ TEST(ApiCheck, TimesAndDurationsHaveEdges) {
   EXPECT_FALSE(negative.ok());
 }
 
+TEST(ApiConvert, AStartIsPromisedOrAnEstimate) {
+  constexpr TimeMs kNow = 1'000'000;
+  JobRow row;
+  row.start_ms = 9'000'000;
+  row.start_expected_ms = 5'000'000;
+  row.start_promised = true;
+  row.start_cause = ReserveCause::kOverrun;
+  row.start_moves = 2;
+  v1::ExpectedStart out;
+  put_start(row, kNow, &out);
+  EXPECT_EQ(out.earliest().seconds(), 1000);
+  EXPECT_EQ(out.expected().seconds(), 5000);
+  EXPECT_EQ(out.latest().seconds(), 9000);
+  EXPECT_TRUE(out.promised());
+  EXPECT_EQ(out.cause(), "overrun");
+  EXPECT_EQ(out.moved_later(), 2);
+  const std::string promise = out.assumption();
+  row.start_promised = false;
+  row.start_expected_ms = 900'000;  // it is late already
+  put_start(row, kNow, &out);
+  EXPECT_EQ(out.earliest().seconds(), 900);
+  EXPECT_FALSE(out.promised());
+  EXPECT_NE(out.assumption(), promise);
+}
+
 TEST(ApiPaging, DefaultsAndBounds) {
   Check check;
   EXPECT_EQ(read_page(check, 0, "").size, 100u);
