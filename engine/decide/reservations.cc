@@ -102,7 +102,9 @@ bool has_waited(const Decision& d, const state::Job& job) {
 
 bool give_up_stopped(Decision& d) {
   bool any = false;
-  for (const Reservation& r : all_reservations(d)) {
+  const std::vector<Reservation> made = all_reservations(d);
+  for (auto it = made.rbegin(); it != made.rend(); ++it) {  // of those that are too many the newest
+    const Reservation& r = *it;
     if (is_stopped(d, d.s.jobs().at(r.job))) {
       give_up(d, r, ReserveCause::kAccount);
     } else if (reservations(d, r.job.cluster()).size() > most_reservations(d.s.policy())) {
