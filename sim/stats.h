@@ -5,7 +5,7 @@
 //                  demand
 //   jain           mean over windows of Jain's index of received / entitled, over accounts with
 //                  demand
-//   kept_idle      integral of the free GPUs that were kept for an awaited job (patience)
+//   kept_idle      integral of the free GPUs on nodes that were kept for jobs (patience)
 //   max_deviation  largest |received - entitled| / (capacity x window)
 // Windows are whole hours, days and weeks from A on; a window that does not end by B is left out
 // (if there is no whole one, there is no figure). Waits, sizes and slowdown: jobs submitted in
@@ -57,7 +57,7 @@ struct SimResult {
   double utilisation = 0;   // received / capacity over [A, B)
   ByWindow jain, max_deviation;
   double fragmentation = 0;
-  double kept_idle_gpu_h = 0;  // free and kept for an awaited job, integrated over [A, B)
+  double kept_idle_gpu_h = 0;  // free on nodes kept for jobs, integrated over [A, B)
   double wall_s = 0, sim_speedup = 0;
   std::vector<TeamResult> teams;  // as in the workload
   // For plots: per team and hour, and every wait.
