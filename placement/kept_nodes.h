@@ -22,8 +22,6 @@ class KeptNodes {
   // Nothing is kept any more.
   void clear();
 
-  // The nodes that are kept, in the order in which they were named.
-  std::span<const NodeId> nodes() const { return nodes_; }
   bool empty() const { return nodes_.empty(); }
   // For whom the node is kept; none: for nobody.
   JobId owner_of(NodeId node) const {

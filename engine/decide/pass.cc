@@ -26,13 +26,6 @@ Found find_entitled(Decision& d, const state::Job& job, const KeptNodes& kept) {
   return derive::find_entitled(d.s, d.search, Picture(d.s.fleet(), kept), job);
 }
 
-// What stops the job whatever place it may find.
-std::optional<Binding> stopped(const Decision& d, const state::Job& job, Asking asking) {
-  const ProductDemand least{d.s.jobs().only_product(d.s.fleet().request(job.shape)),
-                            d.s.jobs().least_milligpu(job)};
-  return first_binding(d.s.tree(), {job.leaf, {&least, 1}}, asking);
-}
-
 void start(Decision& d, JobId id, Placement placement) {
   fact::AttemptStarted started;
   started.id = id;
@@ -177,7 +170,7 @@ class Walk {
   void bar_line(JobId id) { bar({id, serial_of(id), AccountId(), 0}); }
   // True, and noted: a rule stops the job whatever place it may find.
   bool bar_if_stopped(const state::Job& job) {
-    const auto binding = stopped(d_, job, Asking::kAmounts);
+    const auto binding = derive::stopped(d_.s, job, Asking::kAmounts);
     if (!binding) return false;
     if (binding->any_product) {
       bar({JobId(), 0, binding->subject, binding->need});

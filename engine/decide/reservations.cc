@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "accounting/entitlement.h"
 #include "core/limits.h"
+#include "engine/derive/entitled_place.h"
 #include "engine/derive/reservations.h"
 
 namespace subak::decide {
@@ -27,8 +27,8 @@ void give_up(Decision& d, const Reservation& r, ReserveCause cause) {
 }
 
 // Says so only if anything is different.
-bool move(Decision& d, Reservation r, Start to, ReserveCause cause) {
-  if (r.nodes == to.nodes && r.start_ms == to.start_ms && r.estimated == to.estimated) return false;
+void move(Decision& d, Reservation r, Start to, ReserveCause cause) {
+  if (r.nodes == to.nodes && r.start_ms == to.start_ms && r.estimated == to.estimated) return;
   const bool later = !r.estimated && (to.estimated || to.start_ms > r.start_ms);
   if (later) ++r.late;
   r.nodes = std::move(to.nodes);
@@ -36,18 +36,11 @@ bool move(Decision& d, Reservation r, Start to, ReserveCause cause) {
   r.estimated = to.estimated;
   r.cause = cause;
   d.emit(r.as_fact());
-  return true;
 }
 
 std::optional<Start> best_start(Decision& d, const state::Job& job) {
   auto start = derive::promised_start(d.s, d.search, job, state::kNever);
   return start ? std::move(start) : derive::estimated_start(d.s, d.search, job);
-}
-
-bool is_stopped(const Decision& d, const state::Job& job) {
-  const ProductDemand least{d.s.jobs().only_product(d.s.fleet().request(job.shape)),
-                            d.s.jobs().least_milligpu(job)};
-  return first_binding(d.s.tree(), {job.leaf, {&least, 1}}, Asking::kStart).has_value();
 }
 
 std::size_t most_reservations(const Policy& policy) {
@@ -105,7 +98,7 @@ bool give_up_stopped(Decision& d) {
   const std::vector<Reservation> made = all_reservations(d);
   for (auto it = made.rbegin(); it != made.rend(); ++it) {  // of those that are too many the newest
     const Reservation& r = *it;
-    if (is_stopped(d, d.s.jobs().at(r.job))) {
+    if (derive::stopped(d.s, d.s.jobs().at(r.job), Asking::kStart)) {
       give_up(d, r, ReserveCause::kAccount);
     } else if (reservations(d, r.job.cluster()).size() > most_reservations(d.s.policy())) {
       give_up(d, r, ReserveCause::kPolicy);
@@ -161,37 +154,33 @@ bool reserve(Decision& d, const state::Job& job) {
   return true;
 }
 
-bool choose_estimates(Decision& d) {
-  bool any = false;
+void choose_estimates(Decision& d) {
   for (const Reservation& r : all_reservations(d)) {
     if (!r.estimated) continue;
     auto start = best_start(d, d.s.jobs().at(r.job));
     const bool better = start && (!start->estimated || derive::held_on(d.s, start->nodes) <
                                                            derive::held_on(d.s, r.nodes));
-    if (better) any = move(d, r, *std::move(start), ReserveCause::kEarlier) || any;
+    if (better) move(d, r, *std::move(start), ReserveCause::kEarlier);
   }
-  return any;
 }
 
-bool pull(Decision& d, PassMemory& memory) {
+void pull(Decision& d, PassMemory& memory) {
   const Policy& policy = d.s.policy();
   const auto point = [&] {
     return PassMemory::Pulled{d.s.fleet().freed_version() + 1, d.s.tree().structure_version(),
                               d.s.kept().version(), policy.time_limit_grace_ms,
                               policy.enforce_time_limits};
   };
-  if (memory.pulled_at == point()) return false;
-  bool any = false;
+  if (memory.pulled_at == point()) return;
   for (const Reservation& r : all_reservations(d)) {
     if (r.estimated || r.start_ms <= d.s.now()) continue;
     const DurationMs gain_ms =
         std::max(limits::kReserveGainMs, (r.start_ms - r.made_ms) / limits::kReserveGainPart);
     auto sooner = derive::promised_start(d.s, d.search, d.s.jobs().at(r.job), r.start_ms - gain_ms);
     if (!sooner || sooner->nodes == r.nodes) continue;
-    any = move(d, r, *std::move(sooner), ReserveCause::kEarlier) || any;
+    move(d, r, *std::move(sooner), ReserveCause::kEarlier);
   }
   memory.pulled_at = point();
-  return any;
 }
 
 void give_up_in_vain(Decision& d, const Reservation& r, bool barred) {

@@ -31,13 +31,13 @@ bool mend(Decision& d, PassMemory& memory);
 // True if it has one now.
 bool reserve(Decision& d, const state::Job& job);
 // Before others have their turn: for an estimate a promise, or nodes with less to wait for, which are
-// most of the time those that were just given back. True if one moved.
-bool choose_estimates(Decision& d);
+// most of the time those that were just given back.
+void choose_estimates(Decision& d);
 // After others had their turn: for a promise other nodes with an earlier start. It stands as long as its
 // nodes do, also where these will be free sooner: who would be gone in half of the longer time may still
 // use them. What is found holds until something is given back, as time that passes and what starts only
-// make other places worse. True if one moved.
-bool pull(Decision& d, PassMemory& memory);
+// make other places worse.
+void pull(Decision& d, PassMemory& memory);
 // Ends one that nothing is in the way of any more, and whose job still has no place there.
 void give_up_in_vain(Decision& d, const state::Reservation& r, bool barred);
 

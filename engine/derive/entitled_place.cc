@@ -3,6 +3,23 @@
 #include <map>
 
 namespace subak::derive {
+namespace {
+
+ProductDemand least_demand(const State& s, const state::Job& job) {
+  return {s.jobs().only_product(s.fleet().request(job.shape)), s.jobs().least_milligpu(job)};
+}
+
+}  // namespace
+
+std::optional<Binding> stopped(const State& s, const state::Job& job, Asking asking) {
+  const ProductDemand least = least_demand(s, job);
+  return first_binding(s.tree(), {job.leaf, {&least, 1}}, asking);
+}
+
+bool is_within_quota(const State& s, const state::Job& job) {
+  const ProductDemand least = least_demand(s, job);
+  return within_quota(s.tree(), {job.leaf, {&least, 1}});
+}
 
 std::vector<ProductDemand> amounts_of(const State& s, const Placement& placement) {
   std::map<ProductId, MilliGpu> sums;

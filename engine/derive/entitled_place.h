@@ -21,6 +21,10 @@ struct EntitledPlace {
 // rule of its accounts bars, the next best product is tried.
 EntitledPlace find_entitled(const State& s, Search& search, const Picture& picture,
                             const state::Job& job);
+// What stops the queued job whatever place it may find: judged by the least that it can cost.
+std::optional<Binding> stopped(const State& s, const state::Job& job, Asking asking);
+// Would the queued job be within quota if it started now? Likewise.
+bool is_within_quota(const State& s, const state::Job& job);
 // What the place takes, by product.
 std::vector<ProductDemand> amounts_of(const State& s, const Placement& placement);
 

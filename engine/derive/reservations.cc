@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "accounting/entitlement.h"
+#include "engine/derive/entitled_place.h"
 
 namespace subak::derive {
 namespace {
@@ -137,12 +137,6 @@ std::vector<TimeMs> usable_until(const State& s) {
   }
   std::sort(out.begin(), out.end());
   return out;
-}
-
-bool is_within_quota(const State& s, const state::Job& job) {
-  const ProductDemand least{s.jobs().only_product(s.fleet().request(job.shape)),
-                            s.jobs().least_milligpu(job)};
-  return within_quota(s.tree(), {job.leaf, {&least, 1}});
 }
 
 KeptNodes firm_part(const State& s) {

@@ -48,8 +48,6 @@ KeptNodes kept_from(const State& s, TimeMs end_ms);
 std::vector<TimeMs> usable_until(const State& s);
 // What of State::kept() is kept for jobs within their quota: the others give way to jobs within theirs.
 KeptNodes firm_part(const State& s);
-// Would the job, which is queued, be within quota if it started now?
-bool is_within_quota(const State& s, const state::Job& job);
 
 // Where reads look for places: whoever asks has the memory of its searches.
 struct Places {
