@@ -19,14 +19,14 @@
 
 namespace subak::decide {
 
-// What a pass remembers for the next one, so that it looks only at what changed, and goes on where
-// it stopped. Derived: an empty one decides the same, later.
+// What a pass remembers for the next one, so that it looks only at what changed. Derived: an empty one
+// decides the same.
 struct PassMemory {
-  // By number of the shape: at what freed_version() of the fleet it had no place.
+  // By number of the shape: at what freed_version() of the fleet it had no place. Starts only take.
   struct Blocked {
     std::uint64_t serial = 0;  // of the shape; of another that had its number: not known
     std::uint64_t at = 0;      // freed_version() + 1; 0: not known
-    bool waited = false;       // some job of it had waited long enough for nodes to be kept
+    bool reserved = false;  // the first of its jobs was asked whether nodes are to be kept for it
   };
   using BlockedShapes = std::vector<Blocked>;
   // A rule of accounts stops a line (named by one of its jobs, as long as that asks for the same), or
@@ -37,9 +37,9 @@ struct PassMemory {
     AccountId account;
     MilliGpu least = 0;
   };
-  // What what is barred depends on: another one, and it is looked at anew. Starts only take.
+  // What what is known depends on: another one, and it is looked at anew.
   struct Point {
-    std::uint64_t freed = 0, structure = 0, kept = 0;
+    std::uint64_t fleet = 0, structure = 0, kept = 0;
     friend bool operator==(const Point&, const Point&) = default;
   };
   // What it depends on that no promised start can be earlier.
@@ -52,10 +52,11 @@ struct PassMemory {
   BlockedShapes blocked;
   BlockedShapes blocked_for_all;   // nor on nodes that are kept for jobs beyond their quota
   BlockedShapes blocked_for_fill;  // nor on nodes that are kept for anybody
+  // Of a pass that had to stop before all were asked: the next one goes on behind them.
   std::vector<Barred> barred;
   Point barred_at;
   std::uint64_t kept_at = 0;  // version of State::kept() at which what is blocked was found
-  Point open_at;              // all nodes that are kept were open; freed: the descriptions
+  Point open_at;              // all nodes that are kept were open
   Pulled pulled_at;           // no promised start could be earlier
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -96,20 +97,16 @@ bool start_reserved(Decision& d) {
 
 // --- the walk ------------------------------------------------------------------------------------
 
-bool has_waited(const Decision& d, ShapeId shape) {
-  const auto oldest = d.s.jobs().ready().oldest(shape);
-  return oldest && has_waited(d, d.s.jobs().at(*oldest));
-}
-
-// Not if the first of its jobs has waited long enough since then: nodes may be kept for it.
+// It is known that the shape has no place; what it is known of is that of the picture.
 bool is_blocked(const Decision& d, const PassMemory::BlockedShapes& blocked, ShapeId shape) {
   const PassMemory::Blocked& known = blocked[shape.value];
-  return known.at == freed_point(d) && known.serial == d.s.fleet().serial(shape) &&
-         (known.waited || !has_waited(d, shape));
+  return known.at == freed_point(d) && known.serial == d.s.fleet().serial(shape);
 }
 
 void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId shape) {
-  blocked[shape.value] = {d.s.fleet().serial(shape), freed_point(d), has_waited(d, shape)};
+  if (!is_blocked(d, blocked, shape)) {
+    blocked[shape.value] = {d.s.fleet().serial(shape), freed_point(d), false};
+  }
 }
 
 // What one pass has done: bounded by counts, never by the clock.
@@ -120,21 +117,26 @@ struct Work {
   }
 };
 
-// One walk down the account tree, with what is known to be blocked.
+// One walk down the account tree, in which only shapes take part that have a place beside what is kept: the
+// order compares accounts by their next jobs, and must not depend on what was looked at before.
 class Walk {
  public:
-  Walk(Decision& d, PassMemory& memory, PassMemory::BlockedShapes& blocked)
+  // Places are looked for beside what is `kept`, which outlives the walk; `blocked`: what is known of that.
+  Walk(Decision& d, const KeptNodes& kept, PassMemory& memory, PassMemory::BlockedShapes& blocked)
       : d_(d),
+        kept_(kept),
         memory_(memory),
         blocked_(blocked),
         pass_(d.s.jobs().ready(), d.s.tree(), d.s.policy().order, rule_, d.s.allocations().tick(),
               d.s.now()) {
-    for (const ShapeId shape : d.s.jobs().ready().waiting_shapes()) {
-      if (is_blocked(d, blocked, shape) ||
-          !d.s.clusters().at(d.s.fleet().cluster_of(shape)).synced) {
-        pass_.block_shape(shape);
-      } else {
+    for (const state::Reservation& r : all_reservations(d)) {
+      reserved_.insert(d.s.jobs().at(r.job).shape);
+    }
+    for (const ShapeId shape : unknown_shapes()) {
+      if (has_place(shape)) {
         open_.push_back(shape);
+      } else {
+        no_place(shape);
       }
     }
     const PassMemory::Point point{freed_point(d), d.s.tree().structure_version(),
@@ -150,22 +152,19 @@ class Walk {
     note_blocked(d_, blocked_, shape);
     pass_.block_shape(shape);
   }
-  // What is freed now and then fits few shapes, and each shape that is asked in its turn costs a way
-  // through the order. So when one has no place, the others are tried until one has. Who has waited
-  // long enough for nodes to be kept is asked in its turn.
+  // What starts takes the place of others, and each shape that is asked in its turn costs a way through
+  // the order. So when one has no place any more, the others are tried until one has.
   void block_others(Work& work) {
-    const Picture picture(d_.s.fleet(), d_.s.kept());
     for (; !open_.empty() && !work.enough(); open_.pop_back()) {
       const ShapeId shape = open_.back();
       if (is_blocked(d_, blocked_, shape)) continue;
-      if (has_waited(d_, shape)) continue;
       ++work.checks;
-      if (d_.search.find(picture, shape, JobId())) return;
+      if (has_place(shape)) return;
       no_place(shape);
     }
   }
-  void pass_over_line(JobId id) { pass_.block_line(id); }  // in this walk
-  void pass_over(JobId id) { pass_.block_job(id); }        // likewise
+  void pass_over_line(JobId id) { pass_.block_line(id); }
+  void pass_over(JobId id) { pass_.block_job(id); }
   // What stops one job of a leaf with a shape stops them all.
   void bar_line(JobId id) { bar({id, serial_of(id), AccountId(), 0}); }
   // True, and noted: a rule stops the job whatever place it may find.
@@ -191,17 +190,41 @@ class Walk {
     if (waits && serial_of(barred.line) == barred.serial) pass_.block_line(barred.line);
   }
   std::uint64_t serial_of(JobId id) const { return d_.s.fleet().serial(d_.s.jobs().at(id).shape); }
+  // Shapes of which it is not known yet that they have no place, in an order that any engine in this
+  // state would find; the rest is blocked.
+  std::vector<ShapeId> unknown_shapes() {
+    std::vector<std::pair<JobId, ShapeId>> unknown;
+    for (const ShapeId shape : d_.s.jobs().ready().waiting_shapes()) {
+      if (!d_.s.clusters().at(d_.s.fleet().cluster_of(shape)).synced ||
+          is_blocked(d_, blocked_, shape)) {
+        pass_.block_shape(shape);
+      } else {
+        unknown.emplace_back(*d_.s.jobs().ready().oldest(shape), shape);
+      }
+    }
+    std::sort(unknown.begin(), unknown.end());
+    std::vector<ShapeId> out;
+    for (const auto& [oldest, shape] : unknown) out.push_back(shape);
+    return out;
+  }
+  // A job with nodes of its own may have one where others have none.
+  bool has_place(ShapeId shape) {
+    return reserved_.contains(shape) ||
+           d_.search.find(Picture(d_.s.fleet(), kept_), shape, JobId());
+  }
 
   Decision& d_;
+  const KeptNodes& kept_;
   PassMemory& memory_;
   PassMemory::BlockedShapes& blocked_;
-  std::vector<ShapeId> open_;  // not known to be blocked when the walk began
+  std::set<ShapeId> reserved_;  // of jobs that nodes are kept for
+  std::vector<ShapeId> open_;   // had a place when the walk began
   const TargetShareRule rule_;
   ReadyQueue::Pass pass_;
 };
 
 // The next in the order. False: it cannot start, and the walk was told what else cannot.
-bool try_start(Decision& d, JobId id, Walk& walk, PassMemory& memory, Work& work) {
+bool try_start(Decision& d, JobId id, Walk& walk, Work& work) {
   const state::Job& job = d.s.jobs().at(id);
   const AccountId leaf = job.leaf;
   if (walk.bar_if_stopped(job)) return false;
@@ -213,16 +236,12 @@ bool try_start(Decision& d, JobId id, Walk& walk, PassMemory& memory, Work& work
   }
   if (found.barred) {
     walk.bar_line(id);
-    return false;
+  } else if (d.s.clusters().reservation_of(id) != nullptr) {
+    walk.pass_over(id);  // others like it may have a place that it has not, or get nodes too
+  } else {
+    walk.no_place(job.shape);
+    walk.block_others(work);
   }
-  if (d.s.clusters().reservation_of(id) != nullptr) {
-    walk.pass_over(id);  // others like it may get one too
-    return false;
-  }
-  walk.no_place(job.shape);
-  const bool known = memory.kept_at == d.s.kept().version();
-  if (reserve(d, job) && known) memory.kept_at = d.s.kept().version();  // what is blocked stays so
-  walk.block_others(work);
   return false;
 }
 
@@ -231,7 +250,7 @@ bool try_start(Decision& d, JobId id, Walk& walk, PassMemory& memory, Work& work
 void start_entitled(Decision& d, PassMemory& memory, Work& work) {
   if (d.s.kept().empty() || d.s.policy().order != OrderPolicy::kTargetShare) return;
   const KeptNodes firm = derive::firm_part(d.s);
-  Walk walk(d, memory, memory.blocked_for_all);
+  Walk walk(d, firm, memory, memory.blocked_for_all);
   for (; !work.enough(); ++work.checks) {
     const auto next = walk.next();
     if (!next || !derive::is_within_quota(d.s, d.s.jobs().at(*next))) break;
@@ -253,6 +272,42 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
   }
 }
 
+// Nodes for those that had no place in their turn and have waited, in the order: of each shape for the
+// first, as long as nothing is given back. By now it is known which shapes have no place.
+void reserve_in_order(Decision& d, PassMemory& memory) {
+  const ReadyQueue& ready = d.s.jobs().ready();
+  const auto is_asked = [&](ShapeId shape) {
+    return may_reserve(d, d.s.fleet().cluster_of(shape)) && is_blocked(d, memory.blocked, shape) &&
+           has_waited(d, d.s.jobs().at(*ready.oldest(shape)));
+  };
+  const std::vector<ShapeId> shapes = ready.waiting_shapes();
+  const bool any = std::any_of(shapes.begin(), shapes.end(), [&](ShapeId shape) {
+    return !memory.blocked[shape.value].reserved && is_asked(shape);
+  });
+  if (!any) return;
+  const TargetShareRule rule;
+  ReadyQueue::Pass walk(ready, d.s.tree(), d.s.policy().order, rule, d.s.allocations().tick(),
+                        d.s.now());
+  for (const ShapeId shape : shapes) {
+    if (!is_asked(shape)) walk.block_shape(shape);
+  }
+  const bool known = memory.kept_at == d.s.kept().version();
+  while (const auto next = walk.next()) {
+    const state::Job& job = d.s.jobs().at(*next);
+    bool& reserved = memory.blocked[job.shape.id().value].reserved;
+    if (d.s.clusters().reservation_of(*next) != nullptr) {
+      walk.block_job(*next);
+    } else if (derive::stopped(d.s, job, Asking::kAmounts)) {
+      walk.block_line(*next);
+    } else {
+      if (!reserved) reserve(d, job);
+      reserved = true;
+      walk.block_shape(job.shape);
+    }
+  }
+  if (known) memory.kept_at = d.s.kept().version();  // what is blocked stays so
+}
+
 // Jobs that are gone before the nodes are needed use what is kept: those that had no place elsewhere,
 // in their order.
 void fill(Decision& d, PassMemory& memory, Work& work) {
@@ -266,7 +321,7 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
     if (fresh) at->second = derive::kept_from(d.s, end_ms);
     return at->second;
   };
-  Walk walk(d, memory, memory.blocked_for_fill);
+  Walk walk(d, nothing, memory, memory.blocked_for_fill);
   for (std::size_t looks = 0; looks < limits::kMaxFillLooks && !work.enough(); ++looks) {
     const auto next = walk.next();
     if (!next) return;
@@ -294,11 +349,11 @@ enum class Walked { kAll, kEnough, kAgain };
 // Starts what can start. kAgain: a start stopped a job that nodes were kept for, and others may have
 // them.
 Walked start_all(Decision& d, PassMemory& memory, Work& work) {
-  Walk walk(d, memory, memory.blocked);
+  Walk walk(d, d.s.kept(), memory, memory.blocked);
   for (; !work.enough(); ++work.checks) {
     const auto next = walk.next();
     if (!next) return Walked::kAll;
-    if (!try_start(d, *next, walk, memory, work)) continue;
+    if (!try_start(d, *next, walk, work)) continue;
     ++work.starts;
     if (!d.s.kept().empty() && give_up_stopped(d)) return Walked::kAgain;
   }
@@ -323,11 +378,13 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
     forget_blocked(d, memory);
     walked = start_all(d, memory, work);
     if (walked != Walked::kAll) continue;
+    reserve_in_order(d, memory);
     fill(d, memory, work);
     pull(d, memory);
     // Nodes that are kept no longer are for others.
     if (memory.kept_at != d.s.kept().version()) walked = Walked::kAgain;
   }
+  if (walked != Walked::kEnough) memory.barred.clear();
   d.tell(note::PassDue{walked != Walked::kAll});  // starts themselves free nothing
 }
 

@@ -93,6 +93,10 @@ bool has_waited(const Decision& d, const state::Job& job) {
   return patience_ms > 0 && d.s.now() - job.submit_ms >= patience_ms;
 }
 
+bool may_reserve(const Decision& d, ClusterId cluster) {
+  return reservations(d, cluster).size() < most_reservations(d.s.policy());
+}
+
 bool give_up_stopped(Decision& d) {
   bool any = false;
   const std::vector<Reservation> made = all_reservations(d);
@@ -131,18 +135,18 @@ bool mend(Decision& d, PassMemory& memory) {
   return any;
 }
 
-bool reserve(Decision& d, const state::Job& job) {
+void reserve(Decision& d, const state::Job& job) {
   const auto& theirs = reservations(d, job.id.cluster());
-  if (theirs.size() >= most_reservations(d.s.policy()) || !has_waited(d, job)) return false;
+  if (!may_reserve(d, job.id.cluster()) || !has_waited(d, job)) return;
   const auto is_small = [](const Reservation& r) { return r.nodes.size() == 1; };
   const bool any_small = std::any_of(theirs.begin(), theirs.end(), is_small);
   const GangRequest& request = d.s.fleet().request(job.shape);
-  if ((any_small && request.pods() == 1) || has_its_part(d, job)) return false;
-  if (!d.search.fits_empty_fleet(job.shape)) return false;
+  if ((any_small && request.pods() == 1) || has_its_part(d, job)) return;
+  if (!d.search.fits_empty_fleet(job.shape)) return;
   auto start = best_start(d, job);
-  if (!start || (any_small && start->nodes.size() == 1)) return false;
+  if (!start || (any_small && start->nodes.size() == 1)) return;
   const auto is_estimated = [](const Reservation& r) { return r.estimated; };
-  if (start->estimated && std::any_of(theirs.begin(), theirs.end(), is_estimated)) return false;
+  if (start->estimated && std::any_of(theirs.begin(), theirs.end(), is_estimated)) return;
   const Reservation made{job.id,
                          std::move(start->nodes),
                          start->start_ms,
@@ -151,7 +155,6 @@ bool reserve(Decision& d, const state::Job& job) {
                          d.s.now(),
                          0};
   d.emit(made.as_fact());
-  return true;
 }
 
 void choose_estimates(Decision& d) {
