@@ -86,6 +86,13 @@ inline constexpr std::uint32_t kMaxReserveJobs = 64;
 // in it. More: it says that nobody has looked yet.
 inline constexpr std::size_t kMaxRehearsed = 500;
 
+// The forecast of starts: it looks so far ahead, and at so many starts; who starts later has only a time
+// before which it does not.
+inline constexpr DurationMs kForecastAheadMs = 30 * kDayMs;
+inline constexpr std::size_t kForecastStarts = 50'000;
+// A job without any limit, of which no other like it is known, is taken to run so long.
+inline constexpr DurationMs kGuessedRunMs = kDayMs;
+
 // Pods with GPUs that wait for a node without us, of all clusters, which are remembered so that
 // `queue --would` can tell of them. More are passed over until there is room, and it says so.
 inline constexpr std::size_t kMaxPendingPods = 10'000;

@@ -19,6 +19,7 @@
 #include "engine/derive/reasons.h"
 #include "engine/derive/reservations.h"
 #include "engine/derive/rows.h"
+#include "engine/derive/run_times.h"
 #include "engine/derive/survey.h"
 #include "engine/derive/views.h"
 #include "engine/state/state.h"
@@ -187,6 +188,18 @@ std::vector<JobId> Engine::queue_order(std::size_t most) const {
 
 QueuePicture Engine::queue_picture() const { return derive::queue_picture(impl_->state); }
 void Engine::copy_queue(QueueCopy& into) const { derive::copy_queue(impl_->state, into); }
+
+ForecastBasis Engine::forecast_basis() const {
+  const State& s = impl_->state;
+  ForecastBasis out{s.seq(), s.now(), {}, derive::run_times(s)};
+  s.keep([&](fact::Body body) {
+    const auto* const kept = std::get_if<fact::JobKept>(&body);
+    if (kept != nullptr && s.jobs().at(kept->job.id).state == JobState::kDone) return;
+    if (std::holds_alternative<fact::RequestKept>(body)) return;
+    out.facts.push_back({0, s.fact_ms(), std::move(body)});
+  });
+  return out;
+}
 
 std::vector<JobRow> Engine::queue(std::size_t most) const {
   const State& s = impl_->state;

@@ -33,6 +33,7 @@
 #include "core/reason.h"
 #include "engine/effect.h"
 #include "engine/fact.h"
+#include "engine/forecast.h"
 #include "engine/input.h"
 #include "engine/queue_picture.h"
 #include "engine/view.h"
@@ -245,6 +246,8 @@ class Engine {
   // elsewhere, from a copy: O(n + accounts), nearly all of it one copy of memory.
   QueuePicture queue_picture() const;
   void copy_queue(QueueCopy& into) const;
+  // What a forecast of every start is made of, anywhere. O(state).
+  ForecastBasis forecast_basis() const;
   // The queue in the order in which the next pass would take it. The order of n jobs costs
   // O(n log n), whatever is copied of them.
   std::vector<JobRow> queue(std::size_t most) const;

@@ -1,0 +1,144 @@
+#include "engine/decide/ahead.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/limits.h"
+#include "engine/decide/requested.h"
+#include "engine/derive/deadlines.h"
+
+namespace subak {
+
+Forecast::Forecast(std::uint64_t seq, TimeMs time_ms, TimeMs until_ms, bool whole,
+                   std::vector<Start> starts)
+    : seq_(seq), time_ms_(time_ms), until_ms_(until_ms), whole_(whole), starts_(std::move(starts)) {
+  std::sort(starts_.begin(), starts_.end(),
+            [](const Start& a, const Start& b) { return a.job < b.job; });
+}
+
+std::optional<TimeMs> Forecast::start(JobId id) const {
+  const auto it = std::lower_bound(starts_.begin(), starts_.end(), id,
+                                   [](const Start& s, JobId of) { return s.job < of; });
+  if (it == starts_.end() || it->job != id) return std::nullopt;
+  return it->at_ms;
+}
+
+Forecast make_forecast(const ForecastBasis& basis, const std::function<bool()>& go_on) {
+  return decide::Ahead(basis).run(go_on);
+}
+
+namespace decide {
+
+Ahead::Ahead(const ForecastBasis& basis)
+    : basis_(basis), search_(state_.fleet()), now_(basis.time_ms) {
+  for (const Fact& fact : basis.facts) state_.apply(fact);
+  state_.set_seq(basis.seq);
+  state_.advance(now_);
+  for (const JobId id : state_.jobs().ids()) {
+    const state::Job& job = state_.jobs().at(id);
+    if (job.waits()) waiting_.insert(id);
+    if (job.pods_holding() > 0) begin(job);
+  }
+}
+
+void Ahead::saw(const std::vector<Fact>& facts) {
+  for (const Fact& fact : facts) {
+    if (const auto* f = std::get_if<fact::AttemptStarted>(&fact.body)) begun_.push_back(f->id);
+    if (const auto* f = std::get_if<fact::StopAsked>(&fact.body)) stopped_.push_back(f->id);
+  }
+}
+
+void Ahead::apply(in::Body body) {
+  saw(decide::apply(state_, search_, memory_, {now_, "", "", std::move(body)}).facts);
+}
+
+void Ahead::begin(const state::Job& job) {
+  const Input input{now_, "", "", in::Pass{}};
+  Decision d(state_, search_, input);
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    if (job.pods[rank].state != PodState::kHeld) continue;
+    charge(d, job, rank, now_, UsageState::kHeld, job.leaf);
+    d.emit(fact::PodBound{job.id, rank, now_, job.pods[rank].slot});
+  }
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    if (job.pods[rank].state != PodState::kBound) continue;
+    forgive_node(d, job.pods[rank].slot.node, d.s.jobs().shape_of(job.pods[rank]));
+    d.emit(fact::PodRunning{job.id, rank, now_});
+  }
+  const auto run = basis_.run_times.find(job.id);
+  const DurationMs run_ms = run == basis_.run_times.end() ? limits::kGuessedRunMs : run->second;
+  ends_.push({std::max(now_, job.started_ms + run_ms), job.id, job.attempt});
+}
+
+void Ahead::stop(JobId id) {
+  const state::Job& job = state_.jobs().at(id);
+  const Input input{now_, "", "", in::Pass{}};
+  Decision d(state_, search_, input);
+  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
+    if (job.pods[rank].holds_slot()) end_pod(d, id, rank, now_, Cause::kFinished);
+  }
+  saw(d.out.facts);
+}
+
+void Ahead::settle() {
+  do {
+    apply(in::Pass{});
+    for (const JobId id : std::exchange(stopped_, {})) stop(id);
+    for (const JobId id : std::exchange(begun_, {})) {
+      const state::Job& job = state_.jobs().at(id);
+      if (job.state != JobState::kStarting) continue;
+      begin(job);
+      if (waiting_.erase(id) > 0) starts_.push_back({id, now_});
+    }
+  } while (state_.pass_due());
+}
+
+void Ahead::advance(TimeMs t) {
+  now_ = std::max(now_, t);
+  state_.advance(now_);
+  while (derive::next_deadline(state_).value_or(now_ + 1) <= now_) apply(in::Tick{});
+  while (!ends_.empty() && ends_.top().at_ms <= now_) {
+    const End end = ends_.top();
+    ends_.pop();
+    const state::Job* const job = state_.jobs().find(end.job);
+    if (job != nullptr && job->attempt == end.attempt) stop(end.job);
+  }
+  settle();
+}
+
+// Once nothing holds a place, only a wait that is over lets somebody start.
+std::optional<TimeMs> Ahead::next_time() const {
+  if (!ends_.empty()) {
+    const TimeMs end = ends_.top().at_ms;
+    return std::min(end, derive::next_deadline(state_).value_or(end));
+  }
+  std::optional<TimeMs> next = state_.bars().next_end();
+  const auto pause = derive::next_hold_end(state_);
+  if (pause && pause->first < next.value_or(state::kNever)) next = pause->first;
+  return next;
+}
+
+bool Ahead::somebody_may_start() const {
+  if (state_.jobs().ready().size() > 0) return true;
+  const auto& until = state_.jobs().deadlines();
+  return std::any_of(until.begin(), until.end(), [this](const auto& entry) {
+    return state_.jobs().at(entry.second).state == JobState::kPaused;
+  });
+}
+
+Forecast Ahead::run(const std::function<bool()>& go_on) {
+  const TimeMs until = basis_.time_ms + limits::kForecastAheadMs;
+  bool whole = true;
+  advance(now_);
+  while (somebody_may_start()) {
+    const std::optional<TimeMs> next = next_time();
+    if (!next) break;
+    whole = *next <= until && starts_.size() < limits::kForecastStarts && (!go_on || go_on());
+    if (!whole) break;
+    advance(*next);
+  }
+  return {basis_.seq, basis_.time_ms, std::min(now_, until), whole, std::move(starts_)};
+}
+
+}  // namespace decide
+}  // namespace subak

@@ -1,0 +1,55 @@
+// The engine run ahead on a copy of its state, beside a cluster that does what it is told at once.
+// Threads: none.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <queue>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/decide/decide.h"
+#include "engine/forecast.h"
+#include "engine/state/state.h"
+#include "placement/search.h"
+
+namespace subak::decide {
+
+// What happens, at each time in turn: a tick, if a deadline has come; the ends, by job; passes, and
+// each job that starts is bound and runs at the same instant, until nobody starts. Whoever holds a
+// place at the beginning runs too. Who is asked to end has ended.
+class Ahead {
+ public:
+  explicit Ahead(const ForecastBasis& basis);  // outlives it
+  Forecast run(const std::function<bool()>& go_on);
+
+ private:
+  struct End {
+    TimeMs at_ms = 0;
+    JobId job;
+    std::uint32_t attempt = 0;
+    friend auto operator<=>(const End&, const End&) = default;
+  };
+  std::optional<TimeMs> next_time() const;  // nullopt: nothing more happens that lets anybody start
+  bool somebody_may_start() const;
+  void advance(TimeMs t);
+  void settle();
+  void begin(const state::Job& job);
+  void stop(JobId id);
+  void apply(in::Body body);
+  void saw(const std::vector<Fact>& facts);
+
+  const ForecastBasis& basis_;
+  State state_;
+  Search search_;
+  PassMemory memory_;
+  TimeMs now_ = 0;
+  std::unordered_set<JobId> waiting_;   // that wait at the beginning, and have not started
+  std::vector<JobId> begun_, stopped_;  // as the facts say, and not yet played
+  std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
+  std::vector<Forecast::Start> starts_;
+};
+
+}  // namespace subak::decide

@@ -1,0 +1,108 @@
+#include "engine/derive/run_times.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/limits.h"
+
+namespace subak::derive {
+namespace {
+
+using state::Job;
+
+std::string without_digits(const std::string& name) {
+  std::string out;
+  for (const char c : name) {
+    if (c < '0' || c > '9') out += c;
+  }
+  return out;
+}
+
+// It ran as long as its people had it run.
+bool is_telling(const Job& job) {
+  const bool own = job.cause == Cause::kFinished || job.cause == Cause::kFailed ||
+                   job.cause == Cause::kCancelled;
+  return own && job.started_ms != 0 && job.ended_ms > job.started_ms;
+}
+
+// The mean of the last two.
+class LastTwo {
+ public:
+  void add(DurationMs ms) {
+    before_ = last_;
+    last_ = ms;
+  }
+  DurationMs mean() const { return before_ ? (*before_ + *last_) / 2 : *last_; }
+
+ private:
+  std::optional<DurationMs> last_, before_;
+};
+
+class Templates {
+ public:
+  explicit Templates(const State& s) {
+    std::vector<const Job*> done;
+    for (const auto& [id, job] : s.jobs().all()) {  // any order: sorted below
+      if (job.state == JobState::kDone && job.asked && is_telling(job)) done.push_back(&job);
+    }
+    std::sort(done.begin(), done.end(), [](const Job* a, const Job* b) {
+      return std::tie(a->ended_ms, a->id) < std::tie(b->ended_ms, b->id);
+    });
+    for (const Job* const job : done) {
+      const ShapeId shape = s.fleet().find_shape(job->id.cluster(), *job->asked);
+      if (!shape) continue;  // nobody asks for that now
+      const DurationMs ran = job->ended_ms - job->started_ms;
+      by_name_[{job->leaf, shape, without_digits(job->name)}].add(ran);
+      by_shape_[{job->leaf, shape}].add(ran);
+    }
+  }
+  std::optional<DurationMs> of(const Job& job) const {
+    const ShapeId shape = job.shape;
+    if (const auto it = by_name_.find({job.leaf, shape, without_digits(job.name)});
+        it != by_name_.end()) {
+      return it->second.mean();
+    }
+    if (const auto it = by_shape_.find({job.leaf, shape}); it != by_shape_.end()) {
+      return it->second.mean();
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::map<std::tuple<AccountId, ShapeId, std::string>, LastTwo> by_name_;
+  std::map<std::pair<AccountId, ShapeId>, LastTwo> by_shape_;
+};
+
+DurationMs run_time(const State& s, const Templates& templates, const Job& job) {
+  const DurationMs past = job.waits() || job.started_ms == 0 ? 0 : s.now() - job.started_ms;
+  if (job.state == JobState::kEnding) return past + limits::kEndingMs;
+  const DurationMs usual = s.policy().default_time_limit_ms != 0 ? s.policy().default_time_limit_ms
+                                                                 : limits::kGuessedRunMs;
+  const DurationMs limit = job.time_limit_ms != 0 ? job.time_limit_ms : usual;
+  DurationMs run = templates.of(job).value_or(limit);
+  if (job.time_limit_ms != 0) run = std::min(run, job.time_limit_ms);
+  while (run <= past) run *= 2;
+  if (s.enforces_limit(job)) {
+    run = std::min(run, job.time_limit_ms + s.policy().time_limit_grace_ms + limits::kEndingMs);
+  }
+  return std::max(run, past);
+}
+
+}  // namespace
+
+RunTimes run_times(const State& s) {
+  const Templates templates(s);
+  RunTimes out;
+  for (const auto& [id, job] : s.jobs().all()) {  // any order: each by itself
+    if (job.state != JobState::kDone) out.emplace(id, run_time(s, templates, job));
+  }
+  return out;
+}
+
+}  // namespace subak::derive

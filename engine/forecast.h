@@ -1,0 +1,66 @@
+// When each job that waits is going to start, found by running the engine itself ahead on a copy: the
+// same passes, deadlines and reservations, nobody new, and each job running as long as it is
+// predicted to. It informs and decides nothing (docs/design/0053).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "engine/fact.h"
+
+namespace subak {
+
+// How long a job runs, from the start of its attempt to its end; of one that runs, all of it.
+using RunTimes = std::unordered_map<JobId, DurationMs>;
+
+// All that a forecast follows from. A value of its own: the engine goes on while another thread looks
+// ahead.
+struct ForecastBasis {
+  std::uint64_t seq = 0;  // the last fact that is in it
+  TimeMs time_ms = 0;
+  std::vector<Fact> facts;  // a checkpoint's, without what is over
+  RunTimes run_times;       // of every job that waits or holds something
+};
+
+// Immutable. 16 bytes a job. Threads: any.
+class Forecast {
+ public:
+  struct Start {
+    JobId job;
+    TimeMs at_ms = 0;
+  };
+  // Nothing is known.
+  Forecast() = default;
+  // `starts`: each job once.
+  Forecast(std::uint64_t seq, TimeMs time_ms, TimeMs until_ms, bool whole,
+           std::vector<Start> starts);
+
+  std::uint64_t seq() const { return seq_; }  // the last fact that is in it
+  TimeMs time_ms() const { return time_ms_; }
+  // It looks as far as this, and whoever waits and has no start here does not start before.
+  TimeMs until_ms() const { return until_ms_; }
+  // It was not cut short: whoever waits and has no start here does not start, as things stand.
+  bool is_whole() const { return whole_; }
+  // nullopt: the job did not wait then, or has no start. O(log n).
+  std::optional<TimeMs> start(JobId id) const;
+  const std::vector<Start>& starts() const { return starts_; }  // by job
+
+ private:
+  std::uint64_t seq_ = 0;
+  TimeMs time_ms_ = 0, until_ms_ = 0;
+  bool whole_ = false;
+  std::vector<Start> starts_;
+};
+
+// Runs ahead until all have started that can, limits::kForecastStarts have, or limits::kForecastAheadMs
+// are over; it is cut short where `go_on`, which is asked now and then, says no. The same basis makes
+// the same forecast. Threads: any.
+Forecast make_forecast(const ForecastBasis& basis, const std::function<bool()>& go_on = nullptr);
+
+}  // namespace subak
