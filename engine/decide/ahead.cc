@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/limits.h"
-#include "engine/decide/requested.h"
 #include "engine/derive/deadlines.h"
 
 namespace subak {
@@ -41,48 +40,43 @@ Ahead::Ahead(const ForecastBasis& basis)
   }
 }
 
-void Ahead::saw(const std::vector<Fact>& facts) {
-  for (const Fact& fact : facts) {
+void Ahead::look() {
+  for (const Fact& fact : d_.out.facts) {
     if (const auto* f = std::get_if<fact::AttemptStarted>(&fact.body)) begun_.push_back(f->id);
     if (const auto* f = std::get_if<fact::StopAsked>(&fact.body)) stopped_.push_back(f->id);
   }
-}
-
-void Ahead::apply(in::Body body) {
-  saw(decide::apply(state_, search_, memory_, {now_, "", "", std::move(body)}).facts);
+  d_.out.facts.clear();
 }
 
 void Ahead::begin(const state::Job& job) {
-  const Input input{now_, "", "", in::Pass{}};
-  Decision d(state_, search_, input);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
-    if (job.pods[rank].state != PodState::kHeld) continue;
-    charge(d, job, rank, now_, UsageState::kHeld, job.leaf);
-    d.emit(fact::PodBound{job.id, rank, now_, job.pods[rank].slot});
-  }
-  for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
-    if (job.pods[rank].state != PodState::kBound) continue;
-    forgive_node(d, job.pods[rank].slot.node, d.s.jobs().shape_of(job.pods[rank]));
-    d.emit(fact::PodRunning{job.id, rank, now_});
+    if (job.pods[rank].state == PodState::kHeld) {
+      charge(d_, job, rank, now_, UsageState::kHeld, job.leaf);
+      d_.emit(fact::PodBound{job.id, rank, now_, job.pods[rank].slot});
+    }
+    if (job.pods[rank].state == PodState::kBound) {
+      forgive_node(d_, job.pods[rank].slot.node, state_.jobs().shape_of(job.pods[rank]));
+    }
   }
   const auto run = basis_.run_times.find(job.id);
   const DurationMs run_ms = run == basis_.run_times.end() ? limits::kGuessedRunMs : run->second;
   ends_.push({std::max(now_, job.started_ms + run_ms), job.id, job.attempt});
+  look();
 }
 
 void Ahead::stop(JobId id) {
   const state::Job& job = state_.jobs().at(id);
-  const Input input{now_, "", "", in::Pass{}};
-  Decision d(state_, search_, input);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
-    if (job.pods[rank].holds_slot()) end_pod(d, id, rank, now_, Cause::kFinished);
+    if (job.pods[rank].holds_slot()) end_pod(d_, id, rank, now_, Cause::kFinished);
   }
-  saw(d.out.facts);
+  look();
 }
 
 void Ahead::settle() {
   do {
-    apply(in::Pass{});
+    state_.advance_tick();
+    decide(d_, in::Pass{}, memory_);
+    look();
     for (const JobId id : std::exchange(stopped_, {})) stop(id);
     for (const JobId id : std::exchange(begun_, {})) {
       const state::Job& job = state_.jobs().at(id);
@@ -93,16 +87,22 @@ void Ahead::settle() {
   } while (state_.pass_due());
 }
 
-void Ahead::advance(TimeMs t) {
-  now_ = std::max(now_, t);
-  state_.advance(now_);
-  while (derive::next_deadline(state_).value_or(now_ + 1) <= now_) apply(in::Tick{});
+void Ahead::end_what_is_due() {
   while (!ends_.empty() && ends_.top().at_ms <= now_) {
     const End end = ends_.top();
     ends_.pop();
     const state::Job* const job = state_.jobs().find(end.job);
     if (job != nullptr && job->attempt == end.attempt) stop(end.job);
   }
+  if (derive::next_due(state_).value_or(now_ + 1) > now_) return;
+  end_due(d_);
+  look();
+}
+
+void Ahead::advance(TimeMs t) {
+  now_ = std::max(now_, t);
+  state_.advance(now_);
+  end_what_is_due();
   settle();
 }
 
@@ -110,7 +110,7 @@ void Ahead::advance(TimeMs t) {
 std::optional<TimeMs> Ahead::next_time() const {
   if (!ends_.empty()) {
     const TimeMs end = ends_.top().at_ms;
-    return std::min(end, derive::next_deadline(state_).value_or(end));
+    return std::min(end, derive::next_due(state_).value_or(end));
   }
   std::optional<TimeMs> next = state_.bars().next_end();
   const auto pause = derive::next_hold_end(state_);

@@ -17,9 +17,10 @@
 
 namespace subak::decide {
 
-// What happens, at each time in turn: a tick, if a deadline has come; the ends, by job; passes, and
-// each job that starts is bound and runs at the same instant, until nobody starts. Whoever holds a
-// place at the beginning runs too. Who is asked to end has ended.
+// What happens, at each time in turn: the ends, by job; what is due, if a deadline has come; passes, and
+// each job that starts is bound at the same instant, until nobody starts. Whoever holds a place at the
+// beginning is bound too. Who is asked to end has ended. Decisions look neither at the books, whose days
+// are not closed here, nor at whether what is bound runs yet.
 class Ahead {
  public:
   explicit Ahead(const ForecastBasis& basis);  // outlives it
@@ -35,16 +36,18 @@ class Ahead {
   std::optional<TimeMs> next_time() const;  // nullopt: nothing more happens that lets anybody start
   bool somebody_may_start() const;
   void advance(TimeMs t);
+  void end_what_is_due();
   void settle();
   void begin(const state::Job& job);
   void stop(JobId id);
-  void apply(in::Body body);
-  void saw(const std::vector<Fact>& facts);
+  void look();  // at the facts of the last decisions, which are forgotten
 
   const ForecastBasis& basis_;
   State state_;
   Search search_;
   PassMemory memory_;
+  const Input input_;  // nobody's
+  Decision d_{state_, search_, input_};
   TimeMs now_ = 0;
   std::unordered_set<JobId> waiting_;   // that wait at the beginning, and have not started
   std::vector<JobId> begun_, stopped_;  // as the facts say, and not yet played

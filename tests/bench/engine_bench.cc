@@ -178,10 +178,64 @@ void drain(const char* name, int queues, int each, double kueue_per_s) {
              "Kueue's own scheduler in process, measured on another 2-core machine");
 }
 
+// A full fleet of 8 GPUs a node, behind it four waiting jobs a node of 1 to 8 GPUs and 1 to 24 hours, and
+// gangs that nodes are kept for: the start of each. What is made on the follower's thread, the copy, and
+// what is made beside it.
+void forecast(const char* name, int nodes, std::size_t gangs, double goal_s) {
+  World world;
+  world.fleet(nodes, 8);
+  in::SetPolicy set;
+  set.policy.patience_ms = kMinuteMs;
+  set.policy.reserve_jobs = static_cast<std::uint32_t>(gangs);
+  world.apply(set);
+  std::vector<std::string> accounts;
+  for (int a = 0; a < 100; ++a) {
+    accounts.push_back("a" + std::to_string(a));
+    world.account(accounts.back());
+  }
+  std::uint64_t random = 42;
+  const auto below = [&random](std::uint64_t n) {
+    random = random * 6'364'136'223'846'793'005 + 1'442'695'040'888'963'407;
+    return (random >> 33) % n;
+  };
+  const auto submit = [&] {
+    world.submit(accounts[below(accounts.size())], 1, static_cast<std::int64_t>(1 + below(8)),
+                 static_cast<DurationMs>(1 + below(24)) * kHourMs);
+  };
+  for (int i = 0; i < 3 * nodes; ++i) submit();
+  do {
+    world.run(world.apply(in::Pass{}).effects);
+  } while (world.engine.pass_due());
+  const auto wanted = static_cast<std::size_t>(4 * nodes);
+  for (std::size_t i = 0; i < gangs; ++i) {
+    world.submit(accounts[i], static_cast<std::uint32_t>(nodes / 100), 8, 24 * kHourMs);
+  }
+  while (world.engine.count(JobState::kQueued) < wanted) submit();
+  world.now += 2 * kMinuteMs;
+  do {
+    world.run(world.apply(in::Pass{}).effects);
+  } while (world.engine.pass_due());
+  const bench::Stopwatch copying;
+  const ForecastBasis basis = world.engine.forecast_basis();
+  const double copy_s = copying.ns() * 1e-9;
+  const bench::Stopwatch ahead;
+  const Forecast told = make_forecast(basis);
+  const double ahead_s = ahead.ns() * 1e-9;
+  std::fprintf(stderr, "%s: %zu waiting, %zu with a start; copy %.3f s, ahead %.3f s\n", name,
+               world.engine.count(JobState::kQueued), told.starts().size(), copy_s, ahead_s);
+  if (told.starts().size() != world.engine.count(JobState::kQueued)) std::exit(1);
+  bench::row(name, copy_s + ahead_s, "s", goal_s, bench::Better::kLess,
+             "the goal; the copy and the pass run ahead, on one core");
+}
+
 }  // namespace
 }  // namespace subak
 
 int main() {
+  subak::forecast("forecast_500_s", 125, 0, 1);
+  subak::forecast("forecast_5k_s", 1'250, 0, 1);
+  subak::forecast("forecast_50k_s", 12'500, 0, 1);
+  subak::forecast("forecast_50k_kept_s", 12'500, 16, 1);
   subak::drain("drain_30x500_per_s", 30, 500, 8400);
   subak::drain("drain_1000_fair_per_s", 1000, 4, 1130);
   subak::queue_of_a_million();

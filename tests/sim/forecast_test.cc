@@ -119,13 +119,13 @@ class Player {
 
   void advance(TimeMs t) {
     now_ = std::max(now_, t);
-    while (engine_.next_deadline().value_or(now_ + 1) <= now_) send(in::Tick{});
     while (!ends_.empty() && state_end() <= now_) {
       const auto [at, id, attempt] = ends_.top();
       ends_.pop();
       const auto row = engine_.job(id, false);
       if (row && row->attempt == attempt) end(id);
     }
+    while (engine_.next_deadline().value_or(now_ + 1) <= now_) send(in::Tick{});
     do {
       send(in::Pass{});
       for (const JobId id : std::exchange(stopped_, {})) end(id);
