@@ -90,6 +90,10 @@ inline constexpr std::size_t kMaxRehearsed = 500;
 // before which it does not.
 inline constexpr DurationMs kForecastAheadMs = 30 * kDayMs;
 inline constexpr std::size_t kForecastStarts = 50'000;
+// Jobs that wait and whose told start is followed, to see how it comes: more are not. And of how many that
+// came the odds are made, for each horizon: the newest.
+inline constexpr std::size_t kToldStarts = 10'000;
+inline constexpr std::size_t kToldOutcomes = 500;
 // A job without any limit, of which no other like it is known, is taken to run so long.
 inline constexpr DurationMs kGuessedRunMs = kDayMs;
 

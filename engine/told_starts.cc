@@ -1,0 +1,100 @@
+#include "engine/told_starts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/limits.h"
+
+namespace subak {
+namespace {
+
+constexpr double kMissing = 0.1;               // of all
+constexpr double kStep = 0.005;                // of the level, for each start
+constexpr double kLeast = 0.002, kMost = 0.4;  // level
+constexpr double kShort = double{kMinuteMs};   // shorter waits are all alike
+constexpr std::size_t kFew = 20;               // outcomes: then those of all horizons count
+
+// At `part` of the values, which are sorted; between two of them in proportion.
+double quantile(const std::vector<double>& sorted, double part) {
+  const double at = part * static_cast<double>(sorted.size() + 1) - 1;
+  if (at <= 0) return sorted.front();
+  const auto below = static_cast<std::size_t>(at);
+  if (below + 1 >= sorted.size()) return sorted.back();
+  return sorted[below] + (at - std::floor(at)) * (sorted[below + 1] - sorted[below]);
+}
+
+void keep(std::deque<double>& ratios, double ratio) {
+  ratios.push_back(ratio);
+  if (ratios.size() > limits::kToldOutcomes) ratios.pop_front();
+}
+
+}  // namespace
+
+std::size_t StartOdds::horizon(DurationMs wait_ms) {
+  return static_cast<std::size_t>(
+      std::lower_bound(kHorizonsMs.begin(), kHorizonsMs.end(), wait_ms) - kHorizonsMs.begin());
+}
+
+ExpectedStart StartOdds::of(TimeMs at_ms, TimeMs start_ms) const {
+  const DurationMs wait_ms = std::max<DurationMs>(0, start_ms - at_ms);
+  const Factors& f = factors[horizon(wait_ms)];
+  const auto at = [&](double factor) {
+    const double wait = std::clamp(factor * (static_cast<double>(wait_ms) + kShort) - kShort, 0.0,
+                                   static_cast<double>(limits::kMaxTimeMs - at_ms));
+    return at_ms + static_cast<TimeMs>(wait);
+  };
+  return {at(f.low), at(f.middle), at(f.high)};
+}
+
+void ToldStarts::told(JobId job, TimeMs at_ms, TimeMs start_ms) {
+  if (waiting_.size() >= limits::kToldStarts) return;
+  waiting_.try_emplace(job, Told{at_ms, start_ms, odds().of(at_ms, start_ms), false});
+}
+
+void ToldStarts::hit(bool in) {
+  level_ = std::clamp(level_ + kStep * (kMissing - (in ? 0 : 1)), kLeast, kMost);
+  odds_.reset();
+}
+
+// Starts within a minute say nothing of whether intervals are wide enough: all of those hit.
+std::optional<ExpectedStart> ToldStarts::started(JobId job, TimeMs t) {
+  const auto it = waiting_.find(job);
+  if (it == waiting_.end()) return std::nullopt;
+  const Told told = it->second;
+  waiting_.erase(it);
+  const auto waited = static_cast<double>(t - told.at_ms);
+  const double ratio =
+      (waited + kShort) / (static_cast<double>(told.start_ms - told.at_ms) + kShort);
+  keep(ratios_[StartOdds::horizon(told.start_ms - told.at_ms)], ratio);
+  keep(all_, ratio);
+  odds_.reset();
+  if (!told.missed && waited > kShort) hit(t >= told.as.earliest_ms && t <= told.as.latest_ms);
+  return told.as;
+}
+
+void ToldStarts::look(TimeMs t) {
+  for (auto& [id, told] : waiting_) {  // any order: each counts the same
+    if (told.missed || t <= told.as.latest_ms) continue;
+    told.missed = true;
+    hit(false);
+  }
+}
+
+const std::deque<double>& ToldStarts::known(std::size_t horizon) const {
+  return ratios_[horizon].size() >= kFew ? ratios_[horizon] : all_;
+}
+
+const StartOdds& ToldStarts::odds() const {
+  if (odds_) return *odds_;
+  StartOdds& out = odds_.emplace();
+  for (std::size_t h = 0; h < out.factors.size(); ++h) {
+    std::vector<double> sorted(known(h).begin(), known(h).end());
+    if (sorted.size() < kFew) continue;
+    std::sort(sorted.begin(), sorted.end());
+    out.factors[h] = {quantile(sorted, level_ / 2), quantile(sorted, 0.5),
+                      quantile(sorted, 1 - level_ / 2)};
+  }
+  return out;
+}
+
+}  // namespace subak

@@ -1,0 +1,79 @@
+// How starts came beside how they were told, and what follows for the next: intervals that hold nine of
+// ten. Beside the state: losing it only widens them. Threads: none.
+//
+// A forecast knows nothing of who comes later, so most wait longer than it says, by a factor that
+// depends on how far it looks. Intervals are conformal: quantiles of (actual + 1 min) / (forecast + 1 min)
+// over the last starts of the same horizon (Vovk, Gammerman, Shafer, Algorithmic Learning in a Random
+// World, 2005), at a level that is moved by each hit and miss, so that in the long run one in ten
+// misses whatever changes (Gibbs, Candes, Adaptive conformal inference under distribution shift,
+// NeurIPS 2021).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+
+namespace subak {
+
+// When a job that waits is going to start: hardly before `earliest`, most likely at `expected`, hardly
+// after `latest`.
+struct ExpectedStart {
+  TimeMs earliest_ms = 0, expected_ms = 0, latest_ms = 0;
+  friend bool operator==(const ExpectedStart&, const ExpectedStart&) = default;
+};
+
+// What is known of how forecasts come: for each horizon three factors. A value. Threads: any.
+class StartOdds {
+ public:
+  // The horizons end here; the last is what is beyond.
+  static constexpr std::array<DurationMs, 5> kHorizonsMs{kMinuteMs, 10 * kMinuteMs, kHourMs,
+                                                         4 * kHourMs, 16 * kHourMs};
+  struct Factors {
+    double low = 0.1, middle = 1, high = 30;  // as long as too little is known
+  };
+  // Of a start that a forecast made at `at_ms` gives; not before `at_ms`.
+  ExpectedStart of(TimeMs at_ms, TimeMs start_ms) const;
+  static std::size_t horizon(DurationMs wait_ms);
+
+  std::array<Factors, kHorizonsMs.size() + 1> factors;
+};
+
+class ToldStarts {
+ public:
+  // A forecast made at `at_ms` is the first that has a start for the job, and so it was told. Not
+  // followed where limits::kToldStarts are already.
+  void told(JobId job, TimeMs at_ms, TimeMs start_ms);
+  // Its first attempt starts. What it was told; nullopt: nothing.
+  std::optional<ExpectedStart> started(JobId job, TimeMs t);
+  // It is gone without a start, or nobody knows.
+  void forget(JobId job) { waiting_.erase(job); }
+  // Whoever waits beyond the latest that it was told is a miss at once. O(those that wait).
+  void look(TimeMs t);
+  // By all that has come so far; until the next that comes, or is missed. Made when it is asked for after
+  // one, O(limits::kToldOutcomes).
+  const StartOdds& odds() const;
+  std::size_t size() const { return waiting_.size(); }
+
+ private:
+  struct Told {
+    TimeMs at_ms = 0, start_ms = 0;
+    ExpectedStart as;
+    bool missed = false;
+  };
+  void hit(bool in);
+  const std::deque<double>& known(std::size_t horizon) const;
+
+  std::unordered_map<JobId, Told> waiting_;
+  std::array<std::deque<double>, StartOdds::kHorizonsMs.size() + 1> ratios_;  // newest last
+  std::deque<double> all_;
+  double level_ = 0.1;  // how many are to miss
+  mutable std::optional<StartOdds> odds_;
+};
+
+}  // namespace subak

@@ -1,0 +1,120 @@
+// Intervals of told starts: nine of ten hit, also after the world has changed, and what is not known is
+// wide.
+#include "engine/told_starts.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "core/limits.h"
+
+namespace subak {
+namespace {
+
+constexpr TimeMs kNow = 1'767'225'600'000;
+
+JobId job(std::uint64_t n) { return JobId(ClusterId(1), n); }
+
+// Tells `starts` jobs one after the other starts in 2 min to 20 h, and lets each wait as long as told times
+// a random factor around `median`. The part that started within its interval.
+double covered(ToldStarts& book, std::size_t starts, double median, double spread, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> factor(std::log(median), spread);
+  std::uniform_real_distribution<double> wait(std::log(120.0), std::log(72'000.0));
+  std::size_t in = 0;
+  TimeMs now = kNow;
+  for (std::size_t i = 1; i <= starts; ++i) {
+    const auto told_ms = static_cast<DurationMs>(1000 * std::exp(wait(random)));
+    book.told(job(i), now, now + told_ms);
+    const auto waited =
+        static_cast<DurationMs>(static_cast<double>(told_ms) * std::exp(factor(random)));
+    now += waited;
+    book.look(now - 1);
+    const auto as = book.started(job(i), now);
+    if (!as) return -1;
+    in += now >= as->earliest_ms && now <= as->latest_ms ? 1 : 0;
+  }
+  return static_cast<double>(in) / static_cast<double>(starts);
+}
+
+TEST(ToldStarts, NineOfTenHit) {
+  ToldStarts book;
+  covered(book, 500, 2, 0.8, 1);
+  EXPECT_NEAR(covered(book, 4000, 2, 0.8, 2), 0.9, 0.02);
+  // In the middle is what comes most likely.
+  const StartOdds odds = book.odds();
+  for (std::size_t h = 1; h < odds.factors.size(); ++h) {
+    EXPECT_NEAR(odds.factors[h].middle, 2, 0.3);
+    EXPECT_GT(odds.factors[h].low, 0.3);
+    EXPECT_LT(odds.factors[h].high, 12);
+  }
+}
+
+TEST(ToldStarts, AlsoAfterAChange) {
+  ToldStarts book;
+  covered(book, 1000, 1, 0.2, 1);
+  const double at_once = covered(book, 300, 6, 0.5, 2);
+  EXPECT_GT(at_once, 0.6);
+  EXPECT_NEAR(covered(book, 3000, 6, 0.5, 3), 0.9, 0.03);
+}
+
+TEST(ToldStarts, WhatIsNotKnownIsWide) {
+  const StartOdds nothing = ToldStarts().odds();
+  const ExpectedStart start = nothing.of(kNow, kNow + kHourMs);
+  EXPECT_EQ(start.earliest_ms, kNow + 61 * 6'000 - kMinuteMs);
+  EXPECT_EQ(start.latest_ms, kNow + 30 * 61 * kMinuteMs - kMinuteMs);
+  ToldStarts book;
+  covered(book, 200, 2, 0.5, 1);
+  const ExpectedStart known = book.odds().of(kNow, kNow + kHourMs);
+  EXPECT_GT(known.earliest_ms, start.earliest_ms);
+  EXPECT_LT(known.latest_ms, start.latest_ms);
+}
+
+// One who waits too long is a miss before it starts, and only once.
+TEST(ToldStarts, WhoStillWaitsIsAMissAtOnce) {
+  ToldStarts waiting, book;
+  for (ToldStarts* b : {&waiting, &book}) covered(*b, 400, 1, 0.3, 1);
+  const auto width = [](const ToldStarts& b) {
+    const ExpectedStart s = b.odds().of(kNow, kNow + kHourMs);
+    return s.latest_ms - s.earliest_ms;
+  };
+  for (std::uint64_t i = 1001; i <= 1020; ++i) waiting.told(job(i), kNow, kNow + kHourMs);
+  waiting.look(kNow + kHourMs / 2);
+  EXPECT_EQ(width(waiting), width(book));
+  waiting.look(kNow + 30 * kDayMs);
+  const DurationMs missed = width(waiting);
+  EXPECT_GT(missed, width(book));
+  waiting.look(kNow + 31 * kDayMs);
+  EXPECT_EQ(width(waiting), missed);
+}
+
+TEST(ToldStarts, FollowsNoMoreThanItMay) {
+  ToldStarts book;
+  for (std::uint64_t i = 1; i <= limits::kToldStarts + 5; ++i) book.told(job(i), kNow, kNow + i);
+  EXPECT_EQ(book.size(), limits::kToldStarts);
+  EXPECT_EQ(book.started(job(limits::kToldStarts + 1), kNow + 9), std::nullopt);
+  book.forget(job(1));
+  EXPECT_EQ(book.started(job(1), kNow + 9), std::nullopt);
+  EXPECT_NE(book.started(job(2), kNow + 9), std::nullopt);
+  EXPECT_EQ(book.size(), limits::kToldStarts - 2);
+}
+
+// Only the first counts: it is what the job was told.
+TEST(ToldStarts, ATellingAgainChangesNothing) {
+  ToldStarts book;
+  book.told(job(1), kNow, kNow + kHourMs);
+  book.told(job(1), kNow + kMinuteMs, kNow + 5 * kHourMs);
+  EXPECT_EQ(book.started(job(1), kNow + kHourMs)->latest_ms,
+            kNow + 30 * 61 * kMinuteMs - kMinuteMs);
+}
+
+TEST(StartOdds, NothingIsBeforeNowOrBeyondAllTime) {
+  StartOdds odds;
+  const ExpectedStart now = odds.of(kNow, kNow - kHourMs);
+  EXPECT_EQ(now.earliest_ms, kNow);
+  EXPECT_LE(odds.of(kNow, limits::kMaxTimeMs).latest_ms, limits::kMaxTimeMs);
+}
+
+}  // namespace
+}  // namespace subak
