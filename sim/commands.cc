@@ -131,9 +131,21 @@ class ProgressBar {
   int shown_ = -1;
 };
 
-Result<SimResult> simulate_one(const Workload& workload, const Policy& policy, bool progress,
-                               std::ostream& err) {
+Result<EtaOptions> eta_options(const SimOptions& options) {
+  EtaOptions eta;
+  eta.told = options.eta;
+  const auto source = enum_from<RunTimeSource>(options.run_times);
+  if (!source) {
+    return Error{ErrorCode::kInvalid, "run-times", options.run_times, "predicted, limits or exact"};
+  }
+  eta.source = *source;
+  return eta;
+}
+
+Result<SimResult> simulate_one(const Workload& workload, const Policy& policy,
+                               const EtaOptions& eta, bool progress, std::ostream& err) {
   SimulateOptions simulate_options;
+  simulate_options.eta = eta;
   ProgressBar bar(err, std::string(enum_name(policy.order)));
   if (progress) simulate_options.progress = [&bar](double done) { bar.show(done); };
   auto result = simulate(workload, policy, simulate_options);
@@ -151,11 +163,13 @@ int run(const SimOptions& options, bool several, std::ostream& out, std::ostream
   if (policies.empty() || (!several && policies.size() > 1)) {
     return fail({ErrorCode::kInvalid, "policy", "", several ? "at least one" : "exactly one"}, err);
   }
+  const auto eta = eta_options(options);
+  if (!eta.ok()) return fail(eta.error(), err);
   const auto workload = load(options);
   if (!workload.ok()) return fail(workload.error(), err);
   std::vector<SimResult> results;
   for (const Policy& policy : policies) {
-    auto result = simulate_one(*workload, policy, options.progress, err);
+    auto result = simulate_one(*workload, policy, *eta, options.progress, err);
     if (!result.ok()) return fail(result.error(), err);
     results.push_back(std::move(*result));
   }

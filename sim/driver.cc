@@ -67,7 +67,7 @@ void Driver::submit(std::uint32_t index) {
   if (sequence >= by_sequence_.size()) by_sequence_.resize(sequence * 2 + 64, kNoJob);
   by_sequence_[sequence] = index;
   live_[index] = {reply.job, State::kQueued};
-  observer_.submitted(index, now_);
+  observer_.submitted(index, reply.job, now_);
 }
 
 void Driver::start(const Effect& effect) {
@@ -98,6 +98,7 @@ void Driver::settle() {
        effects = port_.pass(now_)) {
     for (const Effect& effect : effects) start(effect);
   }
+  observer_.settled(now_);
 }
 
 void Driver::end(std::uint32_t index) {

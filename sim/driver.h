@@ -34,9 +34,10 @@ inline constexpr char kClusterName[] = "sim";
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual void submitted(std::uint32_t job, TimeMs t) = 0;
+  virtual void submitted(std::uint32_t job, JobId id, TimeMs t) = 0;
   virtual void started(std::uint32_t job, TimeMs t, const std::vector<EffectPod>& pods) = 0;
   virtual void ended(std::uint32_t job, TimeMs t) = 0;
+  virtual void settled(TimeMs /*t*/) {}  // nobody starts any more at this time
 };
 
 class Driver {

@@ -44,9 +44,19 @@ void result_json(JsonOut& json, const SimResult& r) {
   windows_json(json, "max_deviation", r.max_deviation);
   json.field("fragmentation", r.fragmentation);
   json.field("kept_idle_gpu_hours", r.kept_idle_gpu_h);
-  // No planner yet: nothing was told at submission.
-  json.key("eta").open('{').key("median_error_s").null().key("within_1m").null();
-  json.key("within_10m").null().key("coverage_90").null().close('}');
+  const auto eta = [&](std::string_view name, double EtaResult::*figure) {
+    json.key(name);
+    r.eta ? json.value(*r.eta.*figure) : json.null();
+  };
+  json.key("eta").open('{').key("jobs");
+  r.eta ? json.value(static_cast<std::int64_t>(r.eta->jobs)) : json.null();
+  eta("median_error_s", &EtaResult::median_error_s);
+  eta("within_1m", &EtaResult::within_1m);
+  eta("within_10m", &EtaResult::within_10m);
+  eta("coverage_90", &EtaResult::coverage_90);
+  eta("median_width_s", &EtaResult::median_width_s);
+  eta("median_wait_s", &EtaResult::median_wait_s);
+  json.close('}');
   json.field("wall_s", r.wall_s).field("sim_speedup", r.sim_speedup);
   json.key("teams").open('[');
   for (const TeamResult& team : r.teams) team_json(json, team);
@@ -89,6 +99,18 @@ void add_waits(Table& table, const std::vector<SimResult>& results) {
 
 void add_fairness(Table& table, const std::vector<SimResult>& results) {
   using R = const SimResult&;
+  const auto eta = [](double EtaResult::*figure, bool is_part) {
+    return [figure, is_part](R r) -> std::string {
+      if (!r.eta || r.eta->jobs == 0) return "-";
+      const double value = *r.eta.*figure;
+      return is_part ? fixed(100 * value, 1) : human_seconds(value);
+    };
+  };
+  add_rows(table, results,
+           {{"told start: median error", eta(&EtaResult::median_error_s, false)},
+            {"     % within 10 minutes", eta(&EtaResult::within_10m, true)},
+            {"     % in their interval", eta(&EtaResult::coverage_90, true)},
+            {"     width of that, median", eta(&EtaResult::median_width_s, false)}});
   add_rows(table, results,
            {{"utilisation %", [](R r) { return fixed(100 * r.utilisation, 2); }},
             {"Jain 1h", [](R r) { return part(r.jain.hour, 4); }},

@@ -6,24 +6,29 @@
 #include <variant>
 
 #include "sim/driver.h"
+#include "sim/eta.h"
 #include "sim/fragmentation.h"
 
 namespace subak::sim {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 // Keeps the integrals and the fate of each job while the driver runs.
 class Keeper : public Observer {
  public:
-  explicit Keeper(const Workload& w)
+  Keeper(const Workload& w, EtaJudge* eta)
       : workload_(w),
+        eta_(eta),
         timeline_(w.teams.size(), w.from_ms, w.to_ms),
         fragmentation_(w.nodes, w.requests, popularity(w), w.from_ms, w.to_ms),
         fates_(w.jobs.size()),
         pods_(w.jobs.size()) {}
 
-  void submitted(std::uint32_t index, TimeMs t) override {
+  void submitted(std::uint32_t index, JobId id, TimeMs t) override {
     const SimJob& job = workload_.jobs[index];
     timeline_.change(job.team, t, 0, job.milligpu);
+    if (eta_ != nullptr) eta_->submitted(index, id);
   }
   void started(std::uint32_t index, TimeMs t, const std::vector<EffectPod>& pods) override {
     const SimJob& job = workload_.jobs[index];
@@ -31,6 +36,7 @@ class Keeper : public Observer {
     fates_[index].start_ms = t;
     pods_[index] = pods;
     take(pods, +1, t);
+    if (eta_ != nullptr) eta_->started(index, t);
   }
   void ended(std::uint32_t index, TimeMs t) override {
     const SimJob& job = workload_.jobs[index];
@@ -39,6 +45,13 @@ class Keeper : public Observer {
     take(pods_[index], -1, t);
     std::vector<EffectPod>().swap(pods_[index]);
   }
+  void settled(TimeMs t) override {
+    if (eta_ == nullptr) return;
+    const Clock::time_point start = Clock::now();
+    eta_->settled(t);
+    telling_ += Clock::now() - start;
+  }
+  double telling_s() const { return std::chrono::duration<double>(telling_).count(); }
   SimResult result() {
     timeline_.finish();
     SimResult r = make_result(workload_, timeline_, fates_);
@@ -59,6 +72,8 @@ class Keeper : public Observer {
     }
   }
   const Workload& workload_;
+  EtaJudge* eta_;  // none: not asked for
+  Clock::duration telling_{};
   Timeline timeline_;
   Fragmentation fragmentation_;
   std::vector<JobFate> fates_;
@@ -91,7 +106,6 @@ class KeptIdle {
 
 Result<SimResult> simulate(const Workload& workload, const Policy& policy,
                            const SimulateOptions& options) {
-  using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   Engine engine;
   KeptIdle kept(engine, workload.from_ms, workload.to_ms);
@@ -99,18 +113,22 @@ Result<SimResult> simulate(const Workload& workload, const Policy& policy,
     kept.saw(input);
     if (options.observer) options.observer(input, outcome);
   });
-  Keeper keeper(workload);
+  std::optional<EtaJudge> eta;
+  if (options.eta.told > 0) eta.emplace(workload, engine, options.eta);
+  Keeper keeper(workload, eta ? &*eta : nullptr);
   Driver driver(workload, port, keeper);
   if (const auto error = driver.set_up(policy)) return *error;
   driver.run(options.progress);
-  const std::chrono::duration<double> wall = Clock::now() - start;
+  const double wall_s =
+      std::chrono::duration<double>(Clock::now() - start).count() - keeper.telling_s();
   if (options.check_invariants) engine.check_invariants();
   SimResult result = keeper.result();
   result.policy = enum_name(policy.order);
   result.unplaceable += driver.refused();
+  if (eta) result.eta = eta->result();
   result.kept_idle_gpu_h = kept.gpu_hours();
-  result.wall_s = wall.count();
-  result.sim_speedup = static_cast<double>(driver.now() - workload.from_ms) / 1000 / wall.count();
+  result.wall_s = wall_s;
+  result.sim_speedup = static_cast<double>(driver.now() - workload.from_ms) / 1000 / wall_s;
   return result;
 }
 

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/eta_result.h"
 #include "sim/timeline.h"
 #include "sim/workload.h"
 
@@ -57,7 +58,8 @@ struct SimResult {
   double utilisation = 0;   // received / capacity over [A, B)
   ByWindow jain, max_deviation;
   double fragmentation = 0;
-  double kept_idle_gpu_h = 0;  // free on nodes kept for jobs, integrated over [A, B)
+  std::optional<EtaResult> eta;  // none: nothing was told
+  double kept_idle_gpu_h = 0;    // free on nodes kept for jobs, integrated over [A, B)
   double wall_s = 0, sim_speedup = 0;
   std::vector<TeamResult> teams;  // as in the workload
   // For plots: per team and hour, and every wait.

@@ -280,7 +280,7 @@ class ServicePort final : public sim::Port {
 };
 
 class Nobody final : public sim::Observer {
-  void submitted(std::uint32_t, TimeMs) override {}
+  void submitted(std::uint32_t, JobId, TimeMs) override {}
   void started(std::uint32_t, TimeMs, const std::vector<EffectPod>&) override {}
   void ended(std::uint32_t, TimeMs) override {}
 };

@@ -87,7 +87,7 @@ TEST(Driver, WarmJobsComeFirstOldestFirst) {
   std::vector<std::pair<std::string, TimeMs>> starts;
   struct Starts : Observer {
     explicit Starts(const Workload& workload) : w(workload) {}
-    void submitted(std::uint32_t, TimeMs) override {}
+    void submitted(std::uint32_t, JobId, TimeMs) override {}
     void started(std::uint32_t job, TimeMs t, const std::vector<EffectPod>&) override {
       list.emplace_back(w.jobs[job].name, t - w.from_ms);
     }

@@ -1,0 +1,66 @@
+// Tells jobs their start when they are submitted, as the service would, and looks how it came. Threads: none.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/told_starts.h"
+#include "sim/eta_result.h"
+#include "sim/workload.h"
+
+namespace subak::sim {
+
+// How long jobs are taken to run when a start is told.
+enum class RunTimeSource : std::uint8_t {
+  kPredicted,  // as the service does
+  kLimits,     // until their limits
+  kExact,      // it is known
+};
+
+}  // namespace subak::sim
+
+template <>
+struct subak::EnumText<subak::sim::RunTimeSource> {
+  static constexpr std::array<std::string_view, 3> names{"predicted", "limits", "exact"};
+};
+
+namespace subak::sim {
+
+struct EtaOptions {
+  std::size_t told = 0;  // about so many jobs of the window, evenly spread; 0: none
+  RunTimeSource source = RunTimeSource::kPredicted;
+};
+
+// Follows one replay. Both outlive it.
+class EtaJudge {
+ public:
+  EtaJudge(const Workload& workload, const Engine& engine, EtaOptions options);
+  void submitted(std::uint32_t job, JobId id);
+  void started(std::uint32_t job, TimeMs t);
+  void settled(TimeMs t);
+  EtaResult result() const;
+
+ private:
+  struct Come {
+    double wait_s = 0, error_s = 0, width_s = 0;
+    bool in = false;  // started within the interval
+  };
+  void use_other_times(ForecastBasis& basis) const;
+  const Workload& workload_;
+  const Engine& engine_;
+  EtaOptions options_;
+  std::size_t every_ = 1;
+  std::unordered_map<JobId, std::uint32_t> index_;      // of the workload
+  std::vector<std::pair<std::uint32_t, JobId>> fresh_;  // to be told when nobody starts any more
+  std::unordered_map<std::uint32_t, JobId> told_ids_;   // of those that were told
+  ToldStarts told_;
+  std::vector<Come> come_;
+};
+
+}  // namespace subak::sim
