@@ -15,9 +15,22 @@ struct QueueCommand {
   WatchOptions watch;
 };
 
+// One number and one unit.
+std::string rough_text(DurationMs ms) {
+  if (ms < 2 * kMinuteMs) return std::to_string(ms / kSecondMs) + "s";
+  if (ms < 2 * kHourMs) return std::to_string((ms + kMinuteMs / 2) / kMinuteMs) + "m";
+  if (ms < 2 * kDayMs) return std::to_string((ms + kHourMs / 2) / kHourMs) + "h";
+  return std::to_string((ms + kDayMs / 2) / kDayMs) + "d";
+}
+
 std::string start_text(const v1::ExpectedStart& start, TimeMs now) {
-  const auto from_now = [now](const Timestamp& t) { return age_text(to_ms(t) - now); };
-  return (start.promised() ? "by " : "~") + from_now(start.latest());
+  const auto from_now = [now](const Timestamp& t) {
+    return rough_text(std::max<DurationMs>(0, to_ms(t) - now));
+  };
+  if (start.promised()) return "by " + from_now(start.latest());
+  if (!start.has_latest()) return "after " + from_now(start.earliest());
+  return "~" + from_now(start.expected()) + " (" + from_now(start.earliest()) + "-" +
+         from_now(start.latest()) + ")";
 }
 
 std::string waits_text(const v1::QueueRow& row) {

@@ -57,10 +57,17 @@ void print_head(Session& s, const v1::Explanation& e) {
 }
 
 void print_start(Session& s, const v1::ExpectedStart& start) {
-  s.out() << (start.promised() ? "it starts by " : "it may start around ")
-          << time_text(start.latest());
-  if (to_ms(start.expected()) < to_ms(start.latest())) {
-    s.out() << " (" << time_text(start.expected()) << " if nothing else uses its nodes till then)";
+  if (start.promised()) {
+    s.out() << "it starts by " << time_text(start.latest());
+    if (to_ms(start.expected()) < to_ms(start.latest())) {
+      s.out() << ", most likely around " << time_text(start.expected());
+    }
+  } else if (start.has_latest()) {
+    s.out() << "it may start around " << time_text(start.expected())
+            << "\n(nine of ten such jobs: from " << time_text(start.earliest()) << " to "
+            << time_text(start.latest()) << ")";
+  } else {
+    s.out() << "it does not start before " << time_text(start.earliest());
   }
   s.out() << ":\n" << printable(start.assumption()) << '\n';
   if (start.moved_later() == 0) return;
@@ -69,19 +76,22 @@ void print_start(Session& s, const v1::ExpectedStart& start) {
           << "; last change: " << printable(start.cause()) << '\n';
 }
 
-// Nodes are kept for it, or will be.
-void print_patience(Session& s, const v1::Explanation& e) {
+// Nodes are kept for it, or will be; and when it starts.
+void print_outlook(Session& s, const v1::Explanation& e) {
   if (e.kept_node_count() > 0) {
     s.out() << "\nnodes that are kept for it until it starts:";
     for (const std::string& node : e.kept_nodes()) s.out() << ' ' << printable(node);
     const int more = e.kept_node_count() - e.kept_nodes_size();
     if (more > 0) s.out() << " and " << more << " more";
     s.out() << '\n';
-    if (e.has_expected_start()) print_start(s, e.expected_start());
   } else if (e.has_patience_until()) {
     s.out() << "\npatience until " << time_text(e.patience_until())
             << ":\nif it does not fit in its turn then, nodes may be kept for it\n";
   }
+  if (!e.has_expected_start()) return;
+  s.out() << '\n';
+  print_start(s, e.expected_start());
+  if (e.has_forecast_time()) s.out() << "forecast of " << time_text(e.forecast_time()) << '\n';
 }
 
 // Amounts are in the unit of their subject; GPUs are by far the most common.
@@ -137,7 +147,7 @@ void print_ranking(Session& s, const v1::Explanation& e) {
   }
 }
 
-void print_outlook(Session& s, const v1::Explanation& e) {
+void print_alternatives(Session& s, const v1::Explanation& e) {
   if (!e.alternatives().empty()) s.out() << "\nit would start sooner with\n";
   for (const auto& a : e.alternatives()) {
     s.out() << "  " << printable(a.change()) << ": " << time_text(a.start()) << '\n';
@@ -151,9 +161,9 @@ void explain(Session& s, const WhyCommand& o) {
   s.show_text(e, [&] {
     print_head(s, e);
     print_reasons(s, e);
-    print_patience(s, e);
-    print_ranking(s, e);
     print_outlook(s, e);
+    print_ranking(s, e);
+    print_alternatives(s, e);
   });
 }
 

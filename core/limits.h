@@ -94,6 +94,13 @@ inline constexpr std::size_t kForecastStarts = 50'000;
 // came the odds are made, for each horizon: the newest.
 inline constexpr std::size_t kToldStarts = 10'000;
 inline constexpr std::size_t kToldOutcomes = 500;
+// A forecast is made anew at most so often, and so rarely that it takes a twentieth of a core at most; one
+// that takes longer than that is cut short. Up to so many live jobs and nodes a read has it made at once.
+inline constexpr DurationMs kForecastEveryMs = 10'000;
+inline constexpr DurationMs kForecastIdleMs = kMinuteMs;  // where nothing but time has changed
+inline constexpr DurationMs kForecastRest = 20;
+inline constexpr DurationMs kForecastMs = 20'000;
+inline constexpr std::size_t kForecastAtOnce = 1'000;
 // A job without any limit, of which no other like it is known, is taken to run so long.
 inline constexpr DurationMs kGuessedRunMs = kDayMs;
 

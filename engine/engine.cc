@@ -144,6 +144,7 @@ const AccountTree& Engine::accounts() const { return impl_->state.tree(); }
 const Fleet& Engine::fleet() const { return impl_->state.fleet(); }
 const Ledger& Engine::ledger() const { return impl_->state.ledger(); }
 std::size_t Engine::count(JobState state) const { return impl_->state.jobs().count(state); }
+std::size_t Engine::live_size() const { return decide::live_size(impl_->state); }
 std::vector<NodeId> Engine::nodes(ClusterId cluster) const { return fleet().nodes(cluster); }
 
 std::vector<Effect> Engine::outstanding(ClusterId cluster) const {
@@ -189,9 +190,9 @@ std::vector<JobId> Engine::queue_order(std::size_t most) const {
 QueuePicture Engine::queue_picture() const { return derive::queue_picture(impl_->state); }
 void Engine::copy_queue(QueueCopy& into) const { derive::copy_queue(impl_->state, into); }
 
-ForecastBasis Engine::forecast_basis() const {
+ForecastBasis Engine::forecast_basis(TimeMs t) const {
   const State& s = impl_->state;
-  ForecastBasis out{s.seq(), s.now(), {}, derive::run_times(s)};
+  ForecastBasis out{s.seq(), t, {}, derive::run_times(s, t)};
   s.keep([&](fact::Body body) {
     const auto* const kept = std::get_if<fact::JobKept>(&body);
     if (kept != nullptr && s.jobs().at(kept->job.id).state == JobState::kDone) return;

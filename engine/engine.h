@@ -246,8 +246,8 @@ class Engine {
   // elsewhere, from a copy: O(n + accounts), nearly all of it one copy of memory.
   QueuePicture queue_picture() const;
   void copy_queue(QueueCopy& into) const;
-  // What a forecast of every start is made of, anywhere. O(state).
-  ForecastBasis forecast_basis() const;
+  // What a forecast of every start is made of, anywhere, at `t`, which is not before now(). O(state).
+  ForecastBasis forecast_basis(TimeMs t) const;
   // The queue in the order in which the next pass would take it. The order of n jobs costs
   // O(n log n), whatever is copied of them.
   std::vector<JobRow> queue(std::size_t most) const;
@@ -281,6 +281,7 @@ class Engine {
   GpuTime residual(TimeMs t) const;  // sum of |residual| over nodes
   // Nodes of a cluster with their ids, by id.
   std::vector<NodeId> nodes(ClusterId cluster) const;
+  std::size_t live_size() const;            // jobs that have not ended, and nodes
   std::size_t count(JobState state) const;  // jobs; of ended ones those that are remembered
   // How many kinds of pods the searches of this engine remember nodes for.
   std::size_t filters() const;

@@ -43,7 +43,15 @@ ExpectedStart StartOdds::of(TimeMs at_ms, TimeMs start_ms) const {
                                    static_cast<double>(limits::kMaxTimeMs - at_ms));
     return at_ms + static_cast<TimeMs>(wait);
   };
-  return {at(f.low), at(f.middle), at(f.high)};
+  return {at(f.low), at(f.middle), at(f.high), f.learned};
+}
+
+std::optional<ExpectedStart> ForecastStarts::of(JobId job, TimeMs now) const {
+  const auto start = forecast->start(job);
+  if (!start) return std::nullopt;
+  const ExpectedStart told = odds.of(forecast->time_ms(), *start);
+  return ExpectedStart{std::max(now, told.earliest_ms), std::max(now, told.expected_ms),
+                       std::max(now, told.latest_ms), told.learned};
 }
 
 void ToldStarts::told(JobId job, TimeMs at_ms, TimeMs start_ms) {
@@ -92,7 +100,7 @@ const StartOdds& ToldStarts::odds() const {
     if (sorted.size() < kFew) continue;
     std::sort(sorted.begin(), sorted.end());
     out.factors[h] = {quantile(sorted, level_ / 2), quantile(sorted, 0.5),
-                      quantile(sorted, 1 - level_ / 2)};
+                      quantile(sorted, 1 - level_ / 2), true};
   }
   return out;
 }

@@ -12,12 +12,14 @@
 #include <array>
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "core/ids.h"
 #include "core/quantity.h"
+#include "engine/forecast.h"
 
 namespace subak {
 
@@ -25,6 +27,7 @@ namespace subak {
 // after `latest`.
 struct ExpectedStart {
   TimeMs earliest_ms = 0, expected_ms = 0, latest_ms = 0;
+  bool learned = false;  // from how others came; else wide, as too little is known
   friend bool operator==(const ExpectedStart&, const ExpectedStart&) = default;
 };
 
@@ -36,12 +39,22 @@ class StartOdds {
                                                          4 * kHourMs, 16 * kHourMs};
   struct Factors {
     double low = 0.1, middle = 1, high = 30;  // as long as too little is known
+    bool learned = false;
   };
   // Of a start that a forecast made at `at_ms` gives; not before `at_ms`.
   ExpectedStart of(TimeMs at_ms, TimeMs start_ms) const;
   static std::size_t horizon(DurationMs wait_ms);
 
   std::array<Factors, kHorizonsMs.size() + 1> factors;
+};
+
+// The newest forecast with its odds, as readers have it. A value. Threads: any.
+struct ForecastStarts {
+  std::shared_ptr<const Forecast> forecast;  // never null
+  StartOdds odds;
+  bool is_made() const { return forecast->time_ms() != 0; }  // else it knows nothing
+  // Of a job that waits; at `now`, which is not before the forecast's. nullopt: it has no start.
+  std::optional<ExpectedStart> of(JobId job, TimeMs now) const;
 };
 
 class ToldStarts {

@@ -34,7 +34,7 @@ void EtaJudge::settled(TimeMs t) {
   });
   if (fresh_.empty()) return;
   told_.look(t);
-  ForecastBasis basis = engine_.forecast_basis();
+  ForecastBasis basis = engine_.forecast_basis(engine_.now());
   use_other_times(basis);
   const Forecast forecast = make_forecast(basis);
   for (const auto& [job, id] : std::exchange(fresh_, {})) {

@@ -16,9 +16,12 @@ void copy_state(const State& s, State& copy) {
   copy.advance(s.now());
 }
 
+std::size_t live_size(const State& s) {
+  return s.jobs().all().size() - s.jobs().count(JobState::kDone) + s.nodes().size();
+}
+
 std::optional<std::set<JobId>> rehearse_pass(const State& s) {
-  const std::size_t jobs = s.jobs().all().size() - s.jobs().count(JobState::kDone);
-  if (jobs + s.nodes().size() > limits::kMaxRehearsed) return std::nullopt;
+  if (live_size(s) > limits::kMaxRehearsed) return std::nullopt;
   State copy;
   copy_state(s, copy);
   Search search(copy.fleet());

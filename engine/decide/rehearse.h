@@ -9,6 +9,9 @@
 
 namespace subak::decide {
 
+// Jobs that have not ended, and nodes.
+std::size_t live_size(const State& s);
+
 // The jobs that a pass at the state's time would start; nothing where the state has more jobs and
 // nodes than limits::kMaxRehearsed. O(state).
 std::optional<std::set<JobId>> rehearse_pass(const State& s);

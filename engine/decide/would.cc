@@ -40,8 +40,7 @@ std::vector<Would::Waiting> Would::waiting_in(const State& s, const View& view) 
 
 std::unique_ptr<Would> Would::make(const State& s, const View& view) {
   const std::vector<Waiting> pods = waiting_in(s, view);
-  const std::size_t jobs = s.jobs().all().size() - s.jobs().count(JobState::kDone);
-  if (jobs + s.nodes().size() + pods.size() > limits::kMaxWouldQueue) return nullptr;
+  if (live_size(s) + pods.size() > limits::kMaxWouldQueue) return nullptr;
   return std::unique_ptr<Would>(new Would(s, pods, view.time_ms));
 }
 

@@ -79,8 +79,8 @@ class Templates {
   std::map<std::pair<AccountId, ShapeId>, LastTwo> by_shape_;
 };
 
-DurationMs run_time(const State& s, const Templates& templates, const Job& job) {
-  const DurationMs past = job.waits() || job.started_ms == 0 ? 0 : s.now() - job.started_ms;
+DurationMs run_time(const State& s, const Templates& templates, const Job& job, TimeMs t) {
+  const DurationMs past = job.waits() || job.started_ms == 0 ? 0 : t - job.started_ms;
   if (job.state == JobState::kEnding) return past + limits::kEndingMs;
   const DurationMs usual = s.policy().default_time_limit_ms != 0 ? s.policy().default_time_limit_ms
                                                                  : limits::kGuessedRunMs;
@@ -96,11 +96,11 @@ DurationMs run_time(const State& s, const Templates& templates, const Job& job) 
 
 }  // namespace
 
-RunTimes run_times(const State& s) {
+RunTimes run_times(const State& s, TimeMs t) {
   const Templates templates(s);
   RunTimes out;
   for (const auto& [id, job] : s.jobs().all()) {  // any order: each by itself
-    if (job.state != JobState::kDone) out.emplace(id, run_time(s, templates, job));
+    if (job.state != JobState::kDone) out.emplace(id, run_time(s, templates, job, t));
   }
   return out;
 }

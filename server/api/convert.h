@@ -13,6 +13,7 @@
 #include "core/reason.h"
 #include "engine/engine.h"
 #include "engine/input.h"
+#include "engine/told_starts.h"
 #include "server/api/check.h"
 #include "server/runtime/ports.h"
 #include "subak/v1/account_service.pb.h"
@@ -71,9 +72,12 @@ std::string shape_text(const GangRequest& request);
 in::SubmitJob get(Check& check, const v1::JobSpec& in);
 void put(const JobRow& row, const Engine& engine, v1::Job* out);
 void put(const Reason& reason, v1::WaitReason* out);
-void put(const Explanation& why, const Engine& engine, TimeMs now, v1::Explanation* out);
-// Of a job whose start is known (JobRow::start_ms).
-void put_start(const JobRow& row, TimeMs now, v1::ExpectedStart* out);
+void put(const Explanation& why, const Engine& engine, const ForecastStarts& starts, TimeMs now,
+         v1::Explanation* out);
+// By the nodes that are kept for it, and by the forecast. nullopt: as things stand it does not start, it
+// does not wait, or the forecast does not know it yet.
+std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const ForecastStarts& starts,
+                                                TimeMs now);
 v1::JobState to_proto(JobState state);
 
 // --- clusters (convert_cluster.cc) ---------------------------------------------------------------

@@ -95,16 +95,42 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
   out->set_limit_enforced(row.limit_enforced);
 }
 
-void put_start(const JobRow& row, TimeMs now, v1::ExpectedStart* out) {
-  put(std::min(now, row.start_expected_ms), out->mutable_earliest());
-  put(row.start_expected_ms, out->mutable_expected());
-  put(row.start_ms, out->mutable_latest());
-  out->set_promised(row.start_promised);
-  out->set_assumption(row.start_promised
-                          ? "what its nodes hold ends by its time limits"
-                          : "what has no time limit, or overran it, ends when it is guessed to");
-  out->set_cause(std::string(enum_name(row.start_cause)));
-  out->set_moved_later(static_cast<std::int32_t>(row.start_moves));
+std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const ForecastStarts& starts,
+                                                TimeMs now) {
+  if (!is_waiting(row.state)) return std::nullopt;
+  const auto told = starts.of(row.id, now);
+  v1::ExpectedStart out;
+  const auto put_interval = [&](TimeMs earliest, TimeMs expected, TimeMs latest) {
+    put(earliest, out.mutable_earliest());
+    put(expected, out.mutable_expected());
+    put(latest, out.mutable_latest());
+  };
+  if (row.start_ms != 0 && (row.start_promised || !told)) {
+    const TimeMs expected =
+        told ? std::min(told->expected_ms, row.start_ms) : row.start_expected_ms;
+    put_interval(std::min(told ? told->earliest_ms : now, expected), expected, row.start_ms);
+    out.set_promised(row.start_promised);
+    out.set_assumption(row.start_promised
+                           ? "what its nodes hold ends by its time limits"
+                           : "what has no time limit, or overran it, ends when it is guessed to");
+    out.set_cause(std::string(enum_name(row.start_cause)));
+    out.set_moved_later(static_cast<std::int32_t>(row.start_moves));
+  } else if (told) {
+    put_interval(told->earliest_ms, told->expected_ms, told->latest_ms);
+    out.set_assumption(
+        told->learned ? "jobs run as long as the last ones like them, and those that come "
+                        "meanwhile are as usual"
+                      : "jobs run as long as the last ones like them; few starts have come yet "
+                        "to learn from, so the interval is wide");
+    out.set_cause("forecast");
+  } else if (row.state == JobState::kQueued && starts.is_made() && !starts.forecast->is_whole()) {
+    put(std::max(now, starts.forecast->until_ms()), out.mutable_earliest());
+    out.set_assumption("the forecast does not look further");
+    out.set_cause("forecast");
+  } else {
+    return std::nullopt;
+  }
+  return out;
 }
 
 void put(const Reason& reason, v1::WaitReason* out) {
@@ -116,13 +142,17 @@ void put(const Reason& reason, v1::WaitReason* out) {
   for (const std::string& blocker : reason.blockers) out->add_blockers(blocker);
 }
 
-void put(const Explanation& why, const Engine& engine, TimeMs now, v1::Explanation* out) {
+void put(const Explanation& why, const Engine& engine, const ForecastStarts& starts, TimeMs now,
+         v1::Explanation* out) {
   put(why.job, engine, out->mutable_job());
   out->set_position(static_cast<std::int64_t>(why.position));
   for (const Reason& reason : why.reasons) put(reason, out->add_reasons());
   for (const RankStep& step : why.ranking) put_step(step, out->add_ranking());
   if (why.patience_until_ms != 0) put(why.patience_until_ms, out->mutable_patience_until());
-  if (why.job.start_ms != 0) put_start(why.job, now, out->mutable_expected_start());
+  if (auto start = expected_start(why.job, starts, now)) {
+    *out->mutable_expected_start() = *std::move(start);
+  }
+  if (starts.is_made()) put(starts.forecast->time_ms(), out->mutable_forecast_time());
   out->set_kept_node_count(static_cast<std::int32_t>(why.kept_nodes.size()));
   for (const std::string& node : why.kept_nodes) {
     if (out->kept_nodes_size() == limits::kMaxNodesShown) break;

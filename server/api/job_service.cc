@@ -99,11 +99,12 @@ JobService::Reactor* JobService::ListQueue(Context* context, const v1::ListQueue
   }
   const QueuePage page = read_queue_page(check, in->page_size(), in->page_token());
   if (!check.ok()) return call.fail(check.error());
-  return call.read_queue(
-      [in, out, page, &shared = shared_](const Engine& engine, const QueuePicture& order) {
-        list_queue(engine, order, shared.now(engine), *in, page, out);
-        return std::optional<Error>();
-      });
+  return call.read_queue([in, out, page, &shared = shared_](const Engine& engine,
+                                                            const QueuePicture& order,
+                                                            const ForecastStarts& starts) {
+    list_queue(engine, order, starts, shared.now(engine), *in, page, out);
+    return std::optional<Error>();
+  });
 }
 
 JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJobRequest* in,
@@ -114,13 +115,13 @@ JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJ
   const JobId id = get_job_id(check, "job_id", in->job_id());
   if (!check.ok()) return call.fail(check.error());
   return call.read_queue(
-      [out, id, &shared = shared_](const Engine& engine,
-                                   const QueuePicture& order) -> std::optional<Error> {
+      [out, id, &shared = shared_](const Engine& engine, const QueuePicture& order,
+                                   const ForecastStarts& starts) -> std::optional<Error> {
         const TimeMs now = shared.now(engine);
         const std::size_t position = engine.is_queued_below(id, "") ? order.position(id) : 0;
         const auto why = engine.explain(id, now, position);
         if (!why) return no_job(id);
-        put(*why, engine, now, out);
+        put(*why, engine, starts, now, out);
         put(now, out->mutable_time());
         put(order.time_ms(), out->mutable_order_time());
         return std::nullopt;

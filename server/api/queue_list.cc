@@ -61,11 +61,13 @@ QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& to
   return out;
 }
 
-void list_queue(const Engine& engine, const QueuePicture& order, TimeMs now,
-                const v1::ListQueueRequest& in, const QueuePage& page, v1::ListQueueResponse* out) {
+void list_queue(const Engine& engine, const QueuePicture& order, const ForecastStarts& starts,
+                TimeMs now, const v1::ListQueueRequest& in, const QueuePage& page,
+                v1::ListQueueResponse* out) {
   const std::vector<JobId>& ids = order.order();
   put(now, out->mutable_time());
   put(order.time_ms(), out->mutable_order_time());
+  if (starts.is_made()) put(starts.forecast->time_ms(), out->mutable_forecast_time());
   PageMeter meter(page.page);
   const std::size_t begin = begin_of(order, page);
   const std::size_t end = std::min(ids.size(), begin + limits::kMaxQueueLookedAt);
@@ -78,7 +80,9 @@ void list_queue(const Engine& engine, const QueuePicture& order, TimeMs now,
     put(job, engine, row->mutable_job());
     row->set_shape(shape_text(job.request));
     put_duration(std::max<TimeMs>(0, now - job.submit_ms), row->mutable_wait());
-    if (job.start_ms != 0) put_start(job, now, row->mutable_expected_start());
+    if (auto start = expected_start(job, starts, now)) {
+      *row->mutable_expected_start() = *std::move(start);
+    }
     if (const auto reason = engine.first_reason(ids[i], i + 1)) {
       put(*reason, row->mutable_waits_for());
     }

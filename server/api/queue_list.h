@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "engine/queue_picture.h"
+#include "engine/told_starts.h"
 #include "server/api/check.h"
 #include "server/api/paging.h"
 #include "subak/v1/job_service.grpc.pb.h"
@@ -22,8 +23,9 @@ QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& to
 
 // On the follower's thread. Of what is in the picture, jobs that have left the queue are passed
 // over, and looked at are at most limits::kMaxQueueLookedAt.
-void list_queue(const Engine& engine, const QueuePicture& order, TimeMs now,
-                const v1::ListQueueRequest& in, const QueuePage& page, v1::ListQueueResponse* out);
+void list_queue(const Engine& engine, const QueuePicture& order, const ForecastStarts& starts,
+                TimeMs now, const v1::ListQueueRequest& in, const QueuePage& page,
+                v1::ListQueueResponse* out);
 
 // The same with `would`: the queue as it would be if every namespace were enforced. `view`: of a moment
 // that the engine has seen. kExhausted: limits::kMaxWouldQueue is exceeded.

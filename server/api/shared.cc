@@ -130,8 +130,9 @@ Call::Reactor* Call::read_dear(Fill fill) const {
 Call::Reactor* Call::read_queue(QueueFill fill) const {
   const Queued queued = shared_->follower.read_queue(
       caller_->actor,
-      [call = *this, fill = std::move(fill)](const Engine& engine, const QueuePicture& order) {
-        const std::optional<Error> error = fill(engine, order);
+      [call = *this, fill = std::move(fill)](const Engine& engine, const QueuePicture& order,
+                                             const ForecastStarts& starts) {
+        const std::optional<Error> error = fill(engine, order, starts);
         error ? call.fail(*error) : call.done();
       });
   if (queued != Queued::kYes) finish(shared_->why_not(queued, "reads"));

@@ -93,7 +93,8 @@ class Call {
   // The same in the caller's turn, for what grows with the state.
   Reactor* read_dear(Fill fill) const;
   // A dear one with the order of the queue: see Follower::read_queue.
-  using QueueFill = std::function<std::optional<Error>(const Engine&, const QueuePicture&)>;
+  using QueueFill = std::function<std::optional<Error>(const Engine&, const QueuePicture&,
+                                                       const ForecastStarts&)>;
   Reactor* read_queue(QueueFill fill) const;
   // Run `next` there; it has to see to the end of the call.
   Reactor* read_then(Follower::Read next) const;

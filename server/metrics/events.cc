@@ -71,6 +71,10 @@ Events::Events()
                           .Add({})),
       wait_seconds_(histogram(registry_, "subak_job_wait_seconds",
                               "From submission until the whole gang had its place.")),
+      eta_error_seconds_(histogram(registry_, "subak_eta_error_seconds",
+                                   "How far jobs started from the start that they were told "
+                                   "first.")
+                             .Add({}, wait_bounds())),
       commit_seconds_(
           histogram(registry_, "subak_store_commit_seconds", "Duration of a durable commit.")
               .Add({}, Bounds{1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.5, 1})),
@@ -102,6 +106,10 @@ void Events::refused(Cause cause) {
   if (std::find(kReleaseCauses.begin(), kReleaseCauses.end(), cause) == kReleaseCauses.end())
     return;
   releases_refused_.Add({{"reason", std::string(enum_name(cause))}}).Increment();
+}
+
+void Events::told_start(DurationMs error_ms) {
+  eta_error_seconds_.Observe(static_cast<double>(error_ms) / kSecondMs);
 }
 
 Reservations Events::durable(const Released& batch) {

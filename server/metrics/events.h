@@ -44,6 +44,7 @@ class Events {
   void look_up(const Reservations& reservations, const Engine* engine);
   void input(const Input& input);
   void pass(std::int64_t us);
+  void told_start(DurationMs error_ms);  // by the follower
   // --- reported by the webhook -------------------------------------------------------------------
   void admission(std::string_view decision, std::string_view reason, std::int64_t us);
   void bypass(std::string_view way);
@@ -75,6 +76,7 @@ class Events {
   prometheus::Counter& overruns_;
   prometheus::Counter& position_moves_;
   Histograms& wait_seconds_;
+  prometheus::Histogram& eta_error_seconds_;
   prometheus::Histogram& commit_seconds_;
   prometheus::Histogram& batch_facts_;
   prometheus::Counter& watch_relists_;

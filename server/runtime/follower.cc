@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include "server/log/log.h"
 #include "server/log/thread_name.h"
 #include "server/runtime/clock.h"
+#include "server/runtime/forecaster.h"
 
 namespace subak {
 
@@ -35,6 +37,13 @@ struct Follower::Impl {
     if (!options.monotonic_ms) {
       options.monotonic_ms = [clock = SystemClock()] { return clock.monotonic_ms(); };
     }
+    Forecaster::Options of_starts;
+    of_starts.stepped = options.stepped;
+    of_starts.monotonic_ms = options.monotonic_ms;
+    of_starts.now_ms = options.now_ms;
+    of_starts.wake = [this] { wake_up(); };
+    of_starts.on_start = options.on_told_start;
+    forecaster = std::make_unique<Forecaster>(std::move(of_starts));
   }
 
   std::optional<Error> start();
@@ -49,7 +58,12 @@ struct Follower::Impl {
   bool wait();  // false: the end
   bool turn();  // false: the end
   bool has_work() const {
-    return behind || !batches.empty() || !cheap.empty() || !dear.empty() || made || !due.empty();
+    return behind || !batches.empty() || !cheap.empty() || !dear.empty() || made || !due.empty() ||
+           forecaster->is_ready();
+  }
+  void wake_up() {
+    { const std::lock_guard lock(mutex); }  // not between a look at has_work() and the wait
+    wake.notify_all();
   }
   void serve(const std::vector<Read>& asked, std::optional<DearOne> turn_of);
   void done(DearOne one);
@@ -95,6 +109,7 @@ struct Follower::Impl {
   std::deque<DearOne> parked;                   // wait for it
   std::deque<DearOne> due;                      // it is there: one of them a turn
   QueueCopy copied;                             // picture_thread's while it runs
+  std::unique_ptr<Forecaster> forecaster;
   std::thread picture_thread;
   std::thread thread;
 };
@@ -237,7 +252,13 @@ bool Follower::Impl::recover() {
 
 bool Follower::Impl::wait() {
   std::unique_lock lock(mutex);
-  wake.wait(lock, [&] { return stopping || has_work(); });
+  const auto awake = [&] { return stopping || has_work(); };
+  const std::optional<DurationMs> forecast_in = forecaster->due_in(engine);
+  if (forecast_in) {
+    wake.wait_for(lock, std::chrono::milliseconds(*forecast_in), awake);
+  } else {
+    wake.wait(lock, awake);
+  }
   return !stopping || has_work();
 }
 
@@ -264,9 +285,11 @@ bool Follower::Impl::turn() {
   for (const Released& batch : released) evolve(batch);
   if (from_store && !catch_up()) return false;
   serve(asked, std::move(dear_one));
+  forecaster->turn(engine);
   if (checkpoint_due()) begin_checkpoint();
   const std::lock_guard lock(mutex);
   stats.seq = engine.seq();
+  stats.forecasts = forecaster->made();
   return true;
 }
 
@@ -275,14 +298,14 @@ void Follower::Impl::serve(const std::vector<Read>& asked, std::optional<DearOne
   if (!due.empty()) {
     DearOne one = std::move(due.front());
     due.pop_front();
-    one.second.of_queue(engine, *picture);
+    one.second.of_queue(engine, *picture, forecaster->starts(engine));
     return done(std::move(one));
   }
   if (!turn_of) return;
   if (turn_of->second.read) {
     turn_of->second.read(engine);
   } else if (pictured()) {
-    turn_of->second.of_queue(engine, *picture);
+    turn_of->second.of_queue(engine, *picture, forecaster->starts(engine));
   } else {
     parked.push_back(*std::move(turn_of));
     return begin_picture();
@@ -340,7 +363,9 @@ void Follower::Impl::end_picture() {
 
 void Follower::Impl::evolve(const Released& batch) {
   for (const Fact& fact : *batch.facts) {
-    if (fact.seq > engine.seq()) engine.evolve(fact);  // recovery may have read it already
+    if (fact.seq <= engine.seq()) continue;  // recovery has read it already
+    engine.evolve(fact);
+    forecaster->saw(fact);
   }
   if (batch.digest && batch.seq == engine.seq()) compare(*batch.digest);
 }
@@ -353,7 +378,10 @@ bool Follower::Impl::catch_up() {
       fail(facts.error());
       return false;
     }
-    for (const Fact& fact : *facts) engine.evolve(fact);
+    for (const Fact& fact : *facts) {
+      engine.evolve(fact);
+      forecaster->saw(fact);
+    }
     const std::lock_guard lock(mutex);
     if (stats.durable_seq > engine.seq()) continue;
     behind = false;

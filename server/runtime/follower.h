@@ -8,7 +8,8 @@
 //
 // The order of the queue is a dear read by itself, so the follower makes it only if somebody asks,
 // at most once in limits::kQueuePictureMs, and on a thread of its own from a copy: meanwhile other
-// reads go on, and those that asked for it wait (docs/design/0025).
+// reads go on, and those that asked for it wait (docs/design/0025). The forecast of starts is made
+// the same way, whether somebody asks or not.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include "core/limits.h"
 #include "engine/engine.h"
 #include "engine/queue_picture.h"
+#include "engine/told_starts.h"
 #include "server/runtime/fair_queue.h"
 #include "server/runtime/ports.h"
 #include "server/runtime/runtime.h"
@@ -37,7 +39,11 @@ struct FollowerOptions {
   // Milliseconds of a clock that never goes backwards: how old a picture of the queue is. Unset:
   // the machine's.
   std::function<DurationMs()> monotonic_ms;
+  // The time at which starts are forecast. Unset: that of the last fact.
+  std::function<TimeMs()> now_ms;
   std::function<void()> on_digest_mismatch;
+  // A job that was told a start has started, so far from what was expected. On the follower's thread.
+  std::function<void(DurationMs error_ms)> on_told_start;
   // Called once when the store can no longer be read. Unset: log and end the process at once.
   Fatal fatal;
 };
@@ -52,6 +58,7 @@ struct FollowerStats {
   std::uint64_t digests_different = 0;     // must stay 0
   std::uint64_t caught_up_from_store = 0;  // times that the queue overflowed
   std::uint64_t queue_pictures = 0;        // made
+  std::uint64_t forecasts = 0;             // made
   std::size_t reads_waiting = 0;           // of both lanes
   bool failed = false;                     // the store could not be read: reads are refused
 };
@@ -84,7 +91,9 @@ class Follower {
   Queued read_dear(const std::string& caller, Read fn);
   // The same for a read of the queue's order. The picture is that of the engine's state, or, of a
   // queue of more than limits::kQueueOrderedAtOnce jobs, at most limits::kQueuePictureMs older.
-  using QueueRead = std::function<void(const Engine&, const QueuePicture&)>;
+  // Beside it the newest forecast of starts: of a small state that of now, else at most some seconds old
+  // (server/runtime/forecaster.h).
+  using QueueRead = std::function<void(const Engine&, const QueuePicture&, const ForecastStarts&)>;
   Queued read_queue(const std::string& caller, QueueRead fn);
   FollowerStats stats() const;
   // Stepped only: works off what is queued, reads too, and writes a checkpoint if one is due.

@@ -117,6 +117,8 @@ std::optional<Error> Service::Impl::open_state() {
 void Service::Impl::make_runtime() {
   FollowerOptions follower_options;
   follower_options.fatal = fatal;
+  follower_options.on_told_start = [this](DurationMs error_ms) { events.told_start(error_ms); };
+  follower_options.now_ms = [this] { return runtime->now_ms(); };
   follower = std::make_unique<Follower>(std::move(follower_options), *store);
   RuntimeOptions options;
   options.on_durable = [this](const Released& batch) { released(batch); };

@@ -216,7 +216,7 @@ void forecast(const char* name, int nodes, std::size_t gangs, double goal_s) {
     world.run(world.apply(in::Pass{}).effects);
   } while (world.engine.pass_due());
   const bench::Stopwatch copying;
-  const ForecastBasis basis = world.engine.forecast_basis();
+  const ForecastBasis basis = world.engine.forecast_basis(world.engine.now());
   const double copy_s = copying.ns() * 1e-9;
   const bench::Stopwatch ahead;
   const Forecast told = make_forecast(basis);

@@ -262,12 +262,18 @@ void print(const char* name, const Cost& cost) {
              "copying the finished answer and writing it out");
 }
 
+// As the follower has one: of the longest queues only the first have a start in it.
+ForecastStarts forecast_of(const Engine& engine) {
+  return {std::make_shared<const Forecast>(make_forecast(engine.forecast_basis(engine.now()))), {}};
+}
+
 void why(World& world) {
   const Engine& engine = world.readers();
   Pictured order(engine);
+  const ForecastStarts starts = forecast_of(engine);
   const auto answer = [&](JobId id, v1::Explanation& out) {
-    api::put(*engine.explain(id, engine.now(), order.picture.position(id)), engine, engine.now(),
-             &out);
+    api::put(*engine.explain(id, engine.now(), order.picture.position(id)), engine, starts,
+             engine.now(), &out);
   };
   print("why_us", cost_of<v1::Explanation>(
                       world, order, [&] { return world.waiting(); }, answer));
@@ -279,12 +285,13 @@ void why(World& world) {
 void queue_page(World& world) {
   const Engine& engine = world.readers();
   Pictured order(engine);
+  const ForecastStarts starts = forecast_of(engine);
   std::mt19937_64 random(9);
   const v1::ListQueueRequest request;
   const auto answer = [&](const std::string& token, v1::ListQueueResponse& out) {
     api::Check check;
     const api::QueuePage page = api::read_queue_page(check, kPage, token);
-    api::list_queue(engine, order.picture, engine.now(), request, page, &out);
+    api::list_queue(engine, order.picture, starts, engine.now(), request, page, &out);
     if (check.ok() && out.rows_size() == kPage) return;
     std::fprintf(stderr, "a page of %d rows: the benchmark measures something else\n",
                  out.rows_size());

@@ -85,7 +85,11 @@ class World {
       const auto why = engine_.explain(row.id, now_);
       assert(why);
       v1::Explanation message;
-      api::put(*why, engine_, now_, &message);
+      api::put(
+          *why, engine_,
+          {std::make_shared<const Forecast>(make_forecast(engine_.forecast_basis(engine_.now()))),
+           {}},
+          now_, &message);
       const bool queued = row.state == JobState::kQueued;
       assert((why->position > 0) == (waiting.count(row.id) == 1));  // not below a held account
       assert(queued ? !why->reasons.empty() : why->position == 0);

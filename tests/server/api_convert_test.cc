@@ -219,16 +219,78 @@ TEST(ApiCheck, TimesAndDurationsHaveEdges) {
   EXPECT_FALSE(negative.ok());
 }
 
+// A forecast made at 1,000 s that has a start for one job, with factors 1, 2 and 4.
+ForecastStarts forecast_of(JobId job, TimeMs start_ms) {
+  ForecastStarts out;
+  out.forecast = std::make_shared<const Forecast>(1, 1'000'000, 90'000'000, false,
+                                                  std::vector<Forecast::Start>{{job, start_ms}});
+  for (auto& factors : out.odds.factors) factors = {1, 2, 4, true};
+  return out;
+}
+
+TEST(ApiConvert, WhoWaitsHasTheForecastsStart) {
+  JobRow row;
+  row.id = JobId(ClusterId(1), 7);
+  row.state = JobState::kQueued;
+  const ForecastStarts starts = forecast_of(row.id, 4'540'000);
+  auto out = expected_start(row, starts, 1'000'000);
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->earliest().seconds(), 4540);
+  EXPECT_EQ(out->expected().seconds(), 1000 + 2 * 3600 - 60);
+  EXPECT_EQ(out->latest().seconds(), 1000 + 4 * 3600 - 60);
+  EXPECT_FALSE(out->promised());
+  EXPECT_EQ(out->cause(), "forecast");
+  // Nothing is told of the past.
+  out = expected_start(row, starts, 9'000'000);
+  EXPECT_EQ(out->earliest().seconds(), 9000);
+  EXPECT_EQ(out->expected().seconds(), 9000);
+  EXPECT_EQ(out->latest().seconds(), 1000 + 4 * 3600 - 60);
+  row.state = JobState::kRunning;
+  EXPECT_FALSE(expected_start(row, starts, 1'000'000));
+}
+
+// The forecast was cut short: only that it does not start before is known.
+TEST(ApiConvert, BeyondTheForecastOnlyTheEarliestIsKnown) {
+  JobRow row;
+  row.id = JobId(ClusterId(1), 8);
+  row.state = JobState::kQueued;
+  const auto out = expected_start(row, forecast_of(JobId(ClusterId(1), 7), 4'540'000), 1'000'000);
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->earliest().seconds(), 90'000);
+  EXPECT_FALSE(out->has_expected());
+  EXPECT_FALSE(out->has_latest());
+  EXPECT_FALSE(expected_start(row, ForecastStarts{std::make_shared<const Forecast>(), {}}, 9));
+  row.state = JobState::kPaused;
+  EXPECT_FALSE(expected_start(row, forecast_of(JobId(), 1), 1'000'000));
+}
+
+// The forecast says when, the promise by when.
+TEST(ApiConvert, APromiseBoundsTheForecast) {
+  JobRow row;
+  row.id = JobId(ClusterId(1), 7);
+  row.state = JobState::kQueued;
+  row.start_ms = 6'000'000;
+  row.start_expected_ms = 6'000'000;
+  row.start_promised = true;
+  const auto out = expected_start(row, forecast_of(row.id, 4'540'000), 1'000'000);
+  ASSERT_TRUE(out);
+  EXPECT_TRUE(out->promised());
+  EXPECT_EQ(out->earliest().seconds(), 4540);
+  EXPECT_EQ(out->expected().seconds(), 6000);
+  EXPECT_EQ(out->latest().seconds(), 6000);
+}
+
 TEST(ApiConvert, AStartIsPromisedOrAnEstimate) {
   constexpr TimeMs kNow = 1'000'000;
+  const ForecastStarts nothing{std::make_shared<const Forecast>(), {}};
   JobRow row;
+  row.state = JobState::kQueued;
   row.start_ms = 9'000'000;
   row.start_expected_ms = 5'000'000;
   row.start_promised = true;
   row.start_cause = ReserveCause::kOverrun;
   row.start_moves = 2;
-  v1::ExpectedStart out;
-  put_start(row, kNow, &out);
+  v1::ExpectedStart out = *expected_start(row, nothing, kNow);
   EXPECT_EQ(out.earliest().seconds(), 1000);
   EXPECT_EQ(out.expected().seconds(), 5000);
   EXPECT_EQ(out.latest().seconds(), 9000);
@@ -238,7 +300,7 @@ TEST(ApiConvert, AStartIsPromisedOrAnEstimate) {
   const std::string promise = out.assumption();
   row.start_promised = false;
   row.start_expected_ms = 900'000;  // it is late already
-  put_start(row, kNow, &out);
+  out = *expected_start(row, nothing, kNow);
   EXPECT_EQ(out.earliest().seconds(), 900);
   EXPECT_FALSE(out.promised());
   EXPECT_NE(out.assumption(), promise);

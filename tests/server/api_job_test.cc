@@ -318,7 +318,16 @@ TEST_F(ApiJobTest, QueueShowsOrderAndTheOneThing) {
   EXPECT_EQ(out.rows(1).shape(), "1x8");
   EXPECT_EQ(out.rows(1).wait().seconds(), 300);
   EXPECT_EQ(out.rows(1).waits_for().token(), "WaitingForCapacity");
-  EXPECT_FALSE(out.rows(1).has_expected_start());
+  // The one that runs has no limit: it is taken to run a day.
+  constexpr std::int64_t kDayS = kDayMs / kSecondMs;
+  const std::int64_t submitted = out.rows(1).job().submit_time().seconds();
+  for (int i = 0; i < 2; ++i) {
+    const v1::ExpectedStart& start = out.rows(i).expected_start();
+    EXPECT_EQ(start.expected().seconds(), submitted + (i + 1) * kDayS);
+    EXPECT_FALSE(start.promised());
+    EXPECT_EQ(start.cause(), "forecast");
+  }
+  EXPECT_EQ(out.forecast_time().seconds(), submitted);
   v1::ListQueueRequest in;
   in.set_account("ml");
   in.set_page_size(1);

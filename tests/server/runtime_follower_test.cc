@@ -331,10 +331,9 @@ TEST(FollowerQueueTest, ALongQueueIsOrderedBesideOtherReads) {
   using Order = std::vector<JobId>;
   const auto ask_order = [&] {
     auto told = std::make_shared<std::promise<Order>>();
-    EXPECT_EQ(follower.read_queue("a",
-                                  [told](const Engine&, const QueuePicture& picture) {
-                                    told->set_value(picture.order());
-                                  }),
+    EXPECT_EQ(follower.read_queue(
+                  "a", [told](const Engine&, const QueuePicture& picture,
+                              const ForecastStarts&) { told->set_value(picture.order()); }),
               Queued::kYes);
     return told->get_future();
   };

@@ -204,7 +204,7 @@ struct Counts {
 
 // From here on the engine is played to its end.
 void judge(Engine& engine, Rng& rng, Counts& counts) {
-  ForecastBasis basis = engine.forecast_basis();
+  ForecastBasis basis = engine.forecast_basis(engine.now());
   for (auto& [id, run_ms] : basis.run_times) {
     const JobRow row = *engine.job(id, false);
     const TimeMs past = row.started_ms == 0 ? 0 : engine.now() - row.started_ms;
@@ -290,7 +290,7 @@ class OneByOne : public testing::Test {
 };
 
 TEST_F(OneByOne, EachStartsWhenTheOneBeforeEnds) {
-  const Forecast forecast = make_forecast(engine.forecast_basis());
+  const Forecast forecast = make_forecast(engine.forecast_basis(engine.now()));
   EXPECT_TRUE(forecast.is_whole());
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     EXPECT_EQ(forecast.start(jobs[i]), kNow + static_cast<TimeMs>(i) * kDayMs);
@@ -300,7 +300,8 @@ TEST_F(OneByOne, EachStartsWhenTheOneBeforeEnds) {
 
 TEST_F(OneByOne, WhatIsCutShortSaysHowFarItLooked) {
   int asked = 0;
-  const Forecast forecast = make_forecast(engine.forecast_basis(), [&] { return ++asked <= 3; });
+  const Forecast forecast =
+      make_forecast(engine.forecast_basis(engine.now()), [&] { return ++asked <= 3; });
   EXPECT_FALSE(forecast.is_whole());
   EXPECT_EQ(forecast.starts().size(), 4u);
   EXPECT_EQ(forecast.until_ms(), kNow + 3 * kDayMs);
@@ -309,7 +310,7 @@ TEST_F(OneByOne, WhatIsCutShortSaysHowFarItLooked) {
 
 TEST_F(OneByOne, WhoStartsBeyondTheHorizonHasNoStart) {
   for (int i = 0; i < 40; ++i) submit();
-  const Forecast forecast = make_forecast(engine.forecast_basis());
+  const Forecast forecast = make_forecast(engine.forecast_basis(engine.now()));
   EXPECT_FALSE(forecast.is_whole());
   EXPECT_EQ(forecast.starts().size(), limits::kForecastAheadMs / kDayMs + 1);
   EXPECT_LE(forecast.until_ms(), kNow + limits::kForecastAheadMs);
@@ -321,7 +322,7 @@ TEST_F(OneByOne, WhoIsHeldHasNoStart) {
   hold.job = jobs[2];
   hold.held = true;
   send(hold);
-  const Forecast forecast = make_forecast(engine.forecast_basis());
+  const Forecast forecast = make_forecast(engine.forecast_basis(engine.now()));
   EXPECT_TRUE(forecast.is_whole());
   EXPECT_EQ(forecast.start(jobs[2]), std::nullopt);
   EXPECT_EQ(forecast.start(jobs[3]), kNow + 2 * kDayMs);
@@ -345,7 +346,7 @@ TEST_F(OneByOne, RunTimesAreThoseOfTheLastTwo) {
     gone.cause = Cause::kFinished;
     at(gone);
   }
-  const ForecastBasis basis = engine.forecast_basis();
+  const ForecastBasis basis = engine.forecast_basis(engine.now());
   EXPECT_EQ(basis.run_times.size(), 6u);
   for (const auto& [id, run_ms] : basis.run_times) EXPECT_EQ(run_ms, 2 * kHourMs);
   EXPECT_EQ(make_forecast(basis).start(jobs[3]), now + 2 * kHourMs);

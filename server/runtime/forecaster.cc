@@ -1,0 +1,100 @@
+#include "server/runtime/forecaster.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "core/limits.h"
+#include "server/log/thread_name.h"
+
+namespace subak {
+namespace {
+
+bool is_small(const Engine& engine) { return engine.live_size() <= limits::kForecastAtOnce; }
+
+}  // namespace
+
+Forecaster::Forecaster(Options options) : options_(std::move(options)) {}
+
+Forecaster::~Forecaster() {
+  stop_ = true;
+  if (thread_.joinable()) thread_.join();
+}
+
+void Forecaster::saw(const Fact& fact) {
+  if (const auto* started = std::get_if<fact::AttemptStarted>(&fact.body)) {
+    const auto told = told_.started(started->id, fact.time_ms);
+    if (told && options_.on_start) {
+      options_.on_start(std::abs(fact.time_ms - told->expected_ms));
+    }
+  } else if (const auto* moved = std::get_if<fact::JobMoved>(&fact.body)) {
+    if (moved->to == JobState::kDone) told_.forget(moved->id);
+  }
+}
+
+// Whom the forecast before had not is told a start now; the first one finds all waiting, some for long.
+void Forecaster::take(Forecast forecast) {
+  told_.look(forecast.time_ms());
+  if (made_count_ > 0) {
+    for (const Forecast::Start& start : forecast.starts()) {
+      if (!starts_.forecast->start(start.job))
+        told_.told(start.job, forecast.time_ms(), start.at_ms);
+    }
+  }
+  starts_ = {std::make_shared<const Forecast>(std::move(forecast)), told_.odds()};
+  ++made_count_;
+  made_ms_ = options_.monotonic_ms();
+  took_ms_ = made_ms_ - begun_ms_;
+}
+
+std::optional<DurationMs> Forecaster::due_in(const Engine& engine) const {
+  if (options_.stepped || making_ || engine.count(JobState::kQueued) == 0) return std::nullopt;
+  if (made_count_ == 0) return 0;
+  const DurationMs every = is_of(engine) ? limits::kForecastIdleMs : limits::kForecastEveryMs;
+  const DurationMs rest = std::max(every, limits::kForecastRest * took_ms_);
+  return std::max<DurationMs>(0, made_ms_ + rest - options_.monotonic_ms());
+}
+
+TimeMs Forecaster::now(const Engine& engine) const {
+  return options_.now_ms ? std::max(engine.now(), options_.now_ms()) : engine.now();
+}
+
+void Forecaster::turn(const Engine& engine) {
+  if (ready_) {
+    thread_.join();
+    ready_ = false;
+    making_ = false;
+    take(std::move(result_));
+  }
+  if (due_in(engine) != 0) return;
+  is_small(engine) ? make_at_once(engine) : begin(engine);
+}
+
+void Forecaster::make_at_once(const Engine& engine) {
+  begun_ms_ = options_.monotonic_ms();
+  take(make_forecast(engine.forecast_basis(now(engine))));
+}
+
+void Forecaster::begin(const Engine& engine) {
+  making_ = true;
+  begun_ms_ = options_.monotonic_ms();
+  thread_ = std::thread([this, basis = engine.forecast_basis(now(engine))] {
+    name_thread("forecast");
+    const DurationMs until = begun_ms_ + limits::kForecastMs;
+    result_ = make_forecast(basis, [&] { return !stop_ && options_.monotonic_ms() < until; });
+    ready_ = true;
+    options_.wake();
+  });
+}
+
+const ForecastStarts& Forecaster::starts(const Engine& engine) {
+  const DurationMs since = options_.monotonic_ms() - made_ms_;
+  const bool may =
+      options_.stepped || made_count_ == 0 || since >= limits::kForecastRest * took_ms_;
+  if (!making_ && !is_of(engine) && may && is_small(engine)) make_at_once(engine);
+  return starts_;
+}
+
+}  // namespace subak

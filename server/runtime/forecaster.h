@@ -1,0 +1,64 @@
+// Keeps a forecast of every start beside the follower, tells it to readers, and follows how starts come.
+// Of a large state it is made on a thread of its own, from a copy: the follower goes on meanwhile.
+//
+// Threads: all calls on the follower's; `wake` is called by the other one.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "engine/engine.h"
+#include "engine/told_starts.h"
+
+namespace subak {
+
+class Forecaster {
+ public:
+  struct Options {
+    bool stepped = false;  // no threads: a read makes it
+    std::function<DurationMs()> monotonic_ms;
+    std::function<TimeMs()> now_ms;  // unset: that of the last fact
+    std::function<void()> wake;      // a forecast is ready: call turn() soon
+    // A job that was told a start has started, so far from what was expected.
+    std::function<void(DurationMs error_ms)> on_start;
+  };
+  explicit Forecaster(Options options);
+  ~Forecaster();  // ends what is under way
+  Forecaster(const Forecaster&) = delete;
+  Forecaster& operator=(const Forecaster&) = delete;
+
+  // The engine has seen the fact.
+  void saw(const Fact& fact);
+  // Takes a forecast that is ready, and begins the next one if it is due.
+  void turn(const Engine& engine);
+  // There is a forecast to be taken.
+  bool is_ready() const { return ready_; }
+  // How long until the next one is due; nullopt: nothing waits, or one is under way.
+  std::optional<DurationMs> due_in(const Engine& engine) const;
+  // For a read: of a small state it is made now, if something has changed.
+  const ForecastStarts& starts(const Engine& engine);
+  std::uint64_t made() const { return made_count_; }
+
+ private:
+  void take(Forecast forecast);
+  void begin(const Engine& engine);
+  void make_at_once(const Engine& engine);
+  TimeMs now(const Engine& engine) const;
+  bool is_of(const Engine& engine) const { return starts_.forecast->seq() == engine.seq(); }
+
+  Options options_;
+  ForecastStarts starts_{std::make_shared<const Forecast>(), {}};
+  ToldStarts told_;
+  std::uint64_t made_count_ = 0;
+  DurationMs made_ms_ = 0, took_ms_ = 0;  // the newest
+  DurationMs begun_ms_ = 0;
+  bool making_ = false;
+  std::atomic<bool> ready_ = false, stop_ = false;
+  Forecast result_;  // the thread's, until it is ready
+  std::thread thread_;
+};
+
+}  // namespace subak
