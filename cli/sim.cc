@@ -56,7 +56,13 @@ void add_run_and_compare(Command& sim) {
   Command c = sim.add("compare", "replay a trace under several policies, side by side");
   add_workload(c, *many);
   c.list_option("--policies", many->policies, "orders to compare", "a,b,c");
+  c.list_option(
+      "--backfill", many->backfill,
+      "what is kept for whom: none, easy (nodes for the first that does not fit), reserve "
+      "(as configured), all",
+      "a,b,c");
   c.run([many](Session& s) {
+    if (many->policies.empty() && !many->backfill.empty()) many->policies = {"target-share"};
     if (many->policies.empty())
       many->policies = {"target-share", "exact", "usage-tick", "drf", "fifo"};
     many->output = sim_form(s);

@@ -53,6 +53,43 @@ Result<Policy> make_policy(const SimOptions& options, const std::string& name) {
   return policy;
 }
 
+// The policy with what one word of --backfill says.
+Result<Policy> with_backfill(Policy policy, const std::string& word) {
+  if (word == "none") {
+    policy.reserve_jobs = 0;
+  } else if (word == "easy") {
+    policy.reserve_jobs = 1;
+    policy.patience_ms = 1;
+  } else if (word == "all") {
+    policy.reserve_jobs = limits::kMaxReserveJobs;
+    policy.patience_ms = 1;
+  } else if (word != "reserve") {
+    return Error{ErrorCode::kInvalid, "backfill", word, "none, easy, reserve or all"};
+  }
+  return policy;
+}
+
+struct Compared {
+  Policy policy;
+  std::string name;
+};
+
+// Each policy, with each word of --backfill if there is one.
+Result<std::vector<Compared>> compared(const SimOptions& options) {
+  std::vector<Compared> out;
+  for (const std::string& name : options.policies) {
+    const auto policy = make_policy(options, name);
+    if (!policy.ok()) return policy.error();
+    if (options.backfill.empty()) out.push_back({*policy, name});
+    for (const std::string& word : options.backfill) {
+      const auto with = with_backfill(*policy, word);
+      if (!with.ok()) return with.error();
+      out.push_back({*with, options.policies.size() == 1 ? word : name + "-" + word});
+    }
+  }
+  return out;
+}
+
 // "random:N"; 0 if not given.
 Result<std::uint32_t> random_teams(const std::string& text) {
   if (text.empty()) return std::uint32_t{0};
@@ -154,13 +191,9 @@ Result<SimResult> simulate_one(const Workload& workload, const Policy& policy,
 }
 
 int run(const SimOptions& options, bool several, std::ostream& out, std::ostream& err) {
-  std::vector<Policy> policies;
-  for (const std::string& name : options.policies) {
-    const auto policy = make_policy(options, name);
-    if (!policy.ok()) return fail(policy.error(), err);
-    policies.push_back(*policy);
-  }
-  if (policies.empty() || (!several && policies.size() > 1)) {
+  const auto policies = compared(options);
+  if (!policies.ok()) return fail(policies.error(), err);
+  if (policies->empty() || (!several && policies->size() > 1)) {
     return fail({ErrorCode::kInvalid, "policy", "", several ? "at least one" : "exactly one"}, err);
   }
   const auto eta = eta_options(options);
@@ -168,10 +201,11 @@ int run(const SimOptions& options, bool several, std::ostream& out, std::ostream
   const auto workload = load(options);
   if (!workload.ok()) return fail(workload.error(), err);
   std::vector<SimResult> results;
-  for (const Policy& policy : policies) {
+  for (const auto& [policy, name] : *policies) {
     auto result = simulate_one(*workload, policy, *eta, options.progress, err);
     if (!result.ok()) return fail(result.error(), err);
     results.push_back(std::move(*result));
+    results.back().policy = name;
   }
   if (options.output == "json") {
     print_json(results, several, out);

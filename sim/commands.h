@@ -18,6 +18,7 @@ struct SimOptions {
   std::string trace;                                   // --trace T.csv[.gz]
   std::string nodes;                                   // --nodes N.csv or 80x8
   std::vector<std::string> policies{"target-share"};   // --policy P, --policies a,b,c
+  std::vector<std::string> backfill;                   // --backfill a,b,c: for each policy
   std::optional<double> from_day, to_day;              // --from-day A --to-day B
   std::string half_life = "7d";                        // --half-life
   std::string patience;                                // --patience: Policy::patience_ms

@@ -145,6 +145,11 @@ TEST(Commands, RunAndCompareReadFilesAndNameMistakes) {
   EXPECT_EQ(sim_compare(options, out, err), 0) << err.str();
   EXPECT_NE(out.str().find("drf"), std::string::npos);
   EXPECT_EQ(err.str(), "");
+  SimOptions backfill = options;
+  backfill.backfill = {"none", "easy", "reserve", "all"};
+  EXPECT_EQ(sim_compare(backfill, out, err), 0) << err.str();
+  EXPECT_NE(out.str().find("drf-easy"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(dir.path("plots/share-fifo-all.svg")));
 
   const auto exit_code = [&](auto change) {
     SimOptions bad = options;
@@ -156,6 +161,8 @@ TEST(Commands, RunAndCompareReadFilesAndNameMistakes) {
   };
   EXPECT_EQ(exit_code([](SimOptions& o) { o.policies = {"best"}; }), 2);
   EXPECT_EQ(exit_code([](SimOptions& o) { o.policies = {}; }), 2);
+  EXPECT_EQ(exit_code([](SimOptions& o) { o.backfill = {"some"}; }), 2);
+  EXPECT_EQ(exit_code([](SimOptions& o) { o.run_times = "guessed"; }), 2);
   EXPECT_EQ(exit_code([](SimOptions& o) { o.half_life = "7"; }), 2);
   EXPECT_EQ(exit_code([](SimOptions& o) { o.load = 0; }), 2);
   EXPECT_EQ(exit_code([](SimOptions& o) { o.teams = "random:x"; }), 2);
