@@ -31,17 +31,30 @@ bool is_telling(const Job& job) {
   return own && job.started_ms != 0 && job.ended_ms > job.started_ms;
 }
 
-// The mean of the last two.
+// The mean of the last two: of how long they ran, and of which part of their limits that was.
 class LastTwo {
  public:
-  void add(DurationMs ms) {
-    before_ = last_;
-    last_ = ms;
+  void add(DurationMs ran_ms, DurationMs limit_ms) {
+    ran_.add(static_cast<double>(ran_ms));
+    if (limit_ms != 0) part_.add(static_cast<double>(ran_ms) / static_cast<double>(limit_ms));
   }
-  DurationMs mean() const { return before_ ? (*before_ + *last_) / 2 : *last_; }
+  // Of a job with this limit; 0: it has none.
+  DurationMs run_ms(DurationMs limit_ms) const {
+    const bool by_part = limit_ms != 0 && part_.last;
+    return static_cast<DurationMs>(by_part ? static_cast<double>(limit_ms) * part_.mean()
+                                           : ran_.mean());
+  }
 
  private:
-  std::optional<DurationMs> last_, before_;
+  struct Values {
+    std::optional<double> last, before;
+    void add(double value) {
+      before = last;
+      last = value;
+    }
+    double mean() const { return before ? (*before + *last) / 2 : *last; }
+  };
+  Values ran_, part_;
 };
 
 class Templates {
@@ -58,18 +71,18 @@ class Templates {
       const ShapeId shape = s.fleet().find_shape(job->id.cluster(), *job->asked);
       if (!shape) continue;  // nobody asks for that now
       const DurationMs ran = job->ended_ms - job->started_ms;
-      by_name_[{job->leaf, shape, without_digits(job->name)}].add(ran);
-      by_shape_[{job->leaf, shape}].add(ran);
+      by_name_[{job->leaf, shape, without_digits(job->name)}].add(ran, job->time_limit_ms);
+      by_shape_[{job->leaf, shape}].add(ran, job->time_limit_ms);
     }
   }
   std::optional<DurationMs> of(const Job& job) const {
     const ShapeId shape = job.shape;
     if (const auto it = by_name_.find({job.leaf, shape, without_digits(job.name)});
         it != by_name_.end()) {
-      return it->second.mean();
+      return it->second.run_ms(job.time_limit_ms);
     }
     if (const auto it = by_shape_.find({job.leaf, shape}); it != by_shape_.end()) {
-      return it->second.mean();
+      return it->second.run_ms(job.time_limit_ms);
     }
     return std::nullopt;
   }

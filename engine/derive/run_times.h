@@ -7,12 +7,14 @@
 
 namespace subak::derive {
 
-// Of every job that waits or holds something, at `t`. A template is who asks (account and user), for what, and
-// under what name without its digits: the mean of its last two that ended by themselves or were
-// cancelled, among those that the state still knows; else that of whoever asked for the same; else the
-// time limit, else the policy's default. Never more than the time limit. Of one that has run for as long already:
-// doubled until it is more. (The last two of the same user: Tsafrir, Etsion, Feitelson, IEEE TPDS
-// 18 (2007), 789.) O(jobs).
+// Of every job that waits or holds something, at `t`. A template is who asks (account and user), for
+// what, and under what name without its digits. A job with a time limit is taken to run for the part of it
+// that the last two of its template used on average, one without for as long as they ran; of those that
+// ended by themselves or were cancelled, among what the state still knows. Else as whoever of the same
+// account and user asked for the same; else for its limit, else the policy's default. Never longer than its
+// limit. Of one that has run for as long already: doubled until it is more. O(jobs).
+// (The last two of the same user: Tsafrir, Etsion, Feitelson, IEEE TPDS 18 (2007), 789. The part of the
+// limit, as limits differ from job to job more than the care with which somebody chooses them.)
 RunTimes run_times(const State& s, TimeMs t);
 
 }  // namespace subak::derive

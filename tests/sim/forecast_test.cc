@@ -273,8 +273,9 @@ class OneByOne : public testing::Test {
     for (int i = 0; i < 8; ++i) submit();
   }
   Reply send(in::Body body) { return engine.apply({kNow, "", "ana", std::move(body)}).reply; }
-  void submit() {
+  void submit(DurationMs limit_ms = 0) {
     in::SubmitJob job;
+    job.time_limit_ms = limit_ms;
     job.cluster = "main";
     job.account = "ml";
     PodGroup group;
@@ -350,6 +351,33 @@ TEST_F(OneByOne, RunTimesAreThoseOfTheLastTwo) {
   EXPECT_EQ(basis.run_times.size(), 6u);
   for (const auto& [id, run_ms] : basis.run_times) EXPECT_EQ(run_ms, 2 * kHourMs);
   EXPECT_EQ(make_forecast(basis).start(jobs[3]), now + 2 * kHourMs);
+}
+
+// Of limits of 2 h and 10 h they used a half and a tenth: the next is taken to use three tenths.
+TEST_F(OneByOne, WhoHasALimitUsesAsMuchOfItAsTheLastTwo) {
+  jobs.clear();
+  TimeMs now = kNow;
+  const auto at = [&](in::Body body) { return engine.apply({now, "", "ana", std::move(body)}); };
+  for (const JobRow& row : engine.jobs(JobId(), 100, std::nullopt, "")) {
+    in::CancelJob cancel;
+    cancel.job = row.id;
+    at(cancel);
+  }
+  for (const DurationMs limit_ms : {2 * kHourMs, 10 * kHourMs, kHourMs, 20 * kHourMs}) {
+    submit(limit_ms);
+  }
+  for (int i = 0; i < 2; ++i) {
+    at(in::Pass{});
+    now += kHourMs;
+    in::PodGone gone;
+    gone.cluster = "main";
+    gone.pod.job = jobs[static_cast<std::size_t>(i)];
+    gone.cause = Cause::kFinished;
+    at(gone);
+  }
+  const ForecastBasis basis = engine.forecast_basis(now);
+  EXPECT_EQ(basis.run_times.at(jobs[2]), 3 * kHourMs / 10);
+  EXPECT_EQ(basis.run_times.at(jobs[3]), 6 * kHourMs);
 }
 
 }  // namespace
