@@ -329,8 +329,11 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
     const AccountId leaf = job.leaf;
     if (walk.bar_if_stopped(job)) continue;
     const TimeMs end_ms = d.s.sure_end(job);
-    Found found;
-    if (end_ms <= until.back()) found = find_entitled(d, job, kept(end_ms));
+    if (end_ms > until.back()) {
+      walk.pass_over(*next);
+      continue;
+    }
+    Found found = find_entitled(d, job, kept(end_ms));
     ++work.checks;
     if (found.placement) {
       start(d, *next, *std::move(found.placement));

@@ -29,15 +29,17 @@ KeptNodes of_others(const State& s, JobId job) {
   return others;
 }
 
+// All GPUs of so many nodes are less than the job asks for.
+bool are_too_few(const State& s, Search& search, const state::Job& job, std::size_t nodes) {
+  const MilliGpu of_node = search.largest_node_gpus() * kMilliPerGpu;
+  return of_node != 0 && static_cast<MilliGpu>(nodes) * of_node < s.jobs().least_milligpu(job);
+}
+
 // More of the fleet is held until then than a place for the job leaves over. A quick look at ends alone,
 // for a fleet of one cluster: most of the time it is so.
 bool is_held_until(const State& s, Search& search, const state::Job& job, TimeMs t) {
   if (s.clusters().all().size() != 1) return false;
-  const MilliGpu of_node = search.largest_node_gpus() * kMilliPerGpu;
-  if (of_node == 0) return false;
-  std::int64_t nodes = static_cast<std::int64_t>(s.nodes().size());
-  nodes -= static_cast<std::int64_t>(s.allocations().held_until(t));
-  return nodes * of_node < s.jobs().least_milligpu(job);
+  return are_too_few(s, search, job, s.nodes().size() - s.allocations().held_until(t));
 }
 
 // By when another job must be gone from its nodes; 0: nobody may use them.
@@ -55,16 +57,25 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
   const JobId nobody(cluster, 0);
   KeptNodes closed = of_others(s, job.id);
   std::vector<std::pair<TimeMs, NodeId>> nodes;  // that could be waited for, by when they are free
-  std::vector<TimeMs> ends;                      // of these, each once
+  std::vector<NodeId> others;
   for (const NodeId node : s.fleet().nodes(cluster)) {
-    const TimeMs end_ms = free_at(s, node);
     if (closed.owner_of(node)) continue;
-    if (end_ms >= before_ms || is_guess(s, node)) {
-      closed.keep({&node, 1}, nobody);
-    } else {
+    const TimeMs end_ms = free_at(s, node);
+    if (end_ms < before_ms) {
       nodes.push_back({end_ms, node});
+    } else {
+      others.push_back(node);
     }
   }
+  if (are_too_few(s, search, job, nodes.size())) return std::nullopt;
+  std::erase_if(nodes, [&](const auto& one) {
+    if (!is_guess(s, one.second)) return false;
+    others.push_back(one.second);
+    return true;
+  });
+  if (nodes.empty() || are_too_few(s, search, job, nodes.size())) return std::nullopt;
+  closed.keep(others, nobody);
+  std::vector<TimeMs> ends;  // each once
   std::sort(nodes.begin(), nodes.end());
   for (const auto& [end_ms, node] : nodes) {
     if (ends.empty() || ends.back() != end_ms) ends.push_back(end_ms);
@@ -76,7 +87,6 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
     }
     return search.drain_set(Picture(s.fleet(), kept), job.shape);
   };
-  if (ends.empty()) return std::nullopt;
   std::vector<NodeId> place = place_by(ends.back());
   if (place.empty()) return std::nullopt;
   auto low = ends.begin();  // there is no place before
