@@ -129,8 +129,10 @@ class Walk {
         blocked_(blocked),
         pass_(d.s.jobs().ready(), d.s.tree(), d.s.policy().order, rule_, d.s.allocations().tick(),
               d.s.now()) {
-    for (const state::Reservation& r : all_reservations(d)) {
-      reserved_.insert(d.s.jobs().at(r.job).shape);
+    if (&kept == &d.s.kept()) {
+      for (const state::Reservation& r : all_reservations(d)) {
+        reserved_.insert(d.s.jobs().at(r.job).shape);
+      }
     }
     for (const ShapeId shape : unknown_shapes()) {
       if (has_place(shape)) {
@@ -217,7 +219,7 @@ class Walk {
   const KeptNodes& kept_;
   PassMemory& memory_;
   PassMemory::BlockedShapes& blocked_;
-  std::set<ShapeId> reserved_;  // of jobs that nodes are kept for
+  std::set<ShapeId> reserved_;  // of jobs that nodes are kept for, where these count as theirs
   std::vector<ShapeId> open_;   // had a place when the walk began
   const TargetShareRule rule_;
   ReadyQueue::Pass pass_;

@@ -382,6 +382,41 @@ TEST(Engine, ADayIsClosedInBoundedTurns) {
   engine.check_invariants();
 }
 
+// Behind more gangs than one round looks at, all as long as the one that nodes are kept for: who is short
+// enough uses these nodes.
+TEST(Engine, ShortJobsAreFoundBehindManyGangs) {
+  constexpr TimeMs kNow = 10 * kDayMs;
+  Engine engine;
+  engine.apply(at(kNow, in::SetCluster{"main", Mode::kEnforce, {}, "", false}));
+  in::SetPolicy set;
+  set.policy.patience_ms = 1;
+  set.policy.reserve_jobs = 1;
+  engine.apply(at(kNow, set));
+  in::ImportNodes import;
+  import.cluster = "main";
+  import.nodes = {node("n0", 8), node("n1", 8)};
+  engine.apply(at(kNow, import));
+  engine.apply(at(kNow, account("a")));
+  const auto limited = [](const GangRequest& request, DurationMs limit_ms) {
+    in::SubmitJob job = submit("a", request);
+    job.time_limit_ms = limit_ms;
+    return job;
+  };
+  engine.apply(at(kNow, limited(whole(1, 8), 10 * kHourMs)));
+  engine.apply(at(kNow, in::Pass{}));
+  std::vector<JobId> gangs;
+  for (std::size_t i = 0; i < limits::kMaxFillLooks + 100; ++i) {
+    gangs.push_back(engine.apply(at(kNow, limited(whole(2, 8), 10 * kHourMs))).reply.job);
+  }
+  engine.apply(at(kNow + kMinuteMs, in::Pass{}));
+  EXPECT_TRUE(engine.job(gangs[0], false)->start_promised);
+  EXPECT_EQ(engine.job(gangs[1], false)->start_ms, 0);
+  const in::SubmitJob brief = limited(whole(1, 1), kMinuteMs);
+  const JobId id = engine.apply(at(kNow + kMinuteMs, brief)).reply.job;
+  engine.apply(at(kNow + kMinuteMs, in::Pass{}));
+  EXPECT_EQ(engine.job(id, false)->state, JobState::kStarting);
+}
+
 // Lines that a limit stops are looked at once, and a pass that had to stop goes on behind them.
 TEST(Engine, APassGoesOnWhereItStopped) {
   constexpr std::uint64_t kUsers = 270, kShapes = 250;  // of one account: a line for each pair
