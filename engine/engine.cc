@@ -197,6 +197,10 @@ ForecastBasis Engine::forecast_basis(TimeMs t) const {
     const auto* const kept = std::get_if<fact::JobKept>(&body);
     if (kept != nullptr && s.jobs().at(kept->job.id).state == JobState::kDone) return;
     if (std::holds_alternative<fact::RequestKept>(body)) return;
+    auto* const set = std::get_if<fact::PolicySet>(&body);
+    if (set != nullptr && set->policy.order == OrderPolicy::kUsageTick) {
+      set->policy.order = OrderPolicy::kExact;  // ticks are no facts: the same rule without them
+    }
     out.facts.push_back({0, s.fact_ms(), std::move(body)});
   });
   return out;

@@ -140,7 +140,7 @@ TEST(Commands, RunAndCompareReadFilesAndNameMistakes) {
   EXPECT_EQ(sim_run(options, out, err), 0) << err.str();
   EXPECT_NE(out.str().find("\"wait_s\""), std::string::npos);
   EXPECT_TRUE(std::filesystem::exists(dir.path("plots/share-target-share.svg")));
-  options.policies = {"target-share", "drf", "fifo"};
+  options.policies = {"target-share", "usage-tick", "drf", "fifo"};
   options.output = "table";
   EXPECT_EQ(sim_compare(options, out, err), 0) << err.str();
   EXPECT_NE(out.str().find("drf"), std::string::npos);
