@@ -8,6 +8,7 @@ namespace {
 
 struct WhyCommand {
   std::string job;
+  bool alternatives = false;
   WatchOptions watch;
 };
 
@@ -148,22 +149,27 @@ void print_ranking(Session& s, const v1::Explanation& e) {
 }
 
 void print_alternatives(Session& s, const v1::Explanation& e) {
-  if (!e.alternatives().empty()) s.out() << "\nit would start sooner with\n";
+  if (e.alternatives().empty()) {
+    s.out() << "\nno change of topology, segments, product or time limit would start it sooner\n";
+    return;
+  }
+  s.out() << "\nsubmitted anew it would start sooner with\n";
   for (const auto& a : e.alternatives()) {
-    s.out() << "  " << printable(a.change()) << ": " << time_text(a.start()) << '\n';
+    s.out() << "  " << printable(a.change()) << ": around " << time_text(a.start()) << '\n';
   }
 }
 
 void explain(Session& s, const WhyCommand& o) {
   v1::ExplainJobRequest request;
   request.set_job_id(o.job);
+  request.set_alternatives(o.alternatives);
   const auto e = s.call<v1::Explanation>("JobService/ExplainJob", request);
   s.show_text(e, [&] {
     print_head(s, e);
     print_reasons(s, e);
     print_outlook(s, e);
     print_ranking(s, e);
-    print_alternatives(s, e);
+    if (o.alternatives) print_alternatives(s, e);
   });
 }
 
@@ -173,6 +179,7 @@ void add_why(Command root) {
   auto o = std::make_shared<WhyCommand>();
   Command c = root.add("why", "why a job waits: all that is in its way, and who comes before it");
   c.argument("JOB", o->job, "such as 1-42");
+  c.flag("--alternatives", o->alternatives, "also changes of it that would start it sooner");
   add_watch(c, o->watch);
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { explain(s, *o); }); });
 }

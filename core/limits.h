@@ -101,6 +101,10 @@ inline constexpr DurationMs kForecastIdleMs = kMinuteMs;  // where nothing but t
 inline constexpr DurationMs kForecastRest = 20;
 inline constexpr DurationMs kForecastMs = 20'000;
 inline constexpr std::size_t kForecastAtOnce = 1'000;
+// Changes of a job that are put to a forecast when it is asked how it would start sooner; up to so many
+// live jobs and nodes. More: refused.
+inline constexpr std::size_t kMaxAlternatives = 8;
+inline constexpr std::size_t kMaxAlternativesSize = 5'000;
 // A job without any limit, of which no other like it is known, is taken to run so long.
 inline constexpr DurationMs kGuessedRunMs = kDayMs;
 

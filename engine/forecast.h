@@ -61,6 +61,8 @@ class Forecast {
 // Runs ahead until all have started that can, limits::kForecastStarts have, or limits::kForecastAheadMs
 // are over; it is cut short where `go_on`, which is asked now and then, says no. The same basis makes
 // the same forecast. Threads: any.
-Forecast make_forecast(const ForecastBasis& basis, const std::function<bool()>& go_on = nullptr);
+// `until`: it is of interest alone, and nothing is looked at once it has started.
+Forecast make_forecast(const ForecastBasis& basis, const std::function<bool()>& go_on = nullptr,
+                       JobId until = JobId());
 
 }  // namespace subak

@@ -22,8 +22,9 @@ std::optional<TimeMs> Forecast::start(JobId id) const {
   return it->at_ms;
 }
 
-Forecast make_forecast(const ForecastBasis& basis, const std::function<bool()>& go_on) {
-  return decide::Ahead(basis).run(go_on);
+Forecast make_forecast(const ForecastBasis& basis, const std::function<bool()>& go_on,
+                       JobId until) {
+  return decide::Ahead(basis).run(go_on, until);
 }
 
 namespace decide {
@@ -126,11 +127,11 @@ bool Ahead::somebody_may_start() const {
   });
 }
 
-Forecast Ahead::run(const std::function<bool()>& go_on) {
+Forecast Ahead::run(const std::function<bool()>& go_on, JobId goal) {
   const TimeMs until = basis_.time_ms + limits::kForecastAheadMs;
   bool whole = true;
   advance(now_);
-  while (somebody_may_start()) {
+  while (somebody_may_start() && (!goal || waiting_.contains(goal))) {
     const std::optional<TimeMs> next = next_time();
     if (!next) break;
     whole = *next <= until && starts_.size() < limits::kForecastStarts && (!go_on || go_on());

@@ -24,7 +24,7 @@ namespace subak::decide {
 class Ahead {
  public:
   explicit Ahead(const ForecastBasis& basis);  // outlives it
-  Forecast run(const std::function<bool()>& go_on);
+  Forecast run(const std::function<bool()>& go_on, JobId goal);
 
  private:
   struct End {

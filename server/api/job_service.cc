@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "engine/alternatives.h"
 #include "server/api/convert.h"
 #include "server/api/first_reasons.h"
 #include "server/api/paging.h"
@@ -107,6 +108,25 @@ JobService::Reactor* JobService::ListQueue(Context* context, const v1::ListQueue
   });
 }
 
+namespace {
+
+std::optional<Error> put_alternatives(const Engine& engine, const ForecastStarts& starts, JobId id,
+                                      TimeMs now, v1::Explanation* out) {
+  if (engine.live_size() > limits::kMaxAlternativesSize) {
+    return Error{ErrorCode::kExhausted, "alternatives", "true",
+                 "want at most " + std::to_string(limits::kMaxAlternativesSize) +
+                     " jobs and nodes; the service has more"};
+  }
+  for (const Alternative& one : alternatives(engine.forecast_basis(now), id)) {
+    v1::Alternative* const row = out->add_alternatives();
+    row->set_change(one.change);
+    put(starts.odds.of(now, one.start_ms).expected_ms, row->mutable_start());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJobRequest* in,
                                             v1::Explanation* out) {
   Call call(shared_, context);
@@ -115,8 +135,8 @@ JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJ
   const JobId id = get_job_id(check, "job_id", in->job_id());
   if (!check.ok()) return call.fail(check.error());
   return call.read_queue(
-      [out, id, &shared = shared_](const Engine& engine, const QueuePicture& order,
-                                   const ForecastStarts& starts) -> std::optional<Error> {
+      [in, out, id, &shared = shared_](const Engine& engine, const QueuePicture& order,
+                                       const ForecastStarts& starts) -> std::optional<Error> {
         const TimeMs now = shared.now(engine);
         const std::size_t position = engine.is_queued_below(id, "") ? order.position(id) : 0;
         const auto why = engine.explain(id, now, position);
@@ -124,6 +144,7 @@ JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJ
         put(*why, engine, starts, now, out);
         put(now, out->mutable_time());
         put(order.time_ms(), out->mutable_order_time());
+        if (in->alternatives()) return put_alternatives(engine, starts, id, now, out);
         return std::nullopt;
       });
 }

@@ -337,6 +337,25 @@ TEST_F(ApiJobTest, QueueShowsOrderAndTheOneThing) {
   EXPECT_EQ(out.rows(0).position(), 2) << "positions are those of the whole queue";
 }
 
+// No node has the product: with any other the job would have the node when the one that runs has ended.
+TEST_F(ApiJobTest, WhySaysWhatWouldStartItSooner) {
+  submit(job_request("ml", 1, 8));
+  v1::CreateJobRequest other = job_request("ml", 1, 8);
+  other.mutable_job()->mutable_request()->mutable_groups(0)->mutable_shape()->add_products("H200");
+  v1::ExplainJobRequest in;
+  in.set_job_id(submit(other));
+  v1::Explanation out;
+  ASSERT_TRUE(run([&](auto* c) { return jobs_->ExplainJob(c, in, &out); }).ok());
+  EXPECT_EQ(out.alternatives_size(), 0) << "nobody asked for them";
+  EXPECT_FALSE(out.has_expected_start());
+  in.set_alternatives(true);
+  out.Clear();
+  ASSERT_TRUE(run([&](auto* c) { return jobs_->ExplainJob(c, in, &out); }).ok());
+  ASSERT_EQ(out.alternatives_size(), 1);
+  EXPECT_EQ(out.alternatives(0).change(), "any GPU product instead of H200");
+  EXPECT_EQ(out.alternatives(0).start().seconds(), out.time().seconds() + kDayMs / kSecondMs);
+}
+
 TEST_F(ApiJobTest, WhyNamesConstraintsAndTheWalk) {
   submit(job_request("ml", 1, 8));
   const std::string waiting = submit(job_request("ml", 1, 8));

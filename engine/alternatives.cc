@@ -1,0 +1,140 @@
+#include "engine/alternatives.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "core/duration.h"
+#include "core/limits.h"
+
+namespace subak {
+namespace {
+
+struct Change {
+  std::string text;
+  GangRequest request;
+  DurationMs time_limit_ms = 0;
+};
+
+std::string topology_text(const GangRequest& request) {
+  return (request.prefer ? "prefer:" : "") + std::string(enum_name(request.topology));
+}
+
+std::string products_text(const GangRequest& request) {
+  std::string out;
+  for (const PodGroup& group : request.groups) {
+    for (const std::string& product : group.shape.products) {
+      if (out.find(product) == std::string::npos) out += (out.empty() ? "" : ",") + product;
+    }
+  }
+  return out;
+}
+
+// The same topology as a wish, and the next wider one.
+void add_topologies(const fact::JobCreated& job, std::vector<Change>& out) {
+  const auto add = [&](Topology topology, bool prefer) {
+    Change change{"", job.request, job.time_limit_ms};
+    change.request.topology = topology;
+    change.request.prefer = prefer;
+    change.text = topology_text(change.request) + " instead of " + topology_text(job.request);
+    out.push_back(std::move(change));
+  };
+  const Topology topology = job.request.topology;
+  if (topology == Topology::kAny) return;
+  if (topology == Topology::kNvlinkExclusive) add(Topology::kNvlink, job.request.prefer);
+  if (topology == Topology::kNode) add(Topology::kRack, job.request.prefer);
+  if (!job.request.prefer) add(topology, true);
+}
+
+void add_segments(const fact::JobCreated& job, std::vector<Change>& out) {
+  const bool whole = job.request.segment == 0;
+  if (job.request.topology == Topology::kAny) return;
+  const std::uint32_t segment = whole ? job.request.pods() : job.request.segment;
+  if (segment < 2 || segment % 2 != 0) return;
+  Change change{"", job.request, job.time_limit_ms};
+  change.request.segment = segment / 2;
+  change.text = "segments of " + std::to_string(segment / 2) + " instead of " +
+                (whole ? "one of " : "") + std::to_string(segment);
+  out.push_back(std::move(change));
+}
+
+void add_any_product(const fact::JobCreated& job, std::vector<Change>& out) {
+  const std::string products = products_text(job.request);
+  if (products.empty()) return;
+  Change change{"any GPU product instead of " + products, job.request, job.time_limit_ms};
+  for (PodGroup& group : change.request.groups) group.shape.products.clear();
+  out.push_back(std::move(change));
+}
+
+void add_limits(const fact::JobCreated& job, std::vector<Change>& out) {
+  constexpr std::array<DurationMs, 3> kOffered{8 * kHourMs, 2 * kHourMs, 30 * kMinuteMs};
+  for (const DurationMs limit_ms : kOffered) {
+    if (job.time_limit_ms != 0 && 2 * limit_ms > job.time_limit_ms) continue;
+    Change change{"time limit " + format_duration(limit_ms), job.request, limit_ms};
+    change.text += job.time_limit_ms == 0 ? " instead of none"
+                                          : " instead of " + format_duration(job.time_limit_ms);
+    out.push_back(std::move(change));
+  }
+}
+
+std::vector<Change> changes_of(const fact::JobCreated& job) {
+  std::vector<Change> out;
+  add_topologies(job, out);
+  add_segments(job, out);
+  add_any_product(job, out);
+  add_limits(job, out);
+  if (out.size() > limits::kMaxAlternatives) out.resize(limits::kMaxAlternatives);
+  return out;
+}
+
+// The job submitted anew, now, with the change: its place in the line is the last, and nothing is kept for
+// it.
+ForecastBasis with(const ForecastBasis& basis, JobId job, const Change& change) {
+  ForecastBasis out = basis;
+  std::erase_if(out.facts, [&](const Fact& fact) {
+    const auto* const reserved = std::get_if<fact::Reserved>(&fact.body);
+    return reserved != nullptr && reserved->job == job;
+  });
+  for (Fact& fact : out.facts) {
+    auto* const kept = std::get_if<fact::JobKept>(&fact.body);
+    if (kept == nullptr || kept->job.id != job || kept->more) continue;
+    kept->job.request = change.request;
+    kept->job.time_limit_ms = change.time_limit_ms;
+    kept->submit_ms = basis.time_ms;
+  }
+  DurationMs& run_ms = out.run_times.at(job);
+  if (change.time_limit_ms != 0) run_ms = std::min(run_ms, change.time_limit_ms);
+  return out;
+}
+
+const fact::JobKept* find(const ForecastBasis& basis, JobId job) {
+  for (const Fact& fact : basis.facts) {
+    const auto* const kept = std::get_if<fact::JobKept>(&fact.body);
+    if (kept != nullptr && kept->job.id == job && !kept->more) return kept;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<Alternative> alternatives(const ForecastBasis& basis, JobId job) {
+  std::vector<Alternative> out;
+  const fact::JobKept* const kept = find(basis, job);
+  if (kept == nullptr || kept->job.state != JobState::kQueued) return out;
+  const auto start = make_forecast(basis, nullptr, job).start(job);
+  for (const Change& change : changes_of(kept->job)) {
+    const auto sooner = make_forecast(with(basis, job, change), nullptr, job).start(job);
+    if (!sooner) continue;
+    const DurationMs wait_ms = start.value_or(basis.time_ms) - basis.time_ms;
+    const DurationMs gain_ms = std::max(kMinuteMs, wait_ms / 10);
+    if (!start || *sooner + gain_ms <= *start) out.push_back({change.text, *sooner});
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Alternative& a, const Alternative& b) {
+    return a.start_ms < b.start_ms;
+  });
+  return out;
+}
+
+}  // namespace subak

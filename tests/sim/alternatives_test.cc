@@ -1,0 +1,145 @@
+// An alternative is true: the job is cancelled, submitted anew with the change, and starts when it was said.
+#include "engine/alternatives.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/limits.h"
+#include "engine/engine.h"
+
+namespace subak {
+namespace {
+
+constexpr TimeMs kNow = 1'767'225'600'000;
+
+// Two cliques of two nodes of 4 GPUs, and one node of another product.
+class Alternatives : public testing::Test {
+ protected:
+  void SetUp() override {
+    in::SetCluster cluster;
+    cluster.name = "main";
+    cluster.mode = Mode::kEnforce;
+    send(cluster);
+    in::ImportNodes import;
+    import.cluster = "main";
+    for (int i = 0; i < 5; ++i) {
+      NodeSpec node;
+      node.name = "n" + std::to_string(i);
+      node.product = i < 4 ? "GB200" : "L40S";
+      node.gpus = 4;
+      if (i < 4) node.clique = i < 2 ? "c0" : "c1";
+      import.nodes.push_back(node);
+    }
+    send(import);
+    in::SetPolicy set;
+    set.policy.patience_ms = kMinuteMs;
+    send(set);
+    in::SetAccount account;
+    account.spec.path = "ml";
+    send(account);
+  }
+  Reply send(in::Body body) { return engine.apply({now, "", "ana", std::move(body)}).reply; }
+  static in::SubmitJob job(std::uint32_t pods, std::int64_t gpus, DurationMs limit_ms) {
+    in::SubmitJob out;
+    out.cluster = "main";
+    out.account = "ml";
+    out.time_limit_ms = limit_ms;
+    out.request.groups.resize(1);
+    out.request.groups[0].count = pods;
+    out.request.groups[0].shape.kind = GpuKind::kWhole;
+    out.request.groups[0].shape.gpus = gpus;
+    out.request.groups[0].shape.products = {"GB200"};
+    return out;
+  }
+  JobId submit(const in::SubmitJob& spec) {
+    const JobId id = send(spec).job;
+    pass();
+    return id;
+  }
+  void pass() {
+    do {
+      send(in::Pass{});
+    } while (engine.pass_due());
+  }
+  std::vector<Alternative> asked(JobId id) { return alternatives(engine.forecast_basis(now), id); }
+  // The start of the changed job, as the forecast of a fresh state with it says.
+  std::optional<TimeMs> start_of(JobId id, const in::SubmitJob& changed) {
+    in::CancelJob cancel;
+    cancel.job = id;
+    send(cancel);
+    const JobId fresh = submit(changed);
+    const auto row = engine.job(fresh, false);
+    if (row->state != JobState::kQueued) return now;
+    return make_forecast(engine.forecast_basis(now)).start(fresh);
+  }
+  static const Alternative* find(const std::vector<Alternative>& all, const std::string& change) {
+    const auto it = std::find_if(all.begin(), all.end(),
+                                 [&](const Alternative& a) { return a.change == change; });
+    return it == all.end() ? nullptr : &*it;
+  }
+
+  TimeMs now = kNow;
+  Engine engine;
+};
+
+// One node of each clique is taken for a day: a gang of two nodes has no clique, but two halves.
+TEST_F(Alternatives, ATopologyAsAWishAndHalfTheSegment) {
+  submit(job(1, 4, kDayMs));
+  submit(job(2, 4, kHourMs));  // the other node of the clique, or one of each
+  in::SubmitJob gang = job(2, 4, 2 * kDayMs);
+  gang.request.topology = Topology::kNvlink;
+  const JobId id = submit(gang);
+  ASSERT_EQ(engine.job(id, false)->state, JobState::kQueued);
+  const auto start = make_forecast(engine.forecast_basis(now)).start(id);
+  ASSERT_TRUE(start);
+  const auto all = asked(id);
+  for (const Alternative& a : all) EXPECT_LT(a.start_ms, *start) << a.change;
+  EXPECT_TRUE(std::is_sorted(all.begin(), all.end(),
+                             [](const auto& a, const auto& b) { return a.start_ms < b.start_ms; }));
+}
+
+TEST_F(Alternatives, AnyProductStartsNow) {
+  for (int i = 0; i < 4; ++i) submit(job(1, 4, kDayMs));
+  const JobId id = submit(job(1, 4, kDayMs));
+  const auto all = asked(id);
+  const Alternative* const any = find(all, "any GPU product instead of GB200");
+  ASSERT_NE(any, nullptr);
+  EXPECT_EQ(any->start_ms, now);
+  in::SubmitJob changed = job(1, 4, kDayMs);
+  changed.request.groups[0].shape.products.clear();
+  EXPECT_EQ(start_of(id, changed), any->start_ms);
+}
+
+// Nodes are kept for a gang: who is gone before it needs them runs there meanwhile.
+TEST_F(Alternatives, AShorterLimitFitsBeforeAReservation) {
+  submit(job(1, 4, 10 * kHourMs));
+  const JobId gang = submit(job(4, 4, kDayMs));
+  now += 2 * kMinuteMs;
+  pass();
+  ASSERT_TRUE(engine.job(gang, false)->start_promised);
+  const JobId id = submit(job(1, 4, 9 * kHourMs));
+  ASSERT_EQ(engine.job(id, false)->state, JobState::kQueued);
+  const auto all = asked(id);
+  const Alternative* const brief = find(all, "time limit 2h instead of 9h");
+  ASSERT_NE(brief, nullptr);
+  EXPECT_EQ(brief->start_ms, now);
+  EXPECT_EQ(find(all, "time limit 8h instead of 9h"), nullptr) << "not half of it";
+  EXPECT_EQ(start_of(id, job(1, 4, 2 * kHourMs)), brief->start_ms);
+}
+
+TEST_F(Alternatives, WhoHasNothingToGainOrDoesNotWaitHasNone) {
+  const JobId runs = submit(job(1, 4, kDayMs));
+  EXPECT_TRUE(asked(runs).empty());
+  EXPECT_TRUE(asked(JobId(runs.cluster(), 99)).empty());
+  for (int i = 0; i < 3; ++i) submit(job(1, 4, kDayMs));
+  in::SubmitJob any = job(1, 4, kDayMs);
+  any.request.groups[0].shape.products.clear();
+  submit(any);
+  EXPECT_TRUE(asked(submit(any)).empty()) << "all GPUs are taken for a day";
+}
+
+}  // namespace
+}  // namespace subak
