@@ -117,11 +117,11 @@ std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const Forecas
     out.set_moved_later(static_cast<std::int32_t>(row.start_moves));
   } else if (told) {
     put_interval(told->earliest_ms, told->expected_ms, told->latest_ms);
-    out.set_assumption(
-        told->learned ? "jobs run as long as the last ones like them, and those that come "
-                        "meanwhile are as usual"
-                      : "jobs run as long as the last ones like them; few starts have come yet "
-                        "to learn from, so the interval is wide");
+    out.set_assumption(told->learned
+                           ? "jobs run as long as the last ones like them, and those that come "
+                             "meanwhile are as usual"
+                           : "jobs run as long as the last ones like them; too few starts have "
+                             "come to learn from");
     out.set_cause("forecast");
   } else if (row.state == JobState::kQueued && starts.is_made() && !starts.forecast->is_whole()) {
     put(std::max(now, starts.forecast->until_ms()), out.mutable_earliest());
