@@ -193,7 +193,8 @@ class Walk {
   }
   std::uint64_t serial_of(JobId id) const { return d_.s.fleet().serial(d_.s.jobs().at(id).shape); }
   // Shapes of which it is not known yet that they have no place, in an order that any engine in this
-  // state would find; the rest is blocked.
+  // state would find; those that have none are blocked. Of so many that no pass could start one of each, the
+  // newest are asked in their turn.
   std::vector<ShapeId> unknown_shapes() {
     std::vector<std::pair<JobId, ShapeId>> unknown;
     for (const ShapeId shape : d_.s.jobs().ready().waiting_shapes()) {
@@ -203,6 +204,11 @@ class Walk {
       } else {
         unknown.emplace_back(*d_.s.jobs().ready().oldest(shape), shape);
       }
+    }
+    if (unknown.size() > limits::kMaxStartsPerPass) {
+      const auto end = unknown.begin() + limits::kMaxStartsPerPass;
+      std::nth_element(unknown.begin(), end, unknown.end());
+      unknown.erase(end, unknown.end());
     }
     std::sort(unknown.begin(), unknown.end());
     std::vector<ShapeId> out;

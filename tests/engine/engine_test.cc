@@ -417,6 +417,27 @@ TEST(Engine, ShortJobsAreFoundBehindManyGangs) {
   EXPECT_EQ(engine.job(id, false)->state, JobState::kStarting);
 }
 
+// More shapes than are looked at before a walk begins, and only the newest has a place.
+TEST(Engine, TheNewestOfManyShapesHasItsTurn) {
+  Engine engine;
+  engine.apply(at(0, in::SetCluster{"main", Mode::kEnforce, {}, "", false}));
+  in::ImportNodes import;
+  import.cluster = "main";
+  import.nodes = {node("n0", 8)};
+  engine.apply(at(0, import));
+  engine.apply(at(0, account("a")));
+  engine.apply(at(0, submit("a", whole(1, 4))));
+  engine.apply(at(0, in::Pass{}));
+  for (std::size_t i = 0; i < limits::kMaxStartsPerPass + 100; ++i) {
+    in::SubmitJob job = submit("a", whole(1, 8));
+    job.request.groups[0].shape.cpu_milli = static_cast<std::int64_t>(i + 1);
+    engine.apply(at(1, job));
+  }
+  const JobId last = engine.apply(at(1, submit("a", whole(1, 2)))).reply.job;
+  engine.apply(at(1, in::Pass{}));
+  EXPECT_EQ(engine.job(last, false)->state, JobState::kStarting);
+}
+
 // Lines that a limit stops are looked at once, and a pass that had to stop goes on behind them.
 TEST(Engine, APassGoesOnWhereItStopped) {
   constexpr std::uint64_t kUsers = 270, kShapes = 250;  // of one account: a line for each pair
