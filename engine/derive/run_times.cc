@@ -98,7 +98,8 @@ DurationMs run_time(const State& s, const Templates& templates, const Job& job, 
   const DurationMs usual = s.policy().default_time_limit_ms != 0 ? s.policy().default_time_limit_ms
                                                                  : limits::kGuessedRunMs;
   const DurationMs limit = job.time_limit_ms != 0 ? job.time_limit_ms : usual;
-  DurationMs run = templates.of(job).value_or(limit);
+  // A small part of a short limit is less than a millisecond, and nothing doubled stays nothing.
+  DurationMs run = std::max<DurationMs>(1, templates.of(job).value_or(limit));
   if (job.time_limit_ms != 0) run = std::min(run, job.time_limit_ms);
   while (run <= past) run *= 2;
   if (s.enforces_limit(job)) {

@@ -380,5 +380,28 @@ TEST_F(OneByOne, WhoHasALimitUsesAsMuchOfItAsTheLastTwo) {
   EXPECT_EQ(basis.run_times.at(jobs[3]), 6 * kHourMs);
 }
 
+// The last of its kind used next to nothing of a long limit: of a short one that is less than a
+// millisecond.
+TEST_F(OneByOne, NobodyRunsForNoTimeAtAll) {
+  TimeMs now = kNow;
+  const auto at = [&](in::Body body) { return engine.apply({now, "", "ana", std::move(body)}); };
+  for (const JobId id : jobs) {
+    in::CancelJob cancel;
+    cancel.job = id;
+    at(cancel);
+  }
+  jobs.clear();
+  submit(100 * kDayMs);
+  submit(kSecondMs);
+  at(in::Pass{});
+  now += 1;
+  in::PodGone gone;
+  gone.cluster = "main";
+  gone.pod.job = jobs[0];
+  gone.cause = Cause::kFailed;
+  at(gone);
+  EXPECT_EQ(engine.forecast_basis(now).run_times.at(jobs[1]), 1);
+}
+
 }  // namespace
 }  // namespace subak::sim
