@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
 #include "core/duration.h"
 #include "core/limits.h"
+#include "engine/bounds.h"
 
 namespace subak {
 namespace {
@@ -79,53 +80,56 @@ void add_limits(const fact::JobCreated& job, std::vector<Change>& out) {
   }
 }
 
+// Those that would be accepted.
 std::vector<Change> changes_of(const fact::JobCreated& job) {
   std::vector<Change> out;
   add_topologies(job, out);
   add_segments(job, out);
   add_any_product(job, out);
   add_limits(job, out);
+  std::erase_if(out,
+                [](const Change& c) { return bounds::check(c.request, "request").has_value(); });
   if (out.size() > limits::kMaxAlternatives) out.resize(limits::kMaxAlternatives);
   return out;
 }
 
-// The job submitted anew, now, with the change: its place in the line is the last, and nothing is kept for
-// it.
-ForecastBasis with(const ForecastBasis& basis, JobId job, const Change& change) {
+// The fact of the basis that has the job's request; none: the job is not there.
+std::optional<std::size_t> find(const ForecastBasis& basis, JobId job) {
+  for (std::size_t i = 0; i < basis.facts.size(); ++i) {
+    const auto* const kept = std::get_if<fact::JobKept>(&basis.facts[i].body);
+    if (kept != nullptr && kept->job.id == job && !kept->more) return i;
+  }
+  return std::nullopt;
+}
+
+// The job, of which this fact is, submitted anew, now, with the change: its place in the line is the last,
+// and nothing is kept for it.
+ForecastBasis with(const ForecastBasis& basis, std::size_t at, const Change& change) {
   ForecastBasis out = basis;
-  std::erase_if(out.facts, [&](const Fact& fact) {
+  auto& kept = std::get<fact::JobKept>(out.facts[at].body);
+  kept.job.request = change.request;
+  kept.job.time_limit_ms = change.time_limit_ms;
+  kept.submit_ms = basis.time_ms;
+  DurationMs& run_ms = out.run_times.at(kept.job.id);
+  if (change.time_limit_ms != 0) run_ms = std::min(run_ms, change.time_limit_ms);
+  std::erase_if(out.facts, [job = kept.job.id](const Fact& fact) {
     const auto* const reserved = std::get_if<fact::Reserved>(&fact.body);
     return reserved != nullptr && reserved->job == job;
   });
-  for (Fact& fact : out.facts) {
-    auto* const kept = std::get_if<fact::JobKept>(&fact.body);
-    if (kept == nullptr || kept->job.id != job || kept->more) continue;
-    kept->job.request = change.request;
-    kept->job.time_limit_ms = change.time_limit_ms;
-    kept->submit_ms = basis.time_ms;
-  }
-  DurationMs& run_ms = out.run_times.at(job);
-  if (change.time_limit_ms != 0) run_ms = std::min(run_ms, change.time_limit_ms);
   return out;
-}
-
-const fact::JobKept* find(const ForecastBasis& basis, JobId job) {
-  for (const Fact& fact : basis.facts) {
-    const auto* const kept = std::get_if<fact::JobKept>(&fact.body);
-    if (kept != nullptr && kept->job.id == job && !kept->more) return kept;
-  }
-  return nullptr;
 }
 
 }  // namespace
 
 std::vector<Alternative> alternatives(const ForecastBasis& basis, JobId job) {
   std::vector<Alternative> out;
-  const fact::JobKept* const kept = find(basis, job);
-  if (kept == nullptr || kept->job.state != JobState::kQueued) return out;
+  const std::optional<std::size_t> at = find(basis, job);
+  if (!at) return out;
+  const auto& kept = std::get<fact::JobKept>(basis.facts[*at].body);
+  if (kept.job.state != JobState::kQueued) return out;
   const auto start = make_forecast(basis, nullptr, job).start(job);
-  for (const Change& change : changes_of(kept->job)) {
-    const auto sooner = make_forecast(with(basis, job, change), nullptr, job).start(job);
+  for (const Change& change : changes_of(kept.job)) {
+    const auto sooner = make_forecast(with(basis, *at, change), nullptr, job).start(job);
     if (!sooner) continue;
     const DurationMs wait_ms = start.value_or(basis.time_ms) - basis.time_ms;
     const DurationMs gain_ms = std::max(kMinuteMs, wait_ms / 10);

@@ -55,7 +55,9 @@ class Alternatives : public testing::Test {
     return out;
   }
   JobId submit(const in::SubmitJob& spec) {
-    const JobId id = send(spec).job;
+    const Reply reply = send(spec);
+    EXPECT_FALSE(reply.error) << reply.error->message();
+    const JobId id = reply.job;
     pass();
     return id;
   }
@@ -128,6 +130,42 @@ TEST_F(Alternatives, AShorterLimitFitsBeforeAReservation) {
   EXPECT_EQ(brief->start_ms, now);
   EXPECT_EQ(find(all, "time limit 8h instead of 9h"), nullptr) << "not half of it";
   EXPECT_EQ(start_of(id, job(1, 4, 2 * kHourMs)), brief->start_ms);
+}
+
+// Three slices are left on each of two nodes. MIG slices may have neither racks nor segments: what would be
+// refused is no alternative.
+TEST_F(Alternatives, NothingIsSaidThatWouldBeRefused) {
+  in::ImportNodes import;
+  import.cluster = "main";
+  for (int i = 0; i < 2; ++i) {
+    NodeSpec node;
+    node.name = "m" + std::to_string(i);
+    node.product = "NVIDIA-H100-80GB-HBM3";
+    node.gpus = 1;
+    node.mig = {{"1g.10gb", 7}};
+    import.nodes.push_back(node);
+  }
+  ASSERT_FALSE(send(import).error);
+  in::SubmitJob slices = job(4, 0, kDayMs);
+  slices.request.topology = Topology::kNode;
+  slices.request.groups[0].shape = {};
+  slices.request.groups[0].shape.kind = GpuKind::kMig;
+  slices.request.groups[0].shape.profile = "1g.10gb";
+  slices.request.groups[0].shape.gpus = 1;
+  submit(slices);
+  submit(slices);
+  slices.request.groups[0].count = 6;
+  const JobId id = submit(slices);
+  ASSERT_EQ(engine.job(id, false)->state, JobState::kQueued);
+  const auto all = asked(id);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].change, "prefer:node instead of node");
+  EXPECT_EQ(all[0].start_ms, now);
+  for (const Topology refused : {Topology::kRack, Topology::kNvlink}) {
+    in::SubmitJob changed = slices;
+    changed.request.topology = refused;
+    EXPECT_TRUE(send(changed).error);
+  }
 }
 
 TEST_F(Alternatives, WhoHasNothingToGainOrDoesNotWaitHasNone) {
