@@ -35,13 +35,6 @@ bool are_too_few(const State& s, Search& search, const state::Job& job, std::siz
   return of_node != 0 && static_cast<MilliGpu>(nodes) * of_node < s.jobs().least_milligpu(job);
 }
 
-// More of the fleet is held until then than a place for the job leaves over. A quick look at ends alone,
-// for a fleet of one cluster: most of the time it is so.
-bool is_held_until(const State& s, Search& search, const state::Job& job, TimeMs t) {
-  if (s.clusters().all().size() != 1) return false;
-  return are_too_few(s, search, job, s.nodes().size() - s.allocations().held_until(t));
-}
-
 // By when another job must be gone from its nodes; 0: nobody may use them.
 TimeMs usable_until(const State& s, const state::Reservation& r) {
   if (r.estimated || r.start_ms <= s.now()) return 0;
@@ -52,7 +45,6 @@ TimeMs usable_until(const State& s, const state::Reservation& r) {
 
 std::optional<Start> promised_start(const State& s, Search& search, const state::Job& job,
                                     TimeMs before_ms) {
-  if (is_held_until(s, search, job, before_ms)) return std::nullopt;
   const ClusterId cluster = job.id.cluster();
   const JobId nobody(cluster, 0);
   KeptNodes closed = of_others(s, job.id);

@@ -7,7 +7,6 @@
 // Threads: none; State owns it and lends it fleet and tree. Only state/ changes it.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -43,11 +42,6 @@ class Allocations {
   // When the last of what is held on the node is taken to be free (Job::end_ms); 0: nothing is held.
   TimeMs free_at(NodeId node) const {
     return node.value < free_at_.size() ? free_at_[node.value] : 0;
-  }
-  // On how many nodes something is held until then or longer. O(nodes), a few microseconds for 10,000.
-  std::size_t held_until(TimeMs t) const {
-    return static_cast<std::size_t>(std::count_if(free_at_.begin(), free_at_.end(),
-                                                  [t](TimeMs end_ms) { return end_ms >= t; }));
   }
   // Only under OrderPolicy::kUsageTick, the simulator's baseline; else nullptr.
   const UsageTick* tick() const { return tick_.get(); }
