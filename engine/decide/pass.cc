@@ -122,18 +122,16 @@ struct Work {
 class Walk {
  public:
   // Places are looked for beside what is `kept`, which outlives the walk; `blocked`: what is known of that.
-  Walk(Decision& d, const KeptNodes& kept, PassMemory& memory, PassMemory::BlockedShapes& blocked)
+  // `reserved`: shapes that take part in any case.
+  Walk(Decision& d, const KeptNodes& kept, PassMemory& memory, PassMemory::BlockedShapes& blocked,
+       std::set<ShapeId> reserved = {})
       : d_(d),
         kept_(kept),
         memory_(memory),
         blocked_(blocked),
+        reserved_(std::move(reserved)),
         pass_(d.s.jobs().ready(), d.s.tree(), d.s.policy().order, rule_, d.s.allocations().tick(),
               d.s.now()) {
-    if (&kept == &d.s.kept()) {
-      for (const state::Reservation& r : all_reservations(d)) {
-        reserved_.insert(d.s.jobs().at(r.job).shape);
-      }
-    }
     for (const ShapeId shape : unknown_shapes()) {
       if (has_place(shape)) {
         open_.push_back(shape);
@@ -215,7 +213,6 @@ class Walk {
     for (const auto& [oldest, shape] : unknown) out.push_back(shape);
     return out;
   }
-  // A job with nodes of its own may have one where others have none.
   bool has_place(ShapeId shape) {
     return reserved_.contains(shape) ||
            d_.search.find(Picture(d_.s.fleet(), kept_), shape, JobId());
@@ -225,8 +222,8 @@ class Walk {
   const KeptNodes& kept_;
   PassMemory& memory_;
   PassMemory::BlockedShapes& blocked_;
-  std::set<ShapeId> reserved_;  // of jobs that nodes are kept for, where these count as theirs
-  std::vector<ShapeId> open_;   // had a place when the walk began
+  const std::set<ShapeId> reserved_;
+  std::vector<ShapeId> open_;  // had a place when the walk began
   const TargetShareRule rule_;
   ReadyQueue::Pass pass_;
 };
@@ -357,10 +354,17 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
 
 enum class Walked { kAll, kEnough, kAgain };
 
+// A job with nodes of its own may have a place where others like it have none.
+std::set<ShapeId> reserved_shapes(const Decision& d) {
+  std::set<ShapeId> out;
+  for (const state::Reservation& r : all_reservations(d)) out.insert(d.s.jobs().at(r.job).shape);
+  return out;
+}
+
 // Starts what can start. kAgain: a start stopped a job that nodes were kept for, and others may have
 // them.
 Walked start_all(Decision& d, PassMemory& memory, Work& work) {
-  Walk walk(d, d.s.kept(), memory, memory.blocked);
+  Walk walk(d, d.s.kept(), memory, memory.blocked, reserved_shapes(d));
   for (; !work.enough(); ++work.checks) {
     const auto next = walk.next();
     if (!next) return Walked::kAll;
