@@ -95,14 +95,16 @@ void Ahead::end_what_is_due() {
     const state::Job* const job = state_.jobs().find(end.job);
     if (job != nullptr && job->attempt == end.attempt) stop(end.job);
   }
-  if (derive::next_due(state_).value_or(now_ + 1) > now_) return;
-  end_due(d_);
-  look();
+  while (derive::next_deadline(state_).value_or(now_ + 1) <= now_) {  // so many rows in one turn
+    decide(d_, in::Tick{});
+    look();
+  }
 }
 
 void Ahead::advance(TimeMs t) {
   now_ = std::max(now_, t);
   state_.advance(now_);
+  close_days(d_);
   end_what_is_due();
   settle();
 }
@@ -111,7 +113,7 @@ void Ahead::advance(TimeMs t) {
 std::optional<TimeMs> Ahead::next_time() const {
   if (!ends_.empty()) {
     const TimeMs end = ends_.top().at_ms;
-    return std::min(end, derive::next_due(state_).value_or(end));
+    return std::min(end, derive::next_deadline(state_).value_or(end));
   }
   std::optional<TimeMs> next = state_.bars().next_end();
   const auto pause = derive::next_hold_end(state_);

@@ -17,10 +17,9 @@
 
 namespace subak::decide {
 
-// What happens, at each time in turn: the ends, by job; what is due, if a deadline has come; passes, and
-// each job that starts is bound at the same instant, until nobody starts. Whoever holds a place at the
-// beginning is bound too. Who is asked to end has ended. Decisions look neither at the books, whose days
-// are not closed here, nor at whether what is bound runs yet.
+// What happens, at each time in turn: the ends, by job; a tick, if a deadline has come; passes, and each
+// job that starts is bound at the same instant, until nobody starts. Whoever holds a place at the
+// beginning is bound too. Who is asked to end has ended. No decision looks at whether what is bound runs yet.
 class Ahead {
  public:
   explicit Ahead(const ForecastBasis& basis);  // outlives it

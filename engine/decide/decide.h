@@ -110,10 +110,7 @@ std::optional<Error> check_session(const Decision& d);
 // with its closing bill.
 void remove_node(Decision& d, NodeId id, TimeMs at);
 
-// job.cc: holds and pauses that are over, jobs that have had their limits or are there beyond their ends,
-// bars: what of derive::next_due has come.
-void end_due(Decision& d);
-// The user's node below the account, made at its first use.
+// job.cc: the user's node below the account, made at its first use.
 AccountId leaf_of(Decision& d, AccountId account, const std::string& user);
 
 // life.cc: when an attempt is over, and what comes after it.

@@ -202,7 +202,7 @@ void end_or_overrun(Decision& d, const state::Job& job) {
 
 }  // namespace
 
-void end_due(Decision& d) {
+void decide(Decision& d, const in::Tick& /*i*/) {
   const auto due = [&d](const auto& end) { return end && end->first <= d.s.now(); };
   for (auto end = derive::next_hold_end(d.s); due(end); end = derive::next_hold_end(d.s)) {
     const state::Job& job = d.s.jobs().at(end->second);
@@ -212,10 +212,6 @@ void end_due(Decision& d) {
     end_or_overrun(d, d.s.jobs().at(end->second));
   }
   end_bars(d);
-}
-
-void decide(Decision& d, const in::Tick& /*i*/) {
-  end_due(d);
   close_rows(d);
 }
 

@@ -35,17 +35,12 @@ std::optional<std::pair<TimeMs, JobId>> next_end(const State& s) {
   return next;
 }
 
-std::optional<TimeMs> next_due(const State& s) {
-  std::optional<TimeMs> next = s.bars().next_end();
+std::optional<TimeMs> next_deadline(const State& s) {
+  std::optional<TimeMs> next;
   const auto consider = [&next](TimeMs t) { next = std::min(next.value_or(t), t); };
   if (const auto hold = next_hold_end(s)) consider(hold->first);
   if (const auto end = next_end(s)) consider(end->first);
-  return next;
-}
-
-std::optional<TimeMs> next_deadline(const State& s) {
-  std::optional<TimeMs> next = next_due(s);
-  const auto consider = [&next](TimeMs t) { next = std::min(next.value_or(t), t); };
+  if (const auto bar = s.bars().next_end()) consider(*bar);
   if (s.nodes().size() > 0) consider(s.nodes().billed_until() + kDayMs);
   for (const auto& [id, cluster] : s.clusters().all()) {
     if (const auto row = next_row(s, id)) consider(row->due_ms);
