@@ -7,9 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
-#include <memory>
 #include <optional>
 #include <queue>
 #include <set>
@@ -19,16 +17,12 @@
 #include <vector>
 
 #include "core/limits.h"
+#include "random_states.h"
 #include "sim/random_world.h"
 #include "sim/rng.h"
 
 namespace subak::sim {
 namespace {
-
-std::uint64_t setting(const char* name, std::uint64_t usual) {
-  const char* const text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : usual;
-}
 
 // Plays a cluster to the end, by the engine's inputs: whoever starts is bound and runs at once.
 class Player {
@@ -189,13 +183,6 @@ std::map<JobId, TimeMs> starts_of(const Forecast& forecast) {
   std::map<JobId, TimeMs> out;
   for (const Forecast::Start& s : forecast.starts()) out[s.job] = s.at_ms;
   return out;
-}
-
-std::unique_ptr<Engine> copy_of(const Engine& engine) {
-  auto copy = std::make_unique<Engine>();
-  engine.checkpoint([&](const Fact& fact) { copy->evolve(fact); });
-  copy->set_seq(engine.seq());
-  return copy;
 }
 
 struct Counts {

@@ -7,17 +7,12 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "random_states.h"
 #include "sim/random_world.h"
 
 namespace subak::sim {
 namespace {
-
-std::uint64_t setting(const char* name, std::uint64_t usual) {
-  const char* const text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : usual;
-}
 
 constexpr std::uint64_t kLeastWorlds = 20;
 constexpr std::uint64_t kMostInputs = 20'000;  // of one world

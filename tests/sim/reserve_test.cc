@@ -7,22 +7,17 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "core/limits.h"
+#include "random_states.h"
 #include "sim/oracle.h"
 #include "sim/rng.h"
 
 namespace subak::sim {
 namespace {
-
-std::uint64_t setting(const char* name, std::uint64_t usual) {
-  const char* const text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : usual;
-}
 
 constexpr std::uint64_t kWorlds = 20;
 const std::uint64_t kSteps = setting("SUBAK_RESERVE_STEPS", 40'000) / kWorlds;

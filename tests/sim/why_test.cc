@@ -3,15 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/limits.h"
+#include "random_states.h"
 #include "sim/random_world.h"
 
 namespace subak::sim {
@@ -19,11 +18,6 @@ namespace {
 
 constexpr int kStatesPerWorld = 20;
 constexpr int kInputsPerState = 35;
-
-std::uint64_t setting(const char* name, std::uint64_t usual) {
-  const char* const text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : usual;
-}
 
 bool is_free(ReasonToken token) {
   return token == ReasonToken::kNext || token == ReasonToken::kOutranked ||
@@ -36,13 +30,6 @@ std::string text_of(const Explanation& why) {
     out += " " + std::string(enum_name(r.token)) + " (" + r.subject + ") " + r.detail + ";";
   }
   return out;
-}
-
-std::unique_ptr<Engine> copy_of(const Engine& engine) {
-  auto copy = std::make_unique<Engine>();
-  engine.checkpoint([&](const Fact& fact) { copy->evolve(fact); });
-  copy->set_seq(engine.seq());
-  return copy;
 }
 
 std::set<JobId> started_by_a_pass(const Engine& engine) {

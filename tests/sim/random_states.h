@@ -1,0 +1,27 @@
+// What the tests over random states share: numbers from the environment, and an engine made from another's
+// checkpoint. Threads: none.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+#include "engine/engine.h"
+
+namespace subak::sim {
+
+// The number that this variable of the environment says; without it the usual one.
+inline std::uint64_t setting(const char* name, std::uint64_t usual) {
+  const char* const text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : usual;
+}
+
+// An engine that has just read the same state, and remembers nothing else.
+inline std::unique_ptr<Engine> copy_of(const Engine& engine) {
+  auto copy = std::make_unique<Engine>();
+  engine.checkpoint([&](const Fact& fact) { copy->evolve(fact); });
+  copy->set_seq(engine.seq());
+  return copy;
+}
+
+}  // namespace subak::sim
