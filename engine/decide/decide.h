@@ -26,7 +26,6 @@ struct PassMemory {
   struct Blocked {
     std::uint64_t serial = 0;  // of the shape; of another that had its number: not known
     std::uint64_t at = 0;      // freed_version() + 1; 0: not known
-    bool reserved = false;  // the first of its jobs was asked whether nodes are to be kept for it
   };
   using BlockedShapes = std::vector<Blocked>;
   // A rule of accounts stops a line (named by one of its jobs, as long as that asks for the same), or
@@ -42,12 +41,12 @@ struct PassMemory {
     std::uint64_t fleet = 0, structure = 0, kept = 0;
     friend bool operator==(const Point&, const Point&) = default;
   };
-  // What it depends on that no promised start can be earlier.
-  struct Pulled {
+  // What it depends on that there is no start to be promised, or no earlier one.
+  struct StartsPoint {
     std::uint64_t freed = 0, structure = 0, kept = 0;
     DurationMs grace_ms = 0;
     bool enforced = false;
-    friend bool operator==(const Pulled&, const Pulled&) = default;
+    friend bool operator==(const StartsPoint&, const StartsPoint&) = default;
   };
   BlockedShapes blocked;
   BlockedShapes blocked_for_all;   // nor on nodes that are kept for jobs beyond their quota
@@ -57,7 +56,9 @@ struct PassMemory {
   Point barred_at;
   std::uint64_t kept_at = 0;  // version of State::kept() at which what is blocked was found
   Point open_at;              // all nodes that are kept were open
-  Pulled pulled_at;           // no promised start could be earlier
+  StartsPoint pulled_at;      // no promised start could be earlier
+  std::set<JobId> refused;    // there are no nodes to be kept for them
+  StartsPoint refused_at;
 };
 
 // What each input asks, and when it is refused, is written at its record in engine/input.h.

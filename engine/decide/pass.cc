@@ -1,6 +1,7 @@
 // One scheduling pass: the neediest first, each start visible to the next, nothing popped before it
 // fits.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -105,7 +106,7 @@ bool is_blocked(const Decision& d, const PassMemory::BlockedShapes& blocked, Sha
 
 void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId shape) {
   if (!is_blocked(d, blocked, shape)) {
-    blocked[shape.value] = {d.s.fleet().serial(shape), freed_point(d), false};
+    blocked[shape.value] = {d.s.fleet().serial(shape), freed_point(d)};
   }
 }
 
@@ -197,7 +198,7 @@ class Walk {
     std::vector<std::pair<JobId, ShapeId>> unknown;
     for (const ShapeId shape : d_.s.jobs().ready().waiting_shapes()) {
       if (!d_.s.clusters().at(d_.s.fleet().cluster_of(shape)).synced ||
-          is_blocked(d_, blocked_, shape)) {
+          (is_blocked(d_, blocked_, shape) && !reserved_.contains(shape))) {
         pass_.block_shape(shape);
       } else {
         unknown.emplace_back(*d_.s.jobs().ready().oldest(shape), shape);
@@ -277,36 +278,30 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
   }
 }
 
-// Nodes for those that had no place in their turn and have waited, in the order: of each shape for the
-// first, as long as nothing is given back. By now it is known which shapes have no place.
+// Nodes for those that had no place in their turn and have waited, in the order. By now it is known which
+// shapes have no place.
 void reserve_in_order(Decision& d, PassMemory& memory) {
   const ReadyQueue& ready = d.s.jobs().ready();
-  const auto is_asked = [&](ShapeId shape) {
-    return may_reserve(d, d.s.fleet().cluster_of(shape)) && is_blocked(d, memory.blocked, shape) &&
-           has_waited(d, d.s.jobs().at(*ready.oldest(shape)));
-  };
+  std::vector<ShapeId> others;
   const std::vector<ShapeId> shapes = ready.waiting_shapes();
-  const bool any = std::any_of(shapes.begin(), shapes.end(), [&](ShapeId shape) {
-    return !memory.blocked[shape.value].reserved && is_asked(shape);
+  std::copy_if(shapes.begin(), shapes.end(), std::back_inserter(others), [&](ShapeId shape) {
+    return !may_reserve(d, d.s.fleet().cluster_of(shape)) ||
+           !is_blocked(d, memory.blocked, shape) ||
+           !has_waited(d, d.s.jobs().at(*ready.oldest(shape)));
   });
-  if (!any) return;
+  if (others.size() == shapes.size()) return;
   const TargetShareRule rule;
   ReadyQueue::Pass walk(ready, d.s.tree(), d.s.policy().order, rule, d.s.allocations().tick(),
                         d.s.now());
-  for (const ShapeId shape : shapes) {
-    if (!is_asked(shape)) walk.block_shape(shape);
-  }
+  for (const ShapeId shape : others) walk.block_shape(shape);
   const bool known = memory.kept_at == d.s.kept().version();
   while (const auto next = walk.next()) {
     const state::Job& job = d.s.jobs().at(*next);
-    bool& reserved = memory.blocked[job.shape.id().value].reserved;
-    if (d.s.clusters().reservation_of(*next) != nullptr) {
-      walk.block_job(*next);
-    } else if (derive::stopped(d.s, job, Asking::kAmounts)) {
+    if (derive::stopped(d.s, job, Asking::kAmounts)) {
       walk.block_line(*next);
+    } else if (d.s.clusters().reservation_of(*next) != nullptr || reserve(d, job, memory)) {
+      walk.block_job(*next);
     } else {
-      if (!reserved) reserve(d, job);
-      reserved = true;
       walk.block_shape(job.shape);
     }
   }

@@ -43,6 +43,12 @@ std::optional<Start> best_start(Decision& d, const state::Job& job) {
   return start ? std::move(start) : derive::estimated_start(d.s, d.search, job);
 }
 
+PassMemory::StartsPoint point_of(const Decision& d) {
+  const Policy& policy = d.s.policy();
+  return {d.s.fleet().freed_version() + 1, d.s.tree().structure_version(), d.s.kept().version(),
+          policy.time_limit_grace_ms, policy.enforce_time_limits};
+}
+
 std::size_t most_reservations(const Policy& policy) {
   return policy.patience_ms > 0 ? policy.reserve_jobs : 0;
 }
@@ -94,7 +100,8 @@ bool has_waited(const Decision& d, const state::Job& job) {
 }
 
 bool may_reserve(const Decision& d, ClusterId cluster) {
-  return reservations(d, cluster).size() < most_reservations(d.s.policy());
+  return d.s.clusters().at(cluster).synced &&
+         reservations(d, cluster).size() < most_reservations(d.s.policy());
 }
 
 bool give_up_stopped(Decision& d) {
@@ -135,18 +142,20 @@ bool mend(Decision& d, PassMemory& memory) {
   return any;
 }
 
-void reserve(Decision& d, const state::Job& job) {
+bool reserve(Decision& d, const state::Job& job, PassMemory& memory) {
   const auto& theirs = reservations(d, job.id.cluster());
-  if (!may_reserve(d, job.id.cluster()) || !has_waited(d, job)) return;
   const auto is_small = [](const Reservation& r) { return r.nodes.size() == 1; };
   const bool any_small = std::any_of(theirs.begin(), theirs.end(), is_small);
-  const GangRequest& request = d.s.fleet().request(job.shape);
-  if ((any_small && request.pods() == 1) || has_its_part(d, job)) return;
-  if (!d.search.fits_empty_fleet(job.shape)) return;
+  if (!may_reserve(d, job.id.cluster()) || !has_waited(d, job) || has_its_part(d, job))
+    return false;
+  if (any_small && d.s.fleet().request(job.shape).pods() == 1) return false;
+  if (memory.refused_at != point_of(d)) memory.refused.clear();
+  memory.refused_at = point_of(d);
+  if (!memory.refused.insert(job.id).second || !d.search.fits_empty_fleet(job.shape)) return false;
   auto start = best_start(d, job);
-  if (!start || (any_small && start->nodes.size() == 1)) return;
+  if (!start || (any_small && start->nodes.size() == 1)) return false;
   const auto is_estimated = [](const Reservation& r) { return r.estimated; };
-  if (start->estimated && std::any_of(theirs.begin(), theirs.end(), is_estimated)) return;
+  if (start->estimated && std::any_of(theirs.begin(), theirs.end(), is_estimated)) return false;
   const Reservation made{job.id,
                          std::move(start->nodes),
                          start->start_ms,
@@ -155,6 +164,7 @@ void reserve(Decision& d, const state::Job& job) {
                          d.s.now(),
                          0};
   d.emit(made.as_fact());
+  return true;
 }
 
 void choose_estimates(Decision& d) {
@@ -168,13 +178,7 @@ void choose_estimates(Decision& d) {
 }
 
 void pull(Decision& d, PassMemory& memory) {
-  const Policy& policy = d.s.policy();
-  const auto point = [&] {
-    return PassMemory::Pulled{d.s.fleet().freed_version() + 1, d.s.tree().structure_version(),
-                              d.s.kept().version(), policy.time_limit_grace_ms,
-                              policy.enforce_time_limits};
-  };
-  if (memory.pulled_at == point()) return;
+  if (memory.pulled_at == point_of(d)) return;
   for (const Reservation& r : all_reservations(d)) {
     if (r.estimated || r.start_ms <= d.s.now()) continue;
     const DurationMs gain_ms =
@@ -183,7 +187,7 @@ void pull(Decision& d, PassMemory& memory) {
     if (!sooner || sooner->nodes == r.nodes) continue;
     move(d, r, *std::move(sooner), ReserveCause::kEarlier);
   }
-  memory.pulled_at = point();
+  memory.pulled_at = point_of(d);
 }
 
 void give_up_in_vain(Decision& d, const Reservation& r, bool barred) {

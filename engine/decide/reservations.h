@@ -17,7 +17,7 @@ namespace subak::decide {
 std::vector<state::Reservation> all_reservations(const Decision& d);
 // The queued job has waited as long as the policy asks before nodes are kept for it.
 bool has_waited(const Decision& d, const state::Job& job);
-// Of a cluster there are at most Policy::reserve_jobs.
+// Of a cluster there are at most Policy::reserve_jobs; none while its list is not complete.
 bool may_reserve(const Decision& d, ClusterId cluster);
 
 // Ends those of jobs that a rule of their accounts stops, and those that are more than the policy
@@ -30,7 +30,8 @@ bool mend(Decision& d, PassMemory& memory);
 //   - of a cluster, at most Policy::reserve_jobs; while others wait, half of them for one account
 //   - at most one for a job that fits one node: it rarely waits long, and would take it from gangs
 //   - at most one whose start is an estimate: nobody else may use its nodes meanwhile
-void reserve(Decision& d, const state::Job& job);
+// True if it has one now.
+bool reserve(Decision& d, const state::Job& job, PassMemory& memory);
 // Before others have their turn: for an estimate a promise, or nodes with less to wait for, which are
 // most of the time those that were just given back.
 void choose_estimates(Decision& d);
