@@ -79,17 +79,15 @@ class World {
   void read_everything() {
     std::set<JobId> waiting;
     for (const JobRow& row : engine_.queue(1000)) waiting.insert(row.id);
+    const ForecastStarts starts{
+        std::make_shared<const Forecast>(make_forecast(engine_.forecast_basis(now_))), {}};
     for (const JobRow& row : engine_.jobs(JobId(), 1000, std::nullopt, "")) {
       v1::Job job;
       api::put(row, engine_, &job);
       const auto why = engine_.explain(row.id, now_);
       assert(why);
       v1::Explanation message;
-      api::put(
-          *why, engine_,
-          {std::make_shared<const Forecast>(make_forecast(engine_.forecast_basis(engine_.now()))),
-           {}},
-          now_, &message);
+      api::put(*why, engine_, starts, now_, &message);
       const bool queued = row.state == JobState::kQueued;
       assert((why->position > 0) == (waiting.count(row.id) == 1));  // not below a held account
       assert(queued ? !why->reasons.empty() : why->position == 0);

@@ -40,7 +40,9 @@ class ApiTest : public testing::Test {
     auto store = open_sqlite_store({(dir_ / "subak.db").string()});
     EXPECT_TRUE(store.ok());
     store_ = std::move(*store);
-    follower_ = std::make_unique<Follower>(FollowerOptions{}, *store_);
+    FollowerOptions follower;
+    follower.monotonic_ms = [this] { return clock_.monotonic_us() / 1000; };
+    follower_ = std::make_unique<Follower>(std::move(follower), *store_);
     RuntimeOptions runtime;
     runtime.on_durable = [this](const Released& batch) {
       follower_->durable(batch);
