@@ -70,6 +70,9 @@ inline constexpr std::size_t kDoneJobsKept = 10'000;
 // which is due at once.
 inline constexpr std::size_t kMaxStartsPerPass = 4096;
 inline constexpr std::size_t kMaxFitChecksPerPass = 65'536;
+// Times at which planned drains of a cluster begin that a promised start is looked for between; nodes with a
+// later one count as drained then.
+inline constexpr std::size_t kMaxDrainTimes = 8;
 // Rounds of one pass: a reservation that moves, or whose job starts, gives others another chance.
 inline constexpr std::size_t kMaxPassRounds = 32;
 // Jobs that one round looks at to use kept nodes until they are needed, in the order. Those further

@@ -142,6 +142,10 @@ std::string Engine::cluster_name(ClusterId id) const {
 const Policy& Engine::policy() const { return impl_->state.policy(); }
 const AccountTree& Engine::accounts() const { return impl_->state.tree(); }
 const Fleet& Engine::fleet() const { return impl_->state.fleet(); }
+NodeDrain Engine::drain_of(NodeId id) const {
+  const state::DrainTimes times = impl_->state.nodes().drain_times(id);
+  return {fleet().drained(id), times.from_ms, times.until_ms};
+}
 const Ledger& Engine::ledger() const { return impl_->state.ledger(); }
 std::size_t Engine::count(JobState state) const { return impl_->state.jobs().count(state); }
 std::size_t Engine::live_size() const { return decide::live_size(impl_->state); }

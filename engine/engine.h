@@ -64,6 +64,12 @@ struct ApplyOutcome {
   Reply reply;
 };
 
+// Of a node: whether it is drained, when that begins as planned, and when it ends by itself; 0: it does not.
+struct NodeDrain {
+  bool drained = false;
+  TimeMs from_ms = 0, until_ms = 0;
+};
+
 // One pod of a job as reads show it.
 struct PodRow {
   std::uint32_t rank = 0;
@@ -237,6 +243,7 @@ class Engine {
   const AccountTree& accounts() const;
   const Fleet& fleet() const;
   const Ledger& ledger() const;
+  NodeDrain drain_of(NodeId id) const;
   std::optional<JobRow> job(JobId id, bool with_pods) const;  // none: unknown, or forgotten
   // Jobs after `after` by id, at most `most`; `state`, `account` (subtree path) and `user` (name
   // below any account) filter.

@@ -78,6 +78,9 @@ struct NodeSet {
   NodeSpec spec;
   bool drained = false;
   EditStamp edit;  // of an import or drain; empty when observed
+  // When it is drained, and when that ends. 0: not planned; nobody said when.
+  TimeMs drain_from_ms = 0;
+  TimeMs drain_until_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -85,6 +88,8 @@ struct NodeSet {
     v(3, "spec", spec);
     v(4, "drained", drained);
     v(5, "edit", edit);
+    v(6, "drain_from_ms", drain_from_ms);
+    v(7, "drain_until_ms", drain_until_ms);
   }
 };
 

@@ -80,19 +80,25 @@ struct ImportNodes {
   }
 };
 
-// Our own cordon: nothing new is placed there.
+// Our own cordon: nothing new is placed there, and what runs there stays. Of a drain that begins later only
+// what is surely gone by then is placed there meanwhile. What was said before of the node counts no more.
+// kInvalid: it ends before it begins, or has ended; one that is not drained has times.
 struct DrainNode {
   static constexpr std::string_view kName = "drain_node";
   std::string cluster;
   std::string node;
   bool drained = false;
   std::string reason;
+  TimeMs from_ms = 0;   // 0, or past: now
+  TimeMs until_ms = 0;  // 0: until somebody ends it
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
     v(2, "node", node);
     v(3, "drained", drained);
     v(4, "reason", reason);
+    v(5, "from_ms", from_ms);
+    v(6, "until_ms", until_ms);
   }
 };
 

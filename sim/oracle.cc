@@ -109,7 +109,7 @@ void Oracle::on(const fact::ClusterSynced& f) {
 void Oracle::on(const fact::NodeSet& f) {
   Node* n = node(f.id);
   if (!n) n = &nodes_.emplace_back();
-  *n = {f.id, f.cluster, f.spec, true, f.drained, n->others_cpu};
+  *n = {f.id, f.cluster, f.spec, true, f.drained, n->others_cpu, f.drain_from_ms, f.drain_until_ms};
 }
 
 void Oracle::on(const fact::NodeLoad& f) { node(f.node)->others_cpu = f.use.cpu_milli; }

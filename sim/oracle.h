@@ -69,7 +69,8 @@ class Oracle {
     ClusterId cluster;
     NodeSpec spec;
     bool there = true, drained = false;
-    std::int64_t others_cpu = 0;  // of pods without GPUs
+    std::int64_t others_cpu = 0;             // of pods without GPUs
+    TimeMs drain_from = 0, drain_until = 0;  // planned; ends by itself
   };
   struct LightPod {
     std::string uid, cluster, node;
@@ -208,6 +209,9 @@ class Oracle {
   fact::Reserved* reservation(JobId id);  // nullptr: none
   void unreserve(JobId id);
   bool is_open(NodeId id);
+  DurationMs length_of(const Job& j) const;  // at most, if it started now
+  static bool is_drained_before(const Node& n, TimeMs start, DurationMs length);
+  bool is_in_time(const fact::Reserved& r);
   TimeMs free_at(const fact::Reserved& r, bool* guess);
   void judge_delay(const fact::Reserved& before, const fact::Reserved& after);
   void judge_kept(const Job& job, const fact::AttemptStarted& f);

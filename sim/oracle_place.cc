@@ -25,6 +25,9 @@ void Oracle::judge_place(const Job& j, const fact::AttemptStarted& f) {
       wrong(name(f.id, 0) + " was put on a node that takes no work");
       continue;
     }
+    if (is_drained_before(*n, now_, length_of(j))) {
+      wrong(name(f.id, 0) + " was put on a node that is drained before it is done");
+    }
     MilliGpu total = 0;
     bool all_ours = true;
     // Cut GPUs and the others have a capacity each: a node that lost one says itself of which kind.

@@ -34,6 +34,24 @@ bool Oracle::is_open(NodeId id) {
   return n != nullptr && n->there && n->spec.ready && !n->spec.unschedulable && !n->drained;
 }
 
+DurationMs Oracle::length_of(const Job& j) const {
+  if (j.limit == 0) return kNeverEnds;
+  return enforced(j) ? j.limit + policy_.time_limit_grace_ms + limits::kEndingMs : j.limit;
+}
+
+bool Oracle::is_drained_before(const Node& n, TimeMs start, DurationMs length) {
+  return n.drain_from != 0 && n.drain_from - start < length;
+}
+
+// Its job would be gone from each of its nodes before that is drained as planned.
+bool Oracle::is_in_time(const fact::Reserved& r) {
+  const DurationMs length = length_of(*job(r.job));
+  return std::none_of(r.nodes.begin(), r.nodes.end(), [&](const auto& kept) {
+    const TimeMs start = std::max(now_, r.estimated ? now_ : r.start_ms);
+    return is_drained_before(*node(kept.node), start, length);
+  });
+}
+
 // When the last of what is on its nodes is taken to end; `guess`: whether that rests on one.
 TimeMs Oracle::free_at(const fact::Reserved& r, bool* guess) {
   TimeMs at = now_;
@@ -56,13 +74,16 @@ void Oracle::judge_delay(const fact::Reserved& before, const fact::Reserved& aft
   bool so = false;
   if (after.cause == ReserveCause::kNode) {
     so = std::any_of(before.nodes.begin(), before.nodes.end(),
-                     [&](const auto& k) { return !is_open(k.node); });
+                     [&](const auto& k) { return !is_open(k.node); }) ||
+         !is_in_time(before);
   } else if (after.cause == ReserveCause::kOverrun) {
     so = on_it([](const Job& j) { return j.overruns > 0; });
   } else if (after.cause == ReserveCause::kTaken) {
     so = on_it([](const Job& j) { return j.overruns == 0; });
   }
-  if (!so) wrong("the start of " + name(after.job) + " moves later without its cause");
+  if (!so)
+    wrong("the start of " + name(after.job) + " moves later without its cause, " +
+          std::string(enum_name(after.cause)));
   if (after.late != before.late + 1) wrong(name(after.job) + " moves later and does not count it");
 }
 
@@ -100,6 +121,7 @@ void Oracle::on(const fact::Reserved& f) {
       }
     }
   }
+  if (!is_in_time(f)) wrong(name(f.job) + " waits for a node that is drained before it is done");
   bool guess = false;
   if (free_at(f, &guess) != f.start_ms) wrong(name(f.job) + " is told another start");
   if (guess && !f.estimated) wrong(name(f.job) + " is promised what is a guess");
@@ -134,6 +156,7 @@ void Oracle::judge_promises() {
     const bool open = std::all_of(r.nodes.begin(), r.nodes.end(),
                                   [this](const auto& k) { return is_open(k.node); });
     if (!open) wrong(name(r.job) + " is left waiting for a node that is not open");
+    if (!is_in_time(r)) wrong(name(r.job) + " is left waiting for a node that is drained first");
     if (!r.estimated && free_at(r, nullptr) > std::max(r.start_ms, now_)) {
       wrong(name(r.job) + " cannot start when it was promised to");
     }

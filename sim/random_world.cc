@@ -150,7 +150,12 @@ in::Body RandomWorld::choose() {
   if (dice < 983) return in::SeenUntil{"watched", now_ - rng_.between(0, 3 * kMinuteMs)};
   if (dice < 986) {
     const std::size_t i = rng_.below(kNodes);
-    return in::DrainNode{kClusters[i % 2], node_name(i), rng_.percent(40), "random"};
+    in::DrainNode drain{kClusters[i % 2], node_name(i), rng_.percent(60), "random", 0, 0};
+    if (drain.drained && rng_.percent(60)) drain.from_ms = now_ + rng_.between(0, 3 * kHourMs);
+    if (drain.drained && rng_.percent(60)) {
+      drain.until_ms = std::max(now_, drain.from_ms) + rng_.between(1, 3 * kHourMs);
+    }
+    return drain;
   }
   if (dice < 990 && !options_.plain) {
     in::SetCluster mode;

@@ -43,7 +43,7 @@ struct PassMemory {
   };
   // What it depends on that there is no start to be promised, or no earlier one.
   struct StartsPoint {
-    std::uint64_t freed = 0, structure = 0, kept = 0;
+    std::uint64_t freed = 0, structure = 0, kept = 0, drains = 0;
     DurationMs grace_ms = 0;
     bool enforced = false;
     friend bool operator==(const StartsPoint&, const StartsPoint&) = default;
@@ -110,6 +110,9 @@ std::optional<Error> check_session(const Decision& d);
 // node.cc: what holds something on the node lost it, what ran there at `at`; then the node itself goes,
 // with its closing bill.
 void remove_node(Decision& d, NodeId id, TimeMs at);
+
+// node.cc: drains whose time has come begin, and end.
+void begin_and_end_drains(Decision& d);
 
 // job.cc: the user's node below the account, made at its first use.
 AccountId leaf_of(Decision& d, AccountId account, const std::string& user);

@@ -212,6 +212,7 @@ void decide(Decision& d, const in::Tick& /*i*/) {
     end_or_overrun(d, d.s.jobs().at(end->second));
   }
   end_bars(d);
+  begin_and_end_drains(d);
   close_rows(d);
 }
 

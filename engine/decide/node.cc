@@ -3,6 +3,7 @@
 #include <set>
 #include <span>
 
+#include "core/duration.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "engine/decide/decide.h"
@@ -74,12 +75,46 @@ void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const E
   spec.former_clique = former_clique(spec, old);
   if (old != nullptr && *old == spec) return;
   const bool drained = id && d.s.fleet().drained(id);
+  const state::DrainTimes times = id ? d.s.nodes().drain_times(id) : state::DrainTimes();
   const bool fresh = !id;
   if (fresh) id = NodeId(d.s.nodes().last().value + 1);
   const std::string name = spec.name;
-  d.emit(fact::NodeSet{id, cluster.id, std::move(spec), drained, edit});
+  d.emit(
+      fact::NodeSet{id, cluster.id, std::move(spec), drained, edit, times.from_ms, times.until_ms});
   sum_light_pods(d, id);
   if (fresh) decide_early(d, cluster.id, name);
+}
+
+std::optional<Error> check_times(const Decision& d, const in::DrainNode& i) {
+  if (i.from_ms == 0 && i.until_ms == 0) return std::nullopt;
+  if (!i.drained) {
+    return Error{ErrorCode::kInvalid, "from_ms", std::to_string(i.from_ms),
+                 "want none: what ends ends now"};
+  }
+  const TimeMs from_ms = std::max(i.from_ms, d.s.now());
+  if (i.until_ms == 0 || i.until_ms > from_ms) return std::nullopt;
+  return Error{ErrorCode::kInvalid, "until", format_time(i.until_ms),
+               "want a time after " + format_time(from_ms) + ", when the drain begins"};
+}
+
+// Nobody is asked to go: who may still be there when the drain begins.
+void warn_who_stays(Decision& d, NodeId node, TimeMs from_ms) {
+  const auto* const held = d.s.allocations().on(node);
+  if (held == nullptr) return;
+  std::set<JobId> jobs;
+  for (const state::PodPlace& place : *held) {
+    if (d.s.jobs().at(place.job).end_ms > from_ms) jobs.insert(place.job);
+  }
+  if (jobs.empty()) return;
+  std::string names;
+  std::size_t shown = 0;
+  for (const JobId job : jobs) {
+    if (++shown > limits::kMaxBlockers) break;
+    names += (names.empty() ? "" : ", ") + text::job_id_text(job);
+  }
+  if (shown > limits::kMaxBlockers) names += " and others";
+  d.out.reply.warnings.push_back("by their time limits these may be on " +
+                                 d.s.fleet().node(node)->name + " when the drain begins: " + names);
 }
 
 // The pod holds something on a node that went.
@@ -157,8 +192,30 @@ void decide(Decision& d, const in::DrainNode& i) {
     return d.refuse({ErrorCode::kNotFound, "node", i.node, "there is no such node in the cluster"},
                     i.node);
   }
-  if (d.s.fleet().drained(id) == i.drained) return;
-  d.emit(fact::NodeSet{id, cluster->id, *d.s.fleet().node(id), i.drained, d.stamp(i.reason)});
+  if (auto error = check_times(d, i)) return d.refuse(*error, i.node);
+  const TimeMs from_ms = i.from_ms > d.s.now() ? i.from_ms : 0;
+  const bool drained = i.drained && from_ms == 0;
+  const state::DrainTimes times{from_ms, i.until_ms};
+  if (d.s.fleet().drained(id) == drained && d.s.nodes().drain_times(id) == times) return;
+  d.emit(fact::NodeSet{id, cluster->id, *d.s.fleet().node(id), drained, d.stamp(i.reason), from_ms,
+                       i.until_ms});
+  if (from_ms != 0) warn_who_stays(d, id, from_ms);
+}
+
+void begin_and_end_drains(Decision& d) {
+  for (auto next = d.s.nodes().next_drain(); next && next->first <= d.s.now();
+       next = d.s.nodes().next_drain()) {
+    const NodeId id = next->second;
+    const state::DrainTimes times = d.s.nodes().drain_times(id);
+    const bool begins = times.from_ms != 0;
+    d.emit(fact::NodeSet{id,
+                         d.s.fleet().cluster_of(id),
+                         *d.s.fleet().node(id),
+                         begins,
+                         {},
+                         0,
+                         begins ? times.until_ms : 0});
+  }
 }
 
 void decide(Decision& d, const in::ListBegin& i) {

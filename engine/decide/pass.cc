@@ -60,7 +60,7 @@ void forget_blocked(const Decision& d, PassMemory& memory) {
 
 // A place on the nodes that are kept for the job, and nowhere else.
 Found find_on_kept(Decision& d, const state::Reservation& r, const state::Job& job) {
-  KeptNodes kept;
+  KeptNodes kept = derive::draining_before(d.s, d.s.sure_end(job));
   kept.keep(r.nodes, r.job);
   const JobId nobody(r.job.cluster(), 0);
   for (const NodeId node : d.s.fleet().nodes(r.job.cluster())) kept.keep({&node, 1}, nobody);
@@ -164,6 +164,27 @@ class Walk {
       no_place(shape);
     }
   }
+  // The job would be gone by `end_ms`, and places are drained before: it is passed over; after so many, all that
+  // ask for the same.
+  void drained_too_soon(const state::Job& job, TimeMs end_ms) {
+    TooLate& known = too_late_.try_emplace(job.shape, TooLate{end_ms, 0}).first->second;
+    known.end_ms = std::min(known.end_ms, end_ms);
+    if (++known.jobs < limits::kMaxFillLooks) {
+      pass_.block_job(job.id);
+    } else {
+      pass_.block_shape(job.shape);
+    }
+  }
+  // Another like it, that would be gone no later, had no place: it has none either.
+  bool is_too_late(ShapeId shape, TimeMs end_ms) const {
+    const auto known = too_late_.find(shape);
+    return known != too_late_.end() && end_ms >= known->second.end_ms;
+  }
+  std::set<ShapeId> too_late() const {
+    std::set<ShapeId> shapes;
+    for (const auto& [shape, known] : too_late_) shapes.insert(shape);
+    return shapes;
+  }
   void pass_over_line(JobId id) { pass_.block_line(id); }
   void pass_over(JobId id) { pass_.block_job(id); }
   // What stops one job of a leaf with a shape stops them all.
@@ -225,16 +246,36 @@ class Walk {
   PassMemory::BlockedShapes& blocked_;
   const std::set<ShapeId> reserved_;
   std::vector<ShapeId> open_;  // had a place when the walk began
+  struct TooLate {
+    TimeMs end_ms = 0;     // the earliest of theirs
+    std::size_t jobs = 0;  // so many
+  };
+  std::map<ShapeId, TooLate> too_late_;
   const TargetShareRule rule_;
   ReadyQueue::Pass pass_;
 };
 
+// It had no place, and would have one on nodes that are drained before it would be gone: others like it, which
+// have shorter limits, may start there.
+bool is_drained_too_soon(Decision& d, const state::Job& job, derive::KeptByEnd& kept) {
+  if (d.s.nodes().planned_drains().empty()) return false;
+  const TimeMs end_ms = d.s.sure_end(job);
+  return d.search.find(Picture(d.s.fleet(), kept.beside_drains(end_ms)), job.shape, job.id)
+      .has_value();
+}
+
 // The next in the order. False: it cannot start, and the walk was told what else cannot.
-bool try_start(Decision& d, JobId id, Walk& walk, Work& work) {
+bool try_start(Decision& d, JobId id, derive::KeptByEnd& kept, Walk& walk, Work& work) {
   const state::Job& job = d.s.jobs().at(id);
   const AccountId leaf = job.leaf;
   if (walk.bar_if_stopped(job)) return false;
-  Found found = find_entitled(d, job, d.s.kept());
+  const TimeMs end_ms = d.s.sure_end(job);
+  const bool has_own = d.s.clusters().reservation_of(id) != nullptr;
+  if (!has_own && walk.is_too_late(job.shape, end_ms)) {
+    walk.drained_too_soon(job, end_ms);
+    return false;
+  }
+  Found found = find_entitled(d, job, kept.from(end_ms));
   if (found.placement) {
     start(d, id, *std::move(found.placement));
     walk.started(id, leaf);
@@ -242,8 +283,10 @@ bool try_start(Decision& d, JobId id, Walk& walk, Work& work) {
   }
   if (found.barred) {
     walk.bar_line(id);
-  } else if (d.s.clusters().reservation_of(id) != nullptr) {
+  } else if (has_own) {
     walk.pass_over(id);  // others like it may have a place that it has not, or get nodes too
+  } else if (is_drained_too_soon(d, job, kept)) {
+    walk.drained_too_soon(job, end_ms);
   } else {
     walk.no_place(job.shape);
     walk.block_others(work);
@@ -255,7 +298,8 @@ bool try_start(Decision& d, JobId id, Walk& walk, Work& work) {
 // first in the order: they start here.
 void start_entitled(Decision& d, PassMemory& memory, Work& work) {
   if (d.s.kept().empty() || d.s.policy().order != OrderPolicy::kTargetShare) return;
-  const KeptNodes firm = derive::firm_part(d.s);
+  derive::KeptByEnd kept(d.s, derive::KeptByEnd::Part::kFirm);
+  const KeptNodes firm = kept.beside_drains(0);
   Walk walk(d, firm, memory, memory.blocked_for_all);
   for (; !work.enough(); ++work.checks) {
     const auto next = walk.next();
@@ -263,8 +307,11 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
     const state::Job& job = d.s.jobs().at(*next);
     const AccountId leaf = job.leaf;
     if (walk.bar_if_stopped(job)) continue;
-    Found found = find_entitled(d, job, firm);
-    if (!found.placement && !found.barred) {
+    const TimeMs end_ms = d.s.sure_end(job);
+    Found found = find_entitled(d, job, kept.from(end_ms));
+    if (!found.placement && !found.barred && is_drained_too_soon(d, job, kept)) {
+      walk.drained_too_soon(job, end_ms);
+    } else if (!found.placement && !found.barred) {
       note_blocked(d, memory.blocked, job.shape);
       walk.no_place(job.shape);
     } else if (!found.placement ||
@@ -279,14 +326,14 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
 }
 
 // Nodes for those that had no place in their turn and have waited, in the order. By now it is known which
-// shapes have no place.
-void reserve_in_order(Decision& d, PassMemory& memory) {
+// shapes have no place, or only one that is drained too soon.
+void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& too_late) {
   const ReadyQueue& ready = d.s.jobs().ready();
   std::vector<ShapeId> others;
   const std::vector<ShapeId> shapes = ready.waiting_shapes();
   std::copy_if(shapes.begin(), shapes.end(), std::back_inserter(others), [&](ShapeId shape) {
     return !may_reserve(d, d.s.fleet().cluster_of(shape)) ||
-           !is_blocked(d, memory.blocked, shape) ||
+           !(is_blocked(d, memory.blocked, shape) || too_late.contains(shape)) ||
            !has_waited(d, d.s.jobs().at(*ready.oldest(shape)));
   });
   if (others.size() == shapes.size()) return;
@@ -311,16 +358,9 @@ void reserve_in_order(Decision& d, PassMemory& memory) {
 // Jobs that are gone before the nodes are needed use what is kept: those that had no place elsewhere,
 // in their order.
 void fill(Decision& d, PassMemory& memory, Work& work) {
-  const std::vector<TimeMs> until = derive::usable_until(d.s);
-  if (until.empty() || until.back() <= d.s.now()) return;
+  derive::KeptByEnd kept(d.s, derive::KeptByEnd::Part::kInUse);
+  if (kept.last() <= d.s.now()) return;
   const KeptNodes nothing;
-  std::map<std::ptrdiff_t, KeptNodes> kept_from;  // by how many reservations are out of reach
-  const auto kept = [&](TimeMs end_ms) -> const KeptNodes& {
-    const auto out_of_reach = std::lower_bound(until.begin(), until.end(), end_ms) - until.begin();
-    const auto [at, fresh] = kept_from.try_emplace(out_of_reach);
-    if (fresh) at->second = derive::kept_from(d.s, end_ms);
-    return at->second;
-  };
   Walk walk(d, nothing, memory, memory.blocked_for_fill);
   for (std::size_t looks = 0; looks < limits::kMaxFillLooks && !work.enough(); ++looks) {
     const auto next = walk.next();
@@ -329,11 +369,11 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
     const AccountId leaf = job.leaf;
     if (walk.bar_if_stopped(job)) continue;
     const TimeMs end_ms = d.s.sure_end(job);
-    if (end_ms > until.back()) {
+    if (end_ms > kept.last()) {
       walk.pass_over(*next);
       continue;
     }
-    Found found = find_entitled(d, job, kept(end_ms));
+    Found found = find_entitled(d, job, kept.from(end_ms));
     ++work.checks;
     if (found.placement) {
       start(d, *next, *std::move(found.placement));
@@ -357,13 +397,17 @@ std::set<ShapeId> reserved_shapes(const Decision& d) {
 }
 
 // Starts what can start. kAgain: a start stopped a job that nodes were kept for, and others may have
-// them.
-Walked start_all(Decision& d, PassMemory& memory, Work& work) {
+// them. `too_late`: shapes with jobs that have a place only where it is drained too soon.
+Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>& too_late) {
+  derive::KeptByEnd kept(d.s, derive::KeptByEnd::Part::kAll);
   Walk walk(d, d.s.kept(), memory, memory.blocked, reserved_shapes(d));
   for (; !work.enough(); ++work.checks) {
     const auto next = walk.next();
-    if (!next) return Walked::kAll;
-    if (!try_start(d, *next, walk, work)) continue;
+    if (!next) {
+      too_late = walk.too_late();
+      return Walked::kAll;
+    }
+    if (!try_start(d, *next, kept, walk, work)) continue;
     ++work.starts;
     if (!d.s.kept().empty() && give_up_stopped(d)) return Walked::kAgain;
   }
@@ -386,9 +430,10 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
     start_entitled(d, memory, work);
     if (mend(d, memory)) start_reserved(d);
     forget_blocked(d, memory);
-    walked = start_all(d, memory, work);
+    std::set<ShapeId> too_late;
+    walked = start_all(d, memory, work, too_late);
     if (walked != Walked::kAll) continue;
-    reserve_in_order(d, memory);
+    reserve_in_order(d, memory, too_late);
     fill(d, memory, work);
     pull(d, memory);
     // Nodes that are kept no longer are for others.

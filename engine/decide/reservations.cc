@@ -45,16 +45,27 @@ std::optional<Start> best_start(Decision& d, const state::Job& job) {
 
 PassMemory::StartsPoint point_of(const Decision& d) {
   const Policy& policy = d.s.policy();
-  return {d.s.fleet().freed_version() + 1, d.s.tree().structure_version(), d.s.kept().version(),
-          policy.time_limit_grace_ms, policy.enforce_time_limits};
+  return {
+      d.s.fleet().freed_version() + 1, d.s.tree().structure_version(), d.s.kept().version(),
+      d.s.nodes().planned_version(),   policy.time_limit_grace_ms,     policy.enforce_time_limits};
 }
 
 std::size_t most_reservations(const Policy& policy) {
   return policy.patience_ms > 0 ? policy.reserve_jobs : 0;
 }
 
+bool is_free_in_time(const Decision& d, const Reservation& r) {
+  return derive::all_free_at(d.s, r.nodes) <= std::max(r.start_ms, d.s.now());
+}
+
+// It is gone from its nodes before they are drained as planned.
+bool is_before_drains(const Decision& d, const Reservation& r) {
+  const TimeMs start_ms = r.estimated ? d.s.now() : std::max(r.start_ms, d.s.now());
+  return derive::gone_before_drains(d.s, d.s.jobs().at(r.job), r.nodes, start_ms);
+}
+
 ReserveCause cause_of_delay(const Decision& d, const Reservation& r) {
-  if (!derive::all_open(d.s, r.nodes)) return ReserveCause::kNode;
+  if (!derive::all_open(d.s, r.nodes) || is_free_in_time(d, r)) return ReserveCause::kNode;
   const auto stays = [&](const state::PodPlace& place) {
     const state::Job& job = d.s.jobs().at(place.job);
     return job.end_ms > r.start_ms && job.overruns > 0;
@@ -126,9 +137,9 @@ bool mend(Decision& d, PassMemory& memory) {
   const bool known_open = memory.open_at == point;
   bool any = false;
   for (const Reservation& r : all_reservations(d)) {
-    const bool in_time =
-        r.estimated || derive::all_free_at(d.s, r.nodes) <= std::max(r.start_ms, d.s.now());
-    if (in_time && (known_open || derive::all_open(d.s, r.nodes))) continue;
+    const bool in_time = r.estimated || is_free_in_time(d, r);
+    if (in_time && is_before_drains(d, r) && (known_open || derive::all_open(d.s, r.nodes)))
+      continue;
     const ReserveCause cause = cause_of_delay(d, r);
     auto start = best_start(d, d.s.jobs().at(r.job));
     if (start) {

@@ -106,19 +106,42 @@ Reason of_order(const Places& places, const state::Job& job, std::size_t positio
   return r;
 }
 
-// What a pass would choose from for the job: nodes that are kept for another are left out, unless it is
-// gone by then. A job within its quota, with the place that it would get, may have those kept for jobs
-// beyond theirs.
-KeptNodes kept_from(const State& s, const Places& places, const state::Job& job) {
-  const KeptNodes kept = subak::derive::kept_from(s, s.sure_end(job));
-  const bool may = job.shape && !kept.empty() && s.policy().order == OrderPolicy::kTargetShare &&
-                   is_within_quota(s, job);
+// What a pass would keep from the job: nodes that are kept for another, unless it is gone by then. A job within
+// its quota, with the place that it would get, may have those kept for jobs beyond theirs.
+KeptByEnd kept_from(const State& s, const Places& places, const state::Job& job) {
+  KeptByEnd kept(s, KeptByEnd::Part::kInUse);
+  const TimeMs end_ms = s.sure_end(job);
+  const bool may = job.shape && !kept.beside_drains(end_ms).empty() &&
+                   s.policy().order == OrderPolicy::kTargetShare && is_within_quota(s, job);
   if (!may) return kept;
-  const KeptNodes firm = firm_part(s);
-  const EntitledPlace found = find_entitled(s, places.search, Picture(s.fleet(), firm), job);
+  KeptByEnd firm(s, KeptByEnd::Part::kFirm);
+  const Picture picture(s.fleet(), firm.beside_drains(end_ms));
+  const EntitledPlace found = find_entitled(s, places.search, picture, job);
   if (!found.placement) return firm;
   const std::vector<ProductDemand> amounts = amounts_of(s, *found.placement);
   return within_quota(s.tree(), {job.leaf, amounts}) ? firm : kept;
+}
+
+// A place is free for it on nodes that are drained before it would be gone, and nowhere else.
+std::optional<Reason> drained_too_soon(const State& s, const Places& places, const state::Job& job,
+                                       KeptByEnd& kept) {
+  const TimeMs end_ms = s.sure_end(job);
+  const auto& drains = s.nodes().planned_drains();
+  if (drains.empty() || drains.begin()->first >= end_ms) return std::nullopt;
+  const Picture picture(s.fleet(), kept.from(end_ms));
+  if (places.search.find(picture, job.shape, job.id)) return std::nullopt;
+  Reason r = reason(ReasonToken::kNodeConditions, s.clusters().at(job.id.cluster()).name, "");
+  r.need = s.jobs().least_milligpu(job);
+  TimeMs first_ms = 0;
+  for (const auto& [from_ms, node] : drains) {
+    if (from_ms >= end_ms || s.fleet().cluster_of(node) != job.id.cluster()) continue;
+    if (first_ms == 0) first_ms = from_ms;
+    if (r.blockers.size() < limits::kMaxBlockers) r.blockers.push_back(s.fleet().node(node)->name);
+  }
+  r.detail = "a place is free on nodes that are drained, the first at " + format_time(first_ms) +
+             (job.time_limit_ms == 0 ? "; the job has no time limit"
+                                     : "; by its time limit the job may be there longer");
+  return r;
 }
 
 // A place is free for it. It may be one that is kept: a pass gives those to jobs within their quota
@@ -127,8 +150,9 @@ void explain_order(const State& s, const Places& places, const state::Job& job,
                    std::size_t position, std::vector<Reason>& out) {
   Reason why = of_order(places, job, position);
   if (why.token == ReasonToken::kOutranked) {
-    const KeptNodes kept = subak::derive::kept_from(s, s.sure_end(job));
-    out = places.search.explain(Picture(s.fleet(), kept), job.shape, job.id);
+    KeptByEnd kept(s, KeptByEnd::Part::kInUse);
+    const Picture picture(s.fleet(), kept.beside_drains(s.sure_end(job)));
+    out = places.search.explain(picture, job.shape, job.id);
   }
   if (out.empty()) out.push_back(std::move(why));
 }
@@ -141,13 +165,15 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
                          "the list of cluster " + cluster.name + " is not complete yet"));
     return;
   }
-  const KeptNodes kept = kept_from(s, places, job);
-  const Picture picture(s.fleet(), kept);
+  KeptByEnd kept = kept_from(s, places, job);
+  const Picture picture(s.fleet(), kept.beside_drains(s.sure_end(job)));
   for (Reason& why : places.search.explain(picture, job.shape, job.id)) {
     if (why.token == ReasonToken::kNodeConditions) why.detail += turned_away(s, job);
     out.push_back(std::move(why));
   }
   if (out.empty()) explain_cost(s, places, picture, job, out);
+  if (!out.empty()) return;
+  if (auto why = drained_too_soon(s, places, job, kept)) out.push_back(*std::move(why));
   if (out.empty()) explain_order(s, places, job, position, out);
 }
 
@@ -277,10 +303,11 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
                        places.search.fits_empty_fleet(job.shape);
   // The rest is found without a look at the nodes, but what even the empty fleet could not hold.
   if (!may_fit) return reasons_of(s, places, job, position).front();
-  const KeptNodes kept = kept_from(s, places, job);
-  const Picture picture(s.fleet(), kept);
+  KeptByEnd kept = kept_from(s, places, job);
+  const Picture picture(s.fleet(), kept.beside_drains(s.sure_end(job)));
   const EntitledPlace found = find_entitled(s, places.search, picture, job);
   if (found.placement) {
+    if (auto drained = drained_too_soon(s, places, job, kept)) return *std::move(drained);
     std::vector<Reason> why;
     explain_order(s, places, job, position, why);
     return why.front();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/limits.h"
 #include "engine/derive/entitled_place.h"
 
 namespace subak::derive {
@@ -35,6 +36,30 @@ bool are_too_few(const State& s, Search& search, const state::Job& job, std::siz
   return of_node != 0 && static_cast<MilliGpu>(nodes) * of_node < s.jobs().least_milligpu(job);
 }
 
+// How long it holds its nodes at most; State::sure_end() says what is known of that.
+DurationMs sure_length(const State& s, const state::Job& job) {
+  const TimeMs end_ms = s.sure_end(job);
+  return end_ms == state::kNever ? state::kNever : end_ms - s.now();
+}
+
+bool is_drained_before(const State& s, NodeId node, TimeMs end_ms) {
+  const TimeMs from_ms = s.nodes().drain_times(node).from_ms;
+  return from_ms != 0 && from_ms < end_ms;
+}
+
+// Times at which planned drains of the cluster begin, each once, the first limits::kMaxDrainTimes.
+std::vector<TimeMs> drain_times(const State& s, ClusterId cluster) {
+  std::vector<TimeMs> times;
+  for (const auto& [from_ms, node] : s.nodes().planned_drains()) {
+    if (s.fleet().cluster_of(node) != cluster || (!times.empty() && times.back() == from_ms)) {
+      continue;
+    }
+    if (times.size() == limits::kMaxDrainTimes) break;
+    times.push_back(from_ms);
+  }
+  return times;
+}
+
 // By when another job must be gone from its nodes; 0: nobody may use them.
 TimeMs usable_until(const State& s, const state::Reservation& r) {
   if (r.estimated || r.start_ms <= s.now()) return 0;
@@ -43,30 +68,15 @@ TimeMs usable_until(const State& s, const state::Reservation& r) {
 
 }  // namespace
 
-std::optional<Start> promised_start(const State& s, Search& search, const state::Job& job,
-                                    TimeMs before_ms) {
-  const ClusterId cluster = job.id.cluster();
-  const JobId nobody(cluster, 0);
-  KeptNodes closed = of_others(s, job.id);
-  std::vector<std::pair<TimeMs, NodeId>> nodes;  // that could be waited for, by when they are free
-  std::vector<NodeId> others;
-  for (const NodeId node : s.fleet().nodes(cluster)) {
-    if (closed.owner_of(node)) continue;
-    const TimeMs end_ms = free_at(s, node);
-    if (end_ms < before_ms) {
-      nodes.push_back({end_ms, node});
-    } else {
-      others.push_back(node);
-    }
-  }
-  if (are_too_few(s, search, job, nodes.size())) return std::nullopt;
-  std::erase_if(nodes, [&](const auto& one) {
-    if (!is_guess(s, one.second)) return false;
-    others.push_back(one.second);
-    return true;
-  });
+namespace {
+
+using FreeNodes = std::vector<std::pair<TimeMs, NodeId>>;  // by when all of them is free
+
+// The earliest place on these of the nodes that are not `closed`. No other is looked at.
+std::optional<Start> first_place(const State& s, Search& search, const state::Job& job,
+                                 const KeptNodes& closed, FreeNodes nodes) {
+  const JobId nobody(job.id.cluster(), 0);
   if (nodes.empty() || are_too_few(s, search, job, nodes.size())) return std::nullopt;
-  closed.keep(others, nobody);
   std::vector<TimeMs> ends;  // each once
   std::sort(nodes.begin(), nodes.end());
   for (const auto& [end_ms, node] : nodes) {
@@ -97,9 +107,66 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
   return Start{std::move(place), start_ms, false};
 }
 
+}  // namespace
+
+std::optional<Start> promised_start(const State& s, Search& search, const state::Job& job,
+                                    TimeMs before_ms) {
+  const ClusterId cluster = job.id.cluster();
+  KeptNodes closed = of_others(s, job.id);
+  FreeNodes nodes;
+  std::vector<NodeId> others;
+  for (const NodeId node : s.fleet().nodes(cluster)) {
+    if (closed.owner_of(node)) continue;
+    const TimeMs end_ms = free_at(s, node);
+    if (end_ms < before_ms) {
+      nodes.push_back({end_ms, node});
+    } else {
+      others.push_back(node);
+    }
+  }
+  if (are_too_few(s, search, job, nodes.size())) return std::nullopt;
+  std::erase_if(nodes, [&](const auto& one) {
+    if (!is_guess(s, one.second)) return false;
+    others.push_back(one.second);
+    return true;
+  });
+  closed.keep(others, JobId(cluster, 0));
+  // Of starts before the first drain, then of those before the next, without the nodes of the first.
+  std::vector<TimeMs> drains = drain_times(s, cluster);
+  drains.push_back(state::kNever);
+  const DurationMs length_ms = sure_length(s, job);
+  for (const TimeMs drain_ms : drains) {
+    std::vector<NodeId> late;
+    std::erase_if(nodes, [&](const auto& one) {
+      const bool is_gone = drain_ms == state::kNever
+                               ? s.nodes().drain_times(one.second).from_ms != 0
+                               : is_drained_before(s, one.second, drain_ms);
+      if (is_gone) late.push_back(one.second);
+      return is_gone;
+    });
+    closed.keep(late, JobId(cluster, 0));
+    KeptNodes shut = closed;
+    FreeNodes in_time;
+    for (const auto& one : nodes) {
+      if (drain_ms == state::kNever || length_ms <= drain_ms - one.first) {
+        in_time.push_back(one);
+      } else {
+        shut.keep({&one.second, 1}, JobId(cluster, 0));
+      }
+    }
+    if (auto start = first_place(s, search, job, shut, std::move(in_time))) return start;
+  }
+  return std::nullopt;
+}
+
 std::optional<Start> estimated_start(const State& s, Search& search, const state::Job& job) {
-  const KeptNodes others = of_others(s, job.id);
-  std::vector<NodeId> place = search.drain_set(Picture(s.fleet(), others), job.shape);
+  KeptNodes closed = of_others(s, job.id);
+  for (const auto& [from_ms, node] : s.nodes().planned_drains()) {
+    if (!gone_before_drains(s, job, {node}, s.now())) {
+      closed.keep({&node, 1}, JobId(job.id.cluster(), 0));
+    }
+  }
+  std::vector<NodeId> place = search.drain_set(Picture(s.fleet(), closed), job.shape);
   if (place.empty()) return std::nullopt;
   const TimeMs start_ms = all_free_at(s, place);
   return Start{std::move(place), start_ms, true};
@@ -122,33 +189,61 @@ bool all_open(const State& s, const std::vector<NodeId>& nodes) {
                      [&](NodeId node) { return s.fleet().takes_pods(node); });
 }
 
-KeptNodes kept_from(const State& s, TimeMs end_ms) {
-  KeptNodes kept;
-  for (const auto& [id, cluster] : s.clusters().all()) {
-    for (const state::Reservation& r : cluster.reservations) {
-      if (usable_until(s, r) < end_ms) kept.keep(r.nodes, r.job);
-    }
-  }
-  return kept;
+bool gone_before_drains(const State& s, const state::Job& job, const std::vector<NodeId>& nodes,
+                        TimeMs start_ms) {
+  if (s.nodes().planned_drains().empty()) return true;
+  const DurationMs length_ms = sure_length(s, job);
+  return std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+    const TimeMs from_ms = s.nodes().drain_times(node).from_ms;
+    return from_ms != 0 && from_ms - std::max(start_ms, free_at(s, node)) < length_ms;
+  });
 }
 
-std::vector<TimeMs> usable_until(const State& s) {
-  std::vector<TimeMs> out;
-  for (const auto& [id, cluster] : s.clusters().all()) {
-    for (const state::Reservation& r : cluster.reservations) out.push_back(usable_until(s, r));
+KeptNodes draining_before(const State& s, TimeMs end_ms) {
+  KeptNodes draining;
+  for (const auto& [from_ms, node] : s.nodes().planned_drains()) {
+    if (from_ms >= end_ms) break;
+    draining.keep({&node, 1}, JobId(s.fleet().cluster_of(node), 0));
   }
-  std::sort(out.begin(), out.end());
-  return out;
+  return draining;
 }
 
-KeptNodes firm_part(const State& s) {
-  KeptNodes firm;
+KeptByEnd::KeptByEnd(const State& s, Part part) : s_(s), part_(part) {
+  for (const auto& [from_ms, node] : s.nodes().planned_drains()) ends_.push_back(from_ms);
   for (const auto& [id, cluster] : s.clusters().all()) {
     for (const state::Reservation& r : cluster.reservations) {
-      if (is_within_quota(s, s.jobs().at(r.job))) firm.keep(r.nodes, r.job);
+      if (part != Part::kInUse) continue;
+      ends_.push_back(usable_until(s, r));
+      last_ms_ = std::max(last_ms_, ends_.back());
     }
   }
-  return firm;
+  std::sort(ends_.begin(), ends_.end());
+  ends_.erase(std::unique(ends_.begin(), ends_.end()), ends_.end());
+}
+
+const KeptNodes& KeptByEnd::from(TimeMs end_ms) { return made(end_ms, true); }
+
+const KeptNodes& KeptByEnd::beside_drains(TimeMs end_ms) { return made(end_ms, false); }
+
+const KeptNodes& KeptByEnd::made(TimeMs end_ms, bool with_drains) {
+  if (made_at_ != s_.kept().version()) made_.clear();
+  made_at_ = s_.kept().version();
+  with_drains = with_drains && !s_.nodes().planned_drains().empty();
+  if (part_ == Part::kAll && !with_drains) return s_.kept();
+  const auto missed = std::lower_bound(ends_.begin(), ends_.end(), end_ms) - ends_.begin();
+  const auto [at, fresh] = made_.try_emplace({missed, with_drains});
+  if (!fresh) return at->second;
+  // A job may not start on its own nodes either if they are drained first.
+  KeptNodes kept = with_drains ? draining_before(s_, end_ms) : KeptNodes();
+  for (const auto& [id, cluster] : s_.clusters().all()) {
+    for (const state::Reservation& r : cluster.reservations) {
+      const bool counts = part_ == Part::kAll ||
+                          (part_ == Part::kFirm && is_within_quota(s_, s_.jobs().at(r.job))) ||
+                          (part_ == Part::kInUse && usable_until(s_, r) < end_ms);
+      if (counts) kept.keep(r.nodes, r.job);
+    }
+  }
+  return at->second = std::move(kept);
 }
 
 }  // namespace subak::derive

@@ -12,8 +12,12 @@
 // Threads: none; pure functions, but for the memory of the search, which decides nothing.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/ids.h"
@@ -29,8 +33,9 @@ struct Start {
   bool estimated = false;     // some of these ends is a guess
 };
 // The earliest start of a queued job on nodes that are kept for nobody else, by time limits alone, if
-// it is before `before_ms`. Nothing: there is none. O(nodes), and one search for each binary digit of
-// the number of ends.
+// it is before `before_ms`. It is gone before its nodes are drained as planned. Nothing: there is none. O(nodes),
+// and one search for each binary digit of the number of ends; so for each of the first
+// limits::kMaxDrainTimes times at which drains begin.
 std::optional<Start> promised_start(const State& s, Search& search, const state::Job& job,
                                     TimeMs before_ms);
 // Where there is none: the nodes on which the job has the least to wait for. One search.
@@ -41,13 +46,42 @@ TimeMs all_free_at(const State& s, const std::vector<NodeId>& nodes);
 MilliGpu held_on(const State& s, const std::vector<NodeId>& nodes);
 // All of them are there, ready and open.
 bool all_open(const State& s, const std::vector<NodeId>& nodes);
+// The job, started on them at `start_ms`, or when its node is free if that is later, would be gone before any
+// of them is drained as planned.
+bool gone_before_drains(const State& s, const state::Job& job, const std::vector<NodeId>& nodes,
+                        TimeMs start_ms);
 
-// The nodes that are kept from a job which would be gone by `end_ms` if it started now.
-KeptNodes kept_from(const State& s, TimeMs end_ms);
-// By when a job must be gone to use the nodes of each reservation, ascending; 0: nobody may.
-std::vector<TimeMs> usable_until(const State& s);
-// What of State::kept() is kept for jobs within their quota: the others give way to jobs within theirs.
-KeptNodes firm_part(const State& s);
+// Nodes that are drained as planned before `end_ms`. Of a job that would be gone by then no other is asked.
+KeptNodes draining_before(const State& s, TimeMs end_ms);
+
+// What is kept from a job, by when it would be gone if it started now: nodes that are drained before, and of
+// reservations one part or another. Made when it is asked for, once for all jobs that the same nodes are
+// kept from. The state outlives it; what was returned holds until a reservation changes, none of which is new.
+class KeptByEnd {
+ public:
+  enum class Part {
+    kAll,    // State::kept()
+    kFirm,   // for jobs within their quota: the others give way to jobs within theirs
+    kInUse,  // where the job would not be gone by when the nodes are needed
+  };
+  KeptByEnd(const State& s, Part part);
+
+  const KeptNodes& from(TimeMs end_ms);
+  // Without drains that are planned.
+  const KeptNodes& beside_drains(TimeMs end_ms);
+  // Who would be gone later uses the nodes of no reservation. 0: nobody may.
+  TimeMs last() const { return last_ms_; }
+
+ private:
+  const KeptNodes& made(TimeMs end_ms, bool with_drains);
+
+  const State& s_;
+  const Part part_;
+  std::vector<TimeMs> ends_;  // by when a job must be gone, ascending, each once
+  TimeMs last_ms_ = 0;
+  std::map<std::pair<std::ptrdiff_t, bool>, KeptNodes> made_;  // by how many of these it misses
+  std::uint64_t made_at_ = 0;                                  // version of State::kept()
+};
 
 // Where reads look for places: whoever asks has the memory of its searches.
 struct Places {

@@ -28,9 +28,41 @@ void Nodes::set(ClusterId cluster, const std::string& name, NodeId id, TimeMs no
   ++version_;
 }
 
+DrainTimes Nodes::drain_times(NodeId id) const {
+  const auto it = drains_.find(id);
+  return it == drains_.end() ? DrainTimes() : it->second;
+}
+
+std::optional<std::pair<TimeMs, NodeId>> Nodes::next_drain() const {
+  if (planned_.empty() && drain_ends_.empty()) return std::nullopt;
+  if (planned_.empty()) return *drain_ends_.begin();
+  if (drain_ends_.empty()) return *planned_.begin();
+  return std::min(*planned_.begin(), *drain_ends_.begin());
+}
+
+void Nodes::set_drain(NodeId id, const DrainTimes& times) {
+  must(seen_since_.contains(id), "a node that is drained is there");
+  const DrainTimes before = drain_times(id);
+  if (before == times) return;
+  planned_version_ += before.from_ms != 0 || times.from_ms != 0 ? 1 : 0;
+  planned_.erase({before.from_ms, id});
+  drain_ends_.erase({before.until_ms, id});
+  if (times.from_ms != 0) {
+    planned_.insert({times.from_ms, id});
+  } else if (times.until_ms != 0) {
+    drain_ends_.insert({times.until_ms, id});
+  }
+  if (times == DrainTimes()) {
+    drains_.erase(id);
+  } else {
+    drains_[id] = times;
+  }
+}
+
 void Nodes::remove(ClusterId cluster, const std::string& name) {
   const auto it = by_name_.find({cluster, name});
   must(it != by_name_.end(), "the node that goes was there");
+  set_drain(it->second, {});
   must(seen_since_.erase(it->second) == 1, "a node has been seen");
   by_name_.erase(it);
   ++version_;
@@ -58,6 +90,14 @@ void Nodes::check() const {
     must(seen_since_.contains(id), "a node has been seen");
   }
   must(seen_since_.size() == by_name_.size(), "nothing else has");
+  must(planned_.size() + drain_ends_.size() == drains_.size(), "a drain begins or ends, once");
+  for (const auto& [id, times] : drains_) {
+    must(seen_since_.contains(id), "a node that is drained is there");
+    must(times.from_ms != 0 ? planned_.contains({times.from_ms, id})
+                            : drain_ends_.contains({times.until_ms, id}),
+         "a drain is found by its time");
+    must(times.until_ms == 0 || times.from_ms < times.until_ms, "a drain ends after it begins");
+  }
 }
 
 }  // namespace subak::state

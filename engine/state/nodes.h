@@ -1,4 +1,4 @@
-// The nodes by name, and the days up to which their capacity is billed. What a node has, and who
+// The nodes by name, when they are drained, and the days up to which their capacity is billed. What a node has, and who
 // holds what on it, is the fleet's.
 //
 // Threads: none; State owns it. Only state/ changes it.
@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +17,13 @@
 #include "core/quantity.h"
 
 namespace subak::state {
+
+// Of a drain that begins or ends by itself; see fact::NodeSet.
+struct DrainTimes {
+  TimeMs from_ms = 0;   // it has not begun; 0: it has, or there is none
+  TimeMs until_ms = 0;  // 0: nobody said
+  friend bool operator==(const DrainTimes&, const DrainTimes&) = default;
+};
 
 class Nodes {
  public:
@@ -32,9 +41,19 @@ class Nodes {
   TimeMs seen_since(NodeId id) const;
   // Grows with each node that is set or removed.
   std::uint64_t version() const { return version_; }
+  // Of a drain that is planned, or that ends by itself; none: {}.
+  DrainTimes drain_times(NodeId id) const;
+  // Drains that have not begun, by when they do.
+  const std::set<std::pair<TimeMs, NodeId>>& planned_drains() const { return planned_; }
+  // Differs after each change of those.
+  std::uint64_t planned_version() const { return planned_version_; }
+  // The next drain that begins or ends by itself. None: no such.
+  std::optional<std::pair<TimeMs, NodeId>> next_drain() const;
 
   // A node is seen, perhaps again; it keeps its number (asserted).
   void set(ClusterId cluster, const std::string& name, NodeId id, TimeMs now);
+  // When the node, which is there (asserted), is drained. One that is drained has no beginning.
+  void set_drain(NodeId id, const DrainTimes& times);
   // The node is there (asserted).
   void remove(ClusterId cluster, const std::string& name);
   // Days are billed from the one of `now` on: before, there was no node.
@@ -50,6 +69,10 @@ class Nodes {
  private:
   ByName by_name_;
   std::map<NodeId, TimeMs> seen_since_;
+  std::map<NodeId, DrainTimes> drains_;             // none that is {}
+  std::set<std::pair<TimeMs, NodeId>> planned_;     // of these, those that have not begun
+  std::set<std::pair<TimeMs, NodeId>> drain_ends_;  // and those that have, with an end
+  std::uint64_t planned_version_ = 1;
   NodeId last_;
   TimeMs billed_until_ = 0;
   std::uint64_t version_ = 1;

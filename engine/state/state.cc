@@ -153,7 +153,9 @@ void State::keep(const Sink& sink) const {
   sink(fact::CountersKept{ClusterId(), 0, nodes_.last().value + 1});
   for (const auto& [key, id] : nodes_.all()) {
     sink(billed(id, fact_ms_));
-    sink(fact::NodeSet{id, key.first, *fleet_.node(id), fleet_.drained(id), {}});
+    const state::DrainTimes drain = nodes_.drain_times(id);
+    sink(fact::NodeSet{
+        id, key.first, *fleet_.node(id), fleet_.drained(id), {}, drain.from_ms, drain.until_ms});
     if (!(fleet_.others(id) == NodeUse())) sink(fact::NodeLoad{id, fleet_.others(id)});
   }
   bars_.keep(sink);

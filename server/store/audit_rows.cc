@@ -42,12 +42,14 @@ struct Describe {
     return is("cluster " + std::to_string(f.id.value), "", "");
   }
   bool operator()(const fact::NodeSet& f) {
-    // Nothing but a drain or its end is anybody's edit of a node.
-    const auto text = [&f](bool drained) {
-      return to_text(f.spec) + (drained ? " drained=true" : "");
-    };
-    row.entry.before = text(!f.drained);
-    return is("node " + std::to_string(f.id.value), f.spec.name, text(f.drained));
+    // Nothing but a drain or its end is anybody's edit of a node. What was said last is before an end.
+    const std::string spec = to_text(f.spec);
+    std::string after = spec;
+    if (f.drained) after += " drained=true";
+    if (f.drain_from_ms != 0) after += " drained_from=" + format_time(f.drain_from_ms);
+    if (f.drain_until_ms != 0) after += " drained_until=" + format_time(f.drain_until_ms);
+    if (after != spec) row.entry.before = spec;
+    return is("node " + std::to_string(f.id.value), f.spec.name, std::move(after));
   }
   bool operator()(const fact::PolicySet& f) { return is("policy", "policy", to_text(f.policy)); }
   bool operator()(const fact::Finalized& f) {

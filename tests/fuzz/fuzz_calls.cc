@@ -98,12 +98,16 @@ template <class Request>
 Call drain(api::Check& check, const Request& in, bool drained) {
   return {
       in::DrainNode{check.name("cluster", in.cluster(), false), check.name("node", in.node(), true),
-                    drained, api::get_reason(check, in.reason(), true)},
+                    drained, api::get_reason(check, in.reason(), true), 0, 0},
       check.name("request_id", in.request_id(), false)};
 }
 
 Call read(api::Check& check, const v1::DrainNodeRequest& in, const Engine&) {
-  return drain(check, in, true);
+  Call call = drain(check, in, true);
+  auto& body = std::get<in::DrainNode>(call.body);
+  if (in.has_from()) body.from_ms = check.time("from", in.from());
+  if (in.has_until()) body.until_ms = check.time("until", in.until());
+  return call;
 }
 
 Call read(api::Check& check, const v1::UndrainNodeRequest& in, const Engine&) {

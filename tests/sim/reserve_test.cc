@@ -1,8 +1,8 @@
 // Small busy fleets whose jobs mostly say how long they run, with gangs, overruns, nodes that go or
-// drain, accounts that are held and policies that change: the oracle judges every reservation by the
+// drain, at once or as planned, accounts that are held and policies that change: the oracle judges every reservation by the
 // ends that it keeps itself (sim/oracle_reserve.cc). SUBAK_RESERVE_STEPS sets how many steps in all
-// (default 40,000), SUBAK_RESERVE_SEED the first seed. In every fourth nothing unforeseen happens, and
-// no promise may move later at all, however many small jobs come.
+// (default 40,000), SUBAK_RESERVE_SEED the first seed. In every fourth nothing unforeseen happens, drains
+// are planned from the beginning, and no promise may move later at all, however many small jobs come.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,6 +41,10 @@ class Fleet {
     nodes();
     policy();
     for (const char* path : kAccounts) account(path, false);
+    for (int i = 0; calm && i < kNodes; ++i) {  // known from the beginning
+      const TimeMs from_ms = kStart + (20 + 30 * i) * kHourMs;
+      drain(i, true, from_ms, from_ms + rng_.between(1, 40) * kHourMs);
+    }
   }
 
   void step() {
@@ -211,12 +215,14 @@ class Fleet {
   }
 
   void drain() {
-    in::DrainNode drain;
-    drain.cluster = "main";
-    drain.node = "n" + std::to_string(rng_.below(kNodes));
-    drain.drained = rng_.percent(25);
-    drain.reason = "random";
-    send(drain);
+    const bool planned = rng_.percent(50);
+    const TimeMs from_ms = planned ? now_ + rng_.between(0, 600) * kMinuteMs : 0;
+    const bool ends = planned && rng_.percent(80);
+    const TimeMs until_ms = ends ? from_ms + rng_.between(1, 300) * kMinuteMs : 0;
+    drain(static_cast<int>(rng_.below(kNodes)), planned || rng_.percent(25), from_ms, until_ms);
+  }
+  void drain(int node, bool drained, TimeMs from_ms, TimeMs until_ms) {
+    send(in::DrainNode{"main", "n" + std::to_string(node), drained, "random", from_ms, until_ms});
   }
 
   std::size_t waiting() const {
