@@ -68,7 +68,9 @@ std::string deed(const v1::AuditEntry& e) {
       {"finalized", {"finalized store", "finalized store"}},
   };
   if (e.what() == "node_set") {
-    return fields_of(e.after()).contains("drained") ? "drained node" : "undrained node";
+    const auto fields = fields_of(e.after());
+    if (fields.contains("drained_from")) return "planned drain of node";
+    return fields.contains("drained") ? "drained node" : "undrained node";
   }
   if (e.what() == "job_moved" || e.what() == "stop_asked") return job_deed(e);
   const auto it = kDeeds.find(e.what());

@@ -73,6 +73,8 @@ std::string condition_text(const v1::Node& n) {
     if (is) text += (text.empty() ? "" : ",") + what;
   };
   add(n.drained(), "drained");
+  if (n.has_drain_from()) add(true, "drained from " + time_cell(n.drain_from()).text);
+  if (n.has_drain_until()) add(true, "until " + time_cell(n.drain_until()).text);
   add(n.spec().unschedulable(), "cordoned");
   add(n.spec().not_ready(), "not ready");
   add(n.spec().unhealthy_gpus() > 0, std::to_string(n.spec().unhealthy_gpus()) + " unhealthy");

@@ -222,30 +222,62 @@ struct DrainCommand {
   EditOptions edit;
 };
 
-template <class Request>
-void add_drain_command(Command cluster, const std::string& name, const std::string& help,
-                       const std::string& method, const std::string& done) {
+// "n1 is drained from 2026-03-01 12:00 until 2026-03-01 16:00; ..."
+std::string done_text(const DrainCommand& o, const v1::DrainNodeRequest& request) {
+  const bool later = request.has_from() && to_ms(request.from()) > now_ms();
+  std::string text = "node " + o.node;
+  if (later) text += " is drained from " + time_cell(request.from()).text;
+  if (later && request.has_until()) text += " until " + time_cell(request.until()).text;
+  if (later) return text + "; jobs that end before may still start there";
+  text += " takes nothing new";
+  if (request.has_until()) text += " until " + time_cell(request.until()).text;
+  return text + "; what runs there stays";
+}
+
+void drain(Session& s, const DrainCommand& o) {
+  v1::DrainNodeRequest request;
+  request.set_cluster(o.cluster);
+  request.set_node(o.node);
+  request.set_reason(o.edit.reason);
+  request.set_request_id(o.edit.request_id);
+  if (!o.from.empty()) *request.mutable_from() = instant_to_come(o.from, "--from", now_ms());
+  if (!o.until.empty()) *request.mutable_until() = instant_to_come(o.until, "--until", now_ms());
+  const auto answer = s.call<v1::DrainNodeResponse>("ClusterService/DrainNode", request);
+  s.show_text(answer, [&] { s.out() << done_text(o, request) << '\n'; });
+  s.warn(answer.warnings());
+}
+
+void add_drain(Command cluster) {
   auto o = std::make_shared<DrainCommand>();
-  Command c = cluster.add(name, help);
+  Command c = cluster.add("drain", "nothing new is placed on the node");
   c.argument("NODE", o->node, "node name");
   c.option("--cluster", o->cluster, "which; needed if there are several", "NAME");
-  c.option("--from", o->from, "not in this version", "TIME");
-  c.option("--until", o->until, "not in this version", "TIME");
+  c.option("--from", o->from, "when it begins, or 4h from now; until then only what ends before",
+           "TIME");
+  c.option("--until", o->until, "when it ends by itself, or 4h from now", "TIME");
   add_reason(c, o->edit);
-  c.run([o, method, done](Session& s) {
-    if (!o->from.empty() || !o->until.empty()) {
-      throw Failure{kExitRefused, "--from and --until: not in this version",
-                    "drain when the time has come"};
-    }
-    Request request;
+  c.run([o](Session& s) {
+    drain(s, *o);
+    return kExitDone;
+  });
+}
+
+void add_undrain(Command cluster) {
+  auto o = std::make_shared<DrainCommand>();
+  Command c = cluster.add("undrain", "the node may be used again");
+  c.argument("NODE", o->node, "node name");
+  c.option("--cluster", o->cluster, "which; needed if there are several", "NAME");
+  add_reason(c, o->edit);
+  c.run([o](Session& s) {
+    v1::UndrainNodeRequest request;
     request.set_cluster(o->cluster);
     request.set_node(o->node);
     request.set_reason(o->edit.reason);
     request.set_request_id(o->edit.request_id);
-    const auto answer = s.call<v1::DrainNodeResponse>(method, request);
-    s.show_text(answer, [&] { s.out() << "node " << o->node << ' ' << done << '\n'; });
+    const auto answer = s.call<v1::DrainNodeResponse>("ClusterService/UndrainNode", request);
+    s.show_text(answer, [&] { s.out() << "node " << o->node << " may be used again\n"; });
     s.warn(answer.warnings());
-    return 0;
+    return kExitDone;
   });
 }
 
@@ -255,11 +287,8 @@ void add_cluster_edits(Command cluster) {
   add_import(cluster);
   add_mode(cluster);
   add_delete(cluster);
-  add_drain_command<v1::DrainNodeRequest>(cluster, "drain", "nothing new is placed on the node",
-                                          "ClusterService/DrainNode",
-                                          "takes nothing new; what runs there stays");
-  add_drain_command<v1::UndrainNodeRequest>(cluster, "undrain", "the node may be used again",
-                                            "ClusterService/UndrainNode", "may be used again");
+  add_drain(cluster);
+  add_undrain(cluster);
 }
 
 }  // namespace subak::cli

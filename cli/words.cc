@@ -20,6 +20,16 @@ constexpr char kTimeHelp[] =
     "write 2026-03-01 (from 00:00 UTC), \"2026-03-01 12:00\" (local time), 2026-03-01T12:00:00Z, "
     "or 7d for seven days ago";
 
+constexpr char kTimeToComeHelp[] =
+    "write \"2026-03-01 12:00\" (local time), 2026-03-01T12:00:00Z, 2026-03-01 (from 00:00 UTC), "
+    "or 4h for so long from now";
+
+Timestamp named_instant(const std::string& text, const std::string& flag, const char* help) {
+  if (const auto local = parse_local_time(text)) return to_timestamp(*local);
+  const bool is_day = text.size() == 10;
+  return to_timestamp(value_or_usage(parse_time(is_day ? text + "T00:00:00Z" : text, flag), help));
+}
+
 // "JOB_STATE_QUEUED" with the prefix "JOB_STATE_" -> "queued".
 std::string enum_word(const std::string& name, std::size_t prefix) {
   std::string word = name.substr(prefix);
@@ -128,10 +138,12 @@ TimeMs now_ms() {
 
 Timestamp instant_of(const std::string& text, const std::string& flag, TimeMs now) {
   if (const auto ago = parse_duration(text, flag); ago.ok()) return to_timestamp(now - *ago);
-  if (const auto local = parse_local_time(text)) return to_timestamp(*local);
-  const bool is_day = text.size() == 10;
-  return to_timestamp(
-      value_or_usage(parse_time(is_day ? text + "T00:00:00Z" : text, flag), kTimeHelp));
+  return named_instant(text, flag, kTimeHelp);
+}
+
+Timestamp instant_to_come(const std::string& text, const std::string& flag, TimeMs now) {
+  if (const auto in = parse_duration(text, flag); in.ok()) return to_timestamp(now + *in);
+  return named_instant(text, flag, kTimeToComeHelp);
 }
 
 std::string gpu_hours_text(const v1::GpuTime& time) {

@@ -43,6 +43,8 @@ std::string age_text(DurationMs ms);
 // RFC 3339; "2026-03-01 13:00" in the local zone, as times are shown; a day "2026-03-01", which
 // begins at 00:00 UTC as it does in the books; or "7d" for that long ago (from `now`).
 Timestamp instant_of(const std::string& text, const std::string& flag, TimeMs now);
+// The same of what is to come: "4h" is so long from `now`.
+Timestamp instant_to_come(const std::string& text, const std::string& flag, TimeMs now);
 TimeMs now_ms();
 
 // GPU-hours with thousands kept plain: "1234.56".

@@ -195,6 +195,8 @@ ClusterService::Reactor* ClusterService::DrainNode(Context* context, const v1::D
   if (!call.allow(Role::kAdmin)) return call.reactor();
   Check check;
   in::DrainNode body = get_drain(check, *in, true);
+  if (in->has_from()) body.from_ms = check.time("from", in->from());
+  if (in->has_until()) body.until_ms = check.time("until", in->until());
   if (!check.ok()) return call.fail(check.error());
   return drain(call, std::move(body), asked(*in), out);
 }

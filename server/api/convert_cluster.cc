@@ -145,7 +145,10 @@ void put_node(const Engine& engine, NodeId id, v1::Node* out) {
   if (const NodeSpec* spec = fleet.node(id)) put(*spec, out->mutable_spec());
   out->set_cluster(engine.cluster_name(fleet.cluster_of(id)));
   out->set_id(id.value);
-  out->set_drained(fleet.drained(id));
+  const NodeDrain drain = engine.drain_of(id);
+  out->set_drained(drain.drained);
+  if (drain.from_ms != 0) put(drain.from_ms, out->mutable_drain_from());
+  if (drain.until_ms != 0) put(drain.until_ms, out->mutable_drain_until());
   const NodeLevels levels = fleet.levels(id);
   out->set_installed_milligpu(levels.installed);
   out->set_allocated_milligpu(levels.allocated);

@@ -298,6 +298,38 @@ TEST_F(ApiClusterTest, DrainKeepsNewWorkAway) {
   EXPECT_EQ(bad_field(run([&](auto* c) { return clusters_->DrainNode(c, in, &out); })), "reason");
 }
 
+TEST_F(ApiClusterTest, ADrainMayBeginLaterAndEndByItself) {
+  ASSERT_TRUE(create_account("ml").ok());
+  ASSERT_TRUE(import_nodes(1).ok());
+  v1::DrainNodeRequest in;
+  in.set_node("n0");
+  in.set_reason("firmware");
+  v1::DrainNodeResponse out;
+  const std::int64_t now_s = clock_.wall_ms() / 1000;
+  in.mutable_from()->set_seconds(now_s + 7200);
+  in.mutable_until()->set_seconds(now_s + 7200);
+  EXPECT_EQ(bad_field(run([&](auto* c) { return clusters_->DrainNode(c, in, &out); })), "until");
+  in.mutable_until()->set_seconds(now_s + 10'800);
+  ASSERT_TRUE(run([&](auto* c) { return clusters_->DrainNode(c, in, &out); }).ok());
+  v1::ListNodesResponse nodes;
+  ASSERT_TRUE(run([&](auto* c) { return clusters_->ListNodes(c, {}, &nodes); }).ok());
+  EXPECT_FALSE(nodes.nodes(0).drained());
+  EXPECT_EQ(nodes.nodes(0).drain_from().seconds(), now_s + 7200);
+  EXPECT_EQ(nodes.nodes(0).drain_until().seconds(), now_s + 10'800);
+
+  const std::string open = submit(job_request("ml", 1, 4));
+  EXPECT_EQ(get_job(open).state(), v1::JOB_STATE_QUEUED) << "it has no time limit";
+  v1::CreateJobRequest brief = job_request("ml", 1, 4);
+  brief.mutable_job()->mutable_time_limit()->set_seconds(3600);
+  EXPECT_EQ(get_job(submit(brief)).state(), v1::JOB_STATE_STARTING);
+
+  v1::UndrainNodeRequest undo;
+  undo.set_node("n0");
+  undo.set_reason("not needed");
+  ASSERT_TRUE(run([&](auto* c) { return clusters_->UndrainNode(c, undo, &out); }).ok());
+  EXPECT_EQ(get_job(open).state(), v1::JOB_STATE_STARTING);
+}
+
 // Reads parts until one completes a copy: its accounts, then its clusters.
 std::vector<std::string> read_copy(grpc::ClientReader<v1::StaticResponse>& stream) {
   std::vector<std::string> names;
