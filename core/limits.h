@@ -93,6 +93,9 @@ inline constexpr std::size_t kMaxRehearsed = 500;
 // before which it does not.
 inline constexpr DurationMs kForecastAheadMs = 30 * kDayMs;
 inline constexpr std::size_t kForecastStarts = 50'000;
+// It keeps where jobs start, and until when, as long as it has room for so many pairs of job and node: of those
+// that start first. Of the others only the time is known.
+inline constexpr std::size_t kForecastPlaces = 65'536;
 // Jobs that wait and whose told start is followed, to see how it comes: more are not. And of how many that
 // came the odds are made, for each horizon: the newest.
 inline constexpr std::size_t kToldStarts = 10'000;
@@ -108,6 +111,14 @@ inline constexpr std::size_t kForecastAtOnce = 1'000;
 // live jobs and nodes. More: refused.
 inline constexpr std::size_t kMaxAlternatives = 8;
 inline constexpr std::size_t kMaxAlternativesSize = 5'000;
+// The fleet by time: so far ahead where nobody says how far, and at most so much of it in one answer, which
+// keeps that below kMaxPageBytes: rows, columns of each, lanes of each kind in a row, and jobs beside them.
+inline constexpr DurationMs kPlanAheadMs = kDayMs;
+inline constexpr DurationMs kLeastPlanMs = 10 * kMinuteMs;
+inline constexpr std::int32_t kMaxPlanRows = 200;
+inline constexpr std::int32_t kMaxPlanColumns = 200;
+inline constexpr std::int32_t kMaxPlanLanes = 4;
+inline constexpr std::int32_t kMaxPlanJobs = 1'000;
 // A job without any limit, of which no other like it is known, is taken to run so long.
 inline constexpr DurationMs kGuessedRunMs = kDayMs;
 

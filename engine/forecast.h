@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -28,18 +29,25 @@ struct ForecastBasis {
   RunTimes run_times;       // of every job that waits or holds something
 };
 
-// Immutable. 16 bytes a job. Threads: any.
+// Immutable. 32 bytes a job, 16 a place. Threads: any.
 class Forecast {
  public:
   struct Start {
     JobId job;
     TimeMs at_ms = 0;
+    TimeMs end_ms = 0;                          // by its predicted run time
+    std::uint32_t first_place = 0, places = 0;  // see places()
+  };
+  // What a job holds of one node.
+  struct Place {
+    NodeId node;
+    MilliGpu milligpu = 0;
   };
   // Nothing is known.
   Forecast() = default;
   // `starts`: each job once.
   Forecast(std::uint64_t seq, TimeMs time_ms, TimeMs until_ms, bool whole,
-           std::vector<Start> starts);
+           std::vector<Start> starts, std::vector<Place> places = {});
 
   std::uint64_t seq() const { return seq_; }  // the last fact that is in it
   TimeMs time_ms() const { return time_ms_; }
@@ -50,12 +58,18 @@ class Forecast {
   // nullopt: the job did not wait then, or has no start. O(log n).
   std::optional<TimeMs> start(JobId id) const;
   const std::vector<Start>& starts() const { return starts_; }  // by job
+  // Where it starts, in the order of its pods: those beside each other on a node together. Empty: not
+  // known, as limits::kForecastPlaces were full.
+  std::span<const Place> places(const Start& start) const {
+    return std::span(places_).subspan(start.first_place, start.places);
+  }
 
  private:
   std::uint64_t seq_ = 0;
   TimeMs time_ms_ = 0, until_ms_ = 0;
   bool whole_ = false;
   std::vector<Start> starts_;
+  std::vector<Place> places_;
 };
 
 // Runs ahead until all have started that can, limits::kForecastStarts have, or limits::kForecastAheadMs

@@ -9,8 +9,13 @@
 namespace subak {
 
 Forecast::Forecast(std::uint64_t seq, TimeMs time_ms, TimeMs until_ms, bool whole,
-                   std::vector<Start> starts)
-    : seq_(seq), time_ms_(time_ms), until_ms_(until_ms), whole_(whole), starts_(std::move(starts)) {
+                   std::vector<Start> starts, std::vector<Place> places)
+    : seq_(seq),
+      time_ms_(time_ms),
+      until_ms_(until_ms),
+      whole_(whole),
+      starts_(std::move(starts)),
+      places_(std::move(places)) {
   std::sort(starts_.begin(), starts_.end(),
             [](const Start& a, const Start& b) { return a.job < b.job; });
 }
@@ -49,7 +54,7 @@ void Ahead::look() {
   d_.out.facts.clear();
 }
 
-void Ahead::begin(const state::Job& job) {
+TimeMs Ahead::begin(const state::Job& job) {
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     if (job.pods[rank].state == PodState::kHeld) {
       charge(d_, job, rank, now_, UsageState::kHeld, job.leaf);
@@ -61,8 +66,24 @@ void Ahead::begin(const state::Job& job) {
   }
   const auto run = basis_.run_times.find(job.id);
   const DurationMs run_ms = run == basis_.run_times.end() ? limits::kGuessedRunMs : run->second;
-  ends_.push({std::max(now_, job.started_ms + run_ms), job.id, job.attempt});
+  const TimeMs end_ms = std::max(now_, job.started_ms + run_ms);
+  ends_.push({end_ms, job.id, job.attempt});
   look();
+  return end_ms;
+}
+
+void Ahead::note_start(const state::Job& job, TimeMs end_ms) {
+  const std::size_t before = places_.size();
+  for (const state::Pod& pod : job.pods) {
+    if (!pod.holds_slot() || pod.slot.milligpu == 0) continue;
+    if (places_.size() == before || places_.back().node != pod.slot.node) {
+      places_.push_back({pod.slot.node, 0});
+    }
+    places_.back().milligpu += pod.slot.milligpu;
+  }
+  if (places_.size() > limits::kForecastPlaces) places_.resize(before);
+  starts_.push_back({job.id, now_, end_ms, static_cast<std::uint32_t>(before),
+                     static_cast<std::uint32_t>(places_.size() - before)});
 }
 
 void Ahead::stop(JobId id) {
@@ -82,8 +103,8 @@ void Ahead::settle() {
     for (const JobId id : std::exchange(begun_, {})) {
       const state::Job& job = state_.jobs().at(id);
       if (job.state != JobState::kStarting) continue;
-      begin(job);
-      if (waiting_.erase(id) > 0) starts_.push_back({id, now_});
+      const TimeMs end_ms = begin(job);
+      if (waiting_.erase(id) > 0) note_start(job, end_ms);
     }
   } while (state_.pass_due());
 }
@@ -140,7 +161,8 @@ Forecast Ahead::run(const std::function<bool()>& go_on, JobId goal) {
     if (!whole) break;
     advance(*next);
   }
-  return {basis_.seq, basis_.time_ms, std::min(now_, until), whole, std::move(starts_)};
+  return {basis_.seq, basis_.time_ms,     std::min(now_, until),
+          whole,      std::move(starts_), std::move(places_)};
 }
 
 }  // namespace decide

@@ -37,8 +37,9 @@ class Ahead {
   void advance(TimeMs t);
   void end_what_is_due();
   void settle();
-  void begin(const state::Job& job);
+  TimeMs begin(const state::Job& job);  // when it ends
   void stop(JobId id);
+  void note_start(const state::Job& job, TimeMs end_ms);
   void look();  // at the facts of the last decisions, which are forgotten
 
   const ForecastBasis& basis_;
@@ -52,6 +53,7 @@ class Ahead {
   std::vector<JobId> begun_, stopped_;  // as the facts say, and not yet played
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::vector<Forecast::Start> starts_;
+  std::vector<Forecast::Place> places_;
 };
 
 }  // namespace subak::decide
