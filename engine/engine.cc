@@ -16,6 +16,7 @@
 #include "engine/derive/deadlines.h"
 #include "engine/derive/effects.h"
 #include "engine/derive/order.h"
+#include "engine/derive/plan.h"
 #include "engine/derive/reasons.h"
 #include "engine/derive/reservations.h"
 #include "engine/derive/rows.h"
@@ -193,6 +194,10 @@ std::vector<JobId> Engine::queue_order(std::size_t most) const {
 
 QueuePicture Engine::queue_picture() const { return derive::queue_picture(impl_->state); }
 void Engine::copy_queue(QueueCopy& into) const { derive::copy_queue(impl_->state, into); }
+
+FleetPlan Engine::plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const {
+  return derive::plan(impl_->state, asked, forecast, t);
+}
 
 ForecastBasis Engine::forecast_basis(TimeMs t) const {
   const State& s = impl_->state;

@@ -35,6 +35,7 @@
 #include "engine/fact.h"
 #include "engine/forecast.h"
 #include "engine/input.h"
+#include "engine/plan.h"
 #include "engine/queue_picture.h"
 #include "engine/view.h"
 #include "placement/fleet.h"
@@ -255,6 +256,8 @@ class Engine {
   void copy_queue(QueueCopy& into) const;
   // What a forecast of every start is made of, anywhere, at `t`, which is not before now(). O(state).
   ForecastBasis forecast_basis(TimeMs t) const;
+  // The fleet by time from `t` on, which is not before now(): engine/plan.h. O(jobs + nodes).
+  FleetPlan plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const;
   // The queue in the order in which the next pass would take it. The order of n jobs costs
   // O(n log n), whatever is copied of them.
   std::vector<JobRow> queue(std::size_t most) const;

@@ -119,4 +119,11 @@ RunTimes run_times(const State& s, TimeMs t) {
   return out;
 }
 
+RunTimes run_times(const State& s, TimeMs t, const std::vector<JobId>& of) {
+  const Templates templates(s);
+  RunTimes out;
+  for (const JobId id : of) out.emplace(id, run_time(s, templates, s.jobs().at(id), t));
+  return out;
+}
+
 }  // namespace subak::derive

@@ -2,6 +2,8 @@
 // Threads: none; pure functions.
 #pragma once
 
+#include <vector>
+
 #include "engine/forecast.h"
 #include "engine/state/state.h"
 
@@ -16,5 +18,7 @@ namespace subak::derive {
 // (The last two of the same user: Tsafrir, Etsion, Feitelson, IEEE TPDS 18 (2007), 789. The part of the
 // limit, as limits differ from job to job more than the care with which somebody chooses them.)
 RunTimes run_times(const State& s, TimeMs t);
+// Of these alone, which have not ended. O(jobs) too, but for less of each.
+RunTimes run_times(const State& s, TimeMs t, const std::vector<JobId>& of);
 
 }  // namespace subak::derive

@@ -234,8 +234,18 @@ void forecast(const char* name, int nodes, std::size_t gangs, double goal_s) {
   const bench::Stopwatch ahead;
   const Forecast told = make_forecast(basis);
   const double ahead_s = ahead.ns() * 1e-9;
-  std::fprintf(stderr, "%s: %zu waiting, %zu with a start; copy %.3f s, ahead %.3f s\n", name,
-               world.engine.count(JobState::kQueued), told.starts().size(), copy_s, ahead_s);
+  PlanAsked asked;
+  asked.rows = asked.columns = 48;
+  asked.lanes = 3;
+  asked.jobs = 20;
+  const bench::Stopwatch planning;
+  const std::size_t rows = world.engine.plan(asked, told, world.engine.now()).rows.size();
+  const double plan_s = planning.ns() * 1e-9;
+  std::fprintf(stderr,
+               "%s: %zu waiting, %zu with a start; copy %.3f s, ahead %.3f s; the fleet by time in "
+               "%zu rows %.3f s\n",
+               name, world.engine.count(JobState::kQueued), told.starts().size(), copy_s, ahead_s,
+               rows, plan_s);
   if (told.starts().size() != world.engine.count(JobState::kQueued)) std::exit(1);
   bench::row(name, copy_s + ahead_s, "s", goal_s, bench::Better::kLess,
              "the goal; the copy and the pass run ahead, on one core");

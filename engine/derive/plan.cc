@@ -1,0 +1,344 @@
+#include "engine/derive/plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "core/limits.h"
+#include "engine/derive/plan_node.h"
+#include "engine/derive/plan_rows.h"
+#include "engine/derive/run_times.h"
+
+namespace subak::derive {
+namespace {
+
+using state::Job;
+using state::Reservation;
+
+using DomainKey = std::tuple<ClusterId, std::string, std::string, std::string>;
+
+// What a job that waits is going to hold.
+struct Coming {
+  TimeMs start_ms = 0, end_ms = 0;
+  std::vector<Forecast::Place> places;
+};
+
+// What is known of the jobs, at one time.
+class Known {
+ public:
+  Known(const State& s, const PlanAsked& asked, const Forecast& forecast, TimeMs t) : s_(s), t_(t) {
+    std::set<JobId> jobs;
+    for (const auto& [node, places] : s.allocations().all()) {
+      for (const state::PodPlace& place : places) jobs.insert(place.job);
+    }
+    for (const auto& [id, cluster] : s.clusters().all()) {
+      for (const Reservation& r : cluster.reservations) jobs.insert(r.job);
+    }
+    run_times_ = run_times(s, t, {jobs.begin(), jobs.end()});
+    for (const Forecast::Start& start : forecast.starts()) {
+      if (asked.cluster && start.job.cluster() != asked.cluster) continue;
+      const Job* const job = s.jobs().find(start.job);
+      if (job == nullptr || !job->waits()) continue;
+      const auto places = forecast.places(start);
+      coming_[start.job] = {
+          std::max(t, start.at_ms), std::max(t, start.end_ms), {places.begin(), places.end()}};
+    }
+    for (const auto& [id, cluster] : s.clusters().all()) {
+      if (asked.cluster && id != asked.cluster) continue;
+      for (const Reservation& r : cluster.reservations) promise(r);
+    }
+  }
+
+  // Of one that holds something.
+  TimeMs end(JobId id) const {
+    const TimeMs started_ms = s_.jobs().at(id).started_ms;
+    return std::max(t_ + 1, (started_ms != 0 ? started_ms : t_) + run_times_.at(id));
+  }
+  const std::map<JobId, Coming>& coming() const { return coming_; }
+  const Coming* coming(JobId id) const {
+    const auto it = coming_.find(id);
+    return it == coming_.end() ? nullptr : &it->second;
+  }
+
+ private:
+  // On the nodes that are kept, as much as it asks for, where the forecast has no place.
+  void promise(const Reservation& r) {
+    Coming* coming = nullptr;
+    if (const auto it = coming_.find(r.job); it != coming_.end()) {
+      coming = &it->second;
+    } else if (r.start_ms < state::kNever) {
+      const TimeMs start_ms = std::max(t_, r.start_ms);
+      coming = &coming_[r.job];
+      *coming = {start_ms, start_ms + run_times_.at(r.job), {}};
+    }
+    if (coming == nullptr || !coming->places.empty()) return;
+    MilliGpu left = s_.jobs().least_milligpu(s_.jobs().at(r.job));
+    for (const NodeId node : r.nodes) {
+      const NodeSpec* const spec = s_.fleet().node(node);
+      if (spec == nullptr || left == 0) continue;
+      const MilliGpu has = std::min(left, spec->gpus * kMilliPerGpu);
+      coming->places.push_back({node, has});
+      left -= has;
+    }
+  }
+
+  const State& s_;
+  const TimeMs t_;
+  RunTimes run_times_;
+  std::map<JobId, Coming> coming_;  // by job: what is added to a node in one order
+};
+
+const std::string& rack_of(const NodeSpec& spec) {
+  return spec.rack.empty() ? spec.clique : spec.rack;
+}
+
+bool is_asked_for(const NodeSpec& spec, const std::string& name) {
+  return name.empty() || spec.name == name || spec.clique == name || spec.rack == name;
+}
+
+// The nodes that are asked for, by id, each with what is known of it.
+std::map<NodeId, NodeTime> nodes_by_time(const State& s, const PlanAsked& asked,
+                                         const Known& known) {
+  std::map<NodeId, NodeTime> out;
+  for (const auto& [key, id] : s.nodes().all()) {
+    const NodeSpec& spec = *s.fleet().node(id);
+    if ((asked.cluster && key.first != asked.cluster) || spec.gpus == 0) continue;
+    if (!is_asked_for(spec, asked.domain)) continue;
+    NodeTime& node = out[id];
+    const NodeLevels levels = s.fleet().levels(id);
+    node.installed = levels.installed;
+    node.takes_pods = s.fleet().takes_pods(id);
+    node.lost = levels.stranded + spec.unhealthy_gpus * kMilliPerGpu;
+    const auto* const held = s.allocations().on(id);
+    if (held == nullptr) continue;
+    for (const auto& [job, rank] : *held) {  // by job
+      const MilliGpu milligpu = s.jobs().at(job).pods[rank].slot.milligpu;
+      if (node.runs.empty() || node.runs.back().job != job) {
+        node.runs.push_back({job, 0, 0, known.end(job)});
+      }
+      node.runs.back().milligpu += milligpu;
+    }
+  }
+  for (const auto& [job, coming] : known.coming()) {
+    for (const Forecast::Place& place : coming.places) {
+      const auto it = out.find(place.node);
+      if (it == out.end()) continue;
+      it->second.coming.push_back({job, place.milligpu, coming.start_ms, coming.end_ms});
+    }
+  }
+  for (const auto& [id, cluster] : s.clusters().all()) {
+    for (const Reservation& r : cluster.reservations) {
+      const Coming* const coming = known.coming(r.job);
+      for (const NodeId node : r.nodes) {
+        const auto it = out.find(node);
+        if (it == out.end()) continue;
+        it->second.kept_for = r.job;
+        it->second.kept_until_ms = coming != nullptr ? coming->start_ms : state::kNever;
+      }
+    }
+  }
+  return out;
+}
+
+// Up to when nine of ten of what is known have ended, and whoever has a promise has started. (One that runs
+// for days would leave the others one column.)
+TimeMs known_until(const std::map<NodeId, NodeTime>& nodes, TimeMs t) {
+  std::vector<TimeMs> ends{t};
+  TimeMs kept = t;
+  for (const auto& [id, node] : nodes) {
+    for (const NodeTime::Hold& hold : node.runs) ends.push_back(hold.to_ms);
+    for (const NodeTime::Hold& hold : node.coming) ends.push_back(hold.to_ms);
+    if (node.kept_until_ms < state::kNever) kept = std::max(kept, node.kept_until_ms);
+  }
+  const auto most = ends.begin() + static_cast<std::ptrdiff_t>((ends.size() * 9 + 9) / 10 - 1);
+  std::nth_element(ends.begin(), most, ends.end());
+  return std::max(*most, kept);
+}
+
+// What follows itself in the order of PlanPiece, but for the amount, becomes one.
+void join(std::vector<PlanPiece>& pieces) {
+  std::sort(pieces.begin(), pieces.end());
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    PlanPiece& last = pieces[kept == 0 ? 0 : kept - 1];
+    const PlanPiece& one = pieces[i];
+    if (kept > 0 && last.kind == one.kind && last.job == one.job && last.from_ms == one.from_ms &&
+        last.to_ms == one.to_ms) {
+      last.milligpu += one.milligpu;
+    } else {
+      pieces[kept++] = one;
+    }
+  }
+  pieces.resize(kept);
+}
+
+std::vector<PlanDomain> domains_of(const State& s, const PlanAsked& asked,
+                                   const std::map<NodeId, NodeTime>& nodes, TimeMs from_ms,
+                                   TimeMs to_ms) {
+  std::map<DomainKey, PlanDomain> found;
+  for (const auto& [id, node] : nodes) {
+    const NodeSpec& spec = *s.fleet().node(id);
+    // Whoever asks for one domain wants to see what is in it.
+    const bool alone = spec.clique.empty() || !asked.domain.empty();
+    const ClusterId cluster = s.fleet().cluster_of(id);
+    PlanDomain& domain =
+        found[{cluster, spec.product, alone ? "node" : "clique", alone ? spec.name : spec.clique}];
+    domain.cluster = cluster;
+    domain.product = spec.product;
+    domain.kind = alone ? "node" : "clique";
+    domain.name = alone ? spec.name : spec.clique;
+    domain.rack = rack_of(spec);
+    domain.nodes += 1;
+    domain.installed += node.installed;
+    for (const PlanPiece& piece : pieces_of(node, from_ms, to_ms)) domain.pieces.push_back(piece);
+  }
+  std::vector<PlanDomain> out;
+  for (auto& [key, domain] : found) {
+    join(domain.pieces);
+    out.push_back(std::move(domain));
+  }
+  std::stable_sort(out.begin(), out.end(), [](const PlanDomain& a, const PlanDomain& b) {
+    if (a.cluster != b.cluster) return a.cluster < b.cluster;
+    if (a.product != b.product) return a.product < b.product;
+    return is_before(a.name, b.name);
+  });
+  return out;
+}
+
+// --- jobs ----------------------------------------------------------------------------------------
+
+// Those of the nodes that are shown, by kind and job.
+struct Shown {
+  std::map<JobId, MilliGpu> run, idle;
+  std::set<JobId> to_come;
+};
+
+Shown shown(const std::map<NodeId, NodeTime>& nodes, TimeMs from_ms, TimeMs to_ms) {
+  Shown out;
+  for (const auto& [id, node] : nodes) {
+    MilliGpu left = node.installed;
+    for (const NodeTime::Hold& hold : node.runs) {
+      out.run[hold.job] += hold.milligpu;
+      left -= hold.milligpu;
+    }
+    for (const NodeTime::Hold& hold : node.coming) {
+      if (hold.from_ms < to_ms) out.to_come.insert(hold.job);
+    }
+    if (!node.kept_for) continue;
+    left = node.takes_pods ? std::max<MilliGpu>(0, left - node.lost) : 0;
+    out.idle[node.kept_for] += node.kept_until_ms > from_ms ? left : 0;
+  }
+  return out;
+}
+
+std::vector<NodeId> nodes_of(const Job& job) {
+  std::vector<NodeId> out;
+  for (const state::Pod& pod : job.pods) {
+    if (pod.holds_slot()) out.push_back(pod.slot.node);
+  }
+  return out;
+}
+
+std::vector<NodeId> nodes_of(const Coming& coming) {
+  std::vector<NodeId> out;
+  for (const Forecast::Place& place : coming.places) out.push_back(place.node);
+  return out;
+}
+
+class JobList {
+ public:
+  JobList(const State& s, const Known& known, const PlanAsked& asked, FleetPlan& plan)
+      : s_(s), known_(known), asked_(asked), plan_(plan) {}
+
+  void add(const Shown& shown) {
+    add_first(idle(shown));
+    add_first(running(shown));
+    add_first(to_come(shown));
+  }
+
+ private:
+  using Ranked = std::vector<std::pair<std::int64_t, PlanJob>>;  // the least first
+
+  void add_first(Ranked ranked) {
+    std::sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.first, a.second.job) < std::tie(b.first, b.second.job);
+    });
+    const std::size_t shown = std::min(ranked.size(), asked_.jobs);
+    plan_.jobs_left_out += ranked.size() - shown;
+    for (std::size_t i = 0; i < shown; ++i) plan_.jobs.push_back(whole(ranked[i].second));
+  }
+  PlanJob whole(PlanJob job) const {
+    if (job.kind == PlanKind::kRuns) job.nodes = nodes_of(s_.jobs().at(job.job));
+    if (job.kind == PlanKind::kIdle) job.nodes = s_.clusters().reservation_of(job.job)->nodes;
+    if (job.kind == PlanKind::kForecast) job.nodes = nodes_of(*known_.coming(job.job));
+    std::sort(job.nodes.begin(), job.nodes.end());
+    job.nodes.erase(std::unique(job.nodes.begin(), job.nodes.end()), job.nodes.end());
+    return job;
+  }
+  Ranked idle(const Shown& shown) const {
+    Ranked out;
+    for (const auto& [id, milligpu] : shown.idle) {
+      const Coming* const coming = known_.coming(id);
+      PlanJob job{PlanKind::kIdle, id, 0, 0, {}, milligpu};
+      if (coming != nullptr) job.start_ms = coming->start_ms;
+      if (coming != nullptr) job.end_ms = coming->end_ms;
+      out.push_back({coming != nullptr ? coming->start_ms : state::kNever, std::move(job)});
+    }
+    return out;
+  }
+  Ranked running(const Shown& shown) const {
+    Ranked out;
+    for (const auto& [id, milligpu] : shown.run) {
+      out.push_back(
+          {-milligpu, {PlanKind::kRuns, id, s_.jobs().at(id).started_ms, known_.end(id), {}, 0}});
+    }
+    return out;
+  }
+  Ranked to_come(const Shown& shown) const {
+    Ranked out;
+    for (const auto& [id, coming] : known_.coming()) {
+      if (coming.start_ms >= plan_.until_ms || shown.idle.contains(id)) continue;
+      // Where it starts may not be known: it is not left out of what is said of all.
+      if (!asked_.domain.empty() && !shown.to_come.contains(id)) continue;
+      out.push_back(
+          {coming.start_ms, {PlanKind::kForecast, id, coming.start_ms, coming.end_ms, {}, 0}});
+    }
+    return out;
+  }
+
+  const State& s_;
+  const Known& known_;
+  const PlanAsked& asked_;
+  FleetPlan& plan_;
+};
+
+}  // namespace
+
+DurationMs plan_span(DurationMs known_ms) {
+  for (const DurationMs span :
+       {limits::kLeastPlanMs, 15 * kMinuteMs, 20 * kMinuteMs, 30 * kMinuteMs, 45 * kMinuteMs,
+        kHourMs, 90 * kMinuteMs, 2 * kHourMs, 3 * kHourMs, 4 * kHourMs, 6 * kHourMs, 8 * kHourMs,
+        12 * kHourMs, 18 * kHourMs}) {
+    if (known_ms <= span) return span;
+  }
+  return limits::kPlanAheadMs;
+}
+
+FleetPlan plan(const State& s, const PlanAsked& asked, const Forecast& forecast, TimeMs t) {
+  const Known known(s, asked, forecast, t);
+  const std::map<NodeId, NodeTime> nodes = nodes_by_time(s, asked, known);
+  FleetPlan out;
+  out.from_ms = t;
+  const DurationMs span =
+      asked.until_ms == 0 ? plan_span(known_until(nodes, t) - t) : asked.until_ms - t;
+  const auto columns = static_cast<DurationMs>(asked.columns);
+  out.step_ms = std::max<DurationMs>(1, (span + columns - 1) / columns);
+  out.until_ms = t + columns * out.step_ms;
+  add_rows(domains_of(s, asked, nodes, out.from_ms, out.until_ms), asked, out);
+  JobList(s, known, asked, out).add(shown(nodes, out.from_ms, out.until_ms));
+  return out;
+}
+
+}  // namespace subak::derive
