@@ -21,6 +21,41 @@ Svg::Svg(double width, double height) : width_(width), height_(height) {
   rect(0, 0, width, height, "#ffffff");
 }
 
+Svg::Svg(double width, double height, std::string_view css) : width_(width), height_(height) {
+  body_ += "<style>" + std::string(css) + "</style>\n";
+  open("ground");
+  rect(0, 0, width, height, kInherit);
+  close();
+}
+
+void Svg::open(std::string_view css_class, std::string_view title) {
+  body_ += "<g class=\"" + std::string(css_class) + "\">";
+  if (!title.empty()) {
+    body_ += "<title>";
+    characters(title);
+    body_ += "</title>";
+  }
+  body_ += '\n';
+}
+
+void Svg::close() { body_ += "</g>\n"; }
+
+// XML has no control characters but blanks, and no U+FFFE and U+FFFF.
+void Svg::characters(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (text.substr(i, 2) == "\xEF\xBF" && i + 2 < text.size() &&
+        static_cast<unsigned char>(text[i + 2]) >= 0xBE) {
+      body_ += '?';
+      i += 2;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      body_ += c == '\n' || c == '\t' ? c : '?';
+    } else {
+      body_ += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+    }
+  }
+}
+
 void Svg::rect(double x, double y, double w, double h, std::string_view fill) {
   body_ += "<rect x=\"" + number(x) + "\" y=\"" + number(y) + "\" width=\"" + number(w) +
            "\" height=\"" + number(h) + "\" fill=\"" + std::string(fill) + "\"/>\n";
@@ -53,9 +88,7 @@ void Svg::text(Point at, std::string_view text, double size, std::string_view an
   body_ += "<text x=\"" + number(at.x) + "\" y=\"" + number(at.y) + "\" font-size=\"" +
            number(size) + "\" text-anchor=\"" + std::string(anchor) + "\" fill=\"" +
            std::string(colour) + "\"" + (bold ? " font-weight=\"bold\"" : "") + ">";
-  for (const char c : text) {
-    body_ += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
-  }
+  characters(text);
   body_ += "</text>\n";
 }
 

@@ -14,7 +14,13 @@ struct Point {
 
 class Svg {
  public:
-  Svg(double width, double height);
+  Svg(double width, double height);  // on white
+  // With a style sheet: it says what the classes of groups look like, and `ground`, which is all of it.
+  Svg(double width, double height, std::string_view css);
+  // What is drawn until close() is of this class, and says `title` where somebody points at it. Its fills and
+  // colours may be kInherit.
+  void open(std::string_view css_class, std::string_view title = "");
+  void close();
   void rect(double x, double y, double w, double h, std::string_view fill);
   void line(Point a, Point b, std::string_view colour, double width, bool dashed = false);
   void path(const std::vector<Point>& points, std::string_view colour, double width,
@@ -27,6 +33,7 @@ class Svg {
 
  private:
   void points(const std::vector<Point>& list);
+  void characters(std::string_view text);  // any bytes of UTF-8
   std::string body_;
   double width_, height_;
 };
@@ -55,5 +62,7 @@ struct Frame {
 inline constexpr std::size_t kColours = 12;
 std::string_view colour(std::size_t i);
 inline constexpr std::string_view kGrey = "#b8b8b8";
+// That of the group's class.
+inline constexpr std::string_view kInherit = "inherit";
 
 }  // namespace subak::sim

@@ -38,6 +38,20 @@ TEST(Svg, EscapesText) {
   EXPECT_NE(svg.finish().find("a&lt;b&amp;c&gt;"), std::string::npos);
 }
 
+TEST(Svg, GroupsHaveAClassAndSayWhatTheyAre) {
+  Svg svg(10, 10, ".bar{fill:#123456}");
+  svg.open("bar", "two <b> & \x1b\xEF\xBF\xBE");
+  svg.rect(1, 2, 3, 4, kInherit);
+  svg.close();
+  const std::string text = svg.finish();
+  EXPECT_NE(text.find("<style>.bar{fill:#123456}</style>"), std::string::npos);
+  EXPECT_NE(text.find("<g class=\"ground\">"), std::string::npos);
+  EXPECT_NE(text.find("<g class=\"bar\"><title>two &lt;b&gt; &amp; ?"
+                      "?</title>"),
+            std::string::npos);
+  EXPECT_EQ(text.find("#ffffff"), std::string::npos) << "the style sheet says what is behind it";
+}
+
 TEST(Plot, WritesOneFilePerPictureAndNamesEachTeamOnce) {
   Workload w;
   w.from_ms = kTraceEpochMs;
