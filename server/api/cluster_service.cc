@@ -11,6 +11,7 @@
 #include "server/api/known_as.h"
 #include "server/api/observe.h"
 #include "server/api/paging.h"
+#include "server/api/plan_read.h"
 
 namespace subak::api {
 namespace {
@@ -121,6 +122,20 @@ ClusterService::Reactor* ClusterService::ListMigSlices(Context* context,
         slices->set_used(row.used);
         return slices->ByteSizeLong();
       });
+}
+
+ClusterService::Reactor* ClusterService::GetPlan(Context* context, const v1::GetPlanRequest* in,
+                                                 v1::Plan* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kViewer)) return call.reactor();
+  Check check;
+  const PlanAsked asked = read_plan_asked(check, *in);
+  if (!check.ok()) return call.fail(check.error());
+  return call.read_queue([in, out, asked, &shared = shared_](const Engine& engine,
+                                                             const QueuePicture& /*order*/,
+                                                             const ForecastStarts& starts) {
+    return put_plan(engine, starts, shared.now(engine), *in, asked, out);
+  });
 }
 
 grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>* ClusterService::Observe(

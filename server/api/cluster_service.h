@@ -29,6 +29,7 @@ class ClusterService final : public v1::ClusterService::CallbackService {
                        v1::ListDomainsResponse* out) override;
   Reactor* ListMigSlices(Context* context, const v1::ListMigSlicesRequest* in,
                          v1::ListMigSlicesResponse* out) override;
+  Reactor* GetPlan(Context* context, const v1::GetPlanRequest* in, v1::Plan* out) override;
   Reactor* DrainNode(Context* context, const v1::DrainNodeRequest* in,
                      v1::DrainNodeResponse* out) override;
   Reactor* UndrainNode(Context* context, const v1::UndrainNodeRequest* in,

@@ -13,6 +13,7 @@
 #include "fuzz.h"
 #include "fuzz_calls.h"
 #include "kept.h"
+#include "server/api/plan_read.h"
 #include "text_message.h"
 
 namespace subak::fuzz {
@@ -92,6 +93,7 @@ class World {
       assert((why->position > 0) == (waiting.count(row.id) == 1));  // not below a held account
       assert(queued ? !why->reasons.empty() : why->position == 0);
     }
+    read_plan(starts);
     for (const AccountRow& row : engine_.account_rows(now_)) {
       v1::ShareRow message;
       api::put(row, 1, &message);
@@ -104,6 +106,22 @@ class World {
         api::Check check;
         const NodeSpec again = api::get(check, node.spec());
         assert(check.ok() && again == *engine_.fleet().node(id));
+      }
+    }
+  }
+
+  void read_plan(const ForecastStarts& starts) {
+    api::Check check;
+    const v1::GetPlanRequest request;
+    v1::Plan plan;
+    const auto error =
+        api::put_plan(engine_, starts, now_, request, api::read_plan_asked(check, request), &plan);
+    assert(check.ok() && !error);
+    for (const v1::PlanRow& row : plan.rows()) {
+      for (int i = 0; i < row.free_milligpu_size(); ++i) {
+        std::int64_t sum = row.free_milligpu(i) + row.closed_milligpu(i);
+        for (const v1::PlanLane& lane : row.lanes()) sum += lane.milligpu(i);
+        assert(sum == row.installed_milligpu() && row.free_milligpu(i) >= 0);
       }
     }
   }
