@@ -25,6 +25,8 @@ std::string zone_name(TimeMs at) {
   return name.empty() || is_offset ? "UTC" + formatted(local(at), "%z") : name;
 }
 
+DurationMs utc_offset_ms(TimeMs at) { return local(at).tm_gmtoff * kSecondMs; }
+
 std::string local_time_text(TimeMs at) { return formatted(local(at), "%Y-%m-%d %H:%M:%S"); }
 
 std::optional<TimeMs> parse_local_time(const std::string& text) {

@@ -11,6 +11,8 @@ namespace subak::cli {
 
 // "CET", "UTC", "UTC+0530": the zone's name at that instant.
 std::string zone_name(TimeMs at);
+// What the zone is ahead of UTC at that instant.
+DurationMs utc_offset_ms(TimeMs at);
 // "2026-03-01 13:00:00", in the local zone, which is not named.
 std::string local_time_text(TimeMs at);
 // The inverse of local_time_text(), the seconds may be missing; nullopt: not of this form.

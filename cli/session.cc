@@ -14,18 +14,16 @@ namespace subak::cli {
 namespace {
 
 Form form_of(const std::string& name) {
-  static const std::map<std::string, Form> kForms{{"table", Form::kTable},
-                                                  {"wide", Form::kWide},
-                                                  {"json", Form::kJson},
-                                                  {"yaml", Form::kYaml},
-                                                  {"csv", Form::kCsv}};
+  static const std::map<std::string, Form> kForms{{"table", Form::kTable}, {"wide", Form::kWide},
+                                                  {"json", Form::kJson},   {"yaml", Form::kYaml},
+                                                  {"csv", Form::kCsv},     {"svg", Form::kSvg}};
   return kForms.at(name);
 }
 
 // Where the name may be found that `field` of a request was to name.
 NameKind kind_of(const std::string& field) {
   if (field == "cluster") return NameKind::kClusters;
-  if (field == "node") return NameKind::kNodes;
+  if (field == "node" || field == "domain") return NameKind::kNodes;
   return field == "job" || field == "job_id" ? NameKind::kJobs : NameKind::kAccounts;
 }
 
@@ -46,6 +44,8 @@ const char* code_of(Colour colour) {
       return "\x1b[32m";
     case Colour::kYellow:
       return "\x1b[33m";
+    case Colour::kBlue:
+      return "\x1b[34m";
     case Colour::kBold:
       return "\x1b[1m";
     case Colour::kDim:
@@ -97,6 +97,8 @@ void Session::show(const google::protobuf::Message& message, const std::function
       return;
     case Form::kCsv:
       table().print_csv(out());
+      return;
+    case Form::kSvg:
       return;
     case Form::kTable:
     case Form::kWide:

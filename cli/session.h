@@ -14,7 +14,7 @@
 
 namespace subak::cli {
 
-enum class Form { kTable, kWide, kJson, kYaml, kCsv };
+enum class Form { kTable, kWide, kJson, kYaml, kCsv, kSvg };
 
 // Set by the command line.
 struct GlobalOptions {
@@ -30,7 +30,7 @@ struct Screen {
   bool progress = false;  // err is one
 };
 
-enum class Colour { kRed, kGreen, kYellow, kBold, kDim };
+enum class Colour { kRed, kGreen, kYellow, kBlue, kBold, kDim };
 
 class Session {
  public:
@@ -57,7 +57,7 @@ class Session {
   // `text` in a colour, if colours are shown.
   std::string paint(Colour colour, const std::string& text) const;
 
-  // The message itself for json and yaml; else what `table` builds.
+  // The message itself for json and yaml; else what `table` builds. Pictures are the command's to draw.
   void show(const google::protobuf::Message& message, const std::function<Table()>& table);
   // As above, for what is no table: `text` prints it; csv is refused.
   void show_text(const google::protobuf::Message& message, const std::function<void()>& text);
