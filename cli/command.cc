@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "cli/failure.h"
@@ -13,6 +14,7 @@ namespace subak::cli {
 struct Command::Tree {
   CLI::App app;
   std::map<const CLI::App*, Command::Run> runs;
+  std::set<const CLI::App*> draws;
   std::map<const CLI::Option*, std::vector<std::string>> choices;
 };
 
@@ -244,6 +246,8 @@ void Command::details(const std::string& text) { app_of(app_)->footer(text); }
 
 void Command::list_under(const std::string& title) { app_of(app_)->group(title); }
 
+void Command::draws() { tree_->draws.insert(app_of(app_)); }
+
 void Command::hide() { app_of(app_)->group(""); }
 
 void Command::any_arguments() {
@@ -270,11 +274,11 @@ Parsed Parser::parse(const std::vector<std::string>& arguments) {
   try {
     app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
-    return {nullptr, help_of(*chosen(app), app)};
+    return {nullptr, help_of(*chosen(app), app), false};
   } catch (const CLI::ParseError& e) {
     throw mistake(e, *chosen(app), app);
   }
-  return {tree_->runs.at(chosen(app)), ""};
+  return {tree_->runs.at(chosen(app)), "", tree_->draws.contains(chosen(app))};
 }
 
 CommandInfo Parser::describe() const { return describe_app(tree_->app, *tree_); }

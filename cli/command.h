@@ -68,6 +68,8 @@ class Command {
   void details(const std::string& text);
   // In a list of its own in the help of the command above it.
   void list_under(const std::string& title);
+  // It takes --output svg, which is refused elsewhere.
+  void draws();
   // Not listed in help and completion.
   void hide();
   // Whatever follows is swallowed (commands that this version does not have).
@@ -86,6 +88,7 @@ class Command {
 struct Parsed {
   Command::Run run;  // empty: print `text` and leave
   std::string text;  // help
+  bool draws = false;
 };
 
 class Parser {

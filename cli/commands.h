@@ -12,6 +12,7 @@ void add_share(Command root);
 void add_job(Command root);
 void add_queue(Command root);
 void add_why(Command root);
+void add_plan(Command root);
 void add_cluster(Command root);
 void add_usage(Command root);
 void add_audit(Command root);

@@ -7,7 +7,6 @@ namespace subak::cli {
 void add_later(Command root) {
   const std::pair<const char*, const char*> commands[] = {
       {"budget", "budgets"},
-      {"plan", "the projected timeline of the fleet"},
       {"whatif", "what a change would do"},
       {"quote", "what could start now, at what cost"},
       {"lease", "GPUs taken for a time"},

@@ -68,6 +68,7 @@ std::string field_advice(const std::string& field) {
 std::string list_advice(const std::string& field) {
   if (field == "cluster") return "subak cluster list shows the clusters";
   if (field == "node") return "subak cluster nodes shows the nodes";
+  if (field == "domain") return "subak cluster domains shows the domains, cluster nodes the nodes";
   if (field == "job" || field == "job_id") {
     return "subak job list shows the jobs, with --state done those that ended";
   }

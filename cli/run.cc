@@ -22,8 +22,9 @@ void add_global_options(Command root, GlobalOptions& options) {
   root.option("--tls-ca", options.server.tls_ca,
               "CA of the server's certificate, PEM; loopback is plain text without it", "FILE",
               "SUBAK_TLS_CA");
-  root.choice("--output", options.output, "form of the output; wide shows all columns",
-              {"table", "wide", "json", "yaml", "csv"});
+  root.choice("--output", options.output,
+              "form of the output; wide shows all columns, svg is for plan",
+              {"table", "wide", "json", "yaml", "csv", "svg"});
 }
 
 void add_commands(Command root, const Parser& parser) {
@@ -33,6 +34,7 @@ void add_commands(Command root, const Parser& parser) {
   add_job(root);
   add_queue(root);
   add_why(root);
+  add_plan(root);
   add_cluster(root);
   add_usage(root);
   add_audit(root);
@@ -65,6 +67,9 @@ int run_cli(const std::vector<std::string>& arguments, const Screen& screen) {
     if (!parsed.run) {
       screen.out << parsed.text;
       return kExitDone;
+    }
+    if (options.output == "svg" && !parsed.draws) {
+      throw usage_failure("--output svg: only plan draws", "use table, wide, json, yaml or csv");
     }
     Session session(screen, options);
     return parsed.run(session);

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import unittest
+import xml.etree.ElementTree
 
 SUBAK, SUBAKD = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
@@ -141,7 +142,7 @@ class Commands(unittest.TestCase):
         self.fails(2, "account", "set", name, "--shares", "2")
         self.fails(4, "job", "get", "1-999999")
         self.fails(4, "job", "watch", "1-999999")
-        self.fails(1, "plan")
+        self.fails(1, "whatif")
         self.assertEqual(self.run_subak("--server", "127.0.0.1:1", "status").returncode, 3)
 
     def test_account_file(self):
@@ -238,6 +239,32 @@ class Commands(unittest.TestCase):
         row = self.json("queue", "--would", "--account", team)["rows"][0]
         self.assertEqual((row["job"]["id"], row.get("pending"), row.get("wouldStart")), (second, False, False))
         self.fails(4, "queue", "--would", "--account", "nobody")
+
+    def test_the_fleet_by_time(self):
+        cluster, team = self.cluster(), self.account()
+        first = self.submit(cluster, team, "--gpus", "16", "--time-limit", "2h", "--name", "a<b&c")
+        second = self.submit(cluster, team, "--gpus", "8", "--time-limit", "1h", "--name", "next")
+        out = self.ok_with(second, "plan", "--cluster", cluster)
+        self.assertRegex(out, r"^\dh from \d{4}-\d\d-\d\d \d\d:\d\d:\d\d CET, a column is \S+; state \d+, forecast")
+        self.assertRegex(out, rf"runs {first} a<b&c +█+")
+        self.assertRegex(out, rf"starts {second} next +[▁-█]+")
+        self.assertRegex(out, rf"{second} +next +{team} +8 +forecast +~\d\d:\d\d +~\d\d:\d\d")
+        plan = self.json("plan", "--cluster", cluster, "--until", "5h")
+        for row in plan["rows"]:
+            for i, free in enumerate(row["freeMilligpu"]):
+                used = sum(int(lane["milligpu"][i]) for lane in row["lanes"])
+                self.assertEqual(used + int(free) + int(row["closedMilligpu"][i]), int(row["installedMilligpu"]))
+        path = os.path.join(self.folder.name, "plan.svg")
+        self.assertEqual(self.ok("plan", "--cluster", cluster, "--output", "svg", "--file", path), "")
+        texts = [node.text for node in xml.etree.ElementTree.parse(path).iter() if node.text]
+        self.assertIn(f"{first} a<b&c", texts)
+        self.assertIn("<svg", self.run_subak("plan", "--output", "svg").stdout)
+        self.assertEqual(self.rows("plan", "--cluster", cluster)[0]["JOB"], first)
+        node = plan["rows"][0]["name"]
+        self.assertIn(node, self.ok("plan", "--cluster", cluster, "--domain", node))
+        self.fails(4, "plan", "--cluster", cluster, "--domain", "nowhere")
+        self.fails(1, "plan", "--until", "40d")
+        self.fails(2, "queue", "--output", "svg")
 
     def test_short_product_names(self):
         cluster, team = self.cluster(), self.account()
@@ -374,7 +401,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(self.json("usage", "verify")["drift"]["gpuSeconds"], "0")
 
     def test_every_list_in_every_form(self):
-        for command in (["status"], ["account", "tree"], ["share"], ["queue"], ["queue", "--would"], ["job", "list"],
+        for command in (["status"], ["account", "tree"], ["share"], ["queue"], ["queue", "--would"], ["plan"], ["job", "list"],
                         ["cluster", "list"], ["audit"], ["usage", "report"], ["usage", "ledger"]):  # fmt: skip
             self.json(*command)
             for form in ("table", "wide", "yaml", "csv"):
