@@ -35,6 +35,7 @@ EXPECTED = {
     "job submit": r"^$",
     "queue": r"POS +JOB(?s:.*) 1-\d+ +(ml|bio)",
     "why": r"^job 1-\d+ of ml\.audio/ana: 1x4, 4 GPUs",
+    "plan": r"2m from(?s:.*)in demo\n(?s:.*)JOB +NAME",
     "job watch": r"1-\d+ +ml\.audio/ana +1x4 (?s:.*)finished",
     "share": r"(?s)audio.*vision|vision.*audio",
     "usage report": r"ml\.audio(?s:.*)ml\.vision(?s:.*)TOTAL +\d+\.\d\d",
