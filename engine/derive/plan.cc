@@ -98,6 +98,22 @@ bool is_asked_for(const NodeSpec& spec, const std::string& name) {
   return name.empty() || spec.name == name || spec.clique == name || spec.rack == name;
 }
 
+// Nothing but our own drain keeps pods from the node.
+bool is_only_drained(const State& s, NodeId id) {
+  const NodeSpec& spec = *s.fleet().node(id);
+  return s.fleet().drained(id) && spec.ready && !spec.unschedulable;
+}
+
+// When it takes no pods: for as long as nobody knows, or as a drain says.
+void close(const State& s, NodeId id, NodeTime& node) {
+  const state::DrainTimes drain = s.nodes().drain_times(id);
+  const bool takes_pods = s.fleet().takes_pods(id);
+  if (takes_pods && drain.from_ms == 0) return;
+  const bool ends = drain.until_ms != 0 && (takes_pods || is_only_drained(s, id));
+  node.closed_from_ms = takes_pods ? drain.from_ms : 0;
+  node.closed_until_ms = ends ? drain.until_ms : state::kNever;
+}
+
 // The nodes that are asked for, by id, each with what is known of it.
 std::map<NodeId, NodeTime> nodes_by_time(const State& s, const PlanAsked& asked,
                                          const Known& known) {
@@ -109,7 +125,7 @@ std::map<NodeId, NodeTime> nodes_by_time(const State& s, const PlanAsked& asked,
     NodeTime& node = out[id];
     const NodeLevels levels = s.fleet().levels(id);
     node.installed = levels.installed;
-    node.takes_pods = s.fleet().takes_pods(id);
+    close(s, id, node);
     node.lost = levels.stranded + spec.unhealthy_gpus * kMilliPerGpu;
     const auto* const held = s.allocations().on(id);
     if (held == nullptr) continue;
@@ -227,7 +243,7 @@ Shown shown(const std::map<NodeId, NodeTime>& nodes, TimeMs from_ms, TimeMs to_m
       if (hold.from_ms < to_ms) out.to_come.insert(hold.job);
     }
     if (!node.kept_for) continue;
-    left = node.takes_pods ? std::max<MilliGpu>(0, left - node.lost) : 0;
+    left = node.is_closed(from_ms) ? 0 : std::max<MilliGpu>(0, left - node.lost);
     out.idle[node.kept_for] += node.kept_until_ms > from_ms ? left : 0;
   }
   return out;

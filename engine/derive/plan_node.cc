@@ -8,7 +8,8 @@ namespace {
 
 // When anything changes, with both ends, each once.
 std::vector<TimeMs> changes(const NodeTime& node, TimeMs from_ms, TimeMs to_ms) {
-  std::vector<TimeMs> out{from_ms, to_ms, node.kept_until_ms};
+  std::vector<TimeMs> out{from_ms, to_ms, node.kept_until_ms, node.closed_from_ms,
+                          node.closed_until_ms};
   for (const NodeTime::Hold& hold : node.runs) out.push_back(hold.to_ms);
   for (const NodeTime::Hold& hold : node.coming) {
     out.push_back(hold.from_ms);
@@ -75,7 +76,7 @@ std::vector<PlanPiece> pieces_of(NodeTime node, TimeMs from_ms, TimeMs to_ms) {
     std::erase_if(coming, is_over);
     MilliGpu left = node.installed;
     add(node.runs, PlanKind::kRuns, a, b, left, out);
-    const MilliGpu closed = node.takes_pods ? std::min(node.lost, left) : left;
+    const MilliGpu closed = node.is_closed(a) ? left : std::min(node.lost, left);
     out.add({std::nullopt, JobId(), a, b, closed});
     left -= closed;
     add(coming, PlanKind::kForecast, a, b, left, out);

@@ -28,12 +28,14 @@ struct NodeTime {
     TimeMs from_ms = 0, to_ms = 0;
   };
   MilliGpu installed = 0;
-  bool takes_pods = true;
-  MilliGpu lost = 0;         // unhealthy or stranded: of no use to anybody
-  std::vector<Hold> runs;    // from now on, whatever they say
+  TimeMs closed_from_ms = 0,
+         closed_until_ms = 0;  // takes no pods then; until kNever: nobody knows for how long
+  MilliGpu lost = 0;           // unhealthy or stranded: of no use to anybody
+  std::vector<Hold> runs;      // from now on, whatever they say
   std::vector<Hold> coming;  // who comes first has it; of those at the same time, who stands first
   JobId kept_for;            // none: for nobody
   TimeMs kept_until_ms = 0;
+  bool is_closed(TimeMs t) const { return t >= closed_from_ms && t < closed_until_ms; }
 };
 
 // From `from` to `to`, by kind, job and time. At no time they are more than what is installed, and what is

@@ -26,7 +26,7 @@ Held held_at(const NodeTime& node, TimeMs at) {
   for (const auto& hold : node.runs) {
     if (hold.to_ms > at) take(0, hold.job, hold.milligpu);
   }
-  take(-1, JobId(), node.takes_pods ? node.lost : left);
+  take(-1, JobId(), node.is_closed(at) ? left : node.lost);
   for (const auto& hold : node.coming) {
     if (hold.from_ms <= at && at < hold.to_ms) take(2, hold.job, hold.milligpu);
   }
@@ -39,7 +39,10 @@ NodeTime random_node(std::mt19937& random) {
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   NodeTime node;
   node.installed = 1000 * (1 + below(8));
-  node.takes_pods = below(5) > 0;
+  if (below(3) == 0) {
+    node.closed_from_ms = below(2) * below(40);
+    node.closed_until_ms = node.closed_from_ms + below(60);
+  }
   node.lost = below(3) == 0 ? 1000 * below(3) : 0;
   for (int i = below(4); i > 0; --i) {
     node.runs.push_back({JobId(static_cast<std::uint64_t>(i)), 500 * (1 + below(8)), 0, below(50)});
