@@ -160,6 +160,7 @@ class Finder {
   bool on_fragments(const Runs& runs);
   bool on_one_node(const Runs& runs, Area area);
   bool on_one_joined_node(const Runs& runs);
+  CpuAsk cpu_ask(const Runs& runs) const;
   bool on_one_node_indexed(const Runs& runs, std::int64_t units);
   bool in_inner_domain(const Runs& runs);
   bool in_clique(const Runs& runs);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "core/limits.h"
 #include "placement/finder.h"
 
 namespace subak {
@@ -188,19 +189,32 @@ bool Finder::anywhere(const Runs& runs) {
   return in_clique(runs) || each_of(runs, [&](const Run& r) { return anywhere(Runs{r}); });
 }
 
+// A lower bound too: that of the pods that units_of() counts.
+CpuAsk Finder::cpu_ask(const Runs& runs) const {
+  if (ignore_.cpu || scene_.nothing_held) return {};
+  std::int64_t milli = 0;
+  for (const Run& r : runs) {
+    if (r.index.same_filter(runs[0].index)) milli += r.count * r.pods->shape->cpu_milli;
+  }
+  return {std::min(milli, limits::kMaxCpuMilli), std::max<std::int64_t>(1, units_of(runs))};
+}
+
 bool Finder::on_one_node_indexed(const Runs& runs, std::int64_t units) {
   const Index& x = runs[0].index;
   if (bounds_.fragments && units > 0 && x.times_on_fragments(units) == 0) return false;
-  std::vector<std::pair<std::int64_t, NodeIndex>> order;
-  return x.visit(units, units, [&](const DomainKey& d) {
+  const CpuAsk ask = cpu_ask(runs);
+  std::vector<DomainKey> order;
+  return x.visit(units, units, ask, [&](const DomainKey& d) {
     order.clear();
     for (const NodeIndex m : members(d.domain)) {
-      if (x.free(m) >= units) order.emplace_back(weight(x, m), m);
+      if (x.free(m) < units) continue;
+      const std::int64_t cpu = scene_.nothing_held ? 0 : cpu_left(scene_.room(m));
+      order.push_back({weight(x, m), cpu, m, 0});
     }
-    std::sort(order.begin(), order.end());
-    return std::any_of(order.begin(), order.end(), [&](const auto& candidate) {
-      return fits_all(runs, candidate.second, kAllGpus) &&
-             place_all(runs, candidate.second, kAllGpus);
+    std::sort(order.begin(), order.end(),
+              [&](const DomainKey& a, const DomainKey& b) { return ask.before(a, b); });
+    return std::any_of(order.begin(), order.end(), [&](const DomainKey& node) {
+      return fits_all(runs, node.low, kAllGpus) && place_all(runs, node.low, kAllGpus);
     });
   });
 }
@@ -250,7 +264,7 @@ bool Finder::in_clique(const Runs& runs) {
     return members(d).size() > 1 && inside(&members(d), runs);
   };
   if (indexed(runs[0], nullptr)) {
-    return runs[0].index.visit(runs[0].pods->shape->gpus, units_of(runs),
+    return runs[0].index.visit(runs[0].pods->shape->gpus, units_of(runs), cpu_ask(runs),
                                [&](const DomainKey& d) { return try_domain(d.domain); });
   }
   std::vector<FitKey> order;

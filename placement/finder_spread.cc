@@ -58,11 +58,11 @@ bool Finder::spread_apart(const Run& run) {
       take(d.low);
       return !sure || left.count <= level;
     };
-    if (level < left.count) run.index.visit({level * each, (level + 1) * each}, 0, largest);
+    if (level < left.count) run.index.visit({level * each, (level + 1) * each}, 0, {}, largest);
     // From here on one node is enough: the tightest of those that are.
     if (sure && left.count > 0 && level >= left.count) {
       std::sort(used.begin(), used.end());
-      run.index.visit({.from = left.count * each}, 0, last_one);
+      run.index.visit({.from = left.count * each}, 0, {}, last_one);
       level = left.count;  // all others take less
     }
   }
@@ -94,7 +94,7 @@ bool Finder::spread(const Run& run, Area area) {
     return scene_.all_open && sum >= run.count;
   };
   if (indexed(run, area)) {
-    run.index.visit(run.pods->shape->gpus, 0, [&](const DomainKey& d) {
+    run.index.visit(run.pods->shape->gpus, 0, {}, [&](const DomainKey& d) {
       for (const NodeIndex m : members(d.domain)) {
         if (run.index.free(m) >= run.pods->shape->gpus) consider(m);
       }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "core/limits.h"
 #include "placement/eligibility.h"
 #include "placement/fleet_impl.h"
 #include "placement/scene.h"
@@ -45,6 +46,7 @@ void update_domain(Filter& f, const Fleet::Impl& impl, DomainIndex index) {
     now.key.weight += f.drained  ? f.held[m]
                       : f.counts ? free
                                  : impl.states[impl.nodes[m]->state].free;
+    if (!f.drained) now.key.cpu_milli += cpu_left(impl.nodes[m]->room);
     now.most = std::max(now.most, free);
   }
   const auto matches = [&](NodeIndex m) { return m < f.matches.size() && f.matches[m]; };
@@ -122,6 +124,10 @@ void update_node(Filter& f, const Fleet::Impl& impl, NodeIndex i) {
 }
 
 }  // namespace
+
+std::int64_t cpu_left(const Room& room) {
+  return std::clamp<std::int64_t>(room.cpu_milli, 0, limits::kMaxCpuMilli);
+}
 
 std::int64_t free_count(const Filter& f, const NodeSpec& spec, const Room& room) {
   if (f.pod.kind == GpuKind::kWhole) return std::popcount(room.whole);
@@ -208,12 +214,18 @@ Patch::Patch(const Filter& f, const Scene& scene) {
       if (free < 0) continue;
       const MilliGpu held = !f.drained ? 0 : other == nullptr ? f.held[m] : other->held;
       d.key.weight += f.drained ? held : free;
+      if (!f.drained) d.key.cpu_milli += cpu_left(scene.room(m));
       d.most = std::max(d.most, free);
     }
   }
-  order = domains;
-  std::sort(order.begin(), order.end(),
-            [](const Filter::Domain& a, const Filter::Domain& b) { return a.key < b.key; });
+}
+
+std::vector<Filter::Domain> Patch::in_order(CpuAsk ask) const {
+  std::vector<Filter::Domain> order = domains;
+  std::sort(order.begin(), order.end(), [&](const Filter::Domain& a, const Filter::Domain& b) {
+    return ask.before(a.key, b.key);
+  });
+  return order;
 }
 
 const Patch::Node* Patch::find(NodeIndex node) const {
@@ -232,7 +244,7 @@ const Filter::Domain* Patch::find_domain(DomainIndex domain) const {
 std::int64_t Index::most_free() const {
   std::int64_t most = static_cast<std::int64_t>(filter_->buckets.size()) - 1;
   if (patch_ == nullptr) return most;
-  for (const Filter::Domain& d : patch_->order) most = std::max(most, d.most);
+  for (const Filter::Domain& d : patch_->domains) most = std::max(most, d.most);
   return most;
 }
 

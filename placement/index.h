@@ -22,14 +22,35 @@
 
 namespace subak {
 
-// Order of domains that can serve equally: least weight, then the lowest node in it. The weight is
-// what is free, in GPUs or slices where they are counted, else in milli-GPU; with nothing held, what
-// is held now, in milli-GPU: there is that much to wait for.
+// What best fit goes by, of a domain: least weight, then as CpuAsk says, then the lowest node in it.
+// The weight is what is free, in GPUs or slices where they are counted, else in milli-GPU; with
+// nothing held, what is held now, in milli-GPU: there is that much to wait for.
 struct DomainKey {
   std::int64_t weight = 0;
+  std::int64_t cpu_milli = 0;  // free on its open nodes (cpu_left()); with nothing held 0
   NodeIndex low = 0;
   DomainIndex domain = 0;
   friend auto operator<=>(const DomainKey&, const DomainKey&) = default;
+};
+
+// The CPU of a node's room as a key has it: a node that declares none has more than any other.
+std::int64_t cpu_left(const Room& room);
+
+// Which of the domains that have as many GPUs free comes first, for pods that want this much CPU with
+// their GPUs. Where all free GPUs could be asked for at this rate it is spent first, the least CPU
+// first; the others come after, again the least first. So pods that want much CPU for a GPU do not
+// take it from the GPUs beside theirs, as long as there is another place.
+struct CpuAsk {
+  std::int64_t milli = 0;  // 0: the least CPU comes first
+  std::int64_t units = 1;  // of GPUs or slices, for that
+
+  // What all of `weight` would be asked for.
+  std::int64_t fair(std::int64_t weight) const { return (weight * milli + units - 1) / units; }
+  bool before(const DomainKey& a, const DomainKey& b) const {
+    if (a.weight != b.weight) return a.weight < b.weight;
+    const bool a_short = a.cpu_milli < fair(a.weight), b_short = b.cpu_milli < fair(b.weight);
+    return a_short != b_short ? b_short : a < b;
+  }
 };
 
 struct Scene;
@@ -102,32 +123,71 @@ struct FreeRange {
   std::int64_t to = std::numeric_limits<std::int64_t>::max();
 };
 
-// Calls fn(DomainKey) for each domain whose largest free amount on one node is in `range` and whose
-// weight is at least `least`, in best-fit order, until fn returns true.
+// Some domains in the order of CpuAsk, from the weight `least` on, without those that have less CPU
+// than is asked for.
+class InOrder {
+ public:
+  InOrder(const std::set<DomainKey>& of, std::int64_t least, CpuAsk ask) : of_(&of), ask_(ask) {
+    if (enter(least)) settle();
+  }
+  bool at_end() const { return at_ == of_->end(); }
+  const DomainKey& operator*() const { return *at_; }
+  void next() {
+    ++at_;
+    settle();
+  }
+
+ private:
+  bool in_group() const { return !at_end() && at_->weight == weight_; }
+  // To those of the least weight that is not below `least`; false, and at the end: there are none.
+  bool enter(std::int64_t least) {
+    at_ = of_->lower_bound({least, 0, 0, 0});
+    if (at_end()) return false;
+    weight_ = at_->weight;
+    short_ = false;
+    if (ask_.milli > 0) at_ = of_->lower_bound({weight_, ask_.fair(weight_), 0, 0});
+    return true;
+  }
+  void settle() {
+    while (!in_group() || (short_ && at_->cpu_milli >= ask_.fair(weight_))) {
+      if (!short_ && ask_.milli > 0) {
+        short_ = true;
+        at_ = of_->lower_bound({weight_, ask_.milli, 0, 0});
+      } else if (!enter(weight_ + 1)) {
+        return;
+      }
+    }
+  }
+
+  const std::set<DomainKey>* of_;
+  CpuAsk ask_;
+  std::set<DomainKey>::const_iterator at_;
+  std::int64_t weight_ = 0;
+  bool short_ = false;  // among those that have too little for all their GPUs
+};
+
+// Calls fn(DomainKey) for each domain whose largest free amount on one node is in `range`, and whose
+// weight is at least `least`, in the order of `ask`, until fn returns true. Those that have less CPU
+// than is asked for are left out.
 template <class F>
-bool visit_domains(const Filter& filter, FreeRange range, std::int64_t least, F&& fn) {
-  struct Cursor {
-    std::set<DomainKey>::const_iterator at, end;
-  };
-  std::vector<Cursor> cursors;
+bool visit_domains(const Filter& filter, FreeRange range, std::int64_t least, CpuAsk ask, F&& fn) {
+  std::vector<InOrder> cursors;
   const auto size = static_cast<std::int64_t>(filter.buckets.size());
   const std::int64_t end = std::min(range.to, size);
   for (auto b = static_cast<std::size_t>(std::clamp<std::int64_t>(range.from, 0, size));
        static_cast<std::int64_t>(b) < end; ++b) {
-    const auto& bucket = filter.buckets[b];
-    if (bucket.empty()) continue;
-    const Cursor c{bucket.lower_bound(DomainKey{least, 0, 0}), bucket.end()};
-    if (c.at != c.end) cursors.push_back(c);
+    if (filter.buckets[b].empty()) continue;
+    const InOrder cursor(filter.buckets[b], least, ask);
+    if (!cursor.at_end()) cursors.push_back(cursor);
   }
   while (!cursors.empty()) {
     std::size_t best = 0;
     for (std::size_t i = 1; i < cursors.size(); ++i) {
-      if (*cursors[i].at < *cursors[best].at) best = i;
+      if (ask.before(*cursors[i], *cursors[best])) best = i;
     }
-    if (fn(*cursors[best].at)) return true;
-    if (++cursors[best].at == cursors[best].end) {
-      cursors.erase(cursors.begin() + static_cast<std::ptrdiff_t>(best));
-    }
+    if (fn(*cursors[best])) return true;
+    cursors[best].next();
+    if (cursors[best].at_end()) cursors.erase(cursors.begin() + static_cast<std::ptrdiff_t>(best));
   }
   return false;
 }
@@ -142,11 +202,11 @@ struct Patch {
   };
   std::vector<Node> nodes;              // ascending
   std::vector<Filter::Domain> domains;  // all that have such a node, ascending by index
-  std::vector<Filter::Domain> order;    // the same in best-fit order
 
   Patch(const Filter& filter, const Scene& scene);
   const Node* find(NodeIndex node) const;
   const Filter::Domain* find_domain(DomainIndex domain) const;
+  std::vector<Filter::Domain> in_order(CpuAsk ask) const;
 };
 
 // A filter as a picture has it: of the fleet as it is, patched where the picture differs. Whether a
@@ -218,25 +278,28 @@ class Index {
   std::int64_t most_free() const;  // an upper bound of what is free on one node
 
   // Calls fn(DomainKey) for each domain that has a node with at least `node_min` free and may have
-  // `domain_min` in all, in best-fit order, until fn returns true.
+  // `domain_min` in all, in the order of `ask`, until fn returns true. Those that have less CPU than
+  // is asked for may be left out.
   template <class F>
-  bool visit(std::int64_t node_min, std::int64_t domain_min, F&& fn) const {
-    return visit({.from = node_min}, drained() ? 0 : domain_min, fn);
+  bool visit(std::int64_t node_min, std::int64_t domain_min, CpuAsk ask, F&& fn) const {
+    return visit({.from = node_min}, drained() ? 0 : domain_min, ask, fn);
   }
   // The same for those whose largest free amount on one node is in `range`.
   template <class F>
-  bool visit(FreeRange range, std::int64_t least, F&& fn) const {
-    if (patch_ == nullptr) return visit_domains(*filter_, range, least, fn);
-    auto next = patch_->order.begin();
+  bool visit(FreeRange range, std::int64_t least, CpuAsk ask, F&& fn) const {
+    if (drained()) ask = {};  // what is held, and no CPU, is what there is to wait for
+    if (patch_ == nullptr) return visit_domains(*filter_, range, least, ask, fn);
+    const std::vector<Filter::Domain> order = patch_->in_order(ask);
+    auto next = order.begin();
     const auto patched_before = [&](const DomainKey* key) {
-      for (; next != patch_->order.end() && (key == nullptr || next->key < *key); ++next) {
+      for (; next != order.end() && (key == nullptr || ask.before(next->key, *key)); ++next) {
         const bool in = next->most >= range.from && next->most < range.to;
         const bool asked = next->most >= 0 && in && next->key.weight >= least;
         if (asked && fn(next->key)) return true;
       }
       return false;
     };
-    const bool found = visit_domains(*filter_, range, least, [&](const DomainKey& key) {
+    const bool found = visit_domains(*filter_, range, least, ask, [&](const DomainKey& key) {
       if (patched_before(&key)) return true;
       return patch_->find_domain(key.domain) == nullptr && fn(key);
     });

@@ -166,14 +166,16 @@ void check_filter(const Fleet::Impl& impl, const Filter& f) {
   assert(open == f.open_nodes && matching == f.matching);
   assert(histogram == f.histogram && wholes == f.wholes);
   for (DomainIndex d = 1; d < impl.domains.size(); ++d) {
-    std::int64_t sum = 0, most = -1;
+    std::int64_t sum = 0, cpu = 0, most = -1;
     for (const NodeIndex m : impl.domains[d]->members) {
       if (f.free[m] < 0) continue;
       const MilliGpu milli = impl.states[impl.nodes[m]->state].free;
       sum += f.drained ? f.held[m] : f.counts ? f.free[m] : milli;
+      cpu += f.drained ? 0 : cpu_left(impl.nodes[m]->room);
       most = std::max(most, f.free[m]);
     }
     assert(f.domains[d].key.weight == sum && f.domains[d].most == most);
+    assert(f.domains[d].key.cpu_milli == cpu);
     if (!f.counts || most < 0) continue;
     assert(f.buckets[static_cast<std::size_t>(most)].count(f.domains[d].key) == 1);
   }

@@ -40,6 +40,58 @@ TEST(Find, CpuDecidesAmongNodesWithGpus) {
   EXPECT_EQ(where(f, r), Ids{2});
 }
 
+NodeSpec with_cpu(std::uint32_t id, std::int64_t gpus, std::int64_t cpus) {
+  NodeSpec n = node(id, gpus, "");
+  n.cpu_milli = cpus * 1000;
+  return n;
+}
+
+GangRequest asking(std::int64_t gpus, std::int64_t cpus) {
+  GangRequest r = gang(1, gpus);
+  r.groups[0].shape.cpu_milli = cpus * 1000;
+  return r;
+}
+
+// A pod takes CPU where that leaves enough for the GPUs beside its own, and there the least.
+TEST(Find, OfAsManyFreeGpusTheLeastCpuThatIsEnoughForAll) {
+  Site f;
+  add(f, 1, with_cpu(1, 8, 128));
+  add(f, 2, with_cpu(2, 8, 64));
+  add(f, 3, with_cpu(3, 8, 96));
+  EXPECT_EQ(where(f, asking(1, 8)), Ids{2});
+  EXPECT_EQ(where(f, asking(1, 9)), Ids{3});
+  EXPECT_EQ(where(f, asking(2, 25)), Ids{1});
+  EXPECT_EQ(where(f, asking(1, 0)), Ids{2});
+  EXPECT_EQ(where(f, asking(1, 20)), Ids{2}) << "for none it is enough: the least that holds it";
+  EXPECT_EQ(where(f, asking(1, 70)), Ids{3});
+  EXPECT_EQ(where(f, asking(1, 129)), Ids{});
+  f.check_invariants();
+}
+
+TEST(Find, CpuOnlyDecidesAmongAsManyFreeGpus) {
+  Site f;
+  add(f, 1, with_cpu(1, 8, 96));
+  add(f, 2, with_cpu(2, 4, 24));
+  add(f, 3, node(3, 4));  // declares no CPU: never the constraint
+  EXPECT_EQ(where(f, asking(1, 6)), Ids{2});
+  EXPECT_EQ(where(f, asking(1, 7)), Ids{3});
+  EXPECT_EQ(where(f, asking(4, 24)), Ids{2});
+  EXPECT_EQ(where(f, asking(5, 6)), Ids{1});
+  f.check_invariants();
+}
+
+TEST(Find, CpuThatOthersTakeCounts) {
+  Site f;
+  add(f, 1, with_cpu(1, 8, 64));
+  add(f, 2, with_cpu(2, 8, 80));
+  EXPECT_EQ(where(f, asking(1, 8)), Ids{1});
+  NodeUse light;
+  light.cpu_milli = 10'000;
+  f.set_others(NodeId(1), light);
+  EXPECT_EQ(where(f, asking(1, 8)), Ids{2});
+  f.check_invariants();
+}
+
 TEST(Find, PodsWithoutGpuStayOffGpuNodes) {
   Site f;
   add(f, 1, node(1, 8));

@@ -16,6 +16,21 @@ constexpr std::int64_t kLots = std::int64_t{1} << 60;
 MilliGpu per_replica(const NodeSpec& s) { return s.replicas > 1 ? 1000 / s.replicas : 1000; }
 bool bit(std::uint64_t mask, std::size_t i) { return (mask >> i & 1) != 0; }
 
+// What best fit minimises: free slices, free whole GPUs, or free milli-GPU.
+std::int64_t units_of(const Left& l, const PodShape& pod, std::uint64_t mask) {
+  if (pod.kind == GpuKind::kMig) return std::max<std::int64_t>(0, l.slices.at(pod.profile));
+  std::int64_t n = 0;
+  for (std::size_t i = 0; i < l.gpu.size(); ++i) {
+    if (bit(mask, i)) n += pod.kind == GpuKind::kWhole ? l.gpu[i] == 1000 : l.gpu[i];
+  }
+  return n;
+}
+
+// For all that is free at the pod's rate.
+bool too_little(const PodShape& pod, std::int64_t cpu, std::int64_t free) {
+  return cpu * pod.gpus < free * pod.cpu_milli;
+}
+
 }  // namespace
 
 int Fleet::exclusive_level(const GangRequest& r, std::uint32_t id) const {
@@ -138,15 +153,12 @@ std::uint32_t Fleet::best(const GangRequest& r, ClusterId cluster, JobId owner) 
   const PodShape& pod = r.groups[0].shape;
   const bool counts = pod.kind == GpuKind::kWhole || pod.kind == GpuKind::kMig;
   const auto units = [&](std::uint32_t id, std::uint64_t mask) {
-    const Left l = left(id);
-    if (pod.kind == GpuKind::kMig) return std::max<std::int64_t>(0, l.slices.at(pod.profile));
-    std::int64_t n = 0;
-    for (std::size_t i = 0; i < l.gpu.size(); ++i) {
-      if (bit(mask, i)) n += counts ? l.gpu[i] == 1000 : l.gpu[i];
-    }
-    return n;
+    return units_of(left(id), pod, mask);
   };
-  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+  const auto cpu = [&](std::uint32_t id) {
+    return std::clamp<std::int64_t>(left(id).cpu, 0, 1'000'000'000);
+  };
+  using Key = std::vector<std::int64_t>;
   std::optional<Key> least;
   std::uint32_t chosen = 0;
   const auto offer = [&](const Key& key, std::uint32_t id) {
@@ -177,13 +189,14 @@ std::uint32_t Fleet::best(const GangRequest& r, ClusterId cluster, JobId owner) 
       }
       offer({tightest, units(id, kAll), id, 0, 0}, id);
     } else {
-      std::int64_t domain = 0;
+      std::int64_t domain = 0, domain_cpu = 0;
       const auto all = members(clique(id));
       for (const std::uint32_t m : all) {
         // Keeping and bars hide nodes for a while; they do not change how full a domain is.
         const JobId insider = nodes.at(m).kept_for ? nodes.at(m).kept_for : owner;
         if (open(m, pod, cluster, insider, /*bars=*/false)) {
           domain += units(m, kAll);
+          domain_cpu += cpu(m);
         }
       }
       if (r.topology == Topology::kRack) {
@@ -196,7 +209,10 @@ std::uint32_t Fleet::best(const GangRequest& r, ClusterId cluster, JobId owner) 
         }
         offer({in_rack, low, domain, all.front(), units(id, kAll) * 1000 + id}, id);
       } else {
-        offer({domain, all.front(), units(id, kAll), id, 0}, id);
+        const std::int64_t here = units(id, kAll);
+        offer({domain, too_little(pod, domain_cpu, domain), domain_cpu, all.front(), here,
+               too_little(pod, cpu(id), here), cpu(id), id},
+              id);
       }
     }
   }
