@@ -146,21 +146,23 @@ const MigGeometry* mig_geometry(std::string_view product) {
   return nullptr;
 }
 
+const MigProfile* find_mig_profile(const MigGeometry& geometry, std::string_view name) {
+  const auto it = std::find_if(geometry.profiles.begin(), geometry.profiles.end(),
+                               [&](const MigProfile& p) { return same_profile(p.name, name); });
+  return it == geometry.profiles.end() ? nullptr : &*it;
+}
+
 std::optional<MilliGpu> mig_slice_milligpu(std::string_view product, std::string_view profile) {
   const MigGeometry* geometry = mig_geometry(product);
-  if (geometry == nullptr) return std::nullopt;
-  for (const MigProfile& p : geometry->profiles) {
-    if (same_profile(p.name, profile)) return kMilliPerGpu * p.units / geometry->card_units;
-  }
-  return std::nullopt;
+  const MigProfile* p = geometry == nullptr ? nullptr : find_mig_profile(*geometry, profile);
+  if (p == nullptr) return std::nullopt;
+  return kMilliPerGpu * p->units / geometry->card_units;
 }
 
 bool is_mig_profile(std::string_view profile) {
-  const auto has_it = [&](const Family& f) {
-    return std::any_of(f.geometry.profiles.begin(), f.geometry.profiles.end(),
-                       [&](const MigProfile& p) { return same_profile(p.name, profile); });
-  };
-  return std::any_of(families().begin(), families().end(), has_it);
+  return std::any_of(families().begin(), families().end(), [&](const Family& f) {
+    return find_mig_profile(f.geometry, profile) != nullptr;
+  });
 }
 
 std::string mig_profiles_text(const std::vector<std::string>& products) {

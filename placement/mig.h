@@ -28,13 +28,21 @@ struct MigGeometry {
   std::vector<MigProfile> profiles;
 };
 
+// Memory units of one card, one bit each, the first unit lowest.
+using MigMask = std::uint16_t;
+inline MigMask mig_units(const MigProfile& p, int start) {
+  return static_cast<MigMask>(((1U << p.units) - 1U) << start);
+}
+
+// The profile of this name; nullptr: such a card has none. Resource names spell "+me" as ".me".
+const MigProfile* find_mig_profile(const MigGeometry& geometry, std::string_view name);
+
 // The geometry of a product as GFD names it ("NVIDIA-H100-80GB-HBM3"); nullptr if it has no MIG or
 // is unknown. The pointer is valid for the life of the program.
 const MigGeometry* mig_geometry(std::string_view product);
 
 // The cost of one slice of `profile` on `product`: memory units / card units x 1000, so that a card
-// never adds up to more than 1000. nullopt for an unknown pair. Resource names spell "+me" as
-// ".me".
+// never adds up to more than 1000. nullopt for an unknown pair.
 std::optional<MilliGpu> mig_slice_milligpu(std::string_view product, std::string_view profile);
 
 // Some card has slices of this name.
