@@ -24,7 +24,7 @@ class NodeReader {
  public:
   NodeReader(json::Value node, const KubeNodeOptions& options) : node_(node), options_(options) {}
 
-  Result<NodeSpec> read() {
+  Result<NodeSpec> read(std::optional<Error>* contradiction) {
     if (const auto metadata = json::member(node_, "metadata")) read_metadata(*metadata);
     if (spec_.name.empty() || spec_.name.size() > limits::kMaxNameBytes) {
       return bad("metadata.name", spec_.name, "want a node name of 1 to 253 bytes");
@@ -35,7 +35,12 @@ class NodeReader {
       error_->field = "node " + spec_.name + ": " + error_->field;
       return *error_;
     }
-    if (auto error = read_gpus(capacity_, allocatable_, options_.extra_gpus, spec_)) return *error;
+    std::optional<Error> contradicts;
+    if (auto error = read_gpus(capacity_, allocatable_, options_.extra_gpus, spec_, contradicts)) {
+      return *error;
+    }
+    if (contradicts && contradiction == nullptr) return *contradicts;
+    if (contradiction != nullptr) *contradiction = std::move(contradicts);
     return std::move(spec_);
   }
 
@@ -162,7 +167,7 @@ class ListReader {
       return Error{ErrorCode::kExhausted, "nodes", "",
                    "at most " + std::to_string(limits::kMaxNodes) + " nodes"};
     }
-    auto node = NodeReader(object, options_).read();
+    auto node = NodeReader(object, options_).read(nullptr);
     if (!node.ok()) return node.error();
     if (!names_.insert(node->name).second) {
       return bad("metadata.name", node->name, "want each node once");
@@ -182,8 +187,9 @@ Error no_json(std::size_t at, const char* why) {
 
 }  // namespace
 
-Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options) {
-  return NodeReader(node, options).read();
+Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options,
+                                std::optional<Error>* contradiction) {
+  return NodeReader(node, options).read(contradiction);
 }
 
 Result<std::vector<NodeSpec>> read_kube_nodes(std::string_view text,

@@ -12,12 +12,14 @@
 //     ...-SHARED or nvidia.com/gpu.shared).
 //   MIG slices: nvidia.com/mig-PROFILE (strategy mixed), or nvidia.com/gpu of a product
 //     ...-MIG-PROFILE (strategy single). Replicas of slices count as one slice. Where no label says
-//     how many cards they are cut from, it is the least number that can hold them.
+//     how many cards they are cut from, it is the fewest that they can be cut from
+//     (placement/mig_cut.h). Where one says it, and they cannot, that is a contradiction.
 //   Devices of another maker (KubeNodeOptions::extra_gpus) are whole GPUs, of the product "GPU".
 // Sources: documentation of k8s-device-plugin and gpu-feature-discovery; Kubernetes API reference
 // of Node v1.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,12 +36,15 @@ struct KubeNodeOptions {
   ExtraGpuResources extra_gpus;  // resources that count as whole GPUs beside NVIDIA's (`gpuKinds`)
 };
 
-// One node. Errors as below.
-Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options = {});
+// One node. Errors as below; with `contradiction` one is no error: it is put there, and the node is read
+// without its slices, so that nothing new goes there and the rest of it is known.
+Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options = {},
+                                std::optional<Error>* contradiction = nullptr);
 
 // A NodeList, a List of Nodes, one Node, or several of these one after the other (JSON lines).
 // Nodes in the order of the text. Never throws. Errors: not JSON, not nodes, a name twice, a
-// quantity that is none, more than limits::kMaxNodes; the field names the place.
+// quantity that is none, slices that contradict the node's cards, more than limits::kMaxNodes; the field
+// names the place.
 Result<std::vector<NodeSpec>> read_kube_nodes(std::string_view json,
                                               const KubeNodeOptions& options = {});
 

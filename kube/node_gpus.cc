@@ -6,7 +6,7 @@
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/pod.h"
-#include "placement/mig.h"
+#include "placement/mig_cut.h"
 #include "placement/product.h"
 
 namespace subak {
@@ -15,7 +15,6 @@ namespace {
 constexpr std::string_view kUnknownProduct = "GPU";  // devices without feature discovery
 constexpr std::string_view kSharedMark = "-SHARED";
 constexpr std::string_view kInvalid = "INVALID";
-constexpr std::int64_t kMostSlicesPerCard = 7;  // of cards that we do not know
 
 std::int64_t count_in(const ResourceCounts& counts, std::string_view name) {
   const auto it = counts.find(std::string(name));
@@ -30,26 +29,6 @@ std::int64_t number_label(const NodeSpec& node, std::string_view key) {
 }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
-
-std::int64_t most_per_card(std::string_view product, std::string_view profile) {
-  if (const MigGeometry* geometry = mig_geometry(product)) {
-    for (const MigProfile& known : geometry->profiles) {
-      if (known.name == profile) return known.max_count;
-    }
-  }
-  return kMostSlicesPerCard;
-}
-
-// The least number of cards that can be cut into these slices.
-std::int64_t cards_of(std::string_view product, const std::vector<MigSlices>& slices) {
-  std::int64_t cards = 0;
-  MilliGpu sum = 0;
-  for (const MigSlices& s : slices) {
-    cards = std::max(cards, ceil_div(s.count, most_per_card(product, s.profile)));
-    sum += s.count * mig_slice_milligpu(product, s.profile).value_or(0);
-  }
-  return std::max(cards, ceil_div(sum, kMilliPerGpu));
-}
 
 // Slices of the strategy mixed, one line per profile, those that work.
 std::vector<MigSlices> mixed_slices(const ResourceCounts& allocatable, const NodeSpec& node) {
@@ -98,14 +77,28 @@ void put_single(const Gpus& gpus, const std::string& profile, NodeSpec& node) {
   if (profile == kInvalid) return;
   const std::int64_t installed = gpus.capacity / gpus.replicas;
   node.mig = {{profile, gpus.allocatable / gpus.replicas}};
-  node.mig_gpus = node.gpus = cards_of(node.product, {{profile, installed}});
+  node.mig_gpus = node.gpus = mig_least_cards(node.product, {{profile, installed}});
 }
 
-void put_whole_and_mixed(const Gpus& gpus, NodeSpec& node) {
+std::optional<Error> contradiction_of(const NodeSpec& node, std::int64_t cards,
+                                      std::int64_t whole) {
+  const std::int64_t cut = std::max<std::int64_t>(0, cards - whole);
+  if (cards == 0 || mig_cut(node.product, node.mig, cut) != MigCut::kTooMany) return std::nullopt;
+  return Error{ErrorCode::kInvalid,
+               "node " + node.name + ": " + std::string(names::kMigPrefix) + "*",
+               mig_slices_text(node.mig),
+               "want what can be cut from its cards (" + std::to_string(cut) + ": " +
+                   std::string(names::kLabelCount) + " says " + std::to_string(cards) + ", and " +
+                   std::to_string(whole) + " are whole)"};
+}
+
+void put_whole_and_mixed(const Gpus& gpus, NodeSpec& node, std::optional<Error>& contradiction) {
   const std::int64_t whole = ceil_div(gpus.capacity, gpus.replicas);
   const std::int64_t working = ceil_div(gpus.allocatable, gpus.replicas);
+  contradiction = contradiction_of(node, gpus.cards, whole);
+  if (contradiction) node.mig.clear();
   if (!node.mig.empty()) {
-    node.mig_gpus = std::max(cards_of(node.product, node.mig), gpus.cards - whole);
+    node.mig_gpus = std::max(mig_least_cards(node.product, node.mig), gpus.cards - whole);
     node.gpus = whole + node.mig_gpus;
   } else {
     node.gpus = std::max(whole, gpus.cards);
@@ -136,7 +129,8 @@ std::string find_label(const NodeSpec& node, std::string_view key) {
 }
 
 std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCounts& allocatable,
-                               const ExtraGpuResources& extra, NodeSpec& node) {
+                               const ExtraGpuResources& extra, NodeSpec& node,
+                               std::optional<Error>& contradiction) {
   const std::string product = find_label(node, names::kLabelProduct);
   node.product = base_product(product);
   constexpr auto kMost = static_cast<std::int64_t>(limits::kMaxGpusPerNode) * 1000;
@@ -152,7 +146,7 @@ std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCou
     put_single(gpus, profile, node);
   } else {
     node.mig = mixed_slices(allocatable, node);
-    put_whole_and_mixed(gpus, node);
+    put_whole_and_mixed(gpus, node, contradiction);
   }
   add_extra(capacity, allocatable, extra, node);
   if (node.gpus == 0) node.product.clear();

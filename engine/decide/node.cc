@@ -7,6 +7,7 @@
 #include "core/limits.h"
 #include "core/names.h"
 #include "engine/decide/decide.h"
+#include "placement/mig_cut.h"
 
 namespace subak::decide {
 namespace {
@@ -28,6 +29,11 @@ std::optional<Error> check_node(const NodeSpec& spec) {
   if (spec.unhealthy_gpus > spec.gpus) {
     return node_error(spec, "unhealthy_gpus", std::to_string(spec.unhealthy_gpus),
                       "want 0 to gpus");
+  }
+  if (mig_cut(spec.product, spec.mig, spec.mig_gpus) == MigCut::kTooMany) {
+    return node_error(
+        spec, "mig", mig_slices_text(spec.mig),
+        "want what can be cut from its cards (" + std::to_string(spec.mig_gpus) + ", by mig_gpus)");
   }
   return std::nullopt;
 }

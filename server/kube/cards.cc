@@ -260,7 +260,8 @@ void Cards::put_off_unschedulable(const std::string& uid, std::int64_t monotonic
 void Cards::see_node(const WatchEvent& event, TimeMs now_ms) {
   if (event.kind == WatchKind::kDeleted) {
     const std::string name(json::text_in(event.object, "metadata", "name"));
-    Result<NodeSpec> last = read_kube_node(event.object, {"", extra_});
+    std::optional<Error> contradiction;
+    Result<NodeSpec> last = read_kube_node(event.object, {"", extra_}, &contradiction);
     if (last && nodes_.contains(name) && may_have_pods(name)) {
       NodeSpec closed = std::move(last).value();
       closed.unschedulable = true;
@@ -268,12 +269,13 @@ void Cards::see_node(const WatchEvent& event, TimeMs now_ms) {
     }
     return drop_node(name, now_ms, version_number(event.resource_version));
   }
-  Result<NodeSpec> node = read_kube_node(event.object, {"", extra_});
-  if (!node) {
+  std::optional<Error> contradiction;
+  Result<NodeSpec> node = read_kube_node(event.object, {"", extra_}, &contradiction);
+  if (!node || contradiction) {
     ++unreadable_;
-    last_unreadable_ = node.error().message();
-    return;
+    last_unreadable_ = (node ? *contradiction : node.error()).message();
   }
+  if (!node) return;
   NodeCard& card = nodes_[node->name];
   card.list = node_list_;
   const TimeMs silent_ms = silent_since(event.object);

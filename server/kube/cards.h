@@ -193,7 +193,7 @@ class Cards {
 
   std::size_t pods() const { return pods_.size(); }
   std::size_t nodes() const { return nodes_.size(); }
-  // Objects that could not be read, and the last reason.
+  // Objects that could not be read, or not all of them, and the last reason.
   std::uint64_t unreadable() const { return unreadable_; }
   const std::string& last_unreadable() const { return last_unreadable_; }
 

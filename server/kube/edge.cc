@@ -367,6 +367,11 @@ void Edge::Impl::publish() {
   if (stats.error != now.error && !now.error.empty() && phase != Phase::kOff) {
     log::warn("edge", {{"cluster", options.cluster}, {"error", now.error}});
   }
+  if (said_unreadable != cards.last_unreadable()) {
+    said_unreadable = cards.last_unreadable();
+    log::warn("an object cannot be read, or not all of it",
+              {{"cluster", options.cluster}, {"error", said_unreadable}});
+  }
   stats = std::move(now);
 }
 

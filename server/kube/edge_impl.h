@@ -155,6 +155,7 @@ struct Edge::Impl {
   std::array<std::uint64_t, EnumText<WriteKind>::names.size()> writes{};
   std::map<std::string, std::uint64_t> refused;
   std::uint64_t not_taken = 0, lists_before = 0;
+  std::string said_unreadable;  // in the log
 
   mutable std::mutex stats_mutex;
   EdgeStats stats;

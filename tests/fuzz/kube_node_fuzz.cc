@@ -4,6 +4,7 @@
 #include "core/limits.h"
 #include "fuzz.h"
 #include "kube/node.h"
+#include "placement/mig_cut.h"
 #include "sim/nodes_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -16,6 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       assert(names.insert(node.name).second);
       assert(node.gpus >= 0 && node.mig_gpus >= 0 && node.unhealthy_gpus >= 0);
       assert(node.mig_gpus <= node.gpus && node.unhealthy_gpus <= node.gpus);
+      assert(mig_cut(node.product, node.mig, node.mig_gpus) != MigCut::kTooMany);
     }
     fuzz::check_fleet(*nodes);
   } else {

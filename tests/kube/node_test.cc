@@ -80,6 +80,48 @@ TEST(KubeNode, SingleMigCountsSlicesAsGpus) {
   EXPECT_EQ(n.mig, (std::vector<MigSlices>{{"1g.10gb", 56}}));
 }
 
+std::string cut_node(const std::string& count, const std::string& resources) {
+  return R"({"metadata":{"name":"m","labels":{"nvidia.com/gpu.product":"NVIDIA-H100-80GB-HBM3")" +
+         (count.empty() ? "" : R"(,"nvidia.com/gpu.count":")" + count + '"') +
+         R"(}},"status":{"allocatable":{)" + resources + "}}}";
+}
+
+TEST(KubeNode, WithoutALabelTheFewestCardsThatCanBeCutSo) {
+  const auto cards = [](const std::string& slices) { return one(cut_node("", slices)).mig_gpus; };
+  EXPECT_EQ(cards(R"("nvidia.com/mig-1g.10gb":"7")"), 1);
+  EXPECT_EQ(cards(R"("nvidia.com/mig-2g.20gb":"4")"), 2) << "8 memory units, but three to a card";
+  EXPECT_EQ(cards(R"("nvidia.com/mig-4g.40gb":"1","nvidia.com/mig-1g.10gb":"4")"), 2);
+  EXPECT_EQ(cards(R"("nvidia.com/mig-4g.40gb":"1","nvidia.com/mig-1g.10gb":"3")"), 1);
+}
+
+TEST(KubeNode, SlicesThatCannotBeCutFromItsCardsAreAContradiction) {
+  const std::string fits =
+      cut_node("2", R"("nvidia.com/mig-3g.40gb":"2","nvidia.com/mig-2g.20gb":"4")");
+  EXPECT_EQ(one(fits).mig_gpus, 2);
+  const std::string wrong = cut_node(
+      "3", R"("nvidia.com/gpu":"1","nvidia.com/mig-3g.40gb":"3","nvidia.com/mig-4g.40gb":"2")");
+  const auto refused = read_kube_nodes(wrong);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message(),
+            "node m: nvidia.com/mig-*: was \"3g.40gb=3 4g.40gb=2\", want what can be cut from its "
+            "cards (2: nvidia.com/gpu.count says 3, and 1 are whole)");
+  EXPECT_EQ(one(cut_node("3", R"("nvidia.com/gpu":"1","nvidia.com/mig-9g.1gb":"99")")).gpus, 16)
+      << "of slices in no table nothing is said";
+
+  simdjson::dom::parser parser;
+  std::optional<Error> contradiction;
+  const auto rest =
+      read_kube_node(parser.parse(simdjson::padded_string(wrong)), {}, &contradiction);
+  ASSERT_TRUE(rest.ok());
+  EXPECT_EQ(contradiction, refused.error());
+  EXPECT_TRUE(rest->mig.empty());
+  EXPECT_EQ(rest->gpus, 3);
+  EXPECT_EQ(rest->unhealthy_gpus, 2) << "the whole one works";
+  const auto good = read_kube_node(parser.parse(simdjson::padded_string(fits)), {}, &contradiction);
+  EXPECT_TRUE(good.ok());
+  EXPECT_EQ(contradiction, std::nullopt);
+}
+
 TEST(KubeNode, TimeSlicingUnderBothNames) {
   auto nodes = fleet();
   EXPECT_EQ(nodes["sliced"].product, "Tesla-T4");

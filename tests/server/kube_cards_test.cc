@@ -10,6 +10,7 @@ namespace subak {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -243,6 +244,26 @@ TEST_F(Kube, WhatCannotBeReadIsCounted) {
   see_node("n1", WatchKind::kModified, R"(,"status":{"allocatable":{"cpu":"many"}})");
   EXPECT_EQ(cards.unreadable(), 2u);
   EXPECT_THAT(told(), IsEmpty());
+}
+
+// Its slices are not offered; all else of it is told.
+TEST_F(Kube, ANodeThatContradictsItselfIsToldWithoutWhatDoes) {
+  const std::string node =
+      R"({"metadata":{"name":"m","labels":{"nvidia.com/gpu.product":"NVIDIA-H100-80GB-HBM3",)"
+      R"("nvidia.com/gpu.count":"2"}},"status":{"allocatable":{"nvidia.com/gpu":"1",)"
+      R"("nvidia.com/mig-1g.10gb":"8"}}})";
+  simdjson::dom::parser parser;
+  WatchEvent event;
+  event.kind = WatchKind::kModified;
+  event.object = parser.parse(simdjson::padded_string(node));
+  cards.see_node(event, kNow);
+  EXPECT_EQ(cards.unreadable(), 1u);
+  EXPECT_THAT(cards.last_unreadable(), HasSubstr("want what can be cut from its cards (1:"));
+  const auto news = cards.next(Cards::kAllPodsKnown);
+  ASSERT_TRUE(news);
+  const NodeSpec& told_node = std::get<in::NodeSeen>(news->body).node;
+  EXPECT_EQ(told_node.gpus, 2);
+  EXPECT_TRUE(told_node.mig.empty());
 }
 
 TEST_F(Kube, HowManyStartTogetherIsTheOwnersWord) {

@@ -329,6 +329,32 @@ class Enforce(Edge):
         self.start()
         until(lambda: known_as() == "me", "who it is, in the status")
 
+    def test_slices_that_its_cards_cannot_be_cut_into(self):
+        counts = {"nvidia.com/gpu": "8", "nvidia.com/mig-4g.40gb": "3", "cpu": "64", "memory": "512Gi", "pods": "110"}
+        labels = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.count": "10"}
+        self.api.call("POST", "/api/v1/nodes", {
+            "metadata": {"name": "cut", "labels": labels},
+            "status": {"capacity": counts, "allocatable": counts, "conditions": [{"type": "Ready", "status": "True"}]}})
+
+        def node(name):
+            nodes = json.loads(self.subak("cluster", "nodes", "--output", "json"))["nodes"]
+            return next((n for n in nodes if n["spec"]["name"] == name), None)
+
+        seen = until(lambda: node("cut"), "the node, without its slices")
+        self.assertEqual(seen["spec"]["gpus"], "10")
+        self.assertEqual(seen["spec"]["mig"], [])
+        words = "want what can be cut from its cards (2: nvidia.com/gpu.count says 10, and 8 are whole)"
+
+        def log():
+            with open(self.path("log"), encoding="utf-8") as text:
+                return text.read()
+
+        until(lambda: words in log(), "the reason")
+        self.assertEqual(self.metric('subak_edge_unreadable_total{cluster="east"}'), 1)
+        counts["nvidia.com/mig-4g.40gb"] = "2"
+        self.api.change("cut", {"status": {"capacity": counts, "allocatable": counts}}, "/api/v1/nodes")
+        until(lambda: node("cut")["spec"].get("mig") == [{"profile": "4g.40gb", "count": "2"}], "its slices")
+
     def test_killed_at_any_point(self):
         labels = {"subak.gpu/job": "g", "subak.gpu/gang-size": "4"}
         self.api.fault(method="PATCH", path="/api/v1/namespaces/team-a/pods/g2", code=500, times=1000)

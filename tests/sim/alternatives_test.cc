@@ -142,6 +142,7 @@ TEST_F(Alternatives, NothingIsSaidThatWouldBeRefused) {
     node.name = "m" + std::to_string(i);
     node.product = "NVIDIA-H100-80GB-HBM3";
     node.gpus = 1;
+    node.mig_gpus = 1;
     node.mig = {{"1g.10gb", 7}};
     import.nodes.push_back(node);
   }
