@@ -1,5 +1,6 @@
 #include "core/limits.h"
 #include "engine/bounds.h"
+#include "engine/outlook.h"
 #include "server/api/convert.h"
 
 namespace subak::api {
@@ -97,38 +98,38 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
 
 std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const ForecastStarts& starts,
                                                 TimeMs now) {
-  if (!is_waiting(row.state)) return std::nullopt;
-  const auto told = starts.of(row.id, now);
+  const std::optional<StartOutlook> outlook = start_outlook(row, starts, now);
+  if (!outlook) return std::nullopt;
   v1::ExpectedStart out;
-  const auto put_interval = [&](TimeMs earliest, TimeMs expected, TimeMs latest) {
-    put(earliest, out.mutable_earliest());
-    put(expected, out.mutable_expected());
-    put(latest, out.mutable_latest());
-  };
-  if (row.start_ms != 0 && (row.start_promised || !told)) {
-    const TimeMs expected =
-        told ? std::min(told->expected_ms, row.start_ms) : row.start_expected_ms;
-    put_interval(std::min(told ? told->earliest_ms : now, expected), expected, row.start_ms);
-    out.set_promised(row.start_promised);
-    out.set_assumption(row.start_promised
-                           ? "what its nodes hold ends by its time limits"
-                           : "what has no time limit, or overran it, ends when it is guessed to");
+  put(outlook->at.earliest_ms, out.mutable_earliest());
+  if (outlook->by != OutlookBy::kBeyond) {
+    put(outlook->at.expected_ms, out.mutable_expected());
+    put(outlook->at.latest_ms, out.mutable_latest());
+  }
+  switch (outlook->by) {
+    case OutlookBy::kPromise:
+      out.set_promised(true);
+      out.set_assumption("what its nodes hold ends by its time limits");
+      break;
+    case OutlookBy::kGuess:
+      out.set_assumption("what has no time limit, or overran it, ends when it is guessed to");
+      break;
+    case OutlookBy::kForecast:
+      out.set_assumption(outlook->at.learned
+                             ? "jobs run as long as the last ones like them, and those that come "
+                               "meanwhile are as usual"
+                             : "jobs run as long as the last ones like them; too few starts have "
+                               "come to learn from");
+      break;
+    case OutlookBy::kBeyond:
+      out.set_assumption("the forecast does not look further");
+      break;
+  }
+  if (outlook->by == OutlookBy::kPromise || outlook->by == OutlookBy::kGuess) {
     out.set_cause(std::string(enum_name(row.start_cause)));
     out.set_moved_later(static_cast<std::int32_t>(row.start_moves));
-  } else if (told) {
-    put_interval(told->earliest_ms, told->expected_ms, told->latest_ms);
-    out.set_assumption(told->learned
-                           ? "jobs run as long as the last ones like them, and those that come "
-                             "meanwhile are as usual"
-                           : "jobs run as long as the last ones like them; too few starts have "
-                             "come to learn from");
-    out.set_cause("forecast");
-  } else if (row.state == JobState::kQueued && starts.is_made() && !starts.forecast->is_whole()) {
-    put(std::max(now, starts.forecast->until_ms()), out.mutable_earliest());
-    out.set_assumption("the forecast does not look further");
-    out.set_cause("forecast");
   } else {
-    return std::nullopt;
+    out.set_cause("forecast");
   }
   return out;
 }

@@ -1,0 +1,26 @@
+#include "engine/outlook.h"
+
+#include <algorithm>
+
+namespace subak {
+
+std::optional<StartOutlook> start_outlook(const JobRow& row, const ForecastStarts& starts,
+                                          TimeMs now) {
+  if (!is_waiting(row.state)) return std::nullopt;
+  const auto told = starts.of(row.id, now);
+  if (row.start_ms != 0 && (row.start_promised || !told)) {
+    const TimeMs expected =
+        told ? std::min(told->expected_ms, row.start_ms) : row.start_expected_ms;
+    return StartOutlook{row.start_promised ? OutlookBy::kPromise : OutlookBy::kGuess,
+                        {std::min(told ? told->earliest_ms : now, expected), expected, row.start_ms,
+                         told && told->learned}};
+  }
+  if (told) return StartOutlook{OutlookBy::kForecast, *told};
+  if (row.state != JobState::kQueued || !starts.is_made() || starts.forecast->is_whole()) {
+    return std::nullopt;
+  }
+  return StartOutlook{OutlookBy::kBeyond,
+                      {std::max(now, starts.forecast->until_ms()), 0, 0, false}};
+}
+
+}  // namespace subak

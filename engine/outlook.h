@@ -1,0 +1,32 @@
+// When a job that waits is going to start, as people are told it: by the nodes that are kept for it, and by
+// the forecast. The API and what is written in a cluster have it from here. Threads: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/quantity.h"
+#include "engine/engine.h"
+#include "engine/told_starts.h"
+
+namespace subak {
+
+enum class OutlookBy : std::uint8_t {
+  kPromise,   // it starts by `latest`, which moves later only for a cause
+  kGuess,     // nodes are kept for it, and some of what they hold ends when it is guessed to
+  kForecast,  // most likely at `expected`
+  kBeyond,    // the forecast does not look further: not before `earliest`, and no more is known
+};
+
+struct StartOutlook {
+  OutlookBy by = OutlookBy::kForecast;
+  ExpectedStart at;
+  friend bool operator==(const StartOutlook&, const StartOutlook&) = default;
+};
+
+// At `now`. nullopt: as things stand it does not start, it does not wait, or the forecast does not know
+// it yet.
+std::optional<StartOutlook> start_outlook(const JobRow& row, const ForecastStarts& starts,
+                                          TimeMs now);
+
+}  // namespace subak
