@@ -23,6 +23,11 @@ namespace subak {
 
 namespace {
 
+// A cheap read; beside the starts, if `of_starts` is set.
+struct Cheap {
+  Follower::Read read;
+  Follower::StartsRead of_starts;
+};
 // A dear read; of the order, if `of_queue` is set.
 struct Dear {
   Follower::Read read;
@@ -49,7 +54,7 @@ struct Follower::Impl {
   std::optional<Error> start();
   void stop();
   void durable(const Released& batch);
-  bool read(Read fn);
+  bool read(Cheap fn);
   Queued read_dear(const std::string& caller, Dear fn);
 
   void run();
@@ -65,7 +70,7 @@ struct Follower::Impl {
     { const std::lock_guard lock(mutex); }  // not between a look at has_work() and the wait
     wake.notify_all();
   }
-  void serve(const std::vector<Read>& asked, std::optional<DearOne> turn_of);
+  void serve(const std::vector<Cheap>& asked, std::optional<DearOne> turn_of);
   void done(DearOne one);
   bool pictured();
   void begin_picture();
@@ -88,7 +93,7 @@ struct Follower::Impl {
   std::condition_variable wake;
   std::deque<Released> batches;
   std::size_t queued_facts = 0;
-  std::vector<Read> cheap;
+  std::vector<Cheap> cheap;
   FairQueue<Dear> dear{limits::kMaxDearReads, limits::kMaxReadsPerCaller};
   std::shared_ptr<const QueuePicture> made;  // by the thread beside, and not yet taken
   FollowerStats stats;
@@ -132,7 +137,9 @@ void Follower::turn() {
 
 void Follower::durable(const Released& batch) { impl_->durable(batch); }
 
-bool Follower::read(Read fn) { return impl_->read(std::move(fn)); }
+bool Follower::read(Read fn) { return impl_->read({std::move(fn), nullptr}); }
+
+bool Follower::read_starts(StartsRead fn) { return impl_->read({nullptr, std::move(fn)}); }
 
 Queued Follower::read_dear(const std::string& caller, Read fn) {
   return impl_->read_dear(caller, {std::move(fn), nullptr});
@@ -197,7 +204,7 @@ void Follower::Impl::durable(const Released& batch) {
   wake.notify_all();
 }
 
-bool Follower::Impl::read(Read fn) {
+bool Follower::Impl::read(Cheap fn) {
   {
     const std::lock_guard lock(mutex);
     if (!running || stats.failed || cheap.size() >= limits::kMaxCheapReads) return false;
@@ -265,7 +272,7 @@ bool Follower::Impl::wait() {
 // Reads are taken together with the facts that were released before them, and run after those.
 bool Follower::Impl::turn() {
   std::deque<Released> released;
-  std::vector<Read> asked;
+  std::vector<Cheap> asked;
   std::optional<DearOne> dear_one;
   bool from_store = false;
   {
@@ -293,8 +300,10 @@ bool Follower::Impl::turn() {
   return true;
 }
 
-void Follower::Impl::serve(const std::vector<Read>& asked, std::optional<DearOne> turn_of) {
-  for (const Read& fn : asked) fn(engine);
+void Follower::Impl::serve(const std::vector<Cheap>& asked, std::optional<DearOne> turn_of) {
+  for (const Cheap& one : asked) {
+    one.read ? one.read(engine) : one.of_starts(engine, forecaster->newest(engine));
+  }
   if (!due.empty()) {
     DearOne one = std::move(due.front());
     due.pop_front();

@@ -95,6 +95,9 @@ class Follower {
   // (server/runtime/forecaster.h).
   using QueueRead = std::function<void(const Engine&, const QueuePicture&, const ForecastStarts&)>;
   Queued read_queue(const std::string& caller, QueueRead fn);
+  // As read(), with the newest forecast of starts beside the engine; none is made for it.
+  using StartsRead = std::function<void(const Engine&, const ForecastStarts&)>;
+  bool read_starts(StartsRead fn);
   FollowerStats stats() const;
   // Stepped only: works off what is queued, reads too, and writes a checkpoint if one is due.
   void turn();

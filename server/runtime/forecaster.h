@@ -40,6 +40,10 @@ class Forecaster {
   std::optional<DurationMs> due_in(const Engine& engine) const;
   // For a read: of a small state it is made now, if something has changed.
   const ForecastStarts& starts(const Engine& engine);
+  // The newest, however old; stepped: as starts().
+  const ForecastStarts& newest(const Engine& engine) {
+    return options_.stepped ? starts(engine) : starts_;
+  }
   std::uint64_t made() const { return made_count_; }
 
  private:
