@@ -19,6 +19,7 @@
 #include "core/error.h"
 #include "engine/engine.h"
 #include "engine/input.h"
+#include "engine/told_starts.h"
 #include "kube/pod.h"
 #include "server/kube/client.h"
 #include "server/kube/plan.h"
@@ -33,6 +34,8 @@ struct EdgePorts {
   std::function<std::shared_ptr<const View>()> view;  // as Runtime::view
   std::function<std::shared_ptr<EffectStream>(ClusterId, std::function<void()> wake)> subscribe;
   std::function<bool(std::function<void(const Engine&)>)> read;  // as Follower::read
+  // As Follower::read_starts.
+  std::function<bool(std::function<void(const Engine&, const ForecastStarts&)>)> read_starts;
   // As Follower::read_dear; false: not taken.
   std::function<bool(std::function<void(const Engine&)>)> read_dear;
   std::function<TimeMs()> now_ms;  // as Runtime::now_ms

@@ -227,9 +227,10 @@ void Edge::Impl::look_at_waiting() {
   if (looking || now < look_due_ms) return;
   look_due_ms = now + limits::kLookWaitingMs;
   looking =
-      ports.read([this, to = inbox, of = session, name = options.cluster, state = waiting->state(),
-                  after = waiting->after(), time = ports.now_ms()](const Engine& engine) {
-        to->put([this, of, time, page = waiting_jobs(engine, name, state, after, time)] {
+      ports.read_starts([this, to = inbox, of = session, name = options.cluster,
+                         state = waiting->state(), after = waiting->after(), time = ports.now_ms()](
+                            const Engine& engine, const ForecastStarts& starts) {
+        to->put([this, of, time, page = waiting_jobs(engine, starts, name, state, after, time)] {
           looking = false;
           if (of == session) waiting->take(page, time);
         });

@@ -1,5 +1,9 @@
 #include "server/kube/waiting.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
 #include "core/cut.h"
 #include "core/duration.h"
 #include "core/limits.h"
@@ -12,16 +16,68 @@ std::string pod_path(const PodCard& pod) {
   return "/api/v1/namespaces/" + pod.ns + "/pods/" + pod.name;
 }
 
-std::string sentence(const Reason& reason) {
-  const std::string_view token = enum_name(reason.token);
-  if (reason.detail.empty()) return std::string(token);
-  return std::string(token) + ": " + reason.detail;
+// The one time of it that people plan by; 0: there is none.
+TimeMs told_time(const std::optional<StartOutlook>& start) {
+  if (!start) return 0;
+  switch (start->by) {
+    case OutlookBy::kPromise:
+      return start->at.latest_ms;
+    case OutlookBy::kGuess:
+    case OutlookBy::kForecast:
+      return start->at.expected_ms;
+    case OutlookBy::kBeyond:
+      return start->at.earliest_ms;
+  }
+  return 0;
 }
+
+bool has_moved(TimeMs told_ms, TimeMs start_ms, TimeMs now_ms) {
+  if (told_ms == 0 || start_ms == 0) return told_ms != start_ms;
+  const DurationMs by_ms = std::abs(start_ms - told_ms);
+  return by_ms > kStartMovedMs &&
+         by_ms > std::max<DurationMs>(0, start_ms - now_ms) / kStartMovedPart;
+}
+
+// Writes times one after the other, to the minute; the day where it is another.
+class Times {
+ public:
+  explicit Times(TimeMs now_ms) : day_(now_ms / kDayMs) {}
+
+  std::string before(TimeMs t) { return of(t - t % kMinuteMs); }
+  // Not earlier than `t`.
+  std::string by(TimeMs t) {
+    return of(std::min(t + (kMinuteMs - t % kMinuteMs) % kMinuteMs, limits::kMaxTimeMs));
+  }
+
+ private:
+  std::string of(TimeMs t) {
+    const std::string text = format_time(t);  // "2026-03-01T14:20:00.000Z"
+    const std::string clock = text.substr(11, 5);
+    const bool same_day = std::exchange(day_, t / kDayMs) == t / kDayMs;
+    return same_day ? clock : text.substr(0, 10) + " " + clock;
+  }
+
+  std::int64_t day_;
+};
 
 }  // namespace
 
-WaitingPage waiting_jobs(const Engine& engine, const std::string& cluster, JobState state,
-                         JobId after, TimeMs now_ms) {
+std::string start_sentence(const StartOutlook& start, TimeMs now_ms) {
+  Times times(now_ms);
+  const ExpectedStart& at = start.at;
+  if (start.by == OutlookBy::kPromise) return "It starts by " + times.by(at.latest_ms) + " UTC";
+  if (start.by == OutlookBy::kBeyond) {
+    return "It does not start before " + times.before(at.earliest_ms) + " UTC";
+  }
+  std::string words = "It starts about " + times.before(at.expected_ms);
+  words += " (" + times.before(at.earliest_ms);
+  words += " to " + times.by(at.latest_ms) + ") UTC";
+  if (start.by == OutlookBy::kForecast) return words;
+  return words + ", if what has no time limit, or overran it, ends when it is guessed to";
+}
+
+WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
+                         const std::string& cluster, JobState state, JobId after, TimeMs now_ms) {
   constexpr std::size_t kLook = 64;
   WaitingPage page;
   const std::vector<JobRow> rows = engine.jobs(after, kLook, state, {});
@@ -36,7 +92,7 @@ WaitingPage waiting_jobs(const Engine& engine, const std::string& cluster, JobSt
     if (!reason || !whole) continue;
     for (const PodRow& pod : whole->pods) {
       if (pod.uid.empty()) continue;
-      page.jobs.push_back({row.id, pod.uid, *reason});
+      page.jobs.push_back({row.id, pod.uid, *reason, start_outlook(row, starts, now_ms)});
       break;
     }
   }
@@ -47,9 +103,13 @@ void Waiting::take(const WaitingPage& page, TimeMs now_ms) {
   for (const WaitingJob& job : page.jobs) {
     const auto [at, is_new] = told_.try_emplace(job.job);
     at->second.round = round_;
-    if (!is_new && at->second.token == job.reason.token) continue;
-    at->second.token = job.reason.token;
-    tell(job.uid, job.reason, now_ms);
+    Last& last = at->second;
+    const TimeMs start_ms = told_time(job.start);
+    const bool same = last.token == job.reason.token && !has_moved(last.start_ms, start_ms, now_ms);
+    if (!is_new && same) continue;
+    last.token = job.reason.token;
+    last.start_ms = start_ms;
+    tell(job, now_ms);
   }
   after_ = page.more ? page.last : JobId();
   if (page.more) return;
@@ -72,18 +132,26 @@ void Waiting::take_unsized(const std::string& uid, TimeMs now_ms) {
   reason.detail = "nobody says how many pods of " + pod->gpu->owner_kind + " " +
                   pod->gpu->owner_name + " start together: write the annotation " +
                   std::string(names::kGangSize) + ": \"N\" on its pod templates";
-  tell(uid, reason, now_ms);
+  tell({{}, uid, reason}, now_ms);
 }
 
-void Waiting::tell(const std::string& uid, const Reason& reason, TimeMs now_ms) {
-  const PodCard* const pod = cards_.find_gpu_pod(uid);
+void Waiting::tell(const WaitingJob& job, TimeMs now_ms) {
+  const PodCard* const pod = cards_.find_gpu_pod(job.uid);
   if (pod == nullptr) return;
-  std::string words = sentence(reason);
+  // What follows the reason's words is not to be cut for them.
+  std::string message = cut_text(job.reason.detail, limits::kMaxMessageBytes / 2);
+  const auto add = [&message](std::string_view sentence) {
+    if (!message.empty()) message += ". ";
+    message += sentence;
+  };
+  if (job.start) add(start_sentence(*job.start, now_ms));
   const OwnerCard* const owner = cards_.find_owner(pod->gpu->owner_uid);
   if (owner != nullptr && owner->has_deadline) {
-    words += ". Its Job has activeDeadlineSeconds, which counts while it waits";
+    add("Its Job has activeDeadlineSeconds, which counts while it waits");
   }
-  teller_.tell({"v1", "Pod", pod->ns, pod->name, uid, "Waiting", "Queue", words, false});
+  const std::string reason(enum_name(job.reason.token));
+  const std::string words = message.empty() ? reason : reason + ": " + message;
+  teller_.tell({"v1", "Pod", pod->ns, pod->name, job.uid, "Waiting", "Queue", words, false});
   const GpuCard& gpu = *pod->gpu;
   if (!gpu.owner_uid.empty()) {
     teller_.tell({gpu.owner_api, gpu.owner_kind, pod->ns, gpu.owner_name, gpu.owner_uid, "Waiting",
@@ -91,13 +159,13 @@ void Waiting::tell(const std::string& uid, const Reason& reason, TimeMs now_ms) 
   }
   KubeCall status{"PATCH", pod_path(*pod), R"({"metadata":{"uid":)",
                   "application/merge-patch+json"};
-  append_json_string(status.body, uid);
+  append_json_string(status.body, job.uid);
   status.body += R"(,"annotations":{)";
   append_json_member(status.body, names::kStatus, words);
   status.body += "}}}";
   teller_.write(std::move(status));
-  set_condition(*pod, true, enum_name(reason.token), reason.detail, now_ms);
-  conditions_[uid] = true;
+  const TimeMs since_ms = conditions_.try_emplace(job.uid, now_ms).first->second;
+  set_condition(*pod, true, reason, message, since_ms);
 }
 
 void Waiting::released(const std::string& uid, TimeMs now_ms) {
@@ -107,14 +175,14 @@ void Waiting::released(const std::string& uid, TimeMs now_ms) {
 }
 
 void Waiting::set_condition(const PodCard& pod, bool queued, std::string_view reason,
-                            std::string_view message, TimeMs now_ms) {
+                            std::string_view message, TimeMs since_ms) {
   KubeCall call{"PATCH", pod_path(pod) + "/status", R"({"status":{"conditions":[{)",
                 "application/strategic-merge-patch+json"};
   append_json_member(call.body, "type", names::kQueuedCondition);
   append_json_member(call.body, "status", queued ? "True" : "False");
   append_json_member(call.body, "reason", reason);
   append_json_member(call.body, "message", cut_text(message, limits::kMaxMessageBytes));
-  append_json_member(call.body, "lastTransitionTime", format_time(now_ms - now_ms % kSecondMs));
+  append_json_member(call.body, "lastTransitionTime", format_time(since_ms - since_ms % kSecondMs));
   call.body += "}]}}";
   teller_.write(std::move(call));
 }

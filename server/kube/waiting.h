@@ -1,6 +1,7 @@
-// What people are told of jobs that wait: the reason, once a job has waited for limits::kTellWaitingMs and
-// whenever it changes, on one pod of the job and on its owner. Looks at a page of jobs at a time, round
-// and round. Threads: that of the edge; the look itself runs where the reads run.
+// What people are told of jobs that wait: the reason and the expected start, on one pod of the job and on
+// its owner. Once a job has waited for limits::kTellWaitingMs, when the reason changes, and when the start
+// is another by more than kStartMovedMs and one part in kStartMovedPart of what is left to wait. Looks at
+// a page of jobs at a time, round and round. Threads: that of the edge; the look itself runs where the reads run.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +12,26 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/outlook.h"
 #include "server/kube/cards.h"
 #include "server/kube/teller.h"
 
 namespace subak {
 
+inline constexpr DurationMs kStartMovedMs = 5 * kMinuteMs;
+inline constexpr DurationMs kStartMovedPart = 10;
+
 struct WaitingJob {
   JobId job;
   std::string uid;  // of its first pod
   Reason reason;
+  std::optional<StartOutlook> start{};  // nullopt: it has none, as far as is known
 };
+
+// "It starts by 14:20 UTC" is a promise, "It starts about 14:20 (13:00 to 16:30) UTC" a forecast. A time
+// without its day is of the same day as the one before it, the first of that of `now_ms`. In UTC, as it is
+// read later and elsewhere.
+std::string start_sentence(const StartOutlook& start, TimeMs now_ms);
 
 // A page of the cluster's jobs that wait, after `after`; none: the round is over.
 struct WaitingPage {
@@ -29,8 +40,8 @@ struct WaitingPage {
   bool more = false;
 };
 // On the thread of reads. Jobs of pods only, and only what has waited long enough by `now_ms`.
-WaitingPage waiting_jobs(const Engine& engine, const std::string& cluster, JobState state,
-                         JobId after, TimeMs now_ms);
+WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
+                         const std::string& cluster, JobState state, JobId after, TimeMs now_ms);
 
 class Waiting {
  public:
@@ -50,11 +61,13 @@ class Waiting {
  private:
   struct Last {
     ReasonToken token = ReasonToken::kNext;
+    TimeMs start_ms = 0;  // 0: none was told
     std::uint32_t round = 0;
   };
-  void tell(const std::string& uid, const Reason& reason, TimeMs now_ms);
+  void tell(const WaitingJob& job, TimeMs now_ms);
+  // `since_ms`: when it began to be so.
   void set_condition(const PodCard& pod, bool queued, std::string_view reason,
-                     std::string_view message, TimeMs now_ms);
+                     std::string_view message, TimeMs since_ms);
 
   const Cards& cards_;
   Teller& teller_;
@@ -62,7 +75,7 @@ class Waiting {
   JobId after_;
   std::uint32_t round_ = 0;
   std::map<JobId, Last> told_;
-  std::map<std::string, bool> conditions_;  // pods that say that they wait, by uid
+  std::map<std::string, TimeMs> conditions_;  // pods that say that they wait, by uid: since when
 };
 
 }  // namespace subak

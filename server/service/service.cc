@@ -198,6 +198,9 @@ std::optional<Error> Service::Impl::start_edges() {
   ports.read = [this](std::function<void(const Engine&)> fn) {
     return follower->read(std::move(fn));
   };
+  ports.read_starts = [this](Follower::StartsRead fn) {
+    return follower->read_starts(std::move(fn));
+  };
   ports.read_dear = [this](std::function<void(const Engine&)> fn) {
     return follower->read_dear("edge", std::move(fn)) == Queued::kYes;
   };

@@ -1,5 +1,7 @@
 """What people are told: by the queue, by why, in the cluster, in the books."""
 
+import re
+
 from case import case, condition, has_gate, node_of
 from control_plane import SUBAK_USER
 
@@ -109,6 +111,21 @@ def few_writes_for_a_short_wait(c):
     c.completed("waits")
     mine = [w for w in c.world.plane.writes_of(SUBAK_USER) if w[2] == c.ns and w[3].startswith("waits")]
     c.expect(len(mine) <= 3 * 4, f"at most three writes a pod, got {len(mine)}: {mine}")
+
+
+@case(seconds=240)
+def start_that_is_expected(c):
+    c.nodes(1)
+    limit = {"subak.gpu/time-limit": "10m"}
+    c.pod("holder", gpus=8, run_seconds=90, **limit)
+    c.runs("holder")
+    c.pod("waits", gpus=8, **limit)
+
+    def status():
+        return c.get_pod("waits")["metadata"].get("annotations", {}).get("subak.gpu/status", "")
+
+    c.until(lambda: re.search(r"It starts (by|about) .*UTC", status()), "the expected start", 100)
+    c.succeeded("waits")
 
 
 @case()

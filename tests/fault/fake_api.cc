@@ -41,6 +41,7 @@ FakeApi::~FakeApi() {
 
 bool FakeApi::call(KubeCall call, Answered answered) {
   if (server_.faults.errors && rng_.percent(1)) return false;
+  if (call.body.find("It starts ") != std::string::npos) ++server_.starts_told;
   calls_.push_back({std::move(call), std::move(answered)});
   return true;
 }

@@ -34,6 +34,7 @@ struct ApiServer {
   ApiFaults faults;
   bool refusing = false;           // nobody is let in
   bool protecting = false;         // no pod is evicted, no Job suspended
+  std::size_t starts_told = 0;     // writes with the words of an expected start
   std::deque<KubeCall> orphans{};  // of a caller that is gone: on the way, and still to be done
 };
 

@@ -141,6 +141,9 @@ void KubeWorld::start_edge() {
   ports.read = [this](std::function<void(const Engine&)> fn) {
     return follower_->read(std::move(fn));
   };
+  ports.read_starts = [this](Follower::StartsRead fn) {
+    return follower_->read_starts(std::move(fn));
+  };
   ports.now_ms = [this] { return runtime_->now_ms(); };
   ports.monotonic_ms = [this] { return clock_.mono_us / 1000; };
   EdgeOptions options;

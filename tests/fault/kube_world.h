@@ -23,6 +23,8 @@ class KubeWorld {
   std::vector<std::string> run();
   const std::string& faults() const { return faults_; }
   const FaultStore& store() const { return store_; }
+  // Words to people that named an expected start.
+  std::size_t starts_told() const { return server_.starts_told; }
 
  private:
   class WorldClock final : public Clock {

@@ -42,6 +42,19 @@ TEST(KubeWorld, FoundBefore) {
   for (const std::uint64_t seed : {3203, 14568, 11659, 29943}) run(seed);
 }
 
+// Forecasts are made beside all faults, and people are told.
+TEST(KubeWorld, StartsAreTold) {
+  if (setting("SUBAK_FAULT_SEED", 0) != 0) return;
+  log::set_level(LogLevel::kError);
+  std::size_t told = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    KubeWorld world(seed, false);
+    EXPECT_TRUE(world.run().empty());
+    told += world.starts_told();
+  }
+  EXPECT_GT(told, 100u);
+}
+
 // The same seed is the same world, to the last fact.
 TEST(KubeWorld, RepeatsExactly) {
   log::set_level(LogLevel::kError);

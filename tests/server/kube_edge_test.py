@@ -305,6 +305,25 @@ class Enforce(Edge):
         until(lambda: words in self.api.pod("hurry-1")["metadata"].get("annotations", {}).get("subak.gpu/status", ""),
               "the annotation")
 
+    def test_the_expected_start_is_told(self):
+        limit = {"annotations": {"subak.gpu/time-limit": "4h"}}
+        self.api.make_pod("runs", 8, **limit)
+        self.released("runs")
+        self.api.bind("runs")
+        self.api.run("runs")
+        made = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 120))
+        self.api.make_pod("waits", 8, creationTimestamp=made, **limit)
+        start = re.compile(r"It starts (by|about) (\d{4}-\d\d-\d\d )?\d\d:\d\d")
+
+        def status():
+            return self.api.pod("waits")["metadata"].get("annotations", {}).get("subak.gpu/status", "")
+
+        until(lambda: start.search(status()), "the start in the annotation")
+        events = self.api.call("GET", "/apis/events.k8s.io/v1/events")["items"]
+        self.assertTrue([e for e in events if e["regarding"]["name"] == "waits" and start.search(e["note"])])
+        (condition,) = [c for c in self.api.pod("waits")["status"]["conditions"] if c["type"] == "subak.gpu/Queued"]
+        self.assertRegex(condition["message"], start)
+
     def test_it_asks_who_it_is(self):
         reviews = [s for s in self.api.call("GET", "/standin/seen") if s["path"].endswith("/selfsubjectreviews")]
         self.assertEqual([(s["method"], json.loads(s["body"])["kind"]) for s in reviews], [("POST", "SelfSubjectReview")])
