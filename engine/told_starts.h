@@ -1,5 +1,6 @@
 // How starts came beside how they were told, and what follows for the next: intervals that hold nine of
-// ten. Beside the state: losing it only widens them. Threads: none.
+// ten. Beside the state: losing it only widens them, so it is kept beside a checkpoint (docs/design/0053).
+// Threads: none.
 //
 // A forecast knows nothing of who comes later, so most wait longer than it says, by a factor that
 // depends on how far it looks. Intervals are conformal: quantiles of (actual + 1 min) / (forecast + 1 min)
@@ -12,14 +13,17 @@
 #include <array>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "core/error.h"
 #include "core/ids.h"
 #include "core/quantity.h"
 #include "engine/forecast.h"
+#include "engine/told_kept.h"
 
 namespace subak {
 
@@ -72,6 +76,13 @@ class ToldStarts {
   // one, O(limits::kToldOutcomes).
   const StartOdds& odds() const;
   std::size_t size() const { return waiting_.size(); }
+
+  // All of it but `seq`, to be kept.
+  ToldKept kept() const;
+  // As it was kept. An error: no ToldStarts says so.
+  static Result<ToldStarts> from(const ToldKept& kept);
+  // Whom `waits` denies is gone, or nobody knows.
+  void forget_unless(const std::function<bool(JobId)>& waits);
 
  private:
   struct Told {

@@ -109,6 +109,58 @@ TEST(ToldStarts, ATellingAgainChangesNothing) {
             kNow + 30 * 61 * kMinuteMs - kMinuteMs);
 }
 
+TEST(ToldStarts, WhatIsKeptIsAllOfIt) {
+  ToldStarts book;
+  covered(book, 700, 2, 0.8, 1);
+  for (std::uint64_t i = 1; i <= 50; ++i) book.told(job(i), kNow, kNow + i * kHourMs);
+  book.look(kNow + 30 * kHourMs);
+  const ToldKept kept = book.kept();
+  Result<ToldStarts> read = ToldStarts::from(kept);
+  ASSERT_TRUE(read.ok()) << read.error().message();
+  ToldStarts again = *read;
+  const auto same = [&] {
+    for (std::size_t h = 0; h < book.odds().factors.size(); ++h) {
+      EXPECT_EQ(again.odds().factors[h].low, book.odds().factors[h].low);
+      EXPECT_EQ(again.odds().factors[h].middle, book.odds().factors[h].middle);
+      EXPECT_EQ(again.odds().factors[h].high, book.odds().factors[h].high);
+    }
+  };
+  same();
+  // And it goes on as if nothing had been.
+  EXPECT_EQ(again.size(), 50u);
+  again.look(kNow + 90 * kHourMs);
+  book.look(kNow + 90 * kHourMs);
+  EXPECT_EQ(again.started(job(7), kNow + 95 * kHourMs), book.started(job(7), kNow + 95 * kHourMs));
+  EXPECT_EQ(covered(again, 100, 3, 0.5, 2), covered(book, 100, 3, 0.5, 2));
+  same();
+}
+
+TEST(ToldStarts, WhatNobodySaysIsRefused) {
+  ToldStarts book;
+  covered(book, 100, 2, 0.8, 1);
+  book.told(job(1), kNow, kNow + kHourMs);
+  const ToldKept good = book.kept();
+  ASSERT_TRUE(ToldStarts::from(good).ok());
+  const auto refused = [&](auto change) {
+    ToldKept bad = good;
+    change(bad);
+    const auto told = ToldStarts::from(bad);
+    return told.ok() ? "" : told.error().field;
+  };
+  EXPECT_EQ(refused([](ToldKept& k) { k.level = 0.9; }), "told_starts.level");
+  EXPECT_EQ(refused([](ToldKept& k) { k.level = std::nan(""); }), "told_starts.level");
+  EXPECT_EQ(refused([](ToldKept& k) { k.horizons.pop_back(); }), "told_starts.horizons");
+  EXPECT_EQ(refused([](ToldKept& k) { k.all.ratios[3].ratio = 0; }), "told_starts.ratios");
+  EXPECT_EQ(refused([](ToldKept& k) { k.horizons[1].ratios.push_back({INFINITY}); }),
+            "told_starts.ratios");
+  EXPECT_EQ(refused([](ToldKept& k) { k.all.ratios.resize(limits::kToldOutcomes + 1, {1.0}); }),
+            "told_starts.ratios");
+  EXPECT_EQ(refused([](ToldKept& k) { k.waiting.push_back(k.waiting[0]); }), "told_starts.waiting");
+  EXPECT_EQ(refused([](ToldKept& k) { k.waiting[0].latest_ms = kNow; }), "told_starts.waiting");
+  EXPECT_EQ(refused([](ToldKept& k) { k.waiting[0].start_ms = limits::kMaxTimeMs + 1; }),
+            "told_starts.waiting");
+}
+
 TEST(StartOdds, NothingIsBeforeNowOrBeyondAllTime) {
   StartOdds odds;
   const ExpectedStart now = odds.of(kNow, kNow - kHourMs);

@@ -1,0 +1,73 @@
+// What is kept of ToldStarts (engine/told_starts.h) beside a checkpoint, field by field. It is no fact and
+// no state: who cannot read it goes on without, and tells wider intervals. Threads: plain values.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+
+namespace subak {
+
+// (actual + 1 min) / (forecast + 1 min) of one start.
+struct RatioKept {
+  double ratio = 0;
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "ratio", ratio);
+  }
+};
+
+// Oldest first, at most limits::kToldOutcomes.
+struct RatiosKept {
+  std::vector<RatioKept> ratios;
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "ratios", ratios);
+  }
+};
+
+// A job that waits, and what it was told first.
+struct WaitKept {
+  JobId job;
+  TimeMs at_ms = 0, start_ms = 0;  // when, and what the forecast said
+  TimeMs earliest_ms = 0, expected_ms = 0, latest_ms = 0;
+  bool learned = false;
+  bool missed = false;  // it has waited for longer already
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "at_ms", at_ms);
+    v(3, "start_ms", start_ms);
+    v(4, "earliest_ms", earliest_ms);
+    v(5, "expected_ms", expected_ms);
+    v(6, "latest_ms", latest_ms);
+    v(7, "learned", learned);
+    v(8, "missed", missed);
+  }
+};
+
+struct ToldKept {
+  static constexpr std::string_view kName = "told_starts";
+  std::uint64_t seq = 0;             // the last fact that is in it
+  double level = 0;                  // part of all starts that is to miss its interval
+  std::vector<RatiosKept> horizons;  // as many as StartOdds has, or none
+  RatiosKept all;                    // of every horizon
+  std::vector<WaitKept> waiting;     // by job, at most limits::kToldStarts
+
+  template <class V>
+  void fields(V& v) {
+    v(1, "seq", seq);
+    v(2, "level", level);
+    v(3, "horizons", horizons);
+    v(4, "all", all);
+    v(5, "waiting", waiting);
+  }
+};
+
+}  // namespace subak
