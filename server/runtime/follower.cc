@@ -80,7 +80,7 @@ struct Follower::Impl {
   void compare(const std::array<std::uint64_t, 2>& digest);
   bool checkpoint_due() const;
   void begin_checkpoint();
-  void write_checkpoint(std::uint64_t seq, const PackedFacts& facts);
+  void write_checkpoint(std::uint64_t seq, const PackedFacts& facts, std::string_view told);
   void written(std::uint64_t seq, const std::optional<Error>& error);
   void end_checkpoint();
   void fail(const Error& error);
@@ -244,13 +244,18 @@ void Follower::Impl::finish() {
 }
 
 bool Follower::Impl::recover() {
-  const Result<Recovered> recovered = recover_engine(*reader, engine);
+  const std::uint64_t told_seq = forecaster->restore(store.read_told());
+  const auto saw = [&](const Fact& fact) {
+    if (fact.seq > told_seq) forecaster->recovered(fact);
+  };
+  const Result<Recovered> recovered = recover_engine(*reader, engine, saw);
   if (!recovered.ok()) {
     fail(recovered.error());
     return false;
   }
   checkpoint_seq = recovered->checkpoint_seq;
   checkpoint_size = recovered->checkpoint_facts;
+  forecaster->go_on(engine, told_seq >= checkpoint_seq && told_seq <= engine.seq());
   const std::lock_guard lock(mutex);
   stats.seq = engine.seq();
   stats.checkpoint_seq = checkpoint_seq;
@@ -426,15 +431,22 @@ void Follower::Impl::begin_checkpoint() {
   checkpoint_seq = engine.seq();
   checkpoint_size = facts.size();
   if (error) return written(checkpoint_seq, error);
+  std::string told = forecaster->kept(engine.seq());
   writing = true;
-  if (options.stepped) return write_checkpoint(checkpoint_seq, facts);
-  checkpoint_thread = std::thread(
-      [this, seq = checkpoint_seq, kept = std::move(facts)] { write_checkpoint(seq, kept); });
+  if (options.stepped) return write_checkpoint(checkpoint_seq, facts, told);
+  checkpoint_thread =
+      std::thread([this, seq = checkpoint_seq, packed = std::move(facts), bytes = std::move(told)] {
+        write_checkpoint(seq, packed, bytes);
+      });
 }
 
-void Follower::Impl::write_checkpoint(std::uint64_t seq, const PackedFacts& facts) {
+void Follower::Impl::write_checkpoint(std::uint64_t seq, const PackedFacts& facts,
+                                      std::string_view told) {
   name_thread("checkpoint");
-  written(seq, store.write_checkpoint(seq, facts));
+  const std::optional<Error> error = store.write_checkpoint(seq, facts);
+  const std::optional<Error> lost = error ? std::nullopt : store.write_told(told);
+  if (lost) log::warn("told starts not kept", {{"seq", seq}, {"error", lost->message()}});
+  written(seq, error);
 }
 
 void Follower::Impl::written(std::uint64_t seq, const std::optional<Error>& error) {

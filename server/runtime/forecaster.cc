@@ -7,6 +7,8 @@
 #include <variant>
 
 #include "core/limits.h"
+#include "server/codec/told.h"
+#include "server/log/log.h"
 #include "server/log/thread_name.h"
 
 namespace subak {
@@ -23,15 +25,48 @@ Forecaster::~Forecaster() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Forecaster::saw(const Fact& fact) {
+std::optional<ExpectedStart> Forecaster::follow(const Fact& fact) {
   if (const auto* started = std::get_if<fact::AttemptStarted>(&fact.body)) {
-    const auto told = told_.started(started->id, fact.time_ms);
-    if (told && options_.on_start) {
-      options_.on_start(std::abs(fact.time_ms - told->expected_ms));
-    }
-  } else if (const auto* moved = std::get_if<fact::JobMoved>(&fact.body)) {
-    if (moved->to == JobState::kDone) told_.forget(moved->id);
+    return told_.started(started->id, fact.time_ms);
   }
+  const auto* moved = std::get_if<fact::JobMoved>(&fact.body);
+  if (moved != nullptr && moved->to == JobState::kDone) told_.forget(moved->id);
+  return std::nullopt;
+}
+
+void Forecaster::saw(const Fact& fact) {
+  const auto told = follow(fact);
+  if (told && options_.on_start) options_.on_start(std::abs(fact.time_ms - told->expected_ms));
+}
+
+std::string Forecaster::kept(std::uint64_t seq) const {
+  ToldKept kept = told_.kept();
+  kept.seq = seq;
+  return codec::encode_told(kept);
+}
+
+std::uint64_t Forecaster::restore(const Result<std::string>& kept) {
+  if (kept.ok() && kept->empty()) {
+    log::info("no told starts are kept: their intervals are wide until some have come");
+    return 0;
+  }
+  const Result<ToldKept> read = kept.ok() ? codec::decode_told(*kept) : kept.error();
+  const Result<ToldStarts> told = read.ok() ? ToldStarts::from(*read) : read.error();
+  if (told.ok()) {
+    told_ = *told;
+    return read->seq;
+  }
+  log::warn("what was told of starts is lost: their intervals are wide until others have come",
+            {{"error", told.error().message()}});
+  return 0;
+}
+
+void Forecaster::go_on(const Engine& engine, bool whole) {
+  told_.forget_unless([&](JobId id) {
+    const auto job = whole ? engine.job(id, false) : std::nullopt;
+    return job && is_waiting(job->state);
+  });
+  starts_.odds = told_.odds();
 }
 
 // Whom the forecast before had not is told a start now; the first one finds all waiting, some for long.

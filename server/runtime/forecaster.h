@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 
 #include "engine/engine.h"
@@ -32,6 +33,18 @@ class Forecaster {
 
   // The engine has seen the fact.
   void saw(const Fact& fact);
+
+  // What it has learned up to the fact `seq`, to be kept beside a checkpoint (server/codec/told.h).
+  std::string kept(std::uint64_t seq) const;
+  // After a restart, first: what was kept, as it was read. What is not there or cannot be read only widens
+  // intervals. The last fact that is in it; 0: nothing was kept. Then recovered() of each fact after that
+  // one, and last go_on().
+  std::uint64_t restore(const Result<std::string>& kept);
+  // As saw(), of a fact from before the restart: nobody is told of it again.
+  void recovered(const Fact& fact) { follow(fact); }
+  // `whole`: there was no gap between what was kept and the facts, so who waits is followed further.
+  void go_on(const Engine& engine, bool whole);
+
   // Takes a forecast that is ready, and begins the next one if it is due.
   void turn(const Engine& engine);
   // There is a forecast to be taken.
@@ -47,6 +60,8 @@ class Forecaster {
   std::uint64_t made() const { return made_count_; }
 
  private:
+  // What the job that starts was told; nullopt: nothing, or the fact is no start.
+  std::optional<ExpectedStart> follow(const Fact& fact);
   void take(Forecast forecast);
   void begin(const Engine& engine);
   void make_at_once(const Engine& engine);

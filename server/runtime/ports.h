@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "accounting/ledger.h"
@@ -124,8 +125,8 @@ class StoreReader {
 
 // --- writes --------------------------------------------------------------------------------------
 
-// The durable facts. Threads: commit() is called by one thread, write_checkpoint() by one other;
-// the rest by any.
+// The durable facts. Threads: commit() is called by one thread, write_checkpoint() and write_told() by
+// one other; the rest by any.
 class Store {
  public:
   virtual ~Store() = default;
@@ -140,6 +141,11 @@ class Store {
   // checkpoint once all of it is durable; commits may run meanwhile.
   // An error loses the checkpoint, nothing else.
   virtual std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) = 0;
+  // What is kept beside a checkpoint and may be lost (server/codec/told.h): replaces what was there. An
+  // error loses it, nothing else. A store without a place for it keeps nothing.
+  virtual std::optional<Error> write_told(std::string_view) { return std::nullopt; }
+  // Empty: nothing is there. An error: it is damaged, or cannot be read.
+  virtual Result<std::string> read_told() { return std::string(); }
   virtual Result<std::unique_ptr<StoreReader>> open_reader() = 0;
   // Copies everything durable to a new file beside the store and returns its path; the caller
   // removes it. One at a time. Commits go on meanwhile. `wanted` is asked between parts; once it

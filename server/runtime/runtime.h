@@ -125,6 +125,7 @@ class Runtime {
 };
 
 // Feeds an empty engine with all that `reader` has.
-Result<Recovered> recover_engine(StoreReader& reader, Engine& engine);
+Result<Recovered> recover_engine(StoreReader& reader, Engine& engine,
+                                 const std::function<void(const Fact&)>& saw = nullptr);
 
 }  // namespace subak

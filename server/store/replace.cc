@@ -6,6 +6,7 @@
 
 #include "server/store/checks.h"
 #include "server/store/copy.h"
+#include "server/store/told_file.h"
 
 namespace subak {
 namespace {
@@ -22,7 +23,7 @@ std::string aside(const std::string& state) {
 
 // The file keeps its name too until the new one takes it: a service that starts in between must not
 // find nothing and begin a new store.
-// Its log goes: left behind, SQLite would apply it to the file that comes.
+// Its log goes: left behind, SQLite would apply it to the file that comes. What it was told too.
 std::optional<Error> put_aside(const std::string& state, const std::string& name) {
   std::error_code error;
   if (file_size(state) >= 0) {
@@ -30,7 +31,7 @@ std::optional<Error> put_aside(const std::string& state, const std::string& name
     if (error) fs::copy_file(state, name, error);  // a file system without links
     if (error) return refuse_store(name, error.message(), "want a file that can be made");
   }
-  for (const char* part : {"-wal", "-shm"}) {
+  for (const char* part : {"-wal", "-shm", kToldSuffix}) {
     if (file_size(state + part) >= 0) fs::rename(state + part, name + part, error);
     if (error) return refuse_store(state + part, error.message(), "want a file that can be moved");
   }

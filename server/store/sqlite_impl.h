@@ -16,6 +16,7 @@
 #include "server/store/ledger_rows.h"
 #include "server/store/sqlite_store.h"
 #include "server/store/store_lock.h"
+#include "server/store/told_file.h"
 #include "server/store/wal_copier.h"
 #include "server/store/write_gate.h"
 
@@ -35,6 +36,10 @@ class SqliteStore final : public Store {
   std::optional<Error> commit(std::span<const Fact> facts) override;
   std::optional<Error> check_owned() override { return lock_.check(); }
   std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
+  std::optional<Error> write_told(std::string_view bytes) override {
+    return write_told_file(path_ + kToldSuffix, seed_, bytes);
+  }
+  Result<std::string> read_told() override { return read_told_file(path_ + kToldSuffix, seed_); }
   Result<std::unique_ptr<StoreReader>> open_reader() override;
   Result<std::string> make_copy(const std::function<bool()>& wanted) override;
   std::string describe() const override { return "sqlite " + path_; }

@@ -26,6 +26,7 @@ KubeWorld::KubeWorld(std::uint64_t seed, bool trace)
     : seed_(seed),
       trace_(trace),
       rng_(seed),
+      spoils_(seed ^ 1U),
       store_(Planted::kNothing),
       judge_(store_, trace),
       cluster_(server_, rng_) {
@@ -165,9 +166,21 @@ void KubeWorld::crash() {
   runtime_ = nullptr;
   follower_ = nullptr;
   store_.crash();
+  spoil_told();
   judge_.crashed();
   if (rng_.percent(30)) pass_time(rng_.between(0, 5 * kMinuteMs));
   start();
+}
+
+// What lies beside the checkpoint may be lost, cut or changed: nothing depends on it.
+void KubeWorld::spoil_told() {
+  if (store_.told.empty() || !spoils_.percent(30)) return;
+  const std::size_t at = spoils_.below(store_.told.size());
+  if (spoils_.percent(50)) {
+    store_.told.resize(at);
+  } else {
+    store_.told[at] = static_cast<char>(spoils_.below(256));
+  }
 }
 
 void KubeWorld::turn() {

@@ -46,6 +46,7 @@ class KubeWorld {
   void start();
   void start_edge();
   void crash();
+  void spoil_told();
   void turn();
   void commit(FaultStore::Fate fate);
   bool post(Input input, ReplyFn done);
@@ -62,6 +63,7 @@ class KubeWorld {
   const std::uint64_t seed_;
   const bool trace_;
   sim::Rng rng_;
+  sim::Rng spoils_;  // dice of its own: the worlds of before it are what they were
   std::string faults_;
   bool crashes_ = false, slow_store_ = false, failing_store_ = false, clock_jumps_ = false;
   bool edits_ = false;

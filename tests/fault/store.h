@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "server/codec/packed_facts.h"
@@ -55,6 +56,12 @@ class FaultStore final : public Store {
     return std::nullopt;
   }
 
+  std::optional<Error> write_told(std::string_view bytes) override {
+    told = bytes;
+    return std::nullopt;
+  }
+  Result<std::string> read_told() override { return told; }
+
   Result<std::unique_ptr<StoreReader>> open_reader() override {
     return std::unique_ptr<StoreReader>(std::make_unique<Reader>(*this));
   }
@@ -70,6 +77,7 @@ class FaultStore final : public Store {
   const std::vector<Fact>& facts() const { return facts_; }
 
   std::vector<std::string> complaints;
+  std::string told;  // beside the checkpoint; whoever likes may spoil it
 
  private:
   class Reader final : public StoreReader {
