@@ -370,6 +370,10 @@ inline constexpr std::size_t kOpenedPerSecond = 20;
 // A job that has waited for so long is told why, and again when the reason changes; a page of those
 // that wait is looked at so often.
 inline constexpr DurationMs kTellWaitingMs = kMinuteMs;
+// Also when its start is another than was told by more than this, and by more than one part in so many of
+// what is left to wait.
+inline constexpr DurationMs kStartMovedMs = 5 * kMinuteMs;
+inline constexpr DurationMs kStartMovedPart = 10;
 inline constexpr DurationMs kLookWaitingMs = 2'000;
 // What people are told in the cluster, of all objects together; more waits, in order.
 inline constexpr std::size_t kToldPerSecond = 20;

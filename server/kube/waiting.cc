@@ -34,8 +34,8 @@ TimeMs told_time(const std::optional<StartOutlook>& start) {
 bool has_moved(TimeMs told_ms, TimeMs start_ms, TimeMs now_ms) {
   if (told_ms == 0 || start_ms == 0) return told_ms != start_ms;
   const DurationMs by_ms = std::abs(start_ms - told_ms);
-  return by_ms > kStartMovedMs &&
-         by_ms > std::max<DurationMs>(0, start_ms - now_ms) / kStartMovedPart;
+  return by_ms > limits::kStartMovedMs &&
+         by_ms > std::max<DurationMs>(0, start_ms - now_ms) / limits::kStartMovedPart;
 }
 
 // Writes times one after the other, to the minute; the day where it is another.

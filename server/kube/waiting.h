@@ -1,7 +1,8 @@
 // What people are told of jobs that wait: the reason and the expected start, on one pod of the job and on
 // its owner. Once a job has waited for limits::kTellWaitingMs, when the reason changes, and when the start
-// is another by more than kStartMovedMs and one part in kStartMovedPart of what is left to wait. Looks at
-// a page of jobs at a time, round and round. Threads: that of the edge; the look itself runs where the reads run.
+// is another by more than limits::kStartMovedMs and one part in limits::kStartMovedPart of what is left to
+// wait. Looks at a page of jobs at a time, round and round. Threads: that of the edge; the look itself runs
+// where the reads run.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,6 @@
 #include "server/kube/teller.h"
 
 namespace subak {
-
-inline constexpr DurationMs kStartMovedMs = 5 * kMinuteMs;
-inline constexpr DurationMs kStartMovedPart = 10;
 
 struct WaitingJob {
   JobId job;
