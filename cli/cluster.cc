@@ -77,6 +77,7 @@ std::string condition_text(const v1::Node& n) {
   if (n.has_drain_until()) add(true, "until " + time_cell(n.drain_until()).text);
   add(n.spec().unschedulable(), "cordoned");
   add(n.spec().not_ready(), "not ready");
+  add(!n.spec().unfit().empty(), printable(n.spec().unfit()));
   add(n.spec().unhealthy_gpus() > 0, std::to_string(n.spec().unhealthy_gpus()) + " unhealthy");
   return text;
 }

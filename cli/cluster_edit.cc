@@ -55,6 +55,7 @@ void put(const NodeSpec& n, v1::NodeSpec* out) {
   }
   out->set_not_ready(!n.ready);
   out->set_unschedulable(n.unschedulable);
+  out->set_unfit(n.unfit);
   if (n.not_ready_since_ms > 0)
     *out->mutable_not_ready_since() = to_timestamp(n.not_ready_since_ms);
 }

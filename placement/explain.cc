@@ -199,23 +199,30 @@ void Explainer::conditions(const Demand& d) {
   const PodShape& pod = *d.pods->shape;
   const bool all_open = d.filter->open_nodes == d.filter->matching && d.barred == nullptr;
   if (all_open || !works_in(scene_.opened(), {})) return;
-  std::int64_t closed = 0, turned_away = 0, all = 0;
+  std::int64_t closed = 0, unfit = 0, turned_away = 0, all = 0;
+  std::string first_unfit;
   std::vector<std::string> names;
   each_matching(d, [&](NodeIndex i) {
     ++all;
     if (open(d, i)) return;
     const NodeState& n = scene_.node(i);
     if (!fits(n.spec, scene_.room(i), pod, kAllGpus)) return;
-    ++(barred(d, i) ? turned_away : closed);
+    ++(barred(d, i) ? turned_away : n.spec.unfit.empty() ? closed : unfit);
+    if (unfit == 1 && first_unfit.empty()) first_unfit = n.spec.name + ": " + n.spec.unfit;
     if (names.size() < limits::kMaxBlockers) names.push_back(n.spec.name);
   });
-  if (closed + turned_away == 0) return;
-  std::string detail = "of the matching nodes with room ";
-  if (closed > 0) detail += std::to_string(closed) + " are not ready, cordoned or drained";
-  if (closed > 0 && turned_away > 0) detail += ", ";
-  if (turned_away > 0) detail += std::to_string(turned_away) + " turned such a pod away lately";
-  Reason& r = add(ReasonToken::kNodeConditions, kind_text(pod), all, all - closed - turned_away,
-                  std::move(detail));
+  const std::int64_t bad = closed + unfit + turned_away;
+  if (bad == 0) return;
+  std::string detail;
+  const auto say = [&detail](std::int64_t nodes, const std::string& what) {
+    if (nodes == 0) return;
+    detail += detail.empty() ? "of the matching nodes with room " : ", ";
+    detail += std::to_string(nodes) + what;
+  };
+  say(closed, " are not ready, cordoned or drained");
+  say(unfit, " are not fit (" + first_unfit + ")");
+  say(turned_away, " turned such a pod away lately");
+  Reason& r = add(ReasonToken::kNodeConditions, kind_text(pod), all, all - bad, std::move(detail));
   r.blockers = std::move(names);
 }
 

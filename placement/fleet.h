@@ -109,9 +109,9 @@ class Fleet {
   void remove_node(NodeId id, TimeMs now);
   // nullptr if never seen or removed. Valid until the node is set or removed.
   const NodeSpec* node(NodeId id) const;
-  ClusterId cluster_of(NodeId id) const;               // none if never seen
-  bool drained(NodeId id) const;                       // false if never seen
-  bool takes_pods(NodeId id) const;                    // there, ready, neither cordoned nor drained
+  ClusterId cluster_of(NodeId id) const;  // none if never seen
+  bool drained(NodeId id) const;          // false if never seen
+  bool takes_pods(NodeId id) const;       // there, ready and fit, neither cordoned nor drained
   std::vector<NodeId> nodes(ClusterId cluster) const;  // those that are there, by id; O(all nodes)
   ProductId product_of(NodeId id) const;               // kept after removal, for the ledger
 

@@ -47,10 +47,11 @@ struct NodeState {
 
   // Where it belongs by its wires, whatever its label says now.
   DomainIndex home() const { return former == kNoArea ? domain : former; }
-  bool open() const { return present && spec.ready && !spec.unschedulable && !drained; }
+  bool open() const { return open_for(false); }
   // Cordoned nodes take pods that tolerate the cordon.
   bool open_for(bool tolerates_cordon) const {
-    return present && spec.ready && !drained && (!spec.unschedulable || tolerates_cordon);
+    return present && spec.ready && spec.unfit.empty() && !drained &&
+           (!spec.unschedulable || tolerates_cordon);
   }
 };
 

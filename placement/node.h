@@ -64,6 +64,12 @@ struct NodeSpec {
   bool ready = true;
   bool unschedulable = false;     // cordoned
   TimeMs not_ready_since_ms = 0;  // last good heartbeat, when !ready
+  // Why nothing new is put there, in words: "nvidia.com/mig.config.state is pending". What is there stays.
+  // Empty: nothing is in the way.
+  std::string unfit;
+  // Since when the node's clique label is gone; 0: it is there, or there never was one. Its clique is the
+  // last until limits::kCliqueKeptMs later. Never reported, as former_clique.
+  TimeMs clique_lost_ms = 0;
   // The clique whose label the node has lost: it is in no domain with others, and its NVLink is
   // still joined to that clique's. Nobody gets it, or that clique without it, for himself. Never
   // reported: the engine remembers it until the node has a label again or is removed.
@@ -94,6 +100,8 @@ struct NodeSpec {
     v(18, "unschedulable", unschedulable);
     v(19, "not_ready_since_ms", not_ready_since_ms);
     v(20, "former_clique", former_clique);
+    v(24, "unfit", unfit);
+    v(25, "clique_lost_ms", clique_lost_ms);
   }
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };

@@ -33,7 +33,8 @@ bool Oracle::fits(const Job& j, const std::string& product) const {
   std::vector<std::pair<std::int64_t, const Node*>> room;
   for (const Node& n : nodes_) {
     if (!n.there || n.spec.product != product || n.cluster != j.id.cluster() || !n.spec.ready ||
-        n.spec.unschedulable || n.drained || is_drained_before(n, now_, length_of(j))) {
+        !n.spec.unfit.empty() || n.spec.unschedulable || n.drained ||
+        is_drained_before(n, now_, length_of(j))) {
       continue;
     }
     std::uint64_t busy = 0;

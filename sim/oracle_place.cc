@@ -20,8 +20,8 @@ void Oracle::judge_place(const Job& j, const fact::AttemptStarted& f) {
   for (const PodSlot& s : f.slots) with.push_back({f.id, 0, 0, j.leaf, s, now_, now_, false, true});
   for (const PodSlot& s : f.slots) {
     const Node* const n = node(s.node);
-    if (!n || !n->there || !n->spec.ready || n->spec.unschedulable || n->drained ||
-        n->cluster != f.id.cluster()) {
+    if (!n || !n->there || !n->spec.ready || !n->spec.unfit.empty() || n->spec.unschedulable ||
+        n->drained || n->cluster != f.id.cluster()) {
       wrong(name(f.id, 0) + " was put on a node that takes no work");
       continue;
     }

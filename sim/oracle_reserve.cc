@@ -31,7 +31,8 @@ void Oracle::unreserve(JobId id) {
 
 bool Oracle::is_open(NodeId id) {
   const Node* const n = node(id);
-  return n != nullptr && n->there && n->spec.ready && !n->spec.unschedulable && !n->drained;
+  return n != nullptr && n->there && n->spec.ready && n->spec.unfit.empty() &&
+         !n->spec.unschedulable && !n->drained;
 }
 
 DurationMs Oracle::length_of(const Job& j) const {

@@ -252,7 +252,9 @@ in::Body RandomWorld::node_event() {
     spec.ready = false;
     spec.not_ready_since_ms = options_.plain ? 0 : now_ - rng_.between(0, kMinuteMs);
   }
-  if (!options_.plain && rng_.percent(15)) spec.unhealthy_gpus = 1;
+  const std::uint64_t health = options_.plain ? 50 : rng_.below(100);
+  if (health < 15) spec.unhealthy_gpus = 1;
+  if (health >= 92) spec.unfit = "nvidia.com/mig.config.state is pending";
   if (!options_.plain && rng_.percent(5)) spec.gpus -= 1;
   return in::NodeSeen{cluster, spec};
 }

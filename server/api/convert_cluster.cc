@@ -51,6 +51,7 @@ NodeSpec get(Check& check, const v1::NodeSpec& in) {
   out.pod_slots = in.pod_slots();
   out.ready = !in.not_ready();
   out.unschedulable = in.unschedulable();
+  out.unfit = in.unfit();
   if (in.has_not_ready_since()) {
     out.not_ready_since_ms = check.time("not_ready_since", in.not_ready_since());
   }
@@ -96,6 +97,7 @@ void put(const NodeSpec& spec, v1::NodeSpec* out) {
   }
   out->set_not_ready(!spec.ready);
   out->set_unschedulable(spec.unschedulable);
+  out->set_unfit(spec.unfit);
   if (spec.not_ready_since_ms != 0) put(spec.not_ready_since_ms, out->mutable_not_ready_since());
 }
 

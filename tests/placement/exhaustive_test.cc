@@ -57,6 +57,7 @@ NodeSpec small_node(naive::Dice& dice, std::uint32_t id) {
   if (dice.chance(10)) s.pod_slots = 1 + dice.below(3);
   s.ready = !dice.chance(5);
   s.unschedulable = dice.chance(5);
+  if (dice.chance(5)) s.unfit = "no";
   if (dice.chance(8) && s.gpus > s.mig_gpus) s.unhealthy_gpus = 1;
   return s;
 }
@@ -287,7 +288,11 @@ class SmallWorld {
     naive::Fleet other = naive_;
     for (auto& [id, n] : other.nodes) {
       if (!held) n.held.clear(), n.spec.unhealthy_gpus = 0;
-      if (!closed) n.spec.ready = true, n.spec.unschedulable = n.drained = false;
+      if (!closed) {
+        n.spec.ready = true;
+        n.spec.unfit.clear();
+        n.spec.unschedulable = n.drained = false;
+      }
       if (only_gpus) n.spec.cpu_milli = n.spec.pod_slots = 0;
     }
     return Exhaustive(other, request).possible();

@@ -94,6 +94,25 @@ TEST(Explain, ConditionsNameTheNodes) {
   EXPECT_EQ(r->blockers, (Names{"n1", "n2"}));
 }
 
+TEST(Explain, WhyANodeIsNotFitIsQuoted) {
+  Site f;
+  NodeSpec s = node(1, 8);
+  s.unfit = "nvidia.com/mig.config.state is pending";
+  add(f, 1, s);
+  s = node(2, 8);
+  s.unfit = "condition GpuNvlinkWatch";
+  add(f, 2, s);
+  f.set_node(NodeId(3), kCluster, node(3, 8), /*drained=*/true, 0);
+  const auto reasons = explain(f, gang(1, 8));
+  const Reason* r = with(reasons, ReasonToken::kNodeConditions);
+  ASSERT_NE(r, nullptr);
+  EXPECT_EQ(r->blockers, (Names{"n1", "n2", "n3"}));
+  EXPECT_EQ(r->have, 0);
+  EXPECT_EQ(r->detail,
+            "of the matching nodes with room 1 are not ready, cordoned or drained, 2 are not fit "
+            "(n1: nvidia.com/mig.config.state is pending)");
+}
+
 TEST(Explain, KeptNodesNameTheirOwner) {
   Site f;
   add(f, 1, node(1, 8));

@@ -229,7 +229,7 @@ NodeLevels Fleet::levels(std::uint32_t id) const {
   for (std::size_t i = 0; i < free.size(); ++i) {
     if (bit(worst, i)) sick += std::max<MilliGpu>(0, free[i]);
   }
-  const bool closed = !n.spec.ready || n.spec.unschedulable || n.drained;
+  const bool closed = !n.spec.ready || !n.spec.unfit.empty() || n.spec.unschedulable || n.drained;
   l.unusable = rest < 0 || closed ? rest : std::min(rest, sick);
   l.idle = rest - l.unusable;
   return l;
@@ -255,7 +255,9 @@ bool Fleet::barred(std::uint32_t id, const PodShape& pod) const {
 bool Fleet::open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId owner,
                  bool bars) const {
   const Node& n = nodes.at(id);
-  if (!n.present || n.cluster != cluster || n.drained || !n.spec.ready) return false;
+  if (!n.present || n.cluster != cluster || n.drained || !n.spec.ready || !n.spec.unfit.empty()) {
+    return false;
+  }
   if (n.spec.unschedulable && !eligibility::tolerates_cordon(pod.tolerations)) return false;
   if (n.kept_for && n.kept_for != owner) return false;
   return eligibility::matches(pod, n.spec) && (!bars || !barred(id, pod));

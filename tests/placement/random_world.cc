@@ -14,6 +14,7 @@ void common(Dice& dice, NodeSpec& s, std::uint32_t id) {
   if (dice.chance(30)) s.extended = {{"rdma/hca", dice.below(5)}};
   s.ready = !dice.chance(4);
   s.unschedulable = dice.chance(4);
+  if (dice.chance(4)) s.unfit = "no";
   if (dice.chance(8)) s.unhealthy_gpus = 1 + dice.below(2);
 }
 
