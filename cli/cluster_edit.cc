@@ -120,6 +120,8 @@ void add_import(Command cluster) {
   c.option("--rack-label", o->nodes.rack_label, "node label that names the rack", "KEY");
   c.list_option("--gpu-kinds", o->nodes.extra_gpus,
                 "resources that count as GPUs, as in the configuration", "RESOURCE,...");
+  c.list_option("--fatal-conditions", o->nodes.fatal_conditions,
+                "node conditions that keep new work away, instead of those known", "TYPE,...");
   c.option("--reason", o->edit.reason, "why; the audit log keeps it", "TEXT");
   add_request_id(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only");

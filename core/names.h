@@ -37,6 +37,8 @@ inline constexpr std::string_view kLabelTimestamp = "nvidia.com/gfd.timestamp";
 inline constexpr std::string_view kLabelReplicas = "nvidia.com/gpu.replicas";
 inline constexpr std::string_view kLabelMigCapable = "nvidia.com/mig.capable";
 inline constexpr std::string_view kLabelMigStrategy = "nvidia.com/mig.strategy";
+inline constexpr std::string_view kLabelMigState = "nvidia.com/mig.config.state";
+inline constexpr std::string_view kLabelDeployPlugin = "nvidia.com/gpu.deploy.device-plugin";
 
 // The cluster that a service without any begins with; it goes when another is named first.
 inline constexpr std::string_view kFirstCluster = "default";

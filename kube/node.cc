@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "core/cut.h"
 #include "core/duration.h"
 #include "core/limits.h"
 #include "core/names.h"
@@ -15,6 +16,8 @@
 
 namespace subak {
 namespace {
+
+constexpr std::string_view kPaused = "paused-for-mig-change";
 
 Error bad(const std::string& field, std::string got, std::string want) {
   return {ErrorCode::kInvalid, field, std::move(got), std::move(want)};
@@ -35,11 +38,14 @@ class NodeReader {
       error_->field = "node " + spec_.name + ": " + error_->field;
       return *error_;
     }
+    const bool none_works = !has_gpus(allocatable_);
+    const ResourceCounts& counts = none_works && has_gpus(capacity_) ? capacity_ : allocatable_;
     std::optional<Error> contradicts;
-    if (auto error = read_gpus(capacity_, allocatable_, options_.extra_gpus, spec_, contradicts)) {
+    if (auto error = read_gpus(capacity_, counts, options_.extra_gpus, spec_, contradicts)) {
       return *error;
     }
     if (contradicts && contradiction == nullptr) return *contradicts;
+    read_fitness(none_works);
     if (contradiction != nullptr) *contradiction = std::move(contradicts);
     return std::move(spec_);
   }
@@ -71,7 +77,10 @@ class NodeReader {
   }
 
   void read_status(json::Value status) {
-    if (const auto conditions = json::member(status, "conditions")) read_ready(*conditions);
+    if (const auto conditions = json::member(status, "conditions")) {
+      read_ready(*conditions);
+      read_faults(*conditions);
+    }
     const auto capacity = object_in(status, "capacity");
     if (capacity) read_list(*capacity, capacity_);
     auto list = object_in(status, "allocatable");
@@ -88,9 +97,46 @@ class NodeReader {
     }
   }
 
+  bool has_gpus(const ResourceCounts& counts) const {
+    return std::any_of(counts.begin(), counts.end(), [this](const auto& entry) {
+      return entry.second > 0 && gpu_kind_of(entry.first, options_.extra_gpus) != GpuKind::kNone;
+    });
+  }
+
+  void read_fitness(bool none_works) {
+    if (spec_.gpus == 0) return;
+    std::vector<std::string> why;
+    const std::string state = find_label(spec_, names::kLabelMigState);
+    if (state == "pending" || state == "rebooting") {
+      why.push_back(std::string(names::kLabelMigState) + " is " + state);
+    }
+    if (find_label(spec_, names::kLabelDeployPlugin) == kPaused) {
+      why.push_back(std::string(names::kLabelDeployPlugin) + " is " + std::string(kPaused));
+    }
+    for (const std::string& type : faults_) why.push_back("condition " + type);
+    if (none_works) {
+      spec_.unhealthy_gpus = 0;
+      why.push_back("none of its " + std::to_string(spec_.gpus) + " GPUs is allocatable");
+    }
+    for (const std::string& one : why) spec_.unfit += (spec_.unfit.empty() ? "" : ", ") + one;
+    spec_.unfit = cut_text(spec_.unfit);
+  }
+
   static std::optional<json::Value> object_in(json::Value in, std::string_view name) {
     const auto found = json::member(in, name);
     return found && json::is_object(*found) ? found : std::nullopt;
+  }
+
+  // In the order of the list, so that the same faults are the same words.
+  void read_faults(json::Value conditions) {
+    for (const std::string& type : options_.fatal_conditions) {
+      bool is = false;
+      json::each_item(conditions, [&](std::size_t, json::Value condition) {
+        is = is ||
+             (json::text(condition, "type") == type && json::text(condition, "status") == "True");
+      });
+      if (is) faults_.push_back(type);
+    }
   }
 
   void read_ready(json::Value conditions) {
@@ -137,6 +183,7 @@ class NodeReader {
   const KubeNodeOptions& options_;
   NodeSpec spec_;
   ResourceCounts capacity_, allocatable_;
+  std::vector<std::string> faults_;  // conditions that say that GPU work would fail
   std::optional<Error> error_;
 };
 
@@ -186,6 +233,17 @@ Error no_json(std::size_t at, const char* why) {
 }
 
 }  // namespace
+
+std::vector<std::string> default_fatal_conditions() {
+  return {"GpuMemWatch",           "GpuThermalWatch",     "GpuPcieWatch",
+          "GpuPowerWatch",         "GpuInforomWatch",     "GpuSmWatch",
+          "GpuNvlinkWatch",        "GpuMcuWatch",         "GpuPmuWatch",
+          "GpuDriverWatch",        "GpuCpusetWatch",      "SysLogsXIDError",
+          "SysLogsSXIDError",      "SysLogsGPUFallenOff", "NVSwitchFatalError",
+          "NVSwitchDown",          "DCGMError",           "CSPMaintenance",
+          "KernelDeadlock",        "ReadonlyFilesystem",  "XfsShutdown",
+          "CperHardwareErrorFatal"};
+}
 
 Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options,
                                 std::optional<Error>* contradiction) {

@@ -14,9 +14,13 @@
 //     ...-MIG-PROFILE (strategy single). Replicas of slices count as one slice. Where no label says
 //     how many cards they are cut from, it is the fewest that they can be cut from
 //     (placement/mig_cut.h). Where one says it, and they cannot, that is a contradiction.
+//   Why nothing new may be put there: nvidia.com/mig.config.state is pending or rebooting,
+//     nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change, a condition of
+//     KubeNodeOptions::fatal_conditions is True, or none of its GPUs is allocatable. In the last case they
+//     count as working: nobody says which of them are sick, and what is there stays.
 //   Devices of another maker (KubeNodeOptions::extra_gpus) are whole GPUs, of the product "GPU".
-// Sources: documentation of k8s-device-plugin and gpu-feature-discovery; Kubernetes API reference
-// of Node v1.
+// Sources: documentation of k8s-device-plugin, gpu-feature-discovery and mig-parted (its MIG manager);
+// Kubernetes API reference of Node v1.
 #pragma once
 
 #include <optional>
@@ -31,9 +35,14 @@
 
 namespace subak {
 
+// Types of node conditions that say, when True, that GPU work would fail: those of NVIDIA's NVSentinel and
+// of Kubernetes' node-problem-detector (its kernel monitor).
+std::vector<std::string> default_fatal_conditions();
+
 struct KubeNodeOptions {
   std::string rack_label;        // the label that names a node's rack; empty: none
   ExtraGpuResources extra_gpus;  // resources that count as whole GPUs beside NVIDIA's (`gpuKinds`)
+  std::vector<std::string> fatal_conditions = default_fatal_conditions();
 };
 
 // One node. Errors as below; with `contradiction` one is no error: it is put there, and the node is read

@@ -75,8 +75,10 @@ struct Config {
   std::optional<bool> enforce_time_limits;
   std::optional<DurationMs> time_limit_grace_ms, default_time_limit_ms;
 
-  std::vector<std::string> gpu_kinds;          // extended resources counted like nvidia.com/gpu
-  std::vector<std::string> system_namespaces;  // Policy::system_namespaces
+  std::vector<std::string> gpu_kinds;  // extended resources counted like nvidia.com/gpu
+  // Node conditions that keep new work away; none: those of kube/node.h.
+  std::optional<std::vector<std::string>> fatal_conditions;
+  std::vector<std::string> system_namespaces;           // Policy::system_namespaces
   std::string break_glass_group = "subak:break-glass";  // may remove our gate
   DeviceClaims device_claims = DeviceClaims::kGate;
   UnknownCluster unknown_cluster = UnknownCluster::kWarn;

@@ -168,6 +168,18 @@ Found add_gpu_kind(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
+Found add_fatal_condition(Config& c, std::string_view v) {
+  if (v.empty() || v.size() > limits::kMaxNameBytes) {
+    return bad_value(v, "the type of a node condition such as GpuNvlinkWatch");
+  }
+  if (!c.fatal_conditions) c.fatal_conditions.emplace();
+  if (c.fatal_conditions->size() >= limits::kMaxNodeListItems) {
+    return bad_value(v, "at most " + std::to_string(limits::kMaxNodeListItems) + " conditions");
+  }
+  c.fatal_conditions->emplace_back(v);
+  return std::nullopt;
+}
+
 Found add_system_namespace(Config& c, std::string_view v) {
   if (auto error = check_name(v)) return error;
   c.system_namespaces.emplace_back(v);
@@ -278,6 +290,9 @@ constexpr std::array kSettings{
             set_duration<&Config::default_time_limit_ms, Range{0, 365 * kDayMs}>},
     Setting{"gpuKinds", "--gpu-kind", "RESOURCE", "a further resource that counts as a GPU", true,
             false, add_gpu_kind, [](Config& c) { c.gpu_kinds.clear(); }},
+    Setting{"fatalConditions", "--fatal-condition", "TYPE",
+            "a node condition that, when True, keeps new work away; instead of those known", true,
+            false, add_fatal_condition, [](Config& c) { c.fatal_conditions.emplace(); }},
     Setting{"systemNamespaces", "--system-namespace", "NAME",
             "a further namespace whose pods are left alone, and the platform pays", true, false,
             add_system_namespace, [](Config& c) { c.system_namespaces.clear(); }},

@@ -39,9 +39,10 @@ TimeMs end_of(const Pod& pod) {
 }  // namespace
 
 Cards::Cards(std::string cluster, ExtraGpuResources extra,
-             std::vector<std::string> other_schedulers)
+             std::vector<std::string> other_schedulers, std::vector<std::string> fatal_conditions)
     : cluster_(std::move(cluster)),
       extra_(std::move(extra)),
+      node_options_{"", extra_, std::move(fatal_conditions)},
       other_schedulers_(std::move(other_schedulers)) {}
 
 void Cards::forget_told() {
@@ -261,7 +262,7 @@ void Cards::see_node(const WatchEvent& event, TimeMs now_ms) {
   if (event.kind == WatchKind::kDeleted) {
     const std::string name(json::text_in(event.object, "metadata", "name"));
     std::optional<Error> contradiction;
-    Result<NodeSpec> last = read_kube_node(event.object, {"", extra_}, &contradiction);
+    Result<NodeSpec> last = read_kube_node(event.object, node_options_, &contradiction);
     if (last && nodes_.contains(name) && may_have_pods(name)) {
       NodeSpec closed = std::move(last).value();
       closed.unschedulable = true;
@@ -270,7 +271,7 @@ void Cards::see_node(const WatchEvent& event, TimeMs now_ms) {
     return drop_node(name, now_ms, version_number(event.resource_version));
   }
   std::optional<Error> contradiction;
-  Result<NodeSpec> node = read_kube_node(event.object, {"", extra_}, &contradiction);
+  Result<NodeSpec> node = read_kube_node(event.object, node_options_, &contradiction);
   if (!node || contradiction) {
     ++unreadable_;
     last_unreadable_ = (node ? *contradiction : node.error()).message();

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "engine/input.h"
+#include "kube/node.h"
 #include "kube/owner.h"
 #include "kube/pod.h"
 #include "kube/release.h"
@@ -124,7 +125,9 @@ struct News {
 
 class Cards {
  public:
-  Cards(std::string cluster, ExtraGpuResources extra, std::vector<std::string> other_schedulers);
+  // `fatal_conditions`: as KubeNodeOptions.
+  Cards(std::string cluster, ExtraGpuResources extra, std::vector<std::string> other_schedulers,
+        std::vector<std::string> fatal_conditions = default_fatal_conditions());
 
   // Nothing has been told: a new session begins.
   void forget_told();
@@ -240,6 +243,7 @@ class Cards {
 
   const std::string cluster_;
   const ExtraGpuResources extra_;
+  const KubeNodeOptions node_options_;
   const std::vector<std::string> other_schedulers_;
   std::unordered_map<std::string, PodCard> pods_;    // by uid
   std::map<std::string, NodeCard> nodes_;            // by name

@@ -20,6 +20,7 @@
 #include "engine/engine.h"
 #include "engine/input.h"
 #include "engine/told_starts.h"
+#include "kube/node.h"
 #include "kube/pod.h"
 #include "server/kube/client.h"
 #include "server/kube/plan.h"
@@ -46,6 +47,7 @@ struct EdgeOptions {
   std::string cluster;
   ExtraGpuResources extra_gpu_resources;
   std::vector<std::string> other_schedulers;
+  std::vector<std::string> fatal_conditions = default_fatal_conditions();  // KubeNodeOptions
   // No thread: the caller runs turn(), so that a simulation of faults repeats exactly.
   bool stepped = false;
 };

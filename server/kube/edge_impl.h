@@ -74,7 +74,8 @@ struct Edge::Impl {
       : options(std::move(o)),
         ports(std::move(p)),
         api(std::move(a)),
-        cards(options.cluster, options.extra_gpu_resources, options.other_schedulers) {}
+        cards(options.cluster, options.extra_gpu_resources, options.other_schedulers,
+              options.fatal_conditions) {}
 
   // --- any thread
   EdgeStats read_stats() const {

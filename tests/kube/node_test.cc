@@ -162,10 +162,70 @@ TEST(KubeNode, ConditionsAndPlainNodes) {
   EXPECT_FALSE(nodes["lost"].ready);
   EXPECT_EQ(nodes["lost"].not_ready_since_ms, 1'772'366'400'000);
   EXPECT_EQ(nodes["lost"].gpus, 8);  // installed although the plugin no longer says so
-  EXPECT_EQ(nodes["lost"].unhealthy_gpus, 8);
+  EXPECT_EQ(nodes["lost"].unfit, "none of its 8 GPUs is allocatable");
   EXPECT_EQ(nodes["cpu-1"].gpus, 0);
   EXPECT_EQ(nodes["cpu-1"].product, "");
   EXPECT_EQ(nodes["cpu-1"].cpu_milli, 15'890);
+}
+
+// A node of 8 GPUs with these labels, conditions and counts.
+std::string ailing(const std::string& labels, const std::string& conditions = "",
+                   const std::string& allocatable = "8") {
+  return R"({"metadata":{"name":"n","labels":{"nvidia.com/gpu.product":"NVIDIA-A100-SXM4-80GB")" +
+         labels + R"(}},"status":{"conditions":[{"type":"Ready","status":"True"})" + conditions +
+         R"(],"capacity":{"nvidia.com/gpu":"8"},"allocatable":{"nvidia.com/gpu":")" + allocatable +
+         "\"}}}";
+}
+
+TEST(KubeNode, WhatKeepsNewWorkAwayIsNamed) {
+  const std::string state = R"(,"nvidia.com/mig.config.state":")";
+  EXPECT_EQ(one(ailing("")).unfit, "");
+  EXPECT_EQ(one(ailing(state + "success\"")).unfit, "");
+  EXPECT_EQ(one(ailing(state + "failed\"")).unfit, "") << "what is left is allocatable, or not";
+  EXPECT_EQ(one(ailing(state + "pending\"")).unfit, "nvidia.com/mig.config.state is pending");
+  EXPECT_EQ(one(ailing(state + "rebooting\"")).unfit, "nvidia.com/mig.config.state is rebooting");
+  EXPECT_EQ(one(ailing(R"(,"nvidia.com/gpu.deploy.device-plugin":"true")")).unfit, "");
+  EXPECT_EQ(one(ailing(R"(,"nvidia.com/gpu.deploy.device-plugin":"paused-for-mig-change")")).unfit,
+            "nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change");
+  EXPECT_TRUE(one(ailing(state + "pending\"")).ready) << "the node itself is well";
+}
+
+TEST(KubeNode, FatalConditionsAreAList) {
+  const auto condition = [](const std::string& type, const std::string& status) {
+    return R"(,{"type":")" + type + R"(","status":")" + status + "\"}";
+  };
+  EXPECT_EQ(one(ailing("", condition("GpuNvlinkWatch", "False"))).unfit, "");
+  EXPECT_EQ(one(ailing("", condition("GpuNvlinkWatch", "Unknown"))).unfit, "");
+  EXPECT_EQ(one(ailing("", condition("DiskPressure", "True"))).unfit, "") << "the kubelet's matter";
+  EXPECT_EQ(
+      one(ailing("", condition("KernelDeadlock", "True") + condition("GpuMemWatch", "True"))).unfit,
+      "condition GpuMemWatch, condition KernelDeadlock");
+  KubeNodeOptions own;
+  own.fatal_conditions = {"CoolantLow"};
+  EXPECT_EQ(one(ailing("", condition("GpuMemWatch", "True")), own).unfit, "");
+  EXPECT_EQ(one(ailing("", condition("CoolantLow", "True")), own).unfit, "condition CoolantLow");
+  own.fatal_conditions.clear();
+  for (int i = 0; i < 100; ++i) own.fatal_conditions.push_back("Condition" + std::to_string(i));
+  std::string all;
+  for (const std::string& type : own.fatal_conditions) all += condition(type, "True");
+  EXPECT_LE(one(ailing("", all), own).unfit.size(), 512U);
+}
+
+// Nobody says which GPUs are sick: what is there stays, nothing new comes.
+TEST(KubeNode, NoneAllocatable) {
+  const NodeSpec n = one(ailing("", "", "0"));
+  EXPECT_EQ(n.gpus, 8);
+  EXPECT_EQ(n.unhealthy_gpus, 0);
+  EXPECT_EQ(n.unfit, "none of its 8 GPUs is allocatable");
+  EXPECT_EQ(one(ailing("", "", "1")).unfit, "");
+  EXPECT_EQ(one(ailing("", "", "1")).unhealthy_gpus, 7);
+  const NodeSpec slices =
+      one(R"({"metadata":{"name":"n","labels":{"nvidia.com/gpu.product":"NVIDIA-A100-SXM4-80GB",)"
+          R"("nvidia.com/gpu.count":"1"}},"status":{"capacity":{"nvidia.com/mig-1g.10gb":"7"},)"
+          R"("allocatable":{"nvidia.com/mig-1g.10gb":"0"}}})");
+  EXPECT_EQ(slices.mig, (std::vector<MigSlices>{{"1g.10gb", 7}}));
+  EXPECT_EQ(slices.unfit, "none of its 1 GPUs is allocatable");
+  EXPECT_EQ(one(R"({"metadata":{"name":"cpu"},"status":{"allocatable":{"cpu":"8"}}})").unfit, "");
 }
 
 TEST(KubeNode, JsonLinesAndListsMayFollowEachOther) {

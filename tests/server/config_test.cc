@@ -222,6 +222,16 @@ TEST(Yaml, HowAClusterIsReached) {
               HasSubstr("kubeconfig, context, inCluster"));
 }
 
+TEST(Yaml, FatalConditionsTakeThePlaceOfThoseKnown) {
+  EXPECT_EQ(accepted("mode: warn\n").fatal_conditions, std::nullopt);
+  EXPECT_EQ(accepted("fatalConditions: [CoolantLow, GpuMemWatch]\n").fatal_conditions,
+            (std::vector<std::string>{"CoolantLow", "GpuMemWatch"}));
+  EXPECT_EQ(accepted("fatalConditions: []\n").fatal_conditions, std::vector<std::string>());
+  EXPECT_EQ(refusal("fatalConditions: ['']\n"),
+            "subak.yaml:3: fatalConditions[0]: want the type of a node condition such as "
+            "GpuNvlinkWatch");
+}
+
 TEST(Yaml, DurationsHaveARange) {
   EXPECT_THAT(refusal("hold: 999ms\n"), HasSubstr("want a duration from 1s to "));
   EXPECT_THAT(refusal("halfLife: 1s\n"), HasSubstr("or infinite"));

@@ -107,6 +107,21 @@ TEST_F(Kube, ANodeIsToldWhenItChanges) {
   EXPECT_THAT(told(), IsEmpty());
 }
 
+TEST_F(Kube, WhyANodeIsNotFitIsTold) {
+  const std::string has =
+      R"(,"status":{"capacity":{"nvidia.com/gpu":"8"},"allocatable":{"nvidia.com/gpu":"8"})";
+  see_node("n1", WatchKind::kModified, has + "}");
+  EXPECT_THAT(told(), ElementsAre("node_seen "));
+  see_node("n1", WatchKind::kModified,
+           has + R"(,"conditions":[{"type":"GpuMemWatch","status":"True","message":"a"}]})");
+  const auto news = cards.next(Cards::kAllPodsKnown);
+  ASSERT_TRUE(news);
+  EXPECT_EQ(std::get<in::NodeSeen>(news->body).node.unfit, "condition GpuMemWatch");
+  see_node("n1", WatchKind::kModified,
+           has + R"(,"conditions":[{"type":"GpuMemWatch","status":"True","message":"b"}]})");
+  EXPECT_THAT(told(), IsEmpty()) << "its words change, it does not";
+}
+
 TEST_F(Kube, ANodeThatGoesSaysWhen) {
   const std::string silent =
       R"(,"status":{"conditions":[{"type":"Ready","status":"Unknown","lastHeartbeatTime":"2026-01-01T00:00:00Z","lastTransitionTime":"2026-01-01T00:05:00Z"}]})";
