@@ -144,6 +144,9 @@ inline constexpr std::uint32_t kMaxNodeIds = 800'000;
 inline constexpr std::size_t kMaxClusters = 1000;    // a new one more is refused
 inline constexpr std::size_t kMaxProducts = 10'000;  // GPU products ever named: then refused
 inline constexpr std::size_t kMaxGpusPerNode = 64;
+// A node whose clique label is gone stays in its clique for so long: what makes the label takes it away
+// while it restarts, and asks for the clique anew every ten minutes.
+inline constexpr DurationMs kCliqueKeptMs = 10 * kMinuteMs;
 // Nodes that one picture may show otherwise than they are. More: that picture is refused. Enough
 // for the allocations of the largest job, one on each node, and the domains that they keep.
 inline constexpr std::size_t kMaxPictureNodes = 16'384;

@@ -158,6 +158,8 @@ void bar_node(Decision& d, NodeId node, const PodShape& shape);
 void forgive_node(Decision& d, NodeId node, const PodShape& shape);
 // Bars whose time is over are lifted, old memories forgotten.
 void end_bars(Decision& d);
+// node.cc: nodes whose clique label has been gone for limits::kCliqueKeptMs are in no clique any more.
+void end_cliques(Decision& d);
 
 // light_pod.cc: a pod without GPUs is on a node, which is there.
 void see_light_pod(Decision& d, ClusterId cluster, const PodRecord& pod);

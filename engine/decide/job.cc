@@ -213,6 +213,7 @@ void decide(Decision& d, const in::Tick& /*i*/) {
   }
   end_bars(d);
   begin_and_end_drains(d);
+  end_cliques(d);
   close_rows(d);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "core/duration.h"
 #include "core/limits.h"
@@ -60,10 +61,23 @@ std::optional<Error> check_room(Decision& d, const state::Cluster& cluster,
   return d.s.check_products(products);
 }
 
-// A label that is gone says nothing of the wires: DRA drivers take it away while they restart.
-std::string former_clique(const NodeSpec& spec, const NodeSpec* old) {
-  if (!spec.clique.empty() || old == nullptr) return "";
-  return old->clique.empty() ? old->former_clique : old->clique;
+// A label that is gone says nothing of the wires: DRA drivers take it away while they restart. So the node
+// keeps its clique for a while, and then is remembered to be wired to it.
+void keep_clique(NodeSpec& spec, const NodeSpec* old, TimeMs now) {
+  spec.former_clique.clear();
+  spec.clique_lost_ms = 0;
+  if (!spec.clique.empty() || old == nullptr) return;
+  if (old->clique.empty()) {
+    spec.former_clique = old->former_clique;
+    return;
+  }
+  const TimeMs lost_ms = old->clique_lost_ms != 0 ? old->clique_lost_ms : std::max<TimeMs>(now, 1);
+  if (now < lost_ms + limits::kCliqueKeptMs) {
+    spec.clique = old->clique;
+    spec.clique_lost_ms = lost_ms;
+  } else {
+    spec.former_clique = old->clique;
+  }
 }
 
 // What of a node can decide anything: not a label that renews itself (feature discovery writes the
@@ -78,7 +92,7 @@ void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const E
   spec = without_churn(std::move(spec));
   NodeId id = d.s.nodes().find(cluster.id, spec.name);
   const NodeSpec* old = id ? d.s.fleet().node(id) : nullptr;
-  spec.former_clique = former_clique(spec, old);
+  keep_clique(spec, old, d.s.now());
   if (old != nullptr && *old == spec) return;
   const bool drained = id && d.s.fleet().drained(id);
   const state::DrainTimes times = id ? d.s.nodes().drain_times(id) : state::DrainTimes();
@@ -132,6 +146,22 @@ void lose_node(Decision& d, const state::PodPlace& place, NodeId node, TimeMs at
 }
 
 }  // namespace
+
+void end_cliques(Decision& d) {
+  const auto is_due = [&d](const auto& lost) {
+    return lost && lost->first + limits::kCliqueKeptMs <= d.s.now();
+  };
+  for (auto lost = d.s.nodes().first_lost_clique(); is_due(lost);
+       lost = d.s.nodes().first_lost_clique()) {
+    const NodeId id = lost->second;
+    NodeSpec spec = *d.s.fleet().node(id);
+    spec.former_clique = std::exchange(spec.clique, "");
+    spec.clique_lost_ms = 0;
+    const state::DrainTimes times = d.s.nodes().drain_times(id);
+    d.emit(fact::NodeSet{id, d.s.fleet().cluster_of(id), std::move(spec), d.s.fleet().drained(id), {},
+                         times.from_ms, times.until_ms});
+  }
+}
 
 void remove_node(Decision& d, NodeId id, TimeMs at) {
   if (const auto* held = d.s.allocations().on(id)) {

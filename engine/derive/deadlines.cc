@@ -42,6 +42,9 @@ std::optional<TimeMs> next_deadline(const State& s) {
   if (const auto end = next_end(s)) consider(end->first);
   if (const auto bar = s.bars().next_end()) consider(*bar);
   if (const auto drain = s.nodes().next_drain()) consider(drain->first);
+  if (const auto lost = s.nodes().first_lost_clique()) {
+    consider(lost->first + limits::kCliqueKeptMs);
+  }
   if (s.nodes().size() > 0) consider(s.nodes().billed_until() + kDayMs);
   for (const auto& [id, cluster] : s.clusters().all()) {
     if (const auto row = next_row(s, id)) consider(row->due_ms);

@@ -30,8 +30,8 @@ std::optional<std::pair<TimeMs, JobId>> next_hold_end(const State& s);
 // those of clusters of which it is not known what happens there. O(clusters).
 std::optional<std::pair<TimeMs, JobId>> next_end(const State& s);
 
-// The earliest of: an end that is due, a hold that runs out, a bar that ends, a
-// drain that begins or ends, a day that ends, a row that is due. None
+// The earliest of: an end that is due, a hold that runs out, a bar that ends, a drain that begins or ends, a
+// clique that is kept no longer, a day that ends, a row that is due. None
 // if nothing ever happens by itself. O(clusters).
 std::optional<TimeMs> next_deadline(const State& s);
 

@@ -18,13 +18,29 @@ TimeMs Nodes::seen_since(NodeId id) const {
   return it->second;
 }
 
-void Nodes::set(ClusterId cluster, const std::string& name, NodeId id, TimeMs now) {
+std::optional<std::pair<TimeMs, NodeId>> Nodes::first_lost_clique() const {
+  return by_loss_.empty() ? std::nullopt : std::optional(*by_loss_.begin());
+}
+
+void Nodes::lose_clique(NodeId id, TimeMs lost_ms) {
+  if (const auto known = lost_cliques_.find(id); known != lost_cliques_.end()) {
+    by_loss_.erase({known->second, id});
+    lost_cliques_.erase(known);
+  }
+  if (lost_ms == 0) return;
+  lost_cliques_.emplace(id, lost_ms);
+  by_loss_.insert({lost_ms, id});
+}
+
+void Nodes::set(ClusterId cluster, const std::string& name, NodeId id, TimeMs now,
+                TimeMs clique_lost_ms) {
   must(static_cast<bool>(id) && !name.empty(), "a node has a number and a name");
   const auto [it, added] = by_name_.try_emplace({cluster, name}, id);
   must(it->second == id, "a node keeps its number");
   must(!added || !seen_since_.contains(id), "no two nodes have one number");
   seen_since_.try_emplace(id, now);
   last_ = std::max(last_, id);
+  lose_clique(id, clique_lost_ms);
   ++version_;
 }
 
@@ -64,6 +80,7 @@ void Nodes::remove(ClusterId cluster, const std::string& name) {
   must(it != by_name_.end(), "the node that goes was there");
   set_drain(it->second, {});
   must(seen_since_.erase(it->second) == 1, "a node has been seen");
+  lose_clique(it->second, 0);
   by_name_.erase(it);
   ++version_;
 }
@@ -97,6 +114,10 @@ void Nodes::check() const {
                             : drain_ends_.contains({times.until_ms, id}),
          "a drain is found by its time");
     must(times.until_ms == 0 || times.from_ms < times.until_ms, "a drain ends after it begins");
+  }
+  must(by_loss_.size() == lost_cliques_.size(), "each lost clique is there once");
+  for (const auto& [lost_ms, id] : by_loss_) {
+    must(ids.contains(id), "a node that has lost its clique is there");
   }
 }
 

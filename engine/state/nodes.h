@@ -39,6 +39,8 @@ class Nodes {
   // Since when we know the node: what happened on it before is not in its books. After a restart
   // the time of what was restored. The node is there (asserted).
   TimeMs seen_since(NodeId id) const;
+  // Of the nodes whose clique label is gone (NodeSpec::clique_lost_ms) the one that lost it first, and when.
+  std::optional<std::pair<TimeMs, NodeId>> first_lost_clique() const;
   // Grows with each node that is set or removed.
   std::uint64_t version() const { return version_; }
   // Of a drain that is planned, or that ends by itself; none: {}.
@@ -51,7 +53,9 @@ class Nodes {
   std::optional<std::pair<TimeMs, NodeId>> next_drain() const;
 
   // A node is seen, perhaps again; it keeps its number (asserted).
-  void set(ClusterId cluster, const std::string& name, NodeId id, TimeMs now);
+  // `clique_lost_ms`: its NodeSpec's.
+  void set(ClusterId cluster, const std::string& name, NodeId id, TimeMs now,
+           TimeMs clique_lost_ms = 0);
   // When the node, which is there (asserted), is drained. One that is drained has no beginning.
   void set_drain(NodeId id, const DrainTimes& times);
   // The node is there (asserted).
@@ -67,12 +71,17 @@ class Nodes {
   void check() const;
 
  private:
+  // 0: it has its label.
+  void lose_clique(NodeId id, TimeMs lost_ms);
+
   ByName by_name_;
   std::map<NodeId, TimeMs> seen_since_;
   std::map<NodeId, DrainTimes> drains_;             // none that is {}
   std::set<std::pair<TimeMs, NodeId>> planned_;     // of these, those that have not begun
   std::set<std::pair<TimeMs, NodeId>> drain_ends_;  // and those that have, with an end
   std::uint64_t planned_version_ = 1;
+  std::map<NodeId, TimeMs> lost_cliques_;
+  std::set<std::pair<TimeMs, NodeId>> by_loss_;  // the same
   NodeId last_;
   TimeMs billed_until_ = 0;
   std::uint64_t version_ = 1;

@@ -49,6 +49,21 @@ TEST(Nodes, DaysAreBilledFromTheirMidnightAndNeverBackwards) {
   EXPECT_EQ(nodes.billed_until(), 5 * kDayMs);
 }
 
+TEST(Nodes, LostCliquesComeInTheOrderOfTheirLoss) {
+  using Lost = std::pair<TimeMs, NodeId>;
+  Nodes nodes;
+  nodes.set(kOne, "n1", NodeId(1), 0, 70);
+  nodes.set(kOne, "n2", NodeId(2), 0, 50);
+  nodes.set(kOne, "n3", NodeId(3), 0);
+  EXPECT_EQ(nodes.first_lost_clique(), Lost(50, NodeId(2)));
+  nodes.set(kOne, "n2", NodeId(2), 0);
+  nodes.check();
+  EXPECT_EQ(nodes.first_lost_clique(), Lost(70, NodeId(1)));
+  nodes.remove(kOne, "n1");
+  EXPECT_EQ(nodes.first_lost_clique(), std::nullopt);
+  nodes.check();
+}
+
 TEST(NodesDeath, ANodeKeepsItsNumber) {
   Nodes nodes;
   nodes.set(kOne, "n1", NodeId(1), 0);
