@@ -72,7 +72,9 @@ std::string start_sentence(const StartOutlook& start, TimeMs now_ms) {
   std::string words = "It starts about " + times.before(at.expected_ms);
   words += " (" + times.before(at.earliest_ms);
   words += " to " + times.by(at.latest_ms) + ") UTC";
-  if (start.by == OutlookBy::kForecast) return words;
+  if (start.by == OutlookBy::kForecast) {
+    return at.learned ? words : words + "; too few starts have come to learn from";
+  }
   return words + ", if what has no time limit, or overran it, ends when it is guessed to";
 }
 

@@ -52,6 +52,23 @@ def node_lost_for_good(c):
 
 
 @case()
+def node_whose_mig_configuration_changes(c):
+    (name,) = c.nodes(1)
+
+    def state(value):
+        c.admin.patch("Node", "", name, {"metadata": {"labels": {"nvidia.com/mig.config.state": value}}})
+
+    state("pending")
+    c.until(lambda: "mig.config.state is pending" in str(c.service.json("cluster", "nodes")), "a node that is not fit")
+    c.pod("waits", gpus=8, run_seconds=1)
+    c.queued("waits")
+    text = c.why(c.job_named("waits")["id"])
+    c.expect("mig.config.state is pending" in text, f"why quotes the node: {text[:300]}")
+    state("success")
+    c.succeeded("waits")
+
+
+@case()
 def node_drained(c):
     c.nodes(2)
     old = serve(c, stop_seconds=1)

@@ -324,6 +324,19 @@ class Enforce(Edge):
         (condition,) = [c for c in self.api.pod("waits")["status"]["conditions"] if c["type"] == "subak.gpu/Queued"]
         self.assertRegex(condition["message"], start)
 
+    def test_a_node_that_is_not_fit(self):
+        def state(value):
+            self.api.change("n1", {"metadata": {"labels": {"nvidia.com/mig.config.state": value}}}, "/api/v1/nodes")
+
+        state("pending")
+        until(lambda: "mig.config.state is pending" in self.subak("cluster", "nodes", "--output", "wide"), "a node that is not fit")
+        self.api.make_pod("p", 8)
+        until(lambda: self.jobs("queued") == 1, "a job that waits")
+        self.assertIn("1 are not fit (n1: nvidia.com/mig.config.state is pending)", self.subak("why", "1-1"))
+        self.assertEqual(self.api.gates("p"), [GATE])
+        state("success")
+        self.released("p")
+
     def test_it_asks_who_it_is(self):
         reviews = [s for s in self.api.call("GET", "/standin/seen") if s["path"].endswith("/selfsubjectreviews")]
         self.assertEqual([(s["method"], json.loads(s["body"])["kind"]) for s in reviews], [("POST", "SelfSubjectReview")])

@@ -176,6 +176,10 @@ TEST(StartSentence, SaysWhatTheStartRestsOn) {
   EXPECT_EQ(start_sentence(promise(start + 1), kNoon), "It starts by 14:21 UTC") << "not earlier";
   EXPECT_EQ(start_sentence(promise(start + kDayMs), kNoon), "It starts by 2026-03-02 14:20 UTC");
   EXPECT_EQ(start_sentence(forecast(start), kNoon), "It starts about 14:20 (14:10 to 14:40) UTC");
+  StartOutlook unlearned = forecast(start);
+  unlearned.at.learned = false;
+  EXPECT_EQ(start_sentence(unlearned, kNoon),
+            "It starts about 14:20 (14:10 to 14:40) UTC; too few starts have come to learn from");
   StartOutlook guess = forecast(start);
   guess.by = OutlookBy::kGuess;
   EXPECT_EQ(start_sentence(guess, kNoon),
