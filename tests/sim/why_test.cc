@@ -146,6 +146,7 @@ void mend_nodes(Engine& engine) {
       NodeSpec spec = *engine.fleet().node(id);
       spec.ready = true;
       spec.unschedulable = false;
+      spec.unfit.clear();
       spec.unhealthy_gpus = 0;
       spec.cpu_milli = spec.memory_bytes = spec.pod_slots = 0;
       import.nodes.push_back(spec);
