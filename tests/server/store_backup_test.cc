@@ -12,6 +12,7 @@
 #include "server/store/ledger_rows.h"
 #include "server/store/migrate.h"
 #include "server/store/restore.h"
+#include "server/store/told_file.h"
 #include "server/store/verify.h"
 #include "store_program.h"
 
@@ -283,9 +284,12 @@ TEST_F(StoreBackupTest, AStoreInPlaceIsPutAsideOnlyWhenAsked) {
     newer = {program.engine().seq(), program.engine().digest()};
   }
   EXPECT_NE(restore_refusal().find("there is a store already"), std::string::npos);
+  ASSERT_FALSE(write_told_file(path_ + kToldSuffix, 1, "what the other store told"));
   const auto done = restore_store({backup_, path_, true});
   ASSERT_TRUE(done.ok()) << done.error().message();
   EXPECT_EQ(done->replaced, path_ + ".replaced-1");
+  EXPECT_FALSE(std::filesystem::exists(path_ + kToldSuffix));
+  EXPECT_TRUE(std::filesystem::exists(done->replaced + kToldSuffix));
   EXPECT_EQ(Program(path_).engine().digest(), report.state.digest);
   EXPECT_EQ(Program(done->replaced).engine().digest(), newer.digest);
   EXPECT_EQ(restore_store({backup_, path_, true})->replaced, path_ + ".replaced-2");
