@@ -158,8 +158,13 @@ void end_cliques(Decision& d) {
     spec.former_clique = std::exchange(spec.clique, "");
     spec.clique_lost_ms = 0;
     const state::DrainTimes times = d.s.nodes().drain_times(id);
-    d.emit(fact::NodeSet{id, d.s.fleet().cluster_of(id), std::move(spec), d.s.fleet().drained(id), {},
-                         times.from_ms, times.until_ms});
+    d.emit(fact::NodeSet{id,
+                         d.s.fleet().cluster_of(id),
+                         std::move(spec),
+                         d.s.fleet().drained(id),
+                         {},
+                         times.from_ms,
+                         times.until_ms});
   }
 }
 

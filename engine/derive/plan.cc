@@ -101,7 +101,7 @@ bool is_asked_for(const NodeSpec& spec, const std::string& name) {
 // Nothing but our own drain keeps pods from the node.
 bool is_only_drained(const State& s, NodeId id) {
   const NodeSpec& spec = *s.fleet().node(id);
-  return s.fleet().drained(id) && spec.ready && !spec.unschedulable;
+  return s.fleet().drained(id) && spec.ready && spec.unfit.empty() && !spec.unschedulable;
 }
 
 // When it takes no pods: for as long as nobody knows, or as a drain says.
