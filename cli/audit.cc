@@ -114,7 +114,10 @@ std::string said(std::string_view value) {
 }
 
 // Of a field that a record leaves out, beside what the other one says.
-std::string unset_beside(const std::string& other) { return other == "true" ? "false" : "default"; }
+std::string unset_beside(const std::string& name, const std::string& other) {
+  if (name.starts_with("drained_")) return "none";
+  return other == "true" ? "false" : "default";
+}
 
 // "shares 1 -> 3, quota default -> gpu=16": the fields that differ; of what was made: all.
 std::string change_text(const v1::AuditEntry& e) {
@@ -125,14 +128,14 @@ std::string change_text(const v1::AuditEntry& e) {
   const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   for (const auto& [name, value] : before) {
     const auto now = after.find(name);
-    const std::string then = now == after.end() ? unset_beside(value) : said(now->second);
+    const std::string then = now == after.end() ? unset_beside(name, value) : said(now->second);
     if (said(value) != then) add(name + " " + said(value) + " -> " + then);
   }
   for (const auto& [name, value] : after) {
     if (before.contains(name)) continue;
     const bool says_nothing = name == "path" || name == "name" || name == "id" || name == "user";
     if (before.empty() && !says_nothing) add(name + " " + said(value));
-    if (!before.empty()) add(name + " " + unset_beside(value) + " -> " + said(value));
+    if (!before.empty()) add(name + " " + unset_beside(name, value) + " -> " + said(value));
   }
   return text;
 }

@@ -66,15 +66,18 @@ void add_list(Command cluster) {
   });
 }
 
-// "drained,not-ready"; "" for a node that takes jobs.
+// "11-28 06:00", local: conditions have little room. JSON has all of it.
+std::string day_and_hour(const Timestamp& time) { return time_cell(time).text.substr(5, 11); }
+
+// "drained,not ready"; "drain 11-28 06:00" of one that is to be; "" for a node that takes jobs.
 std::string condition_text(const v1::Node& n) {
   std::string text;
   const auto add = [&text](bool is, const std::string& what) {
     if (is) text += (text.empty() ? "" : ",") + what;
   };
   add(n.drained(), "drained");
-  if (n.has_drain_from()) add(true, "drained from " + time_cell(n.drain_from()).text);
-  if (n.has_drain_until()) add(true, "until " + time_cell(n.drain_until()).text);
+  if (n.has_drain_from()) add(true, "drain " + day_and_hour(n.drain_from()));
+  if (n.has_drain_until()) add(true, "until " + day_and_hour(n.drain_until()));
   add(n.spec().unschedulable(), "cordoned");
   add(n.spec().not_ready(), "not ready");
   add(!n.spec().unfit().empty(), printable(n.spec().unfit()));

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "core/duration.h"
 #include "core/limits.h"
 #include "engine/bounds.h"
+#include "placement/mig.h"
 
 namespace subak {
 namespace {
@@ -69,6 +72,44 @@ void add_any_product(const fact::JobCreated& job, std::vector<Change>& out) {
   out.push_back(std::move(change));
 }
 
+// What slices of the cluster's nodes are worth that the job could ask for, in thousandths of a GPU, by name.
+std::map<std::string, MilliGpu> slices_for(const ForecastBasis& basis,
+                                           const fact::JobCreated& job) {
+  std::map<std::string, MilliGpu> out;
+  for (const Fact& fact : basis.facts) {
+    const auto* const node = std::get_if<fact::NodeSet>(&fact.body);
+    if (node == nullptr || node->cluster != job.id.cluster()) continue;
+    for (const MigSlices& slices : node->spec.mig) {
+      const auto cost = mig_slice_milligpu(node->spec.product, slices.profile);
+      if (cost && slices.count > 0) out.emplace(slices.profile, *cost);
+    }
+  }
+  return out;
+}
+
+// The largest slices that the cluster has, instead of one whole GPU for each pod.
+void add_slices(const ForecastBasis& basis, const fact::JobCreated& job, std::vector<Change>& out) {
+  constexpr std::size_t kOffered = 2;
+  const auto& groups = job.request.groups;
+  const bool could = job.request.topology == Topology::kAny && job.request.segment == 0 &&
+                     std::all_of(groups.begin(), groups.end(), [](const PodGroup& g) {
+                       return g.shape.kind == GpuKind::kWhole && g.shape.gpus == 1;
+                     });
+  if (!could) return;
+  std::vector<std::pair<MilliGpu, std::string>> largest;
+  for (const auto& [profile, cost] : slices_for(basis, job)) largest.emplace_back(-cost, profile);
+  std::sort(largest.begin(), largest.end());
+  if (largest.size() > kOffered) largest.resize(kOffered);
+  for (const auto& [cost, profile] : largest) {
+    Change change{"MIG " + profile + " instead of a whole GPU", job.request, job.time_limit_ms};
+    for (PodGroup& group : change.request.groups) {
+      group.shape.kind = GpuKind::kMig;
+      group.shape.profile = profile;
+    }
+    out.push_back(std::move(change));
+  }
+}
+
 void add_limits(const fact::JobCreated& job, std::vector<Change>& out) {
   constexpr std::array<DurationMs, 3> kOffered{8 * kHourMs, 2 * kHourMs, 30 * kMinuteMs};
   for (const DurationMs limit_ms : kOffered) {
@@ -81,11 +122,12 @@ void add_limits(const fact::JobCreated& job, std::vector<Change>& out) {
 }
 
 // Those that would be accepted.
-std::vector<Change> changes_of(const fact::JobCreated& job) {
+std::vector<Change> changes_of(const ForecastBasis& basis, const fact::JobCreated& job) {
   std::vector<Change> out;
   add_topologies(job, out);
   add_segments(job, out);
   add_any_product(job, out);
+  add_slices(basis, job, out);
   add_limits(job, out);
   std::erase_if(out,
                 [](const Change& c) { return bounds::check(c.request, "request").has_value(); });
@@ -128,7 +170,7 @@ std::vector<Alternative> alternatives(const ForecastBasis& basis, JobId job) {
   const auto& kept = std::get<fact::JobKept>(basis.facts[*at].body);
   if (kept.job.state != JobState::kQueued) return out;
   const auto start = make_forecast(basis, nullptr, job).start(job);
-  for (const Change& change : changes_of(kept.job)) {
+  for (const Change& change : changes_of(basis, kept.job)) {
     const auto sooner = make_forecast(with(basis, *at, change), nullptr, job).start(job);
     if (!sooner) continue;
     const DurationMs wait_ms = start.value_or(basis.time_ms) - basis.time_ms;

@@ -169,6 +169,34 @@ TEST_F(Alternatives, NothingIsSaidThatWouldBeRefused) {
   }
 }
 
+TEST_F(Alternatives, ASliceStartsWhereNoWholeGpuIsFree) {
+  in::ImportNodes import;
+  import.cluster = "main";
+  NodeSpec node;
+  node.name = "m0";
+  node.product = "NVIDIA-H100-80GB-HBM3";
+  node.gpus = 2;
+  node.mig_gpus = 1;
+  node.mig = {{"1g.10gb", 1}, {"2g.20gb", 1}, {"3g.40gb", 1}};
+  import.nodes.push_back(node);
+  ASSERT_FALSE(send(import).error);
+  in::SubmitJob whole = job(1, 1, kDayMs);
+  whole.request.groups[0].shape.products = {"NVIDIA-H100-80GB-HBM3"};
+  submit(whole);
+  const JobId id = submit(whole);
+  ASSERT_EQ(engine.job(id, false)->state, JobState::kQueued);
+  const auto all = asked(id);
+  const Alternative* const slice = find(all, "MIG 3g.40gb instead of a whole GPU");
+  ASSERT_NE(slice, nullptr);
+  EXPECT_NE(find(all, "MIG 2g.20gb instead of a whole GPU"), nullptr);
+  EXPECT_EQ(find(all, "MIG 1g.10gb instead of a whole GPU"), nullptr) << "two are enough";
+  EXPECT_EQ(slice->start_ms, now);
+  in::SubmitJob changed = whole;
+  changed.request.groups[0].shape.kind = GpuKind::kMig;
+  changed.request.groups[0].shape.profile = "3g.40gb";
+  EXPECT_EQ(start_of(id, changed), slice->start_ms);
+}
+
 TEST_F(Alternatives, WhoHasNothingToGainOrDoesNotWaitHasNone) {
   const JobId runs = submit(job(1, 4, kDayMs));
   EXPECT_TRUE(asked(runs).empty());
