@@ -65,19 +65,21 @@ std::vector<NodeSpec> read_fleet(const ImportCommand& o) {
     throw usage_failure("which fleet? want -f or --nodes",
                         "kubectl get nodes -o json | subak cluster import -f -");
   }
-  if (!o.fleet.empty()) {
+  const bool table = !o.fleet.empty() && !o.fleet.ends_with(".json");
+  if (table) {
     auto nodes = sim::read_nodes(o.fleet);
     if (nodes.ok()) return std::move(nodes).value();
     throw usage_failure("--nodes: was \"" + o.fleet + "\", want " + nodes.error().want,
                         "a CSV has the columns node,gpus,gpu_type,cpus,memory_mib");
   }
-  auto nodes = read_kube_nodes(read_input(o.file), o.nodes);
+  const std::string& file = o.file.empty() ? o.fleet : o.file;
+  auto nodes = read_kube_nodes(read_input(file), o.nodes);
   if (!nodes.ok()) {
-    throw usage_failure(o.file + ": " + nodes.error().message(),
+    throw usage_failure(file + ": " + nodes.error().message(),
                         "make it with kubectl get nodes -o json");
   }
   if (nodes->empty())
-    throw usage_failure(o.file + ": no nodes in it", "make it with kubectl get nodes -o json");
+    throw usage_failure(file + ": no nodes in it", "make it with kubectl get nodes -o json");
   return std::move(nodes).value();
 }
 

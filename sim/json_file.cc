@@ -6,8 +6,7 @@
 
 namespace subak::sim {
 
-Result<boost::json::value> read_json_file(const std::string& path, std::size_t most_bytes,
-                                          const std::string& want) {
+Result<std::string> read_json_text(const std::string& path, std::size_t most_bytes) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{ErrorCode::kNotFound, path, "", "a JSON file that can be read"};
   std::string text;
@@ -19,8 +18,15 @@ Result<boost::json::value> read_json_file(const std::string& path, std::size_t m
                    "at most " + std::to_string(most_bytes) + " bytes"};
     }
   }
+  return text;
+}
+
+Result<boost::json::value> read_json_file(const std::string& path, std::size_t most_bytes,
+                                          const std::string& want) {
+  const Result<std::string> text = read_json_text(path, most_bytes);
+  if (!text.ok()) return text.error();
   boost::system::error_code code;
-  boost::json::value value = boost::json::parse(text, code);
+  boost::json::value value = boost::json::parse(*text, code);
   if (code) return Error{ErrorCode::kInvalid, path, code.message(), want};
   return value;
 }

@@ -1,8 +1,10 @@
 #include <charconv>
 
 #include "core/limits.h"
+#include "kube/node.h"
+#include "placement/room.h"
 #include "sim/csv.h"
-#include "sim/nodes_json.h"
+#include "sim/json_file.h"
 #include "sim/trace.h"
 
 namespace subak::sim {
@@ -53,11 +55,45 @@ Result<NodeSpec> read_node(const CsvReader& csv, std::size_t name, std::size_t g
   return node;
 }
 
+// What a replay has of such a node: its whole GPUs that work. Pods of a trace tolerate no taint, so there is none.
+std::optional<NodeSpec> for_replay(NodeSpec node) {
+  const std::int64_t whole = uncut_gpus(node) - node.unhealthy_gpus;
+  const bool takes_work = node.ready && !node.unschedulable && node.unfit.empty();
+  if (!takes_work || whole <= 0 || node.replicas > 1) return std::nullopt;
+  node.gpus = whole;
+  node.unhealthy_gpus = node.mig_gpus = 0;
+  node.mig.clear();
+  node.taints.clear();
+  return node;
+}
+
+Result<std::vector<NodeSpec>> read_json(const std::string& path) {
+  const Result<std::string> text = read_json_text(path, limits::kMaxInputFileBytes);
+  if (!text.ok()) return text.error();
+  auto fleet = nodes_to_replay(*text);
+  if (fleet.ok()) return fleet;
+  Error error = fleet.error();
+  error.field = path + ": " + error.field;
+  return error;
+}
+
 }  // namespace
+
+Result<std::vector<NodeSpec>> nodes_to_replay(std::string_view json) {
+  auto nodes = read_kube_nodes(json);
+  if (!nodes.ok()) return nodes.error();
+  std::vector<NodeSpec> fleet;
+  for (NodeSpec& node : *nodes) {
+    if (auto replayed = for_replay(std::move(node))) fleet.push_back(std::move(*replayed));
+  }
+  if (!fleet.empty()) return fleet;
+  return Error{ErrorCode::kInvalid, "nodes", "",
+               "at least one node with whole GPUs that takes work"};
+}
 
 Result<std::vector<NodeSpec>> read_nodes(const std::string& path_or_size) {
   if (auto fleet = uniform_fleet(path_or_size)) return std::move(*fleet);
-  if (path_or_size.ends_with(".json")) return read_nodes_json(path_or_size);
+  if (path_or_size.ends_with(".json")) return read_json(path_or_size);
   auto csv = CsvReader::open(path_or_size);
   if (!csv.ok()) {
     Error error = csv.error();

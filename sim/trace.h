@@ -35,6 +35,12 @@ Result<std::vector<TraceJob>> read_trace(const std::string& path);
 // .json), or "80x8" for 80 nodes of 8 GPUs ("80x8:H100" names their product).
 Result<std::vector<NodeSpec>> read_nodes(const std::string& path_or_size);
 
+// What a replay has of nodes as kubectl prints them (kube/node.h): their whole GPUs that work, and no
+// taints, since pods of a trace tolerate none. Left out are nodes without such GPUs, with shared ones,
+// and those that take no work now (cordoned, not ready, not fit). Errors: as read_kube_nodes(), or no
+// node is left; the field names the node.
+Result<std::vector<NodeSpec>> nodes_to_replay(std::string_view json);
+
 // `team,share` and `team,gpus`: a team and a number with up to three decimals, in thousandths.
 // Either the column is named `value_column` (or its plural), or the file has two columns.
 Result<std::vector<std::pair<std::string, std::int64_t>>> read_team_table(

@@ -1,11 +1,11 @@
-// `kubectl get nodes -o json`, by both of its readers: the CLI's and the simulator's.
+// `kubectl get nodes -o json`: as the CLI and the service read it, and what a replay has of it.
 #include <set>
 
 #include "core/limits.h"
 #include "fuzz.h"
 #include "kube/node.h"
 #include "placement/mig_cut.h"
-#include "sim/nodes_json.h"
+#include "sim/trace.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace subak;
@@ -23,10 +23,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } else {
     fuzz::check_error(nodes.error());
   }
-  const fuzz::MemoryFile file(data, size);
-  const auto simulated = sim::read_nodes_json(file.path());
+  const auto simulated = sim::nodes_to_replay(fuzz::text_of(data, size));
   if (simulated.ok()) {
     assert(!simulated->empty());
+    for (const NodeSpec& node : *simulated) assert(node.gpus > 0 && node.mig.empty());
     fuzz::check_fleet(*simulated);
   } else {
     fuzz::check_error(simulated.error());

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "temp_dir.h"
 
 namespace subak::sim {
@@ -98,6 +100,29 @@ TEST(Nodes, ReadsWhatKubectlPrints) {
     EXPECT_FALSE(read_nodes(dir.write("n.json", bad)).ok()) << bad;
   }
   EXPECT_EQ(read_nodes(dir.path("none.json")).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(read_nodes(dir.write("n.json", "{\"items\": [" + node("a", "x", "", "True") + "]}"))
+                .error()
+                .message(),
+            dir.path("n.json") +
+                ": node a: nvidia.com/gpu: was \"x\", want a quantity such as 8, 250m or 1Ki");
+}
+
+TEST(Nodes, AReplayHasTheWholeGpusThatWork) {
+  const auto fleet = read_nodes("tests/cli/data/fleet.json");
+  ASSERT_TRUE(fleet.ok()) << fleet.error().message();
+  std::map<std::string, std::int64_t> gpus;
+  for (const NodeSpec& n : *fleet) {
+    gpus[n.name] = n.gpus;
+    EXPECT_TRUE(n.mig.empty() && n.taints.empty() && n.unhealthy_gpus == 0) << n.name;
+  }
+  // Not the node that is cut into slices, nor those whose GPUs are shared, nor the one without any.
+  EXPECT_EQ(gpus, (std::map<std::string, std::int64_t>{{"gb200-r1-n1", 4}, {"mig-mixed", 4}}));
+  const auto one =
+      read_nodes("tests/cli/data/hgx.json");  // a Node alone, with a taint and a sick GPU
+  ASSERT_TRUE(one.ok()) << one.error().message();
+  ASSERT_EQ(one->size(), 1u);
+  EXPECT_EQ((*one)[0].gpus, 7);
+  EXPECT_EQ((*one)[0].cpu_milli, 191'500);
 }
 
 TEST(TeamTable, ReadsSharesAndRefusesATeamTwice) {
