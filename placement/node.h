@@ -54,7 +54,7 @@ struct NodeSpec {
   std::string clique;               // nvidia.com/gpu.clique, empty = none
   std::string rack;                 // topology label, empty = clique or none
   std::int64_t gpus_per_domain =
-      0;                       // NVLink inside the node: 0 = all of it, 4 = two halves of a 2x4 box
+      0;                       // joined by NVLink: 0 = all, 1 = none, 4 = each half of a 2x4 box
   std::int64_t cpu_milli = 0;  // allocatable; 0 = unknown, never the constraint
   std::int64_t memory_bytes = 0;
   std::int64_t pod_slots = 0;

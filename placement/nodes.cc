@@ -188,7 +188,7 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   n.present = true;
   n.empty = empty_room(n.spec);
   n.works = left_if_nothing_held(n);
-  n.linked = has_nvlink(n.spec.product);
+  n.linked = has_nvlink(n.spec.product) && (n.spec.gpus_per_domain != 1 || !n.spec.clique.empty());
   n.split = inner_domains(n.spec) > 1 && n.spec.clique.empty();
   n.stranded = stranded_of(n.spec);
   join_totals(*impl_, n);

@@ -17,6 +17,12 @@ constexpr std::array<std::string_view, 20> kWithoutNvlink = {
     "A2",   "A10", "A10G", "A10M", "A16", "L2",  "L4", "L20", "L40", "L40G",
     "L40S", "T4",  "T4G",  "P4",   "P6",  "P40", "M4", "M6",  "M10", "M60"};
 
+// Cards of these are joined by bridges, if at all.
+constexpr std::array<std::string_view, 7> kBridgedChips = {"A30",    "A30X",  "A40",    "RTX",
+                                                           "Quadro", "TITAN", "GeForce"};
+// The same, said by the form of the card.
+constexpr std::array<std::string_view, 3> kBridgedForms = {"PCIE", "PCIe", "NVL"};
+
 std::string_view without_maker(std::string_view product) {
   for (const std::string_view maker : {"NVIDIA-", "Tesla-"}) {
     if (product.starts_with(maker)) product.remove_prefix(maker.size());
@@ -61,6 +67,21 @@ bool has_nvlink(std::string_view product) {
     return false;
   }
   return !card.starts_with("RTX-PRO-") && card.find("-Ada-Generation") == std::string_view::npos;
+}
+
+std::int64_t gpus_per_nvlink_domain(std::string_view product) {
+  if (!has_nvlink(product)) return 1;
+  std::string_view card = without_maker(base_product(product));
+  const auto is_in = [](const auto& list, std::string_view word) {
+    return std::find(list.begin(), list.end(), word) != list.end();
+  };
+  if (is_in(kBridgedChips, card.substr(0, card.find('-')))) return 1;
+  while (true) {
+    const std::size_t word = card.find('-');
+    if (is_in(kBridgedForms, card.substr(0, word))) return 1;
+    if (word == std::string_view::npos) return 0;
+    card.remove_prefix(word + 1);
+  }
 }
 
 PodShape as_offered(PodShape pod) {

@@ -5,6 +5,7 @@
 // Threads: pure functions.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "placement/request.h"
@@ -23,6 +24,18 @@ std::string_view product_profile(std::string_view product);
 // Source: NVIDIA's data sheets of A2, A10, A16, L2, L4, L20, L40, L40S, T4, P4, P40, M10, M60, of
 // the RTX Ada generation and of RTX PRO Blackwell.
 bool has_nvlink(std::string_view product);
+
+// How many GPUs of a node NVLink joins as far as the product's name says it, as
+// NodeSpec::gpus_per_domain: 0 = all of the node, 1 = none.
+//   boards (SXM; HGX, DGX, GH200, GB200, GB300)     0: switches or the board join all of them
+//   cards that bridges may join (PCIe and NVL forms  1: no label says whether there are bridges, nor
+//     of A100, H100, H200 ...; A30, A40, RTX, Quadro,   which cards they join
+//     TITAN, GeForce)
+//   cards without a connector (has_nvlink())         1
+//   products that are not known                      0: the name says nothing, and is believed
+// Source: NVIDIA's data sheets and product briefs of A30, A40, A100 PCIe, H100 PCIe, H100 NVL, H200 NVL
+// (bridges between two or four cards), of RTX A6000, and of HGX A100, HGX H100, DGX B200, GB200 NVL72.
+std::int64_t gpus_per_nvlink_domain(std::string_view product);
 
 // What the pod takes when it is there. On products whose name ends in "-MIG-..." or "-SHARED" the
 // plain resource nvidia.com/gpu is a slice or a replica, so a pod of whole GPUs that names such

@@ -186,7 +186,7 @@ MilliGpu gpu_capacity(const NodeSpec& node) {
 
 std::int64_t inner_domains(const NodeSpec& node) {
   const std::int64_t uncut = uncut_gpus(node);
-  if (node.gpus_per_domain <= 0 || node.gpus_per_domain >= uncut) return 1;
+  if (node.gpus_per_domain <= 1 || node.gpus_per_domain >= uncut) return 1;
   return (uncut + node.gpus_per_domain - 1) / node.gpus_per_domain;
 }
 

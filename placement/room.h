@@ -48,7 +48,7 @@ MilliGpu gpu_capacity(const NodeSpec& node);
 // What one replica costs: floor(1000 / R) when a GPU is shared R ways.
 MilliGpu replica_milligpu(const NodeSpec& node);
 
-// NVLink domains inside the node: 1, or gpus / gpus_per_domain.
+// NVLink domains inside the node: 1, or gpus / gpus_per_domain. 1 too where NVLink joins none of them.
 std::int64_t inner_domains(const NodeSpec& node);
 // The GPUs of the domain `index`, from 0.
 GpuMask inner_domain_mask(const NodeSpec& node, std::int64_t index);

@@ -81,13 +81,14 @@ void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
   for (const PodSlot& s : f.slots) {
     const NodeSpec& n = node(s.node)->spec;
     products.insert(n.product);
-    const bool whole = n.gpus_per_domain == 0 || s.gpu_mask == 0 || !n.clique.empty();
+    const bool whole = n.gpus_per_domain < 2 || s.gpu_mask == 0 || !n.clique.empty();
     const std::string at = n.clique.empty() ? "#" + std::to_string(s.node.value) : n.clique;
     for (std::int64_t gpu = 0; gpu < 64; ++gpu) {
       const bool mine = whole ? gpu == 0 : (s.gpu_mask >> gpu & 1) != 0;
       if (mine) domains.insert(at + (whole ? "" : "/" + std::to_string(gpu / n.gpus_per_domain)));
     }
-    if (nvlink && n.product == "NVIDIA-L40S") wrong(name(f.id, 0) + " has no NVLink");
+    const bool none = n.product == "NVIDIA-L40S" || (n.gpus_per_domain == 1 && n.clique.empty());
+    if (nvlink && none) wrong(name(f.id, 0) + " has no NVLink");
   }
   if (products.size() > 1) wrong(name(f.id, 0) + " got several products");
   const bool one_node = !j.request.prefer && j.request.topology == Topology::kNode;

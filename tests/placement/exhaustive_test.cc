@@ -31,7 +31,7 @@ NodeSpec small_node(naive::Dice& dice, std::uint32_t id) {
     case 1:
       s.product = "NVIDIA-A40";
       s.gpus = 4;
-      s.gpus_per_domain = 2;
+      s.gpus_per_domain = dice.chance(75) ? 2 : 1;
       break;
     case 2:
     case 3:

@@ -47,7 +47,10 @@ bool asks_nvlink(const GangRequest& r) {
   return r.segment > 0 && r.topology == Topology::kAny;
 }
 
-bool joined(const NodeSpec& s) { return s.product != "NVIDIA-L40S" && s.product != "NVIDIA-A10"; }
+bool joined(const NodeSpec& s) {
+  if (s.product == "NVIDIA-L40S" || s.product == "NVIDIA-A10") return false;
+  return s.gpus_per_domain != 1 || !s.clique.empty();
+}
 
 MilliGpu cost(const NodeSpec& s, const PodShape& p) {
   if (p.kind == GpuKind::kWhole) return 1000 * p.gpus;
@@ -59,7 +62,7 @@ MilliGpu cost(const NodeSpec& s, const PodShape& p) {
 
 std::vector<std::uint64_t> Fleet::inner(const NodeSpec& s) {
   std::vector<std::uint64_t> out;
-  if (s.gpus_per_domain <= 0 || s.gpus_per_domain >= uncut(s)) return out;
+  if (s.gpus_per_domain <= 1 || s.gpus_per_domain >= uncut(s)) return out;
   for (std::int64_t from = 0; from < uncut(s); from += s.gpus_per_domain) {
     std::uint64_t mask = 0;
     for (std::int64_t i = from; i < std::min(uncut(s), from + s.gpus_per_domain); ++i) {

@@ -32,6 +32,28 @@ TEST(Product, CardsWithoutAnNvlinkConnector) {
   }
 }
 
+TEST(Product, WhatNvlinkJoinsInsideANode) {
+  for (const char* board :
+       {"NVIDIA-H100-80GB-HBM3", "NVIDIA-A100-SXM4-80GB", "Tesla-V100-SXM2-32GB", "NVIDIA-B200",
+        "NVIDIA-GB200", "NVIDIA-GH200-480GB", "NVIDIA-H200", "NVIDIA-H20",
+        "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb"}) {
+    EXPECT_EQ(gpus_per_nvlink_domain(board), 0) << board;
+  }
+  for (const char* card :
+       {"NVIDIA-A100-PCIE-40GB", "NVIDIA-A100-80GB-PCIe", "NVIDIA-H100-PCIe", "NVIDIA-H100-NVL",
+        "NVIDIA-H200-NVL", "Tesla-V100-PCIE-32GB", "NVIDIA-A40", "NVIDIA-A30-SHARED",
+        "NVIDIA-RTX-A6000", "Quadro-RTX-8000", "NVIDIA-TITAN-RTX", "NVIDIA-GeForce-RTX-3090"}) {
+    EXPECT_EQ(gpus_per_nvlink_domain(card), 1) << card;
+    EXPECT_TRUE(has_nvlink(card)) << card;
+  }
+  for (const char* none : {"NVIDIA-L40S", "Tesla-T4", "NVIDIA-RTX-6000-Ada-Generation"}) {
+    EXPECT_EQ(gpus_per_nvlink_domain(none), 1) << none;
+  }
+  for (const char* unknown : {"Card-Of-Tomorrow", "H100", "GPU", ""}) {
+    EXPECT_EQ(gpus_per_nvlink_domain(unknown), 0) << unknown;
+  }
+}
+
 TEST(Product, AWholeGpuOfProductsThatAreSlicesIsASlice) {
   const PodShape one = as_offered(whole({"NVIDIA-H100-80GB-HBM3-MIG-1g.10gb"}));
   EXPECT_EQ(one.kind, GpuKind::kMig);

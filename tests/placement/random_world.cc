@@ -73,10 +73,10 @@ NodeSpec random_node(Dice& dice, std::uint32_t id) {
       s.product = "NVIDIA-H100-80GB-HBM3";
       s.gpus = dice.chance(90) ? 8 : 6;
       break;
-    case 2:  // halves that NVLink joins, or no NVLink at all
-      s.product = id % 16 == 2 ? "NVIDIA-A40" : "NVIDIA-L40S";
+    case 2:  // halves that NVLink joins, bridges that are not there, or no NVLink at all
+      s.product = id % 32 == 10 ? "NVIDIA-L40S" : "NVIDIA-A40";
       s.gpus = 8;
-      if (id % 16 == 2) s.gpus_per_domain = 4;
+      if (id % 32 != 10) s.gpus_per_domain = id % 16 == 2 ? 4 : 1;
       break;
     case 3:
     case 4:

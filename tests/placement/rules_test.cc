@@ -52,6 +52,25 @@ TEST(Rules, NvlinkIsNeverOnAProductWithoutIt) {
   EXPECT_EQ(where(f, wish), (Ids{2, 2}));  // where it can be had, the wish is granted
 }
 
+TEST(Rules, NvlinkIsNeverOnCardsThatNothingJoins) {
+  Site f;
+  NodeSpec box = of(1, 8, "NVIDIA-H100-PCIe");
+  box.gpus_per_domain = 1;
+  add(f, 1, box);
+  EXPECT_EQ(where(f, gang(2, 2, Topology::kNvlink)), Ids{});
+  EXPECT_EQ(where(f, gang(4, 2, Topology::kAny, 2)), Ids{});
+  EXPECT_EQ(where(f, gang(1, 8, kAlone)), Ids{});
+  EXPECT_EQ(where(f, gang(2, 2, Topology::kNode)), (Ids{1, 1}));
+  EXPECT_EQ(where(f, gang(1, 8)), Ids{1});
+  const auto reasons = f.search.explain(f.now(), f.intern(kCluster, gang(2, 2, Topology::kNvlink)));
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_EQ(reasons[0].token, ReasonToken::kNoMatchingFlavor);
+  EXPECT_EQ(reasons[0].subject, "nvlink");
+  box.clique = "a.1";  // which says that they are
+  add(f, 1, box);
+  EXPECT_EQ(where(f, gang(2, 2, Topology::kNvlink)), (Ids{1, 1}));
+}
+
 TEST(Rules, SmallPodsTakeFragmentsBeforeWholeNodes) {
   Site f;
   for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, node(i, 8));
