@@ -23,6 +23,8 @@ inline constexpr std::string_view kReplaceWithin = "subak.gpu/replace-within";
 inline constexpr std::string_view kStatus = "subak.gpu/status";
 inline constexpr std::string_view kQueuedCondition = "subak.gpu/Queued";  // of a pod
 inline constexpr std::string_view kSuspendedBy = "subak.gpu/suspended";
+// Label of a node: how many of its GPUs NVLink joins, those with neighbouring indexes ("1": none).
+inline constexpr std::string_view kLabelGpusPerDomain = "subak.gpu/gpus-per-domain";
 
 // NVIDIA's names (k8s-device-plugin and gpu-feature-discovery documentation).
 inline constexpr std::string_view kNvidiaPrefix = "nvidia.com/";

@@ -6,6 +6,10 @@
 //     heartbeat and its last transition. No conditions at all (a file written by hand): ready.
 //   status.allocatable cpu, memory, pods, and every other resource with a '/' in its name
 //   nvidia.com/gpu.product without -MIG-... and -SHARED; nvidia.com/gpu.clique
+//   What NVLink joins inside the node: all of it where there is a clique; else what the label
+//     subak.gpu/gpus-per-domain says ("1" nothing, "8" all of 8, "4" each half of 8); else what the
+//     product's name says (placement/product.h). A label that is no number from 1 to 64, or that the
+//     product or the clique contradicts, is a contradiction.
 //   GPUs: status.capacity says what is installed, status.allocatable what works.
 //     nvidia.com/gpu.count says how many cards there are when some are cut into MIG slices.
 //     nvidia.com/gpu.replicas says how often each GPU is counted when it is time-sliced (product
@@ -45,15 +49,16 @@ struct KubeNodeOptions {
   std::vector<std::string> fatal_conditions = default_fatal_conditions();
 };
 
-// One node. Errors as below; with `contradiction` one is no error: it is put there, and the node is read
-// without its slices, so that nothing new goes there and the rest of it is known.
+// One node. Errors as below; with `contradiction` one is no error: it is put there, and the rest of the
+// node is known. It is read without slices that cannot be, and a label of NVLink that cannot be is as if it
+// were not there; where that is no number nothing is joined. So nothing goes there that should not.
 Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options = {},
                                 std::optional<Error>* contradiction = nullptr);
 
 // A NodeList, a List of Nodes, one Node, or several of these one after the other (JSON lines).
 // Nodes in the order of the text. Never throws. Errors: not JSON, not nodes, a name twice, a
-// quantity that is none, slices that contradict the node's cards, more than limits::kMaxNodes; the field
-// names the place.
+// quantity that is none, slices that contradict the node's cards, a label that says of NVLink what cannot
+// be, more than limits::kMaxNodes; the field names the place.
 Result<std::vector<NodeSpec>> read_kube_nodes(std::string_view json,
                                               const KubeNodeOptions& options = {});
 

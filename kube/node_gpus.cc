@@ -107,6 +107,34 @@ void put_whole_and_mixed(const Gpus& gpus, NodeSpec& node, std::optional<Error>&
   node.replicas = gpus.replicas > 1 ? gpus.replicas : 0;
 }
 
+// By the product, unless a label says it. The members of a clique are joined, whatever is said.
+std::optional<Error> read_nvlink(NodeSpec& node) {
+  node.gpus_per_domain = node.clique.empty() ? gpus_per_nvlink_domain(node.product) : 0;
+  const std::string said = find_label(node, names::kLabelGpusPerDomain);
+  if (said.empty()) return std::nullopt;
+  const std::int64_t joined = number_label(node, names::kLabelGpusPerDomain);
+  const auto refused = [&](std::string want) {
+    return Error{ErrorCode::kInvalid,
+                 "node " + node.name + ": " + std::string(names::kLabelGpusPerDomain), said,
+                 std::move(want)};
+  };
+  constexpr auto kMost = static_cast<std::int64_t>(limits::kMaxGpusPerNode);
+  if (joined == 0 || joined > kMost) {
+    if (node.clique.empty()) node.gpus_per_domain = 1;
+    return refused("want how many of its GPUs NVLink joins: 1 (none) to " + std::to_string(kMost));
+  }
+  if (joined > 1 && !has_nvlink(node.product)) {
+    return refused("want 1: " + node.product + " has no NVLink");
+  }
+  if (!node.clique.empty()) {
+    if (joined >= node.gpus) return std::nullopt;
+    return refused("want no label, or " + std::to_string(node.gpus) + ": " +
+                   std::string(names::kLabelClique) + " says that all are joined");
+  }
+  node.gpus_per_domain = joined > 1 && joined >= node.gpus ? 0 : joined;
+  return std::nullopt;
+}
+
 // Another maker's devices: nobody slices or shares them as far as we know.
 void add_extra(const ResourceCounts& capacity, const ResourceCounts& allocatable,
                const ExtraGpuResources& extra, NodeSpec& node) {
@@ -151,6 +179,10 @@ std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCou
   add_extra(capacity, allocatable, extra, node);
   if (node.gpus == 0) node.product.clear();
   if (node.gpus > 0 && node.product.empty()) node.product = kUnknownProduct;
+  if (node.gpus > 0) {
+    auto wrong = read_nvlink(node);
+    if (!contradiction) contradiction = std::move(wrong);
+  }
   if (node.gpus <= static_cast<std::int64_t>(limits::kMaxGpusPerNode)) return std::nullopt;
   return Error{ErrorCode::kInvalid, "node " + node.name + ": GPUs", std::to_string(node.gpus),
                "want at most " + std::to_string(limits::kMaxGpusPerNode)};

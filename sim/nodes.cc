@@ -2,6 +2,7 @@
 
 #include "core/limits.h"
 #include "kube/node.h"
+#include "placement/product.h"
 #include "placement/room.h"
 #include "sim/csv.h"
 #include "sim/json_file.h"
@@ -26,6 +27,7 @@ std::optional<std::vector<NodeSpec>> uniform_fleet(std::string_view text) {
   NodeSpec node;
   node.product = rest == end ? "GPU" : std::string(rest + 1, end);
   node.gpus = gpus;
+  node.gpus_per_domain = gpus_per_nvlink_domain(node.product);
   std::vector<NodeSpec> fleet(nodes, node);
   for (std::size_t i = 0; i < nodes; ++i) fleet[i].name = "node-" + std::to_string(i);
   return fleet;
@@ -42,6 +44,7 @@ Result<NodeSpec> read_node(const CsvReader& csv, std::size_t name, std::size_t g
   node.gpus = *count;
   node.product = csv.field(csv.column("gpu_type"));
   if (node.product.empty() && node.gpus > 0) node.product = "GPU";
+  if (node.gpus > 0) node.gpus_per_domain = gpus_per_nvlink_domain(node.product);
   if (const auto cpus = csv.column("cpus"); cpus && !csv.field(cpus).empty()) {
     const auto n = csv.integer(*cpus, 0, 1'000'000);
     if (!n.ok()) return n.error();

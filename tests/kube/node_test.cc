@@ -122,6 +122,63 @@ TEST(KubeNode, SlicesThatCannotBeCutFromItsCardsAreAContradiction) {
   EXPECT_EQ(contradiction, std::nullopt);
 }
 
+// A node of 8 such cards, with these labels beside its product.
+std::string box(const std::string& product, const std::string& labels) {
+  return R"({"metadata":{"name":"box","labels":{"nvidia.com/gpu.product":")" + product + "\"" +
+         labels + R"(}},"status":{"allocatable":{"nvidia.com/gpu":"8"}}})";
+}
+std::string joined(const char* gpus) {
+  return std::string(R"(,"subak.gpu/gpus-per-domain":")") + gpus + "\"";
+}
+constexpr char kInClique[] = R"(,"nvidia.com/gpu.clique":"a.1")";
+
+TEST(KubeNode, WhatNvlinkJoinsFollowsFromTheProduct) {
+  EXPECT_EQ(one(file("hgx.json")).gpus_per_domain, 0);
+  EXPECT_EQ(one(box(kH100, "")).gpus_per_domain, 0);
+  EXPECT_EQ(one(box("NVIDIA-H100-PCIe", "")).gpus_per_domain, 1);
+  EXPECT_EQ(one(box("NVIDIA-L40S", "")).gpus_per_domain, 1);
+  EXPECT_EQ(one(box("NVIDIA-H100-PCIe", kInClique)).gpus_per_domain, 0);
+  EXPECT_EQ(fleet()["gb200-r1-n1"].gpus_per_domain, 0);
+  EXPECT_EQ(fleet()["sliced"].gpus_per_domain, 1);  // T4
+  EXPECT_EQ(fleet()["cpu-1"].gpus_per_domain, 0);
+}
+
+TEST(KubeNode, OrFromALabel) {
+  EXPECT_EQ(one(box("NVIDIA-H200-NVL", joined("4"))).gpus_per_domain, 4);
+  EXPECT_EQ(one(box("NVIDIA-H200-NVL", joined("8"))).gpus_per_domain, 0);
+  EXPECT_EQ(one(box("NVIDIA-H200-NVL", joined(""))).gpus_per_domain, 1);
+  EXPECT_EQ(one(box(kH100, joined("1"))).gpus_per_domain, 1);
+  EXPECT_EQ(one(box("NVIDIA-L40S", joined("1"))).gpus_per_domain, 1);
+  EXPECT_EQ(one(box(kH100, kInClique + joined("8"))).gpus_per_domain, 0);
+}
+
+TEST(KubeNode, ALabelOfNvlinkThatCannotBeIsAContradiction) {
+  struct Case {
+    std::string node, want;
+    std::int64_t read = 0;  // what is taken to be so
+  };
+  for (const auto& [node, want, read] :
+       {Case{box(kH100, joined("half")), "1 (none) to 64", 1},
+        Case{box(kH100, joined("0")), "1 (none) to 64", 1},
+        Case{box(kH100, joined("65")), "1 (none) to 64", 1},
+        Case{box(kH100, kInClique + joined("-4")), "1 (none) to 64", 0},
+        Case{box("NVIDIA-L40S", joined("4")), "want 1: NVIDIA-L40S has no NVLink", 1},
+        Case{box(kH100, kInClique + joined("4")), "nvidia.com/gpu.clique says", 0}}) {
+    const auto refused = read_kube_nodes(node);
+    ASSERT_FALSE(refused.ok()) << node;
+    EXPECT_EQ(refused.error().field, "node box: subak.gpu/gpus-per-domain");
+    EXPECT_NE(refused.error().want.find(want), std::string::npos) << refused.error().message();
+    simdjson::dom::parser parser;
+    std::optional<Error> contradiction;
+    const auto known =
+        read_kube_node(parser.parse(simdjson::padded_string(node)), {}, &contradiction);
+    ASSERT_TRUE(known.ok());
+    EXPECT_EQ(contradiction, refused.error());
+    EXPECT_EQ(known->gpus_per_domain, read) << node;
+    EXPECT_EQ(known->gpus, 8);
+  }
+}
+
 TEST(KubeNode, TimeSlicingUnderBothNames) {
   auto nodes = fleet();
   EXPECT_EQ(nodes["sliced"].product, "Tesla-T4");
