@@ -43,8 +43,10 @@ struct PodRecord {
   // Uid of what makes the gang's pods anew: with the name its identity. Empty where it has none, or
   // where the gang is named by our own label.
   std::string owner{};
-  bool foreign_gates = false;  // carries scheduling gates of others
-  std::string let_go_to{};     // the node that our opened gate names; empty: it is closed
+  bool foreign_gates = false;   // carries scheduling gates of others
+  std::string let_go_to{};      // the node that our opened gate names; empty: it is closed
+  bool mixed_products = false;  // its gang may have GPUs of several products
+  bool balanced = false;        // its gang is split evenly over as few NVLink domains as will do
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
@@ -73,6 +75,8 @@ struct PodRecord {
     v(24, "owner", owner);
     v(25, "foreign_gates", foreign_gates);
     v(26, "let_go_to", let_go_to);
+    v(27, "mixed_products", mixed_products);
+    v(28, "balanced", balanced);
   }
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };

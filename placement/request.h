@@ -179,8 +179,12 @@ struct PodGroup {
 struct GangRequest {
   std::vector<PodGroup> groups;
   Topology topology = Topology::kAny;
-  bool prefer = false;        // topology is a wish: fall back to kAny
-  std::uint32_t segment = 0;  // each N consecutive pods share one domain; 0 = the whole gang does
+  bool prefer = false;          // topology is a wish: fall back to kAny
+  std::uint32_t segment = 0;    // each N consecutive pods share one domain; 0 = the whole gang does
+  bool mixed_products = false;  // it may have GPUs of several products
+  // Split over as few NVLink domains as will do, one part in each, whose sizes differ by one pod, or one
+  // segment, at most. Of kNvlink, and of segments of kAny.
+  bool balanced = false;
 
   template <class V>
   void fields(V& v) {
@@ -188,6 +192,8 @@ struct GangRequest {
     v(2, "topology", topology);
     v(3, "prefer", prefer);
     v(4, "segment", segment);
+    v(5, "mixed_products", mixed_products);
+    v(6, "balanced", balanced);
   }
   std::uint32_t pods() const {
     std::uint32_t n = 0;
@@ -202,6 +208,11 @@ struct GangRequest {
 inline bool wants_nvlink(const GangRequest& r) {
   return r.topology == Topology::kNvlink || r.topology == Topology::kNvlinkExclusive ||
          (r.topology == Topology::kAny && r.segment > 0);
+}
+
+// It may be balanced: it speaks of NVLink domains that others may use too.
+inline bool may_balance(Topology topology, std::uint32_t segment) {
+  return topology == Topology::kNvlink || (topology == Topology::kAny && segment > 0);
 }
 
 }  // namespace subak
