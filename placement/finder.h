@@ -253,6 +253,7 @@ class Finder {
   bool by_state_;                 // nodes that are alike may be judged once
   bool caps_are_bounds_ = false;  // spread_drained() is at work
   bool saw_kept_ = false;
+  bool one_product_ = false;  // all GPUs of the gang are to be of one product
   std::vector<PodSlot> slots_;
   std::vector<Placed> placed_;
 };

@@ -52,12 +52,17 @@ bool Finder::attempt(Topology topology, std::uint32_t segment_size) {
   // A segment is a set of pods that share an NVLink domain unless the topology says otherwise.
   if (segment_size > 0 && topology == Topology::kAny) topology = Topology::kNvlink;
   bounds_.linked = topology == Topology::kNvlink || topology == Topology::kNvlinkExclusive;
-  return greedily(topology, segment_size, all) || thoroughly(topology, segment_size, all);
+  const auto find = [&](bool one_product) {
+    one_product_ = one_product;
+    return greedily(topology, segment_size, all) || thoroughly(topology, segment_size, all);
+  };
+  const bool may_mix = shape_.request().mixed_products;
+  return find(shape_.one_product || may_mix) || (may_mix && find(false));
 }
 
 bool Finder::greedily(Topology topology, std::uint32_t segment_size, const Runs& all) {
   if (!gang(topology, segment_size, all)) return false;
-  if (!shape_.one_product || of_one_product()) return true;
+  if (!one_product_ || of_one_product()) return true;
   undo_to(0);
   return gang_of_one_product(topology, segment_size, all);
 }

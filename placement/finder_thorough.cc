@@ -74,7 +74,7 @@ bool Finder::put_rest(Thorough& t, std::uint32_t rank, Place place, ProductId pr
   for (const NodeIndex i : t.nodes[k]) {
     if (t.tries == 0) return false;
     --t.tries;
-    if (gpu && shape_.one_product && product && node(i).product != product) continue;
+    if (gpu && one_product_ && product && node(i).product != product) continue;
     options.clear();
     add_options(one, i, t.topology, options);
     for (const Option& option : options) {

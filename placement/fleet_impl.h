@@ -96,7 +96,7 @@ struct Shape {
   MilliGpu least = 0;          // of the pods whose cost does not depend on the node
   bool cost_by_place = false;  // there are others: replicas and slices
   bool linked = false;         // asks for NVLink, not as a wish
-  bool one_product = false;    // some product would do for all its GPUs
+  bool one_product = false;    // it may not mix products, and some would do for all its GPUs
 
   const GangRequest& request() const { return *asked; }
 };

@@ -16,7 +16,8 @@
 //              node, one node, or one clique, and only of products that have it
 //   fragments  a gang of several pods goes where something is held already, if all of it can; else
 //              as few other nodes as possible are broken into, and those are filled
-//   products   one for all GPUs of the gang, unless its pods name ones that exclude each other
+//   products   one for all GPUs of the gang, unless its pods name ones that exclude each other; of a
+//              gang that may have several, one where that will do
 //   bars       never a node that turned such a pod away (Fleet::bar)
 #pragma once
 

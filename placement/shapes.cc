@@ -146,7 +146,7 @@ std::unique_ptr<Shape> made(ClusterId cluster, const GangRequest& request) {
         g.count > 0 && (pod.kind == GpuKind::kShared || pod.kind == GpuKind::kMig);
   }
   shape->linked = wants_nvlink(request) && !request.prefer;
-  shape->one_product = some_product_for_all(*shape);
+  shape->one_product = !request.mixed_products && some_product_for_all(*shape);
   return shape;
 }
 

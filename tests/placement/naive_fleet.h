@@ -78,6 +78,8 @@ class Fleet {
   // A gang of one shape, anywhere: could nodes that are broken into hold it, all of one product?
   bool fragments_hold(const GangRequest& request, ClusterId cluster, JobId owner) const;
   bool fragment(std::uint32_t id, const PodShape& pod) const;
+  // GPUs of the gang are of several products.
+  bool several_products(const GangRequest& request, const Placement& placement) const;
 
  private:
   // The domains of a node that NVLink does not join as a whole; empty: it does.
@@ -86,7 +88,6 @@ class Fleet {
                  ClusterId cluster, JobId owner) const;
   std::int64_t segments_in(const NodeSpec& spec, Left room, const PodShape& pod,
                            const std::vector<std::uint64_t>& parts, std::int64_t size) const;
-  bool several_products(const GangRequest& request, const Placement& placement) const;
   bool exists_exclusive(const GangRequest& request, ClusterId cluster, JobId owner) const;
   bool unused(std::uint32_t id, std::uint64_t mask) const;
   std::uint64_t kept(std::uint32_t id) const;

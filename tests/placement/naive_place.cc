@@ -86,13 +86,16 @@ bool Fleet::exists_as(const GangRequest& r, Topology topology, std::uint32_t seg
   if (segment > 0 && topology == Topology::kAny) topology = Topology::kNvlink;
   const bool nvlink = topology == Topology::kNvlink;
   std::set<std::string> products;
-  for (const auto& [id, n] : nodes) products.insert(gpus ? n.spec.product : "");
+  const bool one_product = gpus && !r.mixed_products;
+  for (const auto& [id, n] : nodes) products.insert(one_product ? n.spec.product : "");
   for (const std::string& product : products) {
     // Each segment uses up `size` places of one outermost domain; inner ones lie inside those.
     std::map<std::string, std::int64_t> areas;
     std::int64_t segments = 0;
     for (const auto& [id, n] : nodes) {
-      if (!open(id, pod, cluster, owner) || (gpus && n.spec.product != product)) continue;
+      if (!open(id, pod, cluster, owner) || (one_product && n.spec.product != product)) {
+        continue;
+      }
       if (nvlink && !joined(n.spec)) continue;
       if (const auto parts = halves(id, pod); nvlink && !parts.empty()) {
         segments += segments_in(n.spec, left(id), pod, parts, size);
@@ -266,14 +269,13 @@ std::string Fleet::broken_topology(const GangRequest& r, Topology topology, std:
   return "";
 }
 
-// Of one shape: what its pods may take, all of them may.
 bool Fleet::several_products(const GangRequest& r, const Placement& p) const {
   std::set<std::string> products;
   for (std::uint32_t k = 0; k < r.pods(); ++k) {
     if (pod_of(r, k).kind == GpuKind::kNone) continue;
     products.insert(nodes.at(p.slots[k].node.value).spec.product);
   }
-  return r.groups.size() == 1 && products.size() > 1;
+  return products.size() > 1;
 }
 
 std::string Fleet::broken(const GangRequest& r, ClusterId cluster, JobId owner,
@@ -284,7 +286,14 @@ std::string Fleet::broken(const GangRequest& r, ClusterId cluster, JobId owner,
     const std::string what = broken_slot(pod_of(r, k), cluster, owner, p.slots[k], rooms);
     if (!what.empty()) return "rank " + std::to_string(k) + ": " + what;
   }
-  if (several_products(r, p)) return "several products";
+  // Of one shape: what its pods may take, all of them may.
+  if (r.groups.size() == 1 && several_products(r, p)) {
+    if (!r.mixed_products) return "several products";
+    GangRequest of_one = r;
+    of_one.mixed_products = false;
+    of_one.prefer = false;
+    if (exists(of_one, cluster, owner)) return "several products where one would do";
+  }
   if (r.prefer && r.groups.size() > 1) return "";
   if (r.prefer && !exists_as(r, r.topology, r.segment, cluster, owner)) return "";
   return broken_topology(r, r.topology, r.segment, p);

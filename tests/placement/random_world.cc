@@ -122,6 +122,7 @@ GangRequest random_request(Dice& dice, bool mixed) {
     const auto step = static_cast<std::uint32_t>(1 + dice.below(4));
     if (r.pods() % step == 0) r.segment = step;
   }
+  r.mixed_products = dice.chance(15);
   return r;
 }
 

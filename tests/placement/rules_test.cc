@@ -84,6 +84,26 @@ TEST(Rules, SmallPodsTakeFragmentsBeforeWholeNodes) {
   EXPECT_EQ(where(f, gang(12, 1)), (Ids{1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3}));
 }
 
+TEST(Rules, AGangThatMayHasSeveralProductsWhereOneHasTooFew) {
+  Site f;
+  add(f, 1, of(1, 8, "NVIDIA-A100-SXM4-80GB"));
+  add(f, 2, node(2, 8));
+  add(f, 3, node(3, 8));
+  GangRequest r = gang(2, 8);
+  r.mixed_products = true;
+  EXPECT_EQ(where(f, r), (Ids{2, 3}));  // one is enough
+  r = gang(3, 8);
+  EXPECT_EQ(where(f, r), Ids{});
+  r.mixed_products = true;
+  EXPECT_EQ(where(f, r), (Ids{1, 2, 3}));
+  r = gang(4, 8);
+  r.mixed_products = true;
+  const auto reasons = f.search.explain(f.now(), f.intern(kCluster, r));
+  ASSERT_FALSE(reasons.empty());
+  EXPECT_EQ(reasons[0].token, ReasonToken::kExceedsFleet);
+  EXPECT_EQ(reasons[0].have, 24'000);
+}
+
 TEST(Rules, AGangTakesOneProduct) {
   Site f;
   add(f, 1, of(1, 8, "NVIDIA-A100-SXM4-80GB"));
