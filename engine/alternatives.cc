@@ -54,7 +54,7 @@ void add_topologies(const fact::JobCreated& job, std::vector<Change>& out) {
 
 void add_segments(const fact::JobCreated& job, std::vector<Change>& out) {
   const bool whole = job.request.segment == 0;
-  if (job.request.topology == Topology::kAny) return;
+  if (job.request.topology == Topology::kAny || job.request.balanced) return;
   const std::uint32_t segment = whole ? job.request.pods() : job.request.segment;
   if (segment < 2 || segment % 2 != 0) return;
   Change change{"", job.request, job.time_limit_ms};

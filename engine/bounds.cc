@@ -275,6 +275,12 @@ std::optional<Error> check_shape(const PodShape& s) {
   return std::nullopt;
 }
 
+std::optional<Error> check_balanced(bool balanced, Topology topology, std::uint32_t segment) {
+  if (!balanced || may_balance(topology, segment)) return std::nullopt;
+  return invalid("balanced", "true",
+                 "want it beside topology nvlink or prefer:nvlink, or a segment of topology any");
+}
+
 std::optional<Error> check_topology(const GangRequest& r, std::uint64_t pods, bool mig) {
   const bool peers = r.topology == Topology::kNvlink || r.topology == Topology::kNvlinkExclusive ||
                      r.topology == Topology::kRack || r.segment > 0;
@@ -286,7 +292,7 @@ std::optional<Error> check_topology(const GangRequest& r, std::uint64_t pods, bo
     return invalid("segment", std::to_string(r.segment),
                    "want a divisor of the " + std::to_string(pods) + " pods");
   }
-  return std::nullopt;
+  return check_balanced(r.balanced, r.topology, r.segment);
 }
 
 // The rules of a whole gang; each field is within its bound.
@@ -314,6 +320,7 @@ std::optional<Error> check_gang(const GangRequest& r) {
 
 std::optional<Error> check_pod(const PodRecord& pod) {
   if (auto error = under("shape", check_shape(pod.shape))) return error;
+  if (auto error = check_balanced(pod.balanced, pod.topology, pod.segment)) return error;
   return too_large("shape", stored_bytes(pod.shape), limits::kMaxPodRequestBytes);
 }
 

@@ -188,7 +188,7 @@ void Explainer::exceeds_fleet() {
   const std::int64_t most = most_together(installed);
   std::int64_t all = 0;
   for (const auto& [product, here] : by_product) all = std::max(all, here);
-  const bool anywhere = r.topology == Topology::kAny || r.prefer || r.segment > 0;
+  const bool anywhere = r.topology == Topology::kAny || r.prefer || r.segment > 0 || r.balanced;
   add(ReasonToken::kExceedsFleet, kind_text(first), need, anywhere ? all : most,
       "even the empty fleet could not hold " + std::to_string(r.pods()) + " pods with " +
           (slices ? slices_text(first, need) : gpus_text(need) + " GPUs") + " as asked (topology " +

@@ -78,6 +78,7 @@ bool Finder::allows(ProductId product) const {
 
 bool Finder::eligible(const Index& x, NodeIndex i) {
   if (!x.knows(i) || (bounds_.any() && !within_bounds(x, i))) return false;
+  if (!taken_.empty() && x.of_gpus() && !node(i).split && taken(i, kAllGpus)) return false;
   if (!(scene_.all_open ? x.matches(i) : x.open(i) && !x.barred(i))) return false;
   const JobId keeper = scene_.owner_of(i);
   if (keeper && keeper != owner_) {

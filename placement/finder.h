@@ -218,6 +218,13 @@ class Finder {
   bool fill_domain(Run& left, std::vector<Cap>& caps, const CapDomain& domain);
   bool sort_ranks(const Run& run);  // true
 
+  // finder_balanced.cc: even parts.
+  bool balanced(Topology topology, std::uint32_t segment, const Runs& all);
+  std::uint32_t most_in_one(Topology topology, std::uint32_t unit, std::uint32_t units);
+  std::uint32_t part_end(std::uint32_t first, std::uint32_t segment) const;
+  void take_domain(std::uint32_t first, std::uint32_t last);
+  bool taken(NodeIndex i, GpuMask gpus) const;
+
   // finder_thorough.cc: gangs of several shapes, where one after the other finds no place.
   struct Place;
   struct Option;
@@ -254,6 +261,10 @@ class Finder {
   bool caps_are_bounds_ = false;  // spread_drained() is at work
   bool saw_kept_ = false;
   bool one_product_ = false;  // all GPUs of the gang are to be of one product
+  // Of a balanced gang: how many parts it is tried in, and what earlier parts have for themselves: their
+  // domain, or of a split node, which is several, the GPUs of one.
+  std::uint32_t parts_ = 0;
+  std::map<DomainIndex, GpuMask> taken_;
   std::vector<PodSlot> slots_;
   std::vector<Placed> placed_;
 };

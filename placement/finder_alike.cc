@@ -120,7 +120,7 @@ bool Finder::in_inner_domain_alike(const Runs& runs) {
     const NodeSpec& spec = node(i).spec;
     for (std::int64_t d = 0; d < inner_domains(spec); ++d) {
       const GpuMask mask = inner_domain_mask(spec, d);
-      if (free_in(room(i), mask) != key[0]) continue;
+      if (taken(i, mask) || free_in(room(i), mask) != key[0]) continue;
       if (fits_all(runs, i, mask) && place_all(runs, i, mask)) return true;
     }
     return false;

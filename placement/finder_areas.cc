@@ -54,6 +54,9 @@ bool Finder::attempt(Topology topology, std::uint32_t segment_size) {
   bounds_.linked = topology == Topology::kNvlink || topology == Topology::kNvlinkExclusive;
   const auto find = [&](bool one_product) {
     one_product_ = one_product;
+    if (shape_.request().balanced && topology == Topology::kNvlink) {
+      return balanced(topology, segment_size, all);
+    }
     return greedily(topology, segment_size, all) || thoroughly(topology, segment_size, all);
   };
   const bool may_mix = shape_.request().mixed_products;
@@ -113,18 +116,20 @@ bool Finder::gang_of_one_product(Topology topology, std::uint32_t segment_size, 
          });
 }
 
-// All segments; none of it stays on trial if it fails.
+// All segments, or parts; none of it stays on trial if it fails.
 bool Finder::gang(Topology topology, std::uint32_t segment_size, const Runs& all) {
   const auto pods = static_cast<std::uint32_t>(slots_.size());
-  const std::uint32_t step = segment_size > 0 ? segment_size : std::max(pods, 1u);
-  if (pods > 0 && step >= pods) return segment(topology, all);
-  for (std::uint32_t first = 0; first < pods; first += std::min(step, pods - first)) {
-    const std::uint32_t last = first + std::min(step, pods - first);
-    if (segment(topology, runs(first, last))) continue;
-    undo_to(0);
-    return false;
+  if (pods > 0 && part_end(0, segment_size) == pods) return segment(topology, all);
+  bool ok = true;
+  for (std::uint32_t first = 0; ok && first < pods;) {
+    const std::uint32_t last = part_end(first, segment_size);
+    ok = segment(topology, runs(first, last));
+    if (ok && parts_ > 0) take_domain(first, last);
+    first = last;
   }
-  return true;
+  taken_.clear();
+  if (!ok) undo_to(0);
+  return ok;
 }
 
 // Topology is about GPUs: pods without any go anywhere, except when all are to be on one node.
@@ -251,7 +256,7 @@ bool Finder::in_inner_domain(const Runs& runs) {
     for (std::int64_t d = 0; d < inner_domains(spec); ++d) {
       const GpuMask mask = inner_domain_mask(spec, d);
       const FitKey key{weight_inside(runs[0].index, i, mask), weight(runs[0].index, i), i, d, 0};
-      if (best != 0 && best_key <= key) continue;
+      if (taken(i, mask) || (best != 0 && best_key <= key)) continue;
       if (fits_all(runs, i, mask)) best = i, best_mask = mask, best_key = key;
     }
     return best != 0 && scene_.all_open;

@@ -18,6 +18,8 @@
 //              as few other nodes as possible are broken into, and those are filled
 //   products   one for all GPUs of the gang, unless its pods name ones that exclude each other; of a
 //              gang that may have several, one where that will do
+//   balanced   in even parts, each in an NVLink domain of its own, as few as will do; the larger parts have
+//              the lower ranks
 //   bars       never a node that turned such a pod away (Fleet::bar)
 #pragma once
 

@@ -90,15 +90,15 @@ void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
     const bool none = n.product == "NVIDIA-L40S" || (n.gpus_per_domain == 1 && n.clique.empty());
     if (nvlink && none) wrong(name(f.id, 0) + " has no NVLink");
   }
-  if (products.size() > 1 && !j.request.mixed_products) {
+  if (products.size() > 1 && !j.request.mixed_products)
     wrong(name(f.id, 0) + " got several products");
-  }
   const bool one_node = !j.request.prefer && j.request.topology == Topology::kNode;
   if (one_node && std::any_of(f.slots.begin(), f.slots.end(),
                               [&](const PodSlot& s) { return s.node != f.slots.front().node; })) {
     wrong(name(f.id, 0) + " is on several nodes");
   }
-  if (nvlink && domains.size() > 1) wrong(name(f.id, 0) + " is in several NVLink domains");
+  if (nvlink && !j.request.balanced && domains.size() > 1)
+    wrong(name(f.id, 0) + " is in several NVLink domains");
 }
 
 bool Oracle::barred(NodeId node, const PodShape& shape) const {

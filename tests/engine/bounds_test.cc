@@ -167,6 +167,20 @@ TEST(Bounds, RulesOverSeveralFields) {
   EXPECT_EQ(message({{{1, gpus(65)}}}), "request.groups[0].shape.gpus: was \"65\", want 0 to 64");
   EXPECT_EQ(message({{{6, gpus(1)}}, Topology::kNvlink, false, 4}),
             "request.segment: was \"4\", want a divisor of the 6 pods");
+  for (const Topology topology : {Topology::kAny, Topology::kNode, Topology::kNvlinkExclusive}) {
+    EXPECT_EQ(
+        message({{{6, gpus(1)}}, topology, false, 0, false, true}),
+        "request.balanced: was \"true\", want it beside topology nvlink or prefer:nvlink, or a "
+        "segment of topology any");
+  }
+  EXPECT_EQ(message({{{6, gpus(1)}}, Topology::kNvlink, true, 0, false, true}), "");
+  EXPECT_EQ(message({{{6, gpus(1)}}, Topology::kAny, false, 2, true, true}), "");
+  PodRecord pod;
+  pod.shape = gpus(1);
+  pod.balanced = true;
+  EXPECT_EQ(bounds::check(pod)->field, "balanced");
+  pod.topology = Topology::kNvlink;
+  EXPECT_FALSE(bounds::check(pod));
 }
 
 TEST(Bounds, LongValuesAreCutBetweenCharacters) {

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdlib>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "core/text.h"
@@ -98,6 +99,8 @@ GangRequest small_request(naive::Dice& dice) {
   const auto step = static_cast<std::uint32_t>(1 + dice.below(3));
   if (dice.chance(20) && r.pods() % step == 0) r.segment = step;
   r.mixed_products = dice.chance(20);
+  const bool plain = groups == 1 && r.groups[0].shape.kind != GpuKind::kMig;
+  r.balanced = plain && may_balance(r.topology, r.segment) && dice.chance(50);
   return r;
 }
 
@@ -110,19 +113,29 @@ class Exhaustive {
     one_product_ = !request.mixed_products && agree_on_products();
   }
 
-  bool possible() { return granted() || (request_.prefer && possible(Topology::kAny, 0)); }
+  bool possible() {
+    return granted() || (request_.prefer && possible(Topology::kAny, request_.pods()));
+  }
   // The same, all of one product, whatever its pods name.
   bool possible_of_one() {
     one_product_ = true;
     return possible();
   }
   // Its topology, be it a wish, can be had.
-  bool granted() { return possible(request_.topology, request_.segment); }
-  bool possible(Topology topology, std::uint32_t segment) {
-    topology_ = segment > 0 && topology == Topology::kAny ? Topology::kNvlink : topology;
-    size_ = segment > 0 ? segment : request_.pods();
-    slots_.assign(request_.pods(), {});
-    return put(0, "", "");
+  bool granted() {
+    if (request_.balanced) return fewest_parts() > 0;
+    const bool segments = request_.segment > 0;
+    const Topology topology =
+        segments && request_.topology == Topology::kAny ? Topology::kNvlink : request_.topology;
+    return possible(topology, segments ? request_.segment : request_.pods());
+  }
+  // Of a balanced gang: the fewest domains that hold it; 0: none do.
+  std::uint32_t fewest_parts() {
+    const std::uint32_t unit = std::max(request_.segment, 1u), units = request_.pods() / unit;
+    for (std::uint32_t parts = 1; parts <= units; ++parts) {
+      if (possible(Topology::kNvlink, unit, parts)) return parts;
+    }
+    return 0;
   }
 
  private:
@@ -178,10 +191,26 @@ class Exhaustive {
     return fleet_.clique(id);
   }
 
+  // In sets of `size` pods, each together; or in so many parts of whole sets, each in a domain of its own.
+  bool possible(Topology topology, std::uint32_t size, std::uint32_t parts = 0) {
+    topology_ = topology;
+    starts_.clear();
+    const std::uint32_t sets = request_.pods() / size;
+    apart_ = parts > 0;
+    if (parts == 0) parts = sets;
+    for (std::uint32_t p = 0, at = 0; p < parts; ++p) {
+      starts_.insert(at);
+      at += size * (sets / parts + (p < sets % parts ? 1 : 0));
+    }
+    slots_.assign(request_.pods(), {});
+    areas_.clear();
+    return put(0, "", "");
+  }
+
   bool put(std::uint32_t rank, const std::string& area, const std::string& product) {
     if (rank == request_.pods()) return true;
     const PodShape& pod = naive::pod_of(request_, rank);
-    const bool first = rank % size_ == 0;
+    const bool first = starts_.contains(rank);
     const bool same = !first && naive::pod_of(request_, rank - 1) == pod;
     for (const auto& [id, node] : fleet_.nodes) {
       if (!fleet_.open(id, pod, kHere, JobId())) continue;
@@ -193,12 +222,15 @@ class Exhaustive {
         if (done || (same && slot < slots_[rank - 1])) return;
         const std::string in = first ? "" : area;
         if (!here.empty() && !in.empty() && here != in) return;
+        const bool enters = apart_ && in.empty() && !here.empty();
+        if (enters && !areas_.insert(here).second) return;
         naive::Left before = rooms_[id];
         if (fleet_.put(node.spec, rooms_[id], pod, mask)) {
           slots_[rank] = slot;
           done = put(rank + 1, here.empty() ? in : here, gpu ? node.spec.product : product);
         }
         rooms_[id] = std::move(before);
+        if (enters) areas_.erase(here);
       });
       if (done) return true;
     }
@@ -210,7 +242,9 @@ class Exhaustive {
   std::map<std::uint32_t, naive::Left> rooms_;
   std::vector<Slot> slots_;
   Topology topology_ = Topology::kAny;
-  std::uint32_t size_ = 1;
+  std::set<std::uint32_t> starts_;  // ranks with which a segment, or a part, begins
+  bool apart_ = false;              // they are parts:
+  std::set<std::string> areas_;     // of those that are placed
   bool one_product_ = true;
 };
 
@@ -231,7 +265,8 @@ class SmallWorld {
     for (std::int64_t i = dice_.below(5); i > 0; --i) hold_one();
   }
 
-  std::uint64_t mixed() const { return mixed_; }  // gangs that got several products
+  std::uint64_t mixed() const { return mixed_; }    // gangs that got several products
+  std::uint64_t parted() const { return parted_; }  // balanced ones that got several domains
 
   // One question, and the same after each end of what is held.
   void judge() {
@@ -246,12 +281,16 @@ class SmallWorld {
     const bool possible = Exhaustive(naive_, request).possible();
     ASSERT_EQ(placement.has_value(), possible) << describe(request);
     if (placement) {
-      ASSERT_EQ(naive_.broken(request, kHere, JobId(kHere, 999), *placement), "")
+      GangRequest placed = request;
+      const bool granted = Exhaustive(naive_, request).granted();
+      if (request.balanced) placed.prefer = !granted;
+      ASSERT_EQ(naive_.broken(placed, kHere, JobId(kHere, 999), *placement), "")
           << describe(request);
+      if (request.balanced && granted) confirm_parts(request, *placement);
       if (request.mixed_products && naive_.several_products(request, *placement)) {
         GangRequest of_one = request;
         of_one.mixed_products = false;
-        of_one.prefer = request.prefer && !Exhaustive(naive_, request).granted();
+        of_one.prefer = request.prefer && !granted;
         // Pods whose lists exclude each other are of several anyway.
         ASSERT_FALSE(Exhaustive(naive_, of_one).possible_of_one())
             << "one would do " << describe(request);
@@ -269,6 +308,17 @@ class SmallWorld {
   }
 
  private:
+  // As few parts as will do, the larger ones first, each in a domain of its own (naive_.broken).
+  void confirm_parts(const GangRequest& request, const Placement& placement) {
+    if (request.groups[0].shape.kind == GpuKind::kNone) return;
+    GangRequest of_one = request;
+    of_one.mixed_products = naive_.several_products(request, placement);
+    std::set<std::string> domains;
+    for (const PodSlot& slot : placement.slots) domains.insert(naive_.domain(slot));
+    EXPECT_EQ(domains.size(), Exhaustive(naive_, of_one).fewest_parts()) << describe(request);
+    parted_ += domains.size() > 1 ? 1 : 0;
+  }
+
   // True: it says that the fleet could never hold it.
   bool confirm(const GangRequest& request, const Reason& r, bool empty) {
     const std::string all = describe(request) + to_text_of({&r, 1});
@@ -372,7 +422,7 @@ class SmallWorld {
   KeptNodes kept_;
   Search search_{fleet_};
   naive::Fleet naive_;
-  std::uint64_t jobs_ = 0, mixed_ = 0;
+  std::uint64_t jobs_ = 0, mixed_ = 0, parted_ = 0;
 };
 
 std::uint64_t setting(const char* name, std::uint64_t usual) {
@@ -382,15 +432,17 @@ std::uint64_t setting(const char* name, std::uint64_t usual) {
 
 TEST(Exhaustive, FindsAPlaceIfThereIsOne) {
   const std::uint64_t first = setting("SUBAK_FIRST", 1), states = setting("SUBAK_STATES", 20'000);
-  std::uint64_t mixed = 0;
+  std::uint64_t mixed = 0, parted = 0;
   for (std::uint64_t seed = first; seed < first + states; ++seed) {
     SCOPED_TRACE("SUBAK_FIRST=" + std::to_string(seed));
     SmallWorld world(seed);
     ASSERT_NO_FATAL_FAILURE(world.judge());
     if (::testing::Test::HasFailure()) return;
     mixed += world.mixed();
+    parted += world.parted();
   }
   EXPECT_GE(mixed, states / 500);
+  EXPECT_GE(parted, states / 500);
 }
 
 }  // namespace

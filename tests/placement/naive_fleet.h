@@ -78,6 +78,7 @@ class Fleet {
   // A gang of one shape, anywhere: could nodes that are broken into hold it, all of one product?
   bool fragments_hold(const GangRequest& request, ClusterId cluster, JobId owner) const;
   bool fragment(std::uint32_t id, const PodShape& pod) const;
+  std::string domain(const PodSlot& slot) const;
   // GPUs of the gang are of several products.
   bool several_products(const GangRequest& request, const Placement& placement) const;
 
@@ -95,6 +96,7 @@ class Fleet {
                           std::map<std::uint32_t, Left>& rooms) const;
   std::string broken_topology(const GangRequest& request, Topology topology, std::uint32_t segment,
                               const Placement& placement) const;
+  std::string broken_balance(const GangRequest& request, const Placement& placement) const;
 };
 
 const PodShape& pod_of(const GangRequest& request, std::uint32_t rank);

@@ -269,6 +269,37 @@ std::string Fleet::broken_topology(const GangRequest& r, Topology topology, std:
   return "";
 }
 
+// The domain that NVLink makes of what the slot has: its clique, its node or a half of it.
+std::string Fleet::domain(const PodSlot& slot) const {
+  const NodeSpec& spec = nodes.at(slot.node.value).spec;
+  std::string out = clique(slot.node.value);
+  for (const std::uint64_t half : inner(spec)) {
+    if (spec.clique.empty() && (slot.gpu_mask & half) != 0) out += "/" + std::to_string(half);
+  }
+  return out;
+}
+
+// A balanced gang: each domain has ranks that follow each other, and numbers of segments that differ by one.
+std::string Fleet::broken_balance(const GangRequest& r, const Placement& p) const {
+  const std::int64_t unit = std::max(r.segment, 1u);
+  std::vector<std::pair<std::string, std::int64_t>> parts;
+  for (std::uint32_t k = 0; k < r.pods(); ++k) {
+    if (pod_of(r, k).kind == GpuKind::kNone) continue;
+    if (!joined(nodes.at(p.slots[k].node.value).spec)) return "no NVLink";
+    const std::string here = domain(p.slots[k]);
+    if (parts.empty() || parts.back().first != here) parts.emplace_back(here, 0);
+    ++parts.back().second;
+  }
+  std::set<std::string> domains;
+  for (const auto& [here, pods] : parts) {
+    if (!domains.insert(here).second) return "two parts are in one domain";
+    if (r.groups.size() > 1) continue;
+    if (pods % unit != 0) return "a segment is in several domains";
+    if (parts.front().second - pods > unit || pods > parts.front().second) return "uneven parts";
+  }
+  return "";
+}
+
 bool Fleet::several_products(const GangRequest& r, const Placement& p) const {
   std::set<std::string> products;
   for (std::uint32_t k = 0; k < r.pods(); ++k) {
@@ -292,11 +323,11 @@ std::string Fleet::broken(const GangRequest& r, ClusterId cluster, JobId owner,
     GangRequest of_one = r;
     of_one.mixed_products = false;
     of_one.prefer = false;
-    if (exists(of_one, cluster, owner)) return "several products where one would do";
+    if (!r.balanced && exists(of_one, cluster, owner)) return "several products where one would do";
   }
-  if (r.prefer && r.groups.size() > 1) return "";
+  if (r.prefer && (r.groups.size() > 1 || r.balanced)) return "";
   if (r.prefer && !exists_as(r, r.topology, r.segment, cluster, owner)) return "";
-  return broken_topology(r, r.topology, r.segment, p);
+  return r.balanced ? broken_balance(r, p) : broken_topology(r, r.topology, r.segment, p);
 }
 
 }  // namespace subak::naive

@@ -46,6 +46,7 @@ GangRequest request(naive::Dice& dice) {
   if (dice.chance(20))
     r.groups.insert(r.groups.begin(), build::gang(r.segment ? r.segment : 1, 2).groups[0]);
   r.mixed_products = dice.chance(20);
+  r.balanced = may_balance(r.topology, r.segment) && dice.chance(50);
   return r;
 }
 
@@ -64,9 +65,10 @@ class Purity {
     for (std::uint32_t id = 0; id < 54; ++id) build::add(site_, id + 1, machine(id));
   }
 
-  int joined() const { return joined_; }  // segments of several pods that NVLink had to join
-  int halves() const { return halves_; }  // of these on half of a split box
-  int mixed() const { return mixed_; }    // gangs of several products
+  int joined() const { return joined_; }      // segments of several pods that NVLink had to join
+  int halves() const { return halves_; }      // of these on half of a split box
+  int mixed() const { return mixed_; }        // gangs of several products
+  int balanced() const { return balanced_; }  // in several parts
 
   // True: it found a place, which was looked at.
   bool step() {
@@ -97,11 +99,33 @@ class Purity {
     for (const PodSlot& slot : slots) products.insert(node_of(slot).product);
     EXPECT_TRUE(products.size() == 1 || r.mixed_products) << to_text(r);
     mixed_ += products.size() > 1 ? 1 : 0;
+    if (r.balanced) look_at_parts(r, slots);
+    if (r.balanced && r.segment == 0) return;
     const std::size_t size = r.segment > 0 ? r.segment : slots.size();
     for (std::size_t from = 0; from < slots.size(); from += size) {
       look_at_segment(r, {slots.begin() + static_cast<std::ptrdiff_t>(from),
                           slots.begin() + static_cast<std::ptrdiff_t>(from + size)});
     }
+  }
+
+  // Each in a domain of its own, as even as whole segments allow.
+  void look_at_parts(const GangRequest& r, const std::vector<PodSlot>& slots) {
+    std::vector<std::size_t> sizes;
+    std::set<std::string> domains;
+    std::string before;
+    for (const PodSlot& slot : slots) {
+      const std::string here = domain_of(node_of(slot), slot);
+      EXPECT_NE(here, "") << to_text(r) << " crosses halves";
+      if (here != before) {
+        EXPECT_TRUE(domains.insert(here).second) << to_text(r) << " comes back to " << here;
+        sizes.push_back(0);
+      }
+      ++sizes.back();
+      before = here;
+    }
+    const auto [least, most] = std::minmax_element(sizes.begin(), sizes.end());
+    EXPECT_LE(*most - *least, std::max(r.segment, 1u)) << to_text(r);
+    balanced_ += sizes.size() > 1 ? 1 : 0;
   }
 
   void look_at_segment(const GangRequest& r, const std::vector<PodSlot>& slots) {
@@ -137,13 +161,13 @@ class Purity {
   build::Site site_;
   std::vector<Held> held_;
   std::uint64_t jobs_ = 0;
-  int joined_ = 0, halves_ = 0, mixed_ = 0;
+  int joined_ = 0, halves_ = 0, mixed_ = 0, balanced_ = 0;
 };
 
 TEST(Purity, NoGangCrossesADomain) {
   const char* const text = std::getenv("SUBAK_PLACEMENTS");
   const int wanted = text != nullptr ? std::atoi(text) : 100'000;
-  int placed = 0, joined = 0, halves = 0, mixed = 0;
+  int placed = 0, joined = 0, halves = 0, mixed = 0, balanced = 0;
   for (std::uint64_t seed = 1; placed < wanted; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Purity world(seed);
@@ -155,10 +179,12 @@ TEST(Purity, NoGangCrossesADomain) {
     joined += world.joined();
     halves += world.halves();
     mixed += world.mixed();
+    balanced += world.balanced();
   }
   EXPECT_GT(joined, placed / 10);
   EXPECT_GT(halves, placed / 100);
   EXPECT_GT(mixed, placed / 1000);
+  EXPECT_GT(balanced, placed / 100);
 }
 
 }  // namespace

@@ -104,6 +104,38 @@ TEST(Rules, AGangThatMayHasSeveralProductsWhereOneHasTooFew) {
   EXPECT_EQ(reasons[0].have, 24'000);
 }
 
+TEST(Rules, ABalancedGangIsSplitEvenly) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 36; ++i) add(f, i, node(i, 4, i <= 18 ? "a" : "b"));
+  GangRequest r = gang(24, 4, Topology::kNvlink);
+  EXPECT_EQ(where(f, r), Ids{});  // no clique has as many nodes
+  r.balanced = true;
+  const Ids halves = where(f, r);
+  ASSERT_EQ(halves.size(), 24u);
+  EXPECT_EQ(std::count_if(halves.begin(), halves.end(), [](auto id) { return id <= 18; }), 12);
+  EXPECT_EQ(std::count_if(halves.begin(), halves.begin() + 12, [](auto id) { return id <= 18; }),
+            12);
+  r.groups[0].count = 18;
+  EXPECT_EQ(where(f, r).back(), 18u);  // one domain is enough
+  r.groups[0].count = 25;
+  const Ids odd = where(f, r);
+  EXPECT_EQ(std::count_if(odd.begin(), odd.end(), [](auto id) { return id <= 18; }), 13);
+  r.groups[0].count = 24;
+  r.segment = 8;  // three, of which one domain has two
+  const Ids segments = where(f, r);
+  EXPECT_EQ(std::count_if(segments.begin(), segments.end(), [](auto id) { return id <= 18; }), 16);
+  r.segment = 0;
+  r.groups[0].count = 37;
+  EXPECT_EQ(where(f, r), Ids{});
+  for (std::uint32_t i = 1; i <= 10; ++i) {
+    f.take(f.intern(kCluster, gang(1, 4)), 0, {NodeId(i), 0xf, 4000}, job(i), 0);
+  }
+  r.groups[0].count = 24;  // 18 and 6 would do, 12 and 12 do not
+  EXPECT_EQ(where(f, r), Ids{});
+  r.prefer = true;
+  EXPECT_EQ(where(f, r).size(), 24u);  // a wish: uneven then
+}
+
 TEST(Rules, AGangTakesOneProduct) {
   Site f;
   add(f, 1, of(1, 8, "NVIDIA-A100-SXM4-80GB"));
