@@ -22,6 +22,9 @@ PodKey* key_slot(PodKeys& keys, Text name) {
   if (name == names::kGangSize) return &keys.gang_size;
   if (name == names::kTopology) return &keys.topology;
   if (name == names::kSegment) return &keys.segment;
+  if (name == names::kMixedProducts) return &keys.mixed_products;
+  if (name == names::kBalanced) return &keys.balanced;
+  if (name == names::kSpare) return &keys.spare;
   if (name == names::kTimeLimit) return &keys.time_limit;
   if (name == names::kPriority) return &keys.priority;
   if (name == names::kPreemptible) return &keys.preemptible;
@@ -71,9 +74,12 @@ class KeyReader {
     (void)duration(pod_.keys.checkpoint_interval, names::kCheckpointInterval);
     (void)duration(pod_.keys.replace_within, names::kReplaceWithin);
     priority();
-    const PodKey& preemptible = pod_.keys.preemptible;
-    if (preemptible.set && preemptible.value != "true" && preemptible.value != "false") {
-      mistake(preemptible, names::kPreemptible, "want \"true\" or \"false\"");
+    (void)yes(pod_.keys.preemptible, names::kPreemptible);
+    pod_.mixed_products = yes(pod_.keys.mixed_products, names::kMixedProducts);
+    balanced();
+    if (pod_.keys.spare.set) {
+      mistake(pod_.keys.spare, names::kSpare,
+              "want no such key: nodes cannot be left for replacements in this version");
     }
   }
 
@@ -83,13 +89,23 @@ class KeyReader {
                       std::move(want)});
   }
 
+  void balanced() {
+    pod_.balanced = yes(pod_.keys.balanced, names::kBalanced);
+    if (!pod_.balanced || may_balance(pod_.topology, pod_.segment)) return;
+    pod_.balanced = false;
+    mistake(pod_.keys.balanced, names::kBalanced,
+            "want it beside topology nvlink or prefer:nvlink, or a segment without a topology");
+  }
+
   void conflicts() {
     const PodKeys& k = pod_.keys;
     for (const auto& [key, name] :
          {std::pair(&k.account, names::kAccount), std::pair(&k.user, names::kUser),
           std::pair(&k.job, names::kJob), std::pair(&k.gang_size, names::kGangSize),
           std::pair(&k.topology, names::kTopology), std::pair(&k.segment, names::kSegment),
-          std::pair(&k.time_limit, names::kTimeLimit), std::pair(&k.priority, names::kPriority)}) {
+          std::pair(&k.mixed_products, names::kMixedProducts),
+          std::pair(&k.balanced, names::kBalanced), std::pair(&k.time_limit, names::kTimeLimit),
+          std::pair(&k.priority, names::kPriority)}) {
       if (!key->conflict) continue;
       const PodKey other{find_text(pod_.annotations, name), true, false, true};
       mistake(other, name,
@@ -119,6 +135,13 @@ class KeyReader {
     if (n && *n >= 1 && *n <= limits::kMaxPodsPerJob) return n;
     mistake(key, name, "want a number of pods from 1 to " + std::to_string(limits::kMaxPodsPerJob));
     return std::nullopt;
+  }
+
+  bool yes(const PodKey& key, Text name) {
+    if (key.set && key.value != "true" && key.value != "false") {
+      mistake(key, name, "want \"true\" or \"false\"");
+    }
+    return key.set && key.value == "true";
   }
 
   DurationMs duration(const PodKey& key, Text name) {

@@ -111,6 +111,8 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   r.topology = pod.topology;
   r.prefer = pod.prefer;
   r.segment = pod.segment;
+  r.mixed_products = pod.mixed_products;
+  r.balanced = pod.balanced;
   r.priority = pod.priority;
   r.time_limit_ms = pod.time_limit_ms;
   r.gated = pod.gated();

@@ -88,6 +88,8 @@ const state::Job* create_job(Decision& d, const state::Cluster& cluster, const P
   created.request.topology = pod.topology;
   created.request.prefer = pod.prefer;
   created.request.segment = pod.segment;
+  created.request.mixed_products = pod.mixed_products;
+  created.request.balanced = pod.balanced;
   created.priority = pod.priority;
   created.time_limit_ms = pod.time_limit_ms;
   if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
@@ -113,13 +115,14 @@ std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord
     return says("size", std::to_string(pod.gang_size), std::to_string(job.gang_size));
   }
   const GangRequest gang = d.s.jobs().request_of(job);
-  const auto topology = [](Topology t, bool prefer, std::uint32_t segment) {
-    std::string text = (prefer ? "prefer:" : "") + std::string(enum_name(t));
-    if (segment > 0) text += " in segments of " + std::to_string(segment);
+  const auto topology = [](const auto& asked) {
+    std::string text = (asked.prefer ? "prefer:" : "") + std::string(enum_name(asked.topology));
+    if (asked.segment > 0) text += " in segments of " + std::to_string(asked.segment);
+    if (asked.balanced) text += ", balanced";
+    if (asked.mixed_products) text += ", of mixed products";
     return text;
   };
-  const std::string mine = topology(pod.topology, pod.prefer, pod.segment);
-  const std::string gangs = topology(gang.topology, gang.prefer, gang.segment);
+  const std::string mine = topology(pod), gangs = topology(gang);
   if (mine != gangs) return says("topology", mine, gangs);
   AccountId payer = job.leaf;
   if (payer == kUnassigned || account == kUnassigned) return "";

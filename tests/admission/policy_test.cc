@@ -235,6 +235,20 @@ TEST(PolicyValues, Impossible) {
                 Because::kInvalidValue, 422, "(and 1 more mistakes)");
 }
 
+TEST(PolicyValues, KeysOfGangs) {
+  expect_denied(
+      create(annotated(R"("subak.gpu/mixed-products":"yes")")), Because::kInvalidValue, 422,
+      R"(metadata.annotations[subak.gpu/mixed-products]: was "yes", want "true" or "false")");
+  expect_denied(create(annotated(R"("subak.gpu/balanced":"true","subak.gpu/topology":"any")")),
+                Because::kInvalidValue, 422, "want it beside topology nvlink");
+  expect_denied(create(annotated(R"("subak.gpu/spare":"2","subak.gpu/topology":"nvlink")")),
+                Because::kInvalidValue, 422, "want no such key");
+  EXPECT_EQ(create(annotated(R"("subak.gpu/mixed-products":"true")")).because, Because::kGated);
+  EXPECT_EQ(
+      create(annotated(R"("subak.gpu/balanced":"true","subak.gpu/topology":"nvlink")")).because,
+      Because::kGated);
+}
+
 TEST(PolicyValues, MigHasNoPeerToPeer) {
   const std::string mig = "nvidia.com/mig-1g.10gb";
   for (const char* t : {"nvlink", "nvlink-exclusive", "rack", "prefer:nvlink"}) {

@@ -215,6 +215,33 @@ TEST(PodKeys, SegmentAloneMeansNvlink) {
             Topology::kRack);
 }
 
+TEST(PodKeys, MixedProductsAndBalanced) {
+  const Read both(keyed(R"("subak.gpu/mixed-products":"true","subak.gpu/balanced":"true",
+      "subak.gpu/topology":"prefer:nvlink")"));
+  EXPECT_EQ(both.mistake(), "");
+  EXPECT_TRUE(both.pod.mixed_products);
+  EXPECT_TRUE(both.pod.balanced);
+  EXPECT_TRUE(both.pod.unknown_keys.empty());
+  const Read neither(keyed(R"("subak.gpu/mixed-products":"false","subak.gpu/balanced":"false")"));
+  EXPECT_EQ(neither.mistake(), "");
+  EXPECT_FALSE(neither.pod.mixed_products);
+  EXPECT_FALSE(neither.pod.balanced);
+  EXPECT_TRUE(Read(keyed(R"("subak.gpu/segment":"2","subak.gpu/balanced":"true")")).pod.balanced);
+}
+
+// What could not be meant, or is not built, is never passed over in silence.
+TEST(PodKeys, BalancedNeedsDomainsAndSpareIsRefused) {
+  for (const char* topology : {"any", "node", "rack", "nvlink-exclusive", "prefer:rack"}) {
+    const Read r(keyed(R"("subak.gpu/balanced":"true","subak.gpu/topology":")" +
+                       std::string(topology) + "\""));
+    EXPECT_THAT(r.mistake(), HasSubstr(R"(metadata.annotations[subak.gpu/balanced]: was "true", )"
+                                       "want it beside topology nvlink or prefer:nvlink"));
+  }
+  EXPECT_NE(Read(keyed(R"("subak.gpu/balanced":"true")")).mistake(), "");
+  EXPECT_THAT(Read(keyed(R"("subak.gpu/spare":"2")")).mistake(),
+              HasSubstr(R"([subak.gpu/spare]: was "2", want no such key)"));
+}
+
 TEST(PodKeys, PriorityOfKubernetesIfOursIsUnset) {
   const Read r(test::pod(container("nvidia.com/gpu", "1"), R"("name":"p")", R"(,"priority":7)"));
   EXPECT_EQ(r.pod.priority, 7);
@@ -227,6 +254,7 @@ TEST(PodKeys, Mistakes) {
         R"("subak.gpu/gang-size":"0")", R"("subak.gpu/gang-size":"999999")",
         R"("subak.gpu/time-limit":"4 hours")", R"("subak.gpu/time-limit":"0s")",
         R"("subak.gpu/priority":"urgent")", R"("subak.gpu/preemptible":"maybe")",
+        R"("subak.gpu/mixed-products":"yes")", R"("subak.gpu/balanced":"1")",
         R"("subak.gpu/checkpoint-interval":"x")", R"("subak.gpu/replace-within":"")",
         R"("subak.gpu/job":"")"}) {
     EXPECT_FALSE(Read(keyed(key)).pod.mistakes.empty()) << key;

@@ -99,6 +99,8 @@ class Player {
     seen.pod.topology = row.request.topology;
     seen.pod.prefer = row.request.prefer;
     seen.pod.segment = row.request.segment;
+    seen.pod.mixed_products = row.request.mixed_products;
+    seen.pod.balanced = row.request.balanced;
     seen.pod.rank = static_cast<std::int32_t>(pod.rank);
     std::uint32_t rank = pod.rank;
     for (const PodGroup& group : row.request.groups) {

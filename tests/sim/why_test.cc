@@ -249,6 +249,8 @@ bool complete(Engine& engine, const JobRow& job, const Reason& reason) {
       seen.pod.topology = job.request.topology;
       seen.pod.prefer = job.request.prefer;
       seen.pod.segment = job.request.segment;
+      seen.pod.mixed_products = job.request.mixed_products;
+      seen.pod.balanced = job.request.balanced;
       if (!apply(engine, seen)) return false;
     }
   }
