@@ -163,7 +163,8 @@ v1::JobSpec read_spec(const SubmitFlags& flags) {
   const SubmitFlags& f = flags;
   const bool shaped = !f.gpus.empty() || f.pods != 0 || !f.gpus_per_pod.empty() || !f.mig.empty() ||
                       f.shared != 0 || !f.products.empty() || !f.cpus.empty() ||
-                      !f.memory.empty() || !f.topology.empty() || f.segment != 0 || !f.pod.empty();
+                      !f.memory.empty() || !f.topology.empty() || f.segment != 0 ||
+                      f.mixed_products || f.balanced || !f.pod.empty();
   if (shaped) {
     throw usage_failure("--file together with flags of the gang: the file says all of it",
                         "leave one of them away; account, user, name and the like may be flags");
@@ -198,6 +199,8 @@ void put_gang(const SubmitFlags& flags, v1::GangRequest& request) {
   }
   if (!flags.topology.empty()) set_topology(flags.topology, &request);
   request.set_segment(static_cast<std::int32_t>(flags.segment));
+  request.set_mixed_products(flags.mixed_products);
+  request.set_balanced(flags.balanced);
   v1::PodShape shape;
   for (const std::string& product : flags.products) shape.add_products(product);
   shape.set_cpu_milli(quantity(flags.cpus, "--cpus-per-pod", &KubeQuantity::milli));
@@ -220,6 +223,10 @@ void add_gang_options(Command& c, SubmitFlags& f) {
            "any, node, nvlink, nvlink-exclusive, rack; prefer: in front makes it a wish",
            "[prefer:]T");
   c.option("--segment", f.segment, "each N pods share one domain of --topology", "N");
+  c.flag("--balanced", f.balanced,
+         "in even parts, each in an NVLink domain of its own, as few as will do");
+  c.flag("--mixed-products", f.mixed_products,
+         "GPUs of several products will do, where one has too few");
   c.option("--cpus-per-pod", f.cpus, "CPUs of each pod, as in Kubernetes: 8, 500m", "QUANTITY");
   c.option("--memory-per-pod", f.memory, "memory of each pod, as in Kubernetes: 64Gi", "QUANTITY");
   c.list_option("--selector", f.pod.selectors, "labels that the node must have", "KEY=VALUE");

@@ -233,6 +233,8 @@ std::string shape_text(const v1::GangRequest& request) {
   const std::string topology = topology_text(request);
   if (topology != "any") text += " " + topology;
   if (request.segment() > 0) text += " seg=" + std::to_string(request.segment());
+  if (request.balanced()) text += " balanced";
+  if (request.mixed_products()) text += " mixed-products";
   return text;
 }
 

@@ -162,6 +162,8 @@ GangRequest get(Check& check, const v1::GangRequest& in) {
   out.prefer = in.prefer();
   out.segment =
       static_cast<std::uint32_t>(check.number("segment", in.segment(), 0, limits::kMaxPodsPerJob));
+  out.mixed_products = in.mixed_products();
+  out.balanced = in.balanced();
   return out;
 }
 
@@ -216,6 +218,8 @@ void put(const GangRequest& request, v1::GangRequest* out) {
   out->set_topology(to_proto(request.topology));
   out->set_prefer(request.prefer);
   out->set_segment(static_cast<std::int32_t>(request.segment));
+  out->set_mixed_products(request.mixed_products);
+  out->set_balanced(request.balanced);
 }
 
 std::string shape_text(const GangRequest& request) {
@@ -227,6 +231,8 @@ std::string shape_text(const GangRequest& request) {
     out += enum_name(request.topology);
   }
   if (request.segment != 0) out += " segment " + std::to_string(request.segment);
+  if (request.balanced) out += " balanced";
+  if (request.mixed_products) out += " mixed-products";
   return out;
 }
 

@@ -77,6 +77,8 @@ v1::GangRequest full_request() {
   request.set_topology(v1::TOPOLOGY_NODE);
   request.set_prefer(true);
   request.set_segment(2);
+  request.set_mixed_products(true);
+  request.set_balanced(true);
   return request;
 }
 
@@ -88,7 +90,7 @@ TEST(ApiConvert, RequestsComeBackWhole) {
   v1::GangRequest out;
   put(core, &out);
   EXPECT_TRUE(MessageDifferencer::Equals(in, out)) << out.DebugString();
-  EXPECT_EQ(shape_text(core), "4x2 mig-1g.10gb prefer:node segment 2");
+  EXPECT_EQ(shape_text(core), "4x2 mig-1g.10gb prefer:node segment 2 balanced mixed-products");
 }
 
 TEST(ApiConvert, NodesComeBackWhole) {
