@@ -203,6 +203,8 @@ inline constexpr std::size_t kMetricAccounts = 10'000;
 inline constexpr std::size_t kPlaceTries = 4'000;
 // A balanced gang is tried over so many numbers of domains, from the least that may do.
 inline constexpr std::uint32_t kBalancedTries = 64;
+// It is never over more.
+inline constexpr std::uint32_t kBalancedParts = 1'024;
 // Of a cluster, the most usual: the rest is left out
 inline constexpr std::size_t kSurveyShapes = 16;
 inline constexpr std::size_t kSurveyQueue = 1000;  // jobs at the head whose positions are followed

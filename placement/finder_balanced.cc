@@ -32,8 +32,10 @@ bool Finder::balanced(Topology topology, std::uint32_t segment_size, const Runs&
   const std::uint32_t most = most_in_one(topology, unit, units);
   if (most == 0) return false;
   const std::uint32_t least = std::max(2u, (units + most - 1) / most);
+  const std::uint32_t end =
+      std::min({units, limits::kBalancedParts, least + limits::kBalancedTries - 1});
   std::size_t tried = 0;  // parts
-  for (std::uint32_t k = least; k <= units && k - least < limits::kBalancedTries; ++k) {
+  for (std::uint32_t k = least; k <= end; ++k) {
     if (k > least && (tried += k) > limits::kPlaceTries) break;
     if (in_parts(k)) return true;
   }
