@@ -15,7 +15,8 @@ std::string sim_form(Session& s) {
 
 void add_workload(Command& c, sim::SimOptions& o) {
   c.required_option("--trace", o.trace, "jobs: a CSV, plain or gzip", "T.csv[.gz]");
-  c.required_option("--nodes", o.nodes, "fleet: a CSV, a nodes.json, or a size such as 80x8", "N.csv");
+  c.required_option("--nodes", o.nodes, "fleet: a CSV, a nodes.json, or a size such as 80x8",
+                    "N.csv");
   c.option("--from-day", o.from_day, "first day of the window", "A");
   c.option("--to-day", o.to_day, "end of the window", "B");
   c.option("--half-life", o.half_life, "of usage", "DURATION");
