@@ -72,7 +72,7 @@ void add_any_product(const fact::JobCreated& job, std::vector<Change>& out) {
   out.push_back(std::move(change));
 }
 
-// What slices of the cluster's nodes are worth that the job could ask for, in thousandths of a GPU, by name.
+// The MIG slices of the nodes of the job's cluster: by name, what one is worth in thousandths of a GPU.
 std::map<std::string, MilliGpu> slices_for(const ForecastBasis& basis,
                                            const fact::JobCreated& job) {
   std::map<std::string, MilliGpu> out;

@@ -18,8 +18,9 @@ struct Alternative {
 // Changes of the job's request and time limit with which it would start sooner, by at least a minute and
 // a tenth of its wait, if it were submitted anew with that change now: the soonest first, at most
 // limits::kMaxAlternatives. They are: its topology as a wish, or a wider one; segments of half the size;
-// any GPU product; the two largest MIG slices that the cluster has, for one whole GPU; shorter time limits. Empty if it does not wait, or has no request yet. So many
-// forecasts and one, each until the job starts. Threads: any.
+// any GPU product; the two largest MIG slices that the cluster has, for one whole GPU; shorter time limits.
+// Empty if it does not wait, or has no request yet. So many forecasts and one, each until the job starts.
+// Threads: any.
 std::vector<Alternative> alternatives(const ForecastBasis& basis, JobId job);
 
 }  // namespace subak

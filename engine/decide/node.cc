@@ -88,19 +88,39 @@ NodeSpec without_churn(NodeSpec spec) {
   return spec;
 }
 
+// What a drain says of its node: it is drained, or when it will be, and when that ends.
+struct Drain {
+  bool drained = false;
+  state::DrainTimes times;
+  friend bool operator==(const Drain&, const Drain&) = default;
+};
+
+Drain drain_of(const Decision& d, NodeId id) {
+  return {d.s.fleet().drained(id), d.s.nodes().drain_times(id)};
+}
+
+void say(Decision& d, NodeId id, ClusterId cluster, NodeSpec spec, const Drain& drain,
+         const EditStamp& edit = {}) {
+  d.emit(fact::NodeSet{id, cluster, std::move(spec), drain.drained, edit, drain.times.from_ms,
+                       drain.times.until_ms});
+}
+
+// The node is there, and its drain is another.
+void say_drain(Decision& d, NodeId id, const Drain& drain, const EditStamp& edit = {}) {
+  say(d, id, d.s.fleet().cluster_of(id), *d.s.fleet().node(id), drain, edit);
+}
+
 void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const EditStamp& edit) {
   spec = without_churn(std::move(spec));
   NodeId id = d.s.nodes().find(cluster.id, spec.name);
   const NodeSpec* old = id ? d.s.fleet().node(id) : nullptr;
   keep_clique(spec, old, d.s.now());
   if (old != nullptr && *old == spec) return;
-  const bool drained = id && d.s.fleet().drained(id);
-  const state::DrainTimes times = id ? d.s.nodes().drain_times(id) : state::DrainTimes();
+  const Drain drain = id ? drain_of(d, id) : Drain();
   const bool fresh = !id;
   if (fresh) id = NodeId(d.s.nodes().last().value + 1);
   const std::string name = spec.name;
-  d.emit(
-      fact::NodeSet{id, cluster.id, std::move(spec), drained, edit, times.from_ms, times.until_ms});
+  say(d, id, cluster.id, std::move(spec), drain, edit);
   sum_light_pods(d, id);
   if (fresh) decide_early(d, cluster.id, name);
 }
@@ -157,14 +177,7 @@ void end_cliques(Decision& d) {
     NodeSpec spec = *d.s.fleet().node(id);
     spec.former_clique = std::exchange(spec.clique, "");
     spec.clique_lost_ms = 0;
-    const state::DrainTimes times = d.s.nodes().drain_times(id);
-    d.emit(fact::NodeSet{id,
-                         d.s.fleet().cluster_of(id),
-                         std::move(spec),
-                         d.s.fleet().drained(id),
-                         {},
-                         times.from_ms,
-                         times.until_ms});
+    say(d, id, d.s.fleet().cluster_of(id), std::move(spec), drain_of(d, id));
   }
 }
 
@@ -235,11 +248,9 @@ void decide(Decision& d, const in::DrainNode& i) {
   }
   if (auto error = check_times(d, i)) return d.refuse(*error, i.node);
   const TimeMs from_ms = i.from_ms > d.s.now() ? i.from_ms : 0;
-  const bool drained = i.drained && from_ms == 0;
-  const state::DrainTimes times{from_ms, i.until_ms};
-  if (d.s.fleet().drained(id) == drained && d.s.nodes().drain_times(id) == times) return;
-  d.emit(fact::NodeSet{id, cluster->id, *d.s.fleet().node(id), drained, d.stamp(i.reason), from_ms,
-                       i.until_ms});
+  const Drain drain{i.drained && from_ms == 0, {from_ms, i.until_ms}};
+  if (drain_of(d, id) == drain) return;
+  say_drain(d, id, drain, d.stamp(i.reason));
   if (from_ms != 0) warn_who_stays(d, id, from_ms);
 }
 
@@ -249,13 +260,7 @@ void begin_and_end_drains(Decision& d) {
     const NodeId id = next->second;
     const state::DrainTimes times = d.s.nodes().drain_times(id);
     const bool begins = times.from_ms != 0;
-    d.emit(fact::NodeSet{id,
-                         d.s.fleet().cluster_of(id),
-                         *d.s.fleet().node(id),
-                         begins,
-                         {},
-                         0,
-                         begins ? times.until_ms : 0});
+    say_drain(d, id, {begins, {0, begins ? times.until_ms : 0}});
   }
 }
 

@@ -164,9 +164,17 @@ class Walk {
       no_place(shape);
     }
   }
-  // The job would be gone by `end_ms`, and places are drained before: it is passed over; after so many, all that
-  // ask for the same.
-  void drained_too_soon(const state::Job& job, TimeMs end_ms) {
+  // It had no place. True if it would have one on nodes that are drained before it would be gone, at `end_ms`:
+  // it is passed over, and others like it, which have shorter limits, may start there.
+  bool pass_over_if_drained(const state::Job& job, TimeMs end_ms, derive::KeptByEnd& kept) {
+    if (d_.s.nodes().planned_drains().empty()) return false;
+    const Picture undrained(d_.s.fleet(), kept.beside_drains(end_ms));
+    if (!d_.search.find(undrained, job.shape, job.id)) return false;
+    pass_over_drained(job, end_ms);
+    return true;
+  }
+  // After so many, all that ask for the same are passed over.
+  void pass_over_drained(const state::Job& job, TimeMs end_ms) {
     TooLate& known = too_late_.try_emplace(job.shape, TooLate{end_ms, 0}).first->second;
     known.end_ms = std::min(known.end_ms, end_ms);
     if (++known.jobs < limits::kMaxFillLooks) {
@@ -255,24 +263,15 @@ class Walk {
   ReadyQueue::Pass pass_;
 };
 
-// It had no place, and would have one on nodes that are drained before it would be gone: others like it, which
-// have shorter limits, may start there.
-bool is_drained_too_soon(Decision& d, const state::Job& job, derive::KeptByEnd& kept) {
-  if (d.s.nodes().planned_drains().empty()) return false;
-  const TimeMs end_ms = d.s.sure_end(job);
-  return d.search.find(Picture(d.s.fleet(), kept.beside_drains(end_ms)), job.shape, job.id)
-      .has_value();
-}
-
 // The next in the order. False: it cannot start, and the walk was told what else cannot.
 bool try_start(Decision& d, JobId id, derive::KeptByEnd& kept, Walk& walk, Work& work) {
   const state::Job& job = d.s.jobs().at(id);
   const AccountId leaf = job.leaf;
   if (walk.bar_if_stopped(job)) return false;
   const TimeMs end_ms = d.s.sure_end(job);
-  const bool has_own = d.s.clusters().reservation_of(id) != nullptr;
-  if (!has_own && walk.is_too_late(job.shape, end_ms)) {
-    walk.drained_too_soon(job, end_ms);
+  const auto has_own = [&] { return d.s.clusters().reservation_of(id) != nullptr; };
+  if (walk.is_too_late(job.shape, end_ms) && !has_own()) {
+    walk.pass_over_drained(job, end_ms);
     return false;
   }
   Found found = find_entitled(d, job, kept.from(end_ms));
@@ -283,11 +282,9 @@ bool try_start(Decision& d, JobId id, derive::KeptByEnd& kept, Walk& walk, Work&
   }
   if (found.barred) {
     walk.bar_line(id);
-  } else if (has_own) {
+  } else if (has_own()) {
     walk.pass_over(id);  // others like it may have a place that it has not, or get nodes too
-  } else if (is_drained_too_soon(d, job, kept)) {
-    walk.drained_too_soon(job, end_ms);
-  } else {
+  } else if (!walk.pass_over_if_drained(job, end_ms, kept)) {
     walk.no_place(job.shape);
     walk.block_others(work);
   }
@@ -309,9 +306,8 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
     if (walk.bar_if_stopped(job)) continue;
     const TimeMs end_ms = d.s.sure_end(job);
     Found found = find_entitled(d, job, kept.from(end_ms));
-    if (!found.placement && !found.barred && is_drained_too_soon(d, job, kept)) {
-      walk.drained_too_soon(job, end_ms);
-    } else if (!found.placement && !found.barred) {
+    if (!found.placement && !found.barred) {
+      if (walk.pass_over_if_drained(job, end_ms, kept)) continue;
       note_blocked(d, memory.blocked, job.shape);
       walk.no_place(job.shape);
     } else if (!found.placement ||

@@ -28,8 +28,8 @@ struct NodeTime {
     TimeMs from_ms = 0, to_ms = 0;
   };
   MilliGpu installed = 0;
-  TimeMs closed_from_ms = 0,
-         closed_until_ms = 0;  // takes no pods then; until kNever: nobody knows for how long
+  TimeMs closed_from_ms = 0;   // it takes no pods from then on, until:
+  TimeMs closed_until_ms = 0;  // kNever: nobody knows for how long
   MilliGpu lost = 0;           // unhealthy or stranded: of no use to anybody
   std::vector<Hold> runs;      // from now on, whatever they say
   std::vector<Hold> coming;  // who comes first has it; of those at the same time, who stands first

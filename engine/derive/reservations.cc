@@ -42,11 +42,6 @@ DurationMs sure_length(const State& s, const state::Job& job) {
   return end_ms == state::kNever ? state::kNever : end_ms - s.now();
 }
 
-bool is_drained_before(const State& s, NodeId node, TimeMs end_ms) {
-  const TimeMs from_ms = s.nodes().drain_times(node).from_ms;
-  return from_ms != 0 && from_ms < end_ms;
-}
-
 // Times at which planned drains of the cluster begin, each once, the first limits::kMaxDrainTimes.
 std::vector<TimeMs> drain_times(const State& s, ClusterId cluster) {
   std::vector<TimeMs> times;
@@ -65,10 +60,6 @@ TimeMs usable_until(const State& s, const state::Reservation& r) {
   if (r.estimated || r.start_ms <= s.now()) return 0;
   return s.now() + (r.start_ms - s.now()) / 2;
 }
-
-}  // namespace
-
-namespace {
 
 using FreeNodes = std::vector<std::pair<TimeMs, NodeId>>;  // by when all of them is free
 
@@ -131,27 +122,23 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
     return true;
   });
   closed.keep(others, JobId(cluster, 0));
-  // Of starts before the first drain, then of those before the next, without the nodes of the first.
+  // Of starts before the first drain, then of those before the next, on nodes that are not drained earlier.
   std::vector<TimeMs> drains = drain_times(s, cluster);
   drains.push_back(state::kNever);
   const DurationMs length_ms = sure_length(s, job);
   for (const TimeMs drain_ms : drains) {
-    std::vector<NodeId> late;
-    std::erase_if(nodes, [&](const auto& one) {
-      const bool is_gone = drain_ms == state::kNever
-                               ? s.nodes().drain_times(one.second).from_ms != 0
-                               : is_drained_before(s, one.second, drain_ms);
-      if (is_gone) late.push_back(one.second);
-      return is_gone;
-    });
-    closed.keep(late, JobId(cluster, 0));
+    const auto is_in_time = [&](TimeMs free_ms, NodeId node) {
+      const TimeMs from_ms = s.nodes().drain_times(node).from_ms;
+      if (from_ms != 0 && from_ms < drain_ms) return false;
+      return drain_ms == state::kNever || length_ms <= drain_ms - free_ms;
+    };
     KeptNodes shut = closed;
     FreeNodes in_time;
-    for (const auto& one : nodes) {
-      if (drain_ms == state::kNever || length_ms <= drain_ms - one.first) {
-        in_time.push_back(one);
+    for (const auto& [free_ms, node] : nodes) {
+      if (is_in_time(free_ms, node)) {
+        in_time.push_back({free_ms, node});
       } else {
-        shut.keep({&one.second, 1}, JobId(cluster, 0));
+        shut.keep({&node, 1}, JobId(cluster, 0));
       }
     }
     if (auto start = first_place(s, search, job, shut, std::move(in_time))) return start;
@@ -210,11 +197,12 @@ KeptNodes draining_before(const State& s, TimeMs end_ms) {
 
 KeptByEnd::KeptByEnd(const State& s, Part part) : s_(s), part_(part) {
   for (const auto& [from_ms, node] : s.nodes().planned_drains()) ends_.push_back(from_ms);
-  for (const auto& [id, cluster] : s.clusters().all()) {
-    for (const state::Reservation& r : cluster.reservations) {
-      if (part != Part::kInUse) continue;
-      ends_.push_back(usable_until(s, r));
-      last_ms_ = std::max(last_ms_, ends_.back());
+  if (part == Part::kInUse) {
+    for (const auto& [id, cluster] : s.clusters().all()) {
+      for (const state::Reservation& r : cluster.reservations) {
+        ends_.push_back(usable_until(s, r));
+        last_ms_ = std::max(last_ms_, ends_.back());
+      }
     }
   }
   std::sort(ends_.begin(), ends_.end());

@@ -7,6 +7,26 @@
 
 namespace subak::state {
 
+void NodeTimes::set(NodeId id, TimeMs at) {
+  const auto known = times_.find(id);
+  if (known != times_.end()) {
+    by_time_.erase({known->second, id});
+    times_.erase(known);
+  }
+  if (at == 0) return;
+  times_.emplace(id, at);
+  by_time_.insert({at, id});
+}
+
+TimeMs NodeTimes::of(NodeId id) const {
+  const auto known = times_.find(id);
+  return known == times_.end() ? 0 : known->second;
+}
+
+std::optional<std::pair<TimeMs, NodeId>> NodeTimes::first() const {
+  return by_time_.empty() ? std::nullopt : std::optional(*by_time_.begin());
+}
+
 NodeId Nodes::find(ClusterId cluster, std::string_view name) const {
   const auto it = by_name_.find({cluster, std::string(name)});
   return it == by_name_.end() ? NodeId() : it->second;
@@ -18,20 +38,6 @@ TimeMs Nodes::seen_since(NodeId id) const {
   return it->second;
 }
 
-std::optional<std::pair<TimeMs, NodeId>> Nodes::first_lost_clique() const {
-  return by_loss_.empty() ? std::nullopt : std::optional(*by_loss_.begin());
-}
-
-void Nodes::lose_clique(NodeId id, TimeMs lost_ms) {
-  if (const auto known = lost_cliques_.find(id); known != lost_cliques_.end()) {
-    by_loss_.erase({known->second, id});
-    lost_cliques_.erase(known);
-  }
-  if (lost_ms == 0) return;
-  lost_cliques_.emplace(id, lost_ms);
-  by_loss_.insert({lost_ms, id});
-}
-
 void Nodes::set(ClusterId cluster, const std::string& name, NodeId id, TimeMs now,
                 TimeMs clique_lost_ms) {
   must(static_cast<bool>(id) && !name.empty(), "a node has a number and a name");
@@ -40,39 +46,33 @@ void Nodes::set(ClusterId cluster, const std::string& name, NodeId id, TimeMs no
   must(!added || !seen_since_.contains(id), "no two nodes have one number");
   seen_since_.try_emplace(id, now);
   last_ = std::max(last_, id);
-  lose_clique(id, clique_lost_ms);
+  lost_cliques_.set(id, clique_lost_ms);
   ++version_;
 }
 
 DrainTimes Nodes::drain_times(NodeId id) const {
-  const auto it = drains_.find(id);
-  return it == drains_.end() ? DrainTimes() : it->second;
+  const TimeMs from_ms = planned_.of(id);
+  if (from_ms == 0) return {0, drain_ends_.of(id)};
+  const auto end = planned_ends_.find(id);
+  return {from_ms, end == planned_ends_.end() ? 0 : end->second};
 }
 
 std::optional<std::pair<TimeMs, NodeId>> Nodes::next_drain() const {
-  if (planned_.empty() && drain_ends_.empty()) return std::nullopt;
-  if (planned_.empty()) return *drain_ends_.begin();
-  if (drain_ends_.empty()) return *planned_.begin();
-  return std::min(*planned_.begin(), *drain_ends_.begin());
+  const auto begins = planned_.first(), ends = drain_ends_.first();
+  return begins && ends ? std::min(begins, ends) : begins ? begins : ends;
 }
 
 void Nodes::set_drain(NodeId id, const DrainTimes& times) {
   must(seen_since_.contains(id), "a node that is drained is there");
+  must(times.until_ms == 0 || times.from_ms < times.until_ms, "a drain ends after it begins");
   const DrainTimes before = drain_times(id);
   if (before == times) return;
-  planned_version_ += before.from_ms != 0 || times.from_ms != 0 ? 1 : 0;
-  planned_.erase({before.from_ms, id});
-  drain_ends_.erase({before.until_ms, id});
-  if (times.from_ms != 0) {
-    planned_.insert({times.from_ms, id});
-  } else if (times.until_ms != 0) {
-    drain_ends_.insert({times.until_ms, id});
-  }
-  if (times == DrainTimes()) {
-    drains_.erase(id);
-  } else {
-    drains_[id] = times;
-  }
+  const bool planned = times.from_ms != 0;
+  planned_version_ += before.from_ms != 0 || planned ? 1 : 0;
+  planned_.set(id, times.from_ms);
+  drain_ends_.set(id, planned ? 0 : times.until_ms);
+  planned_ends_.erase(id);
+  if (planned && times.until_ms != 0) planned_ends_.emplace(id, times.until_ms);
 }
 
 void Nodes::remove(ClusterId cluster, const std::string& name) {
@@ -80,7 +80,7 @@ void Nodes::remove(ClusterId cluster, const std::string& name) {
   must(it != by_name_.end(), "the node that goes was there");
   set_drain(it->second, {});
   must(seen_since_.erase(it->second) == 1, "a node has been seen");
-  lose_clique(it->second, 0);
+  lost_cliques_.set(it->second, 0);
   by_name_.erase(it);
   ++version_;
 }
@@ -107,17 +107,16 @@ void Nodes::check() const {
     must(seen_since_.contains(id), "a node has been seen");
   }
   must(seen_since_.size() == by_name_.size(), "nothing else has");
-  must(planned_.size() + drain_ends_.size() == drains_.size(), "a drain begins or ends, once");
-  for (const auto& [id, times] : drains_) {
-    must(seen_since_.contains(id), "a node that is drained is there");
-    must(times.from_ms != 0 ? planned_.contains({times.from_ms, id})
-                            : drain_ends_.contains({times.until_ms, id}),
-         "a drain is found by its time");
-    must(times.until_ms == 0 || times.from_ms < times.until_ms, "a drain ends after it begins");
+  for (const NodeTimes* const times : {&planned_, &drain_ends_, &lost_cliques_}) {
+    for (const auto& [at, id] : times->all()) {
+      must(ids.contains(id) && times->of(id) == at, "what is due is of a node that is there, once");
+    }
   }
-  must(by_loss_.size() == lost_cliques_.size(), "each lost clique is there once");
-  for (const auto& [lost_ms, id] : by_loss_) {
-    must(ids.contains(id), "a node that has lost its clique is there");
+  for (const auto& [at, id] : planned_.all()) {
+    must(drain_ends_.of(id) == 0, "a drain that has not begun does not end");
+  }
+  for (const auto& [id, end_ms] : planned_ends_) {
+    must(planned_.of(id) != 0 && planned_.of(id) < end_ms, "a drain ends after it begins");
   }
 }
 

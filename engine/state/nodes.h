@@ -1,5 +1,5 @@
-// The nodes by name, when they are drained, and the days up to which their capacity is billed. What a node has, and who
-// holds what on it, is the fleet's.
+// The nodes by name, when they are drained, and the days up to which their capacity is billed. What a
+// node has, and who holds what on it, is the fleet's.
 //
 // Threads: none; State owns it. Only state/ changes it.
 #pragma once
@@ -25,6 +25,21 @@ struct DrainTimes {
   friend bool operator==(const DrainTimes&, const DrainTimes&) = default;
 };
 
+// Nodes of which something is due at a time, at most one each.
+class NodeTimes {
+ public:
+  using ByTime = std::set<std::pair<TimeMs, NodeId>>;
+
+  void set(NodeId id, TimeMs at);  // 0: nothing
+  TimeMs of(NodeId id) const;
+  const ByTime& all() const { return by_time_; }
+  std::optional<std::pair<TimeMs, NodeId>> first() const;
+
+ private:
+  std::map<NodeId, TimeMs> times_;
+  ByTime by_time_;
+};
+
 class Nodes {
  public:
   using ByName = std::map<std::pair<ClusterId, std::string>, NodeId>;
@@ -40,13 +55,15 @@ class Nodes {
   // the time of what was restored. The node is there (asserted).
   TimeMs seen_since(NodeId id) const;
   // Of the nodes whose clique label is gone (NodeSpec::clique_lost_ms) the one that lost it first, and when.
-  std::optional<std::pair<TimeMs, NodeId>> first_lost_clique() const;
+  std::optional<std::pair<TimeMs, NodeId>> first_lost_clique() const {
+    return lost_cliques_.first();
+  }
   // Grows with each node that is set or removed.
   std::uint64_t version() const { return version_; }
   // Of a drain that is planned, or that ends by itself; none: {}.
   DrainTimes drain_times(NodeId id) const;
   // Drains that have not begun, by when they do.
-  const std::set<std::pair<TimeMs, NodeId>>& planned_drains() const { return planned_; }
+  const NodeTimes::ByTime& planned_drains() const { return planned_.all(); }
   // Differs after each change of those.
   std::uint64_t planned_version() const { return planned_version_; }
   // The next drain that begins or ends by itself. None: no such.
@@ -71,17 +88,13 @@ class Nodes {
   void check() const;
 
  private:
-  // 0: it has its label.
-  void lose_clique(NodeId id, TimeMs lost_ms);
-
   ByName by_name_;
   std::map<NodeId, TimeMs> seen_since_;
-  std::map<NodeId, DrainTimes> drains_;             // none that is {}
-  std::set<std::pair<TimeMs, NodeId>> planned_;     // of these, those that have not begun
-  std::set<std::pair<TimeMs, NodeId>> drain_ends_;  // and those that have, with an end
+  NodeTimes planned_;                      // drains that have not begun, by when they do
+  std::map<NodeId, TimeMs> planned_ends_;  // of these, those that end by themselves
+  NodeTimes drain_ends_;                   // drains that have begun, by when they end
   std::uint64_t planned_version_ = 1;
-  std::map<NodeId, TimeMs> lost_cliques_;
-  std::set<std::pair<TimeMs, NodeId>> by_loss_;  // the same
+  NodeTimes lost_cliques_;
   NodeId last_;
   TimeMs billed_until_ = 0;
   std::uint64_t version_ = 1;
