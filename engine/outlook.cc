@@ -4,6 +4,24 @@
 
 namespace subak {
 
+std::string_view assumption(const StartOutlook& outlook) {
+  switch (outlook.by) {
+    case OutlookBy::kPromise:
+      return "what its nodes hold ends by its time limits";
+    case OutlookBy::kGuess:
+      return "what has no time limit, or overran it, ends when it is guessed to";
+    case OutlookBy::kForecast:
+      return outlook.at.learned
+                 ? "jobs run as long as the last ones like them, and those that come "
+                   "meanwhile are as usual"
+                 : "jobs run as long as the last ones like them; too few starts have "
+                   "come to learn from";
+    case OutlookBy::kBeyond:
+      break;
+  }
+  return "the forecast does not look further";
+}
+
 std::optional<StartOutlook> start_outlook(const JobRow& row, const ForecastStarts& starts,
                                           TimeMs now) {
   if (!is_waiting(row.state)) return std::nullopt;

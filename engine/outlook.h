@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "core/quantity.h"
 #include "engine/engine.h"
@@ -23,6 +24,9 @@ struct StartOutlook {
   ExpectedStart at;
   friend bool operator==(const StartOutlook&, const StartOutlook&) = default;
 };
+
+// What the start rests on, in words: "what its nodes hold ends by its time limits".
+std::string_view assumption(const StartOutlook& outlook);
 
 // At `now`. nullopt: as things stand it does not start, it does not wait, or the forecast does not know
 // it yet.

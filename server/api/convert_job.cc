@@ -106,25 +106,8 @@ std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const Forecas
     put(outlook->at.expected_ms, out.mutable_expected());
     put(outlook->at.latest_ms, out.mutable_latest());
   }
-  switch (outlook->by) {
-    case OutlookBy::kPromise:
-      out.set_promised(true);
-      out.set_assumption("what its nodes hold ends by its time limits");
-      break;
-    case OutlookBy::kGuess:
-      out.set_assumption("what has no time limit, or overran it, ends when it is guessed to");
-      break;
-    case OutlookBy::kForecast:
-      out.set_assumption(outlook->at.learned
-                             ? "jobs run as long as the last ones like them, and those that come "
-                               "meanwhile are as usual"
-                             : "jobs run as long as the last ones like them; too few starts have "
-                               "come to learn from");
-      break;
-    case OutlookBy::kBeyond:
-      out.set_assumption("the forecast does not look further");
-      break;
-  }
+  out.set_promised(outlook->by == OutlookBy::kPromise);
+  out.set_assumption(std::string(assumption(*outlook)));
   if (outlook->by == OutlookBy::kPromise || outlook->by == OutlookBy::kGuess) {
     out.set_cause(std::string(enum_name(row.start_cause)));
     out.set_moved_later(static_cast<std::int32_t>(row.start_moves));

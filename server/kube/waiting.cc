@@ -75,7 +75,7 @@ std::string start_sentence(const StartOutlook& start, TimeMs now_ms) {
   if (start.by == OutlookBy::kForecast) {
     return at.learned ? words : words + "; too few starts have come to learn from";
   }
-  return words + ", if what has no time limit, or overran it, ends when it is guessed to";
+  return words.append(", if ").append(assumption(start));
 }
 
 WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
