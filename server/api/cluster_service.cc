@@ -131,11 +131,10 @@ ClusterService::Reactor* ClusterService::GetPlan(Context* context, const v1::Get
   Check check;
   const PlanAsked asked = read_plan_asked(check, *in);
   if (!check.ok()) return call.fail(check.error());
-  return call.read_queue([in, out, asked, &shared = shared_](const Engine& engine,
-                                                             const QueuePicture& /*order*/,
-                                                             const ForecastStarts& starts) {
-    return put_plan(engine, starts, shared.now(engine), *in, asked, out);
-  });
+  return call.read_starts(
+      [in, out, asked, &shared = shared_](const Engine& engine, const ForecastStarts& starts) {
+        return put_plan(engine, starts, shared.now(engine), *in, asked, out);
+      });
 }
 
 grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>* ClusterService::Observe(

@@ -108,9 +108,11 @@ Call::Reactor* Call::deny(const std::string& subject, const std::string& want) c
 
 namespace {
 
-Follower::Read finishing(const Call& call, Call::Fill fill) {
-  return [call, fill = std::move(fill)](const Engine& engine) {
-    const std::optional<Error> error = fill(engine);
+// A read that finishes the call with what `fill` says of what it is shown.
+template <class Fill>
+auto finishing(const Call& call, Fill fill) {
+  return [call, fill = std::move(fill)](const auto&... shown) {
+    const std::optional<Error> error = fill(shown...);
     error ? call.fail(*error) : call.done();
   };
 }
@@ -127,16 +129,13 @@ Call::Reactor* Call::read_dear(Fill fill) const {
   return read_dear_then(finishing(*this, std::move(fill)));
 }
 
+Call::Reactor* Call::read_starts(StartsFill fill) const {
+  return queued(
+      shared_->follower.read_dear_starts(caller_->actor, finishing(*this, std::move(fill))));
+}
+
 Call::Reactor* Call::read_queue(QueueFill fill) const {
-  const Queued queued = shared_->follower.read_queue(
-      caller_->actor,
-      [call = *this, fill = std::move(fill)](const Engine& engine, const QueuePicture& order,
-                                             const ForecastStarts& starts) {
-        const std::optional<Error> error = fill(engine, order, starts);
-        error ? call.fail(*error) : call.done();
-      });
-  if (queued != Queued::kYes) finish(shared_->why_not(queued, "reads"));
-  return reactor_;
+  return queued(shared_->follower.read_queue(caller_->actor, finishing(*this, std::move(fill))));
 }
 
 Call::Reactor* Call::read_then(Follower::Read next) const {
@@ -145,8 +144,11 @@ Call::Reactor* Call::read_then(Follower::Read next) const {
 }
 
 Call::Reactor* Call::read_dear_then(Follower::Read next) const {
-  const Queued queued = shared_->follower.read_dear(caller_->actor, std::move(next));
-  if (queued != Queued::kYes) finish(shared_->why_not(queued, "reads"));
+  return queued(shared_->follower.read_dear(caller_->actor, std::move(next)));
+}
+
+Call::Reactor* Call::queued(Queued how) const {
+  if (how != Queued::kYes) finish(shared_->why_not(how, "reads"));
   return reactor_;
 }
 

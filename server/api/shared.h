@@ -92,7 +92,10 @@ class Call {
   Reactor* read(Fill fill) const;
   // The same in the caller's turn, for what grows with the state.
   Reactor* read_dear(Fill fill) const;
-  // A dear one with the order of the queue: see Follower::read_queue.
+  // A dear one with the forecast of starts, and one with the order of the queue too: see
+  // Follower::read_queue.
+  using StartsFill = std::function<std::optional<Error>(const Engine&, const ForecastStarts&)>;
+  Reactor* read_starts(StartsFill fill) const;
   using QueueFill = std::function<std::optional<Error>(const Engine&, const QueuePicture&,
                                                        const ForecastStarts&)>;
   Reactor* read_queue(QueueFill fill) const;
@@ -108,6 +111,9 @@ class Call {
   Reactor* store_then(StoreReads::Task next) const;
 
  private:
+  // Finishes the call if its read was not queued.
+  Reactor* queued(Queued how) const;
+
   Shared* shared_;
   grpc::CallbackServerContext* context_;
   Reactor* reactor_;

@@ -28,9 +28,10 @@ struct Cheap {
   Follower::Read read;
   Follower::StartsRead of_starts;
 };
-// A dear read; of the order, if `of_queue` is set.
+// A dear read; beside the starts, if `of_starts` is set, of the order, if `of_queue` is.
 struct Dear {
   Follower::Read read;
+  Follower::StartsRead of_starts;
   Follower::QueueRead of_queue;
 };
 using DearOne = std::pair<std::string, Dear>;  // whose it is
@@ -71,7 +72,7 @@ struct Follower::Impl {
     wake.notify_all();
   }
   void serve(const std::vector<Cheap>& asked, std::optional<DearOne> turn_of);
-  void done(DearOne one);
+  void answer(DearOne one);
   bool pictured();
   void begin_picture();
   void end_picture();
@@ -142,11 +143,15 @@ bool Follower::read(Read fn) { return impl_->read({std::move(fn), nullptr}); }
 bool Follower::read_starts(StartsRead fn) { return impl_->read({nullptr, std::move(fn)}); }
 
 Queued Follower::read_dear(const std::string& caller, Read fn) {
-  return impl_->read_dear(caller, {std::move(fn), nullptr});
+  return impl_->read_dear(caller, {std::move(fn), nullptr, nullptr});
+}
+
+Queued Follower::read_dear_starts(const std::string& caller, StartsRead fn) {
+  return impl_->read_dear(caller, {nullptr, std::move(fn), nullptr});
 }
 
 Queued Follower::read_queue(const std::string& caller, QueueRead fn) {
-  return impl_->read_dear(caller, {nullptr, std::move(fn)});
+  return impl_->read_dear(caller, {nullptr, nullptr, std::move(fn)});
 }
 
 FollowerStats Follower::stats() const {
@@ -312,22 +317,18 @@ void Follower::Impl::serve(const std::vector<Cheap>& asked, std::optional<DearOn
   if (!due.empty()) {
     DearOne one = std::move(due.front());
     due.pop_front();
-    one.second.of_queue(engine, *picture, forecaster->starts(engine));
-    return done(std::move(one));
+    return answer(std::move(one));
   }
   if (!turn_of) return;
-  if (turn_of->second.read) {
-    turn_of->second.read(engine);
-  } else if (pictured()) {
-    turn_of->second.of_queue(engine, *picture, forecaster->starts(engine));
-  } else {
-    parked.push_back(*std::move(turn_of));
-    return begin_picture();
-  }
-  done(*std::move(turn_of));
+  if (!turn_of->second.of_queue || pictured()) return answer(*std::move(turn_of));
+  parked.push_back(*std::move(turn_of));
+  begin_picture();
 }
 
-void Follower::Impl::done(DearOne one) {
+void Follower::Impl::answer(DearOne one) {
+  if (one.second.read) one.second.read(engine);
+  if (one.second.of_starts) one.second.of_starts(engine, forecaster->starts(engine));
+  if (one.second.of_queue) one.second.of_queue(engine, *picture, forecaster->starts(engine));
   one.second = {};  // what it keeps alive goes before its place is free
   const std::lock_guard lock(mutex);
   dear.done(one.first);

@@ -98,6 +98,8 @@ class Follower {
   // As read(), with the newest forecast of starts beside the engine; none is made for it.
   using StartsRead = std::function<void(const Engine&, const ForecastStarts&)>;
   bool read_starts(StartsRead fn);
+  // As read_queue(), of what asks for no order.
+  Queued read_dear_starts(const std::string& caller, StartsRead fn);
   FollowerStats stats() const;
   // Stepped only: works off what is queued, reads too, and writes a checkpoint if one is due.
   void turn();
