@@ -1,6 +1,7 @@
 #include "kube/node.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <utility>
@@ -129,14 +130,16 @@ class NodeReader {
 
   // In the order of the list, so that the same faults are the same words.
   void read_faults(json::Value conditions) {
-    for (const std::string& type : options_.fatal_conditions) {
-      bool is = false;
-      json::each_item(conditions, [&](std::size_t, json::Value condition) {
-        is = is ||
-             (json::text(condition, "type") == type && json::text(condition, "status") == "True");
-      });
-      if (is) faults_.push_back(type);
-    }
+    std::vector<std::string_view> are_true;
+    json::each_item(conditions, [&](std::size_t, json::Value condition) {
+      if (json::text(condition, "status") == "True") {
+        are_true.push_back(json::text(condition, "type"));
+      }
+    });
+    std::copy_if(options_.fatal_conditions.begin(), options_.fatal_conditions.end(),
+                 std::back_inserter(faults_), [&](const std::string& type) {
+                   return std::find(are_true.begin(), are_true.end(), type) != are_true.end();
+                 });
   }
 
   void read_ready(json::Value conditions) {

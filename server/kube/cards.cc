@@ -41,8 +41,7 @@ TimeMs end_of(const Pod& pod) {
 Cards::Cards(std::string cluster, ExtraGpuResources extra,
              std::vector<std::string> other_schedulers, std::vector<std::string> fatal_conditions)
     : cluster_(std::move(cluster)),
-      extra_(std::move(extra)),
-      node_options_{"", extra_, std::move(fatal_conditions)},
+      node_options_{"", std::move(extra), std::move(fatal_conditions)},
       other_schedulers_(std::move(other_schedulers)) {}
 
 void Cards::forget_told() {
@@ -87,7 +86,7 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms) {
 }
 
 void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool with_owner) {
-  Pod pod = read_pod(event.object, extra_);
+  Pod pod = read_pod(event.object, node_options_.extra_gpus);
   if (pod.uid.empty() || pod.ns.empty() || pod.name.empty()) {
     ++unreadable_;
     last_unreadable_ = "a pod without uid, namespace or name";

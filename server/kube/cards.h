@@ -242,7 +242,6 @@ class Cards {
   bool believe(std::size_t going, std::size_t all, bool& asked);
 
   const std::string cluster_;
-  const ExtraGpuResources extra_;
   const KubeNodeOptions node_options_;
   const std::vector<std::string> other_schedulers_;
   std::unordered_map<std::string, PodCard> pods_;    // by uid

@@ -200,7 +200,8 @@ void Cards::read_owner_card(const WatchEvent& event, OwnerCard& card) const {
   card.gangs.clear();
   card.succeeded = 0;
   card.together = Together::kNone;
-  if (const auto owner = read_owner(kind_of(card.collection), event.object, extra_)) {
+  if (const auto owner =
+          read_owner(kind_of(card.collection), event.object, node_options_.extra_gpus)) {
     card.together = owner->together;
     card.has_deadline = owner->has_deadline;
     card.backoff_limit = owner->backoff_limit;
