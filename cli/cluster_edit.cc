@@ -239,49 +239,53 @@ std::string done_text(const DrainCommand& o, const v1::DrainNodeRequest& request
   return text + "; what runs there stays";
 }
 
-void drain(Session& s, const DrainCommand& o) {
-  v1::DrainNodeRequest request;
+template <class Request>
+Request request_of(const DrainCommand& o) {
+  Request request;
   request.set_cluster(o.cluster);
   request.set_node(o.node);
   request.set_reason(o.edit.reason);
   request.set_request_id(o.edit.request_id);
-  if (!o.from.empty()) *request.mutable_from() = instant_to_come(o.from, "--from", now_ms());
-  if (!o.until.empty()) *request.mutable_until() = instant_to_come(o.until, "--until", now_ms());
-  const auto answer = s.call<v1::DrainNodeResponse>("ClusterService/DrainNode", request);
-  s.show_text(answer, [&] { s.out() << done_text(o, request) << '\n'; });
+  return request;
+}
+
+template <class Request>
+void send(Session& s, const std::string& method, const Request& request, const std::string& done) {
+  const auto answer = s.call<v1::DrainNodeResponse>(method, request);
+  s.show_text(answer, [&] { s.out() << done << '\n'; });
   s.warn(answer.warnings());
 }
 
-void add_drain(Command cluster) {
+void drain(Session& s, const DrainCommand& o) {
+  auto request = request_of<v1::DrainNodeRequest>(o);
+  if (!o.from.empty()) *request.mutable_from() = instant_to_come(o.from, "--from", now_ms());
+  if (!o.until.empty()) *request.mutable_until() = instant_to_come(o.until, "--until", now_ms());
+  send(s, "ClusterService/DrainNode", request, done_text(o, request));
+}
+
+void undrain(Session& s, const DrainCommand& o) {
+  send(s, "ClusterService/UndrainNode", request_of<v1::UndrainNodeRequest>(o),
+       "node " + o.node + " may be used again");
+}
+
+void add_drains(Command cluster) {
   auto o = std::make_shared<DrainCommand>();
-  Command c = cluster.add("drain", "nothing new is placed on the node");
-  c.argument("NODE", o->node, "node name");
-  c.option("--cluster", o->cluster, "which; needed if there are several", "NAME");
-  c.option("--from", o->from, "when it begins, or 4h from now; until then only what ends before",
-           "TIME");
-  c.option("--until", o->until, "when it ends by itself, or 4h from now", "TIME");
-  add_reason(c, o->edit);
-  c.run([o](Session& s) {
+  Command begin = cluster.add("drain", "nothing new is placed on the node");
+  Command end = cluster.add("undrain", "the node may be used again");
+  for (Command c : {begin, end}) {
+    c.argument("NODE", o->node, "node name");
+    c.option("--cluster", o->cluster, "which; needed if there are several", "NAME");
+  }
+  begin.option("--from", o->from,
+               "when it begins, or 4h from now; until then only what ends before", "TIME");
+  begin.option("--until", o->until, "when it ends by itself, or 4h from now", "TIME");
+  for (Command c : {begin, end}) add_reason(c, o->edit);
+  begin.run([o](Session& s) {
     drain(s, *o);
     return kExitDone;
   });
-}
-
-void add_undrain(Command cluster) {
-  auto o = std::make_shared<DrainCommand>();
-  Command c = cluster.add("undrain", "the node may be used again");
-  c.argument("NODE", o->node, "node name");
-  c.option("--cluster", o->cluster, "which; needed if there are several", "NAME");
-  add_reason(c, o->edit);
-  c.run([o](Session& s) {
-    v1::UndrainNodeRequest request;
-    request.set_cluster(o->cluster);
-    request.set_node(o->node);
-    request.set_reason(o->edit.reason);
-    request.set_request_id(o->edit.request_id);
-    const auto answer = s.call<v1::DrainNodeResponse>("ClusterService/UndrainNode", request);
-    s.show_text(answer, [&] { s.out() << "node " << o->node << " may be used again\n"; });
-    s.warn(answer.warnings());
+  end.run([o](Session& s) {
+    undrain(s, *o);
     return kExitDone;
   });
 }
@@ -292,8 +296,7 @@ void add_cluster_edits(Command cluster) {
   add_import(cluster);
   add_mode(cluster);
   add_delete(cluster);
-  add_drain(cluster);
-  add_undrain(cluster);
+  add_drains(cluster);
 }
 
 }  // namespace subak::cli

@@ -3,10 +3,8 @@
 
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/local_time.h"
 #include "cli/plan_parts.h"
 #include "cli/words.h"
-#include "core/duration.h"
 #include "core/limits.h"
 #include "subak/v1/cluster_service.pb.h"
 
@@ -28,23 +26,11 @@ std::int32_t count_of(std::int64_t value, const char* flag, std::int32_t most) {
       "leave it away for the usual");
 }
 
-// "12h" from now on, or a time.
-Timestamp until_of(const std::string& text) {
-  if (const auto ahead = parse_duration(text, "--until"); ahead.ok()) {
-    return to_timestamp(now_ms() + *ahead);
-  }
-  if (const auto local = parse_local_time(text)) return to_timestamp(*local);
-  return to_timestamp(
-      value_or_usage(parse_time(text, "--until"),
-                     "write 12h for twelve hours ahead, \"2026-03-01 12:00\" (local "
-                     "time) or 2026-03-01T12:00:00Z"));
-}
-
 v1::Plan ask(Session& s, const PlanCommand& o) {
   v1::GetPlanRequest request;
   request.set_cluster(o.cluster);
   request.set_domain(o.domain);
-  if (!o.until.empty()) *request.mutable_until() = until_of(o.until);
+  if (!o.until.empty()) *request.mutable_until() = instant_to_come(o.until, "--until", now_ms());
   request.set_columns(s.form() == Form::kSvg ? kPictureColumns : kPlanBarColumns);
   request.set_rows(count_of(o.rows, "--rows", limits::kMaxPlanRows));
   request.set_lanes(count_of(o.lanes, "--lanes", limits::kMaxPlanLanes));
