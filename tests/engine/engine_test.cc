@@ -6,18 +6,10 @@
 #include <algorithm>
 
 #include "core/limits.h"
+#include "inputs.h"
 
 namespace subak {
 namespace {
-
-Input at(TimeMs t, in::Body body, std::string request_id = "") {
-  Input input;
-  input.time_ms = t;
-  input.actor = "test";
-  input.request_id = std::move(request_id);
-  input.body = std::move(body);
-  return input;
-}
 
 NodeSpec node(const std::string& name, std::int64_t gpus) {
   NodeSpec spec;

@@ -13,17 +13,10 @@
 #include "core/limits.h"
 #include "engine/derive/plan_rows.h"
 #include "engine/engine.h"
+#include "inputs.h"
 
 namespace subak {
 namespace {
-
-Input at(TimeMs t, in::Body body) {
-  Input input;
-  input.time_ms = t;
-  input.actor = "test";
-  input.body = std::move(body);
-  return input;
-}
 
 GangRequest pods(std::uint32_t count, std::int64_t gpus) {
   PodGroup group;

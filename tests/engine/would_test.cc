@@ -8,17 +8,10 @@
 
 #include "core/limits.h"
 #include "engine/engine.h"
+#include "inputs.h"
 
 namespace subak {
 namespace {
-
-Input at(TimeMs t, in::Body body) {
-  Input input;
-  input.time_ms = t;
-  input.actor = "test";
-  input.body = std::move(body);
-  return input;
-}
 
 // Two nodes, and the accounts a (namespace team-a), b (2 shares, team-b).
 void set_up(Engine& engine, Mode mode) {

@@ -1,14 +1,9 @@
 // Recovery and the follower on the real store:
 // the state is the fold of the facts, wherever it is folded.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <filesystem>
 
-#include "runtime_fakes.h"
-#include "server/runtime/follower.h"
-#include "server/store/sqlite_store.h"
+#include "follower_fixture.h"
 
 namespace subak {
 namespace {
@@ -37,44 +32,10 @@ Digest digest_of(Follower& follower) {
   return ask(follower, [](const Engine& engine) { return engine.digest(); });
 }
 
-class FollowerTest : public testing::Test {
+class FollowerTest : public FollowerFixture {
  protected:
-  FollowerTest() {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    dir_ = fs::temp_directory_path() /
-           ("subak_follower_" + std::string(info->name()) + "_" + std::to_string(::getpid()));
-    fs::create_directories(dir_);
-    path_ = (dir_ / "subak.db").string();
-    open();
-  }
-  ~FollowerTest() override {
-    shut();
-    fs::remove_all(dir_);
-  }
+  FollowerTest() { runtime_options_.digest_every = 1; }
 
-  void open() {
-    auto store = open_sqlite_store({path_});
-    ASSERT_TRUE(store.ok()) << store.error().message();
-    store_ = std::move(*store);
-  }
-  void start() {
-    runtime_options_.digest_every = 1;
-    runtime_options_.on_durable = [this](const Released& batch) { follower_->durable(batch); };
-    follower_ = std::make_unique<Follower>(follower_options_, *store_);
-    ASSERT_FALSE(follower_->start());
-    runtime_ = std::make_unique<Runtime>(runtime_options_, *store_, clock_);
-    ASSERT_TRUE(runtime_->start().ok());
-  }
-  void stop() {
-    runtime_->stop();
-    follower_->stop();
-  }
-  void shut() {
-    if (runtime_ != nullptr) stop();
-    runtime_ = nullptr;
-    follower_ = nullptr;
-    store_ = nullptr;
-  }
   // A few hours of jobs: submitted, reserved, bound, ended, held, cancelled, expired.
   void work(int rounds) {
     for (int i = 0; i < rounds; ++i) {
@@ -95,15 +56,6 @@ class FollowerTest : public testing::Test {
     call(*runtime_, in::PodBound{"c", {"", id, 0}, node, 0});
     if (end) call(*runtime_, in::PodGone{"c", {"", id, 0}, 0, Cause::kFinished});
   }
-
-  fs::path dir_;
-  std::string path_;
-  FakeClock clock_;
-  RuntimeOptions runtime_options_;
-  FollowerOptions follower_options_;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<Follower> follower_;
-  std::unique_ptr<Runtime> runtime_;
 };
 
 TEST_F(FollowerTest, DigestsAgreeAfterEveryBatch) {

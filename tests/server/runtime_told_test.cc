@@ -1,60 +1,23 @@
 // What was told of starts outlives the service, and nothing depends on it.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <utility>
 #include <vector>
 
-#include "runtime_fakes.h"
-#include "server/runtime/follower.h"
-#include "server/store/sqlite_store.h"
+#include "follower_fixture.h"
 
 namespace subak {
 namespace {
 
 namespace fs = std::filesystem;
 
-class ToldTest : public testing::Test {
+class ToldTest : public FollowerFixture {
  protected:
   ToldTest() {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    dir_ = fs::temp_directory_path() /
-           ("subak_told_" + std::string(info->name()) + "_" + std::to_string(::getpid()));
-    fs::create_directories(dir_);
-    path_ = (dir_ / "subak.db").string();
-    open();
     follower_options_.stepped = true;
     follower_options_.on_told_start = [this](DurationMs error_ms) { errors.push_back(error_ms); };
   }
-  ~ToldTest() override {
-    shut();
-    fs::remove_all(dir_);
-  }
 
-  void open() {
-    auto store = open_sqlite_store({path_});
-    ASSERT_TRUE(store.ok()) << store.error().message();
-    store_ = std::move(*store);
-  }
-  void start() {
-    RuntimeOptions options;
-    options.on_durable = [this](const Released& batch) { follower_->durable(batch); };
-    follower_ = std::make_unique<Follower>(follower_options_, *store_);
-    ASSERT_FALSE(follower_->start());
-    runtime_ = std::make_unique<Runtime>(options, *store_, clock_);
-    ASSERT_TRUE(runtime_->start().ok());
-  }
-  void shut() {
-    if (runtime_ != nullptr) {
-      runtime_->stop();
-      follower_->stop();
-    }
-    runtime_ = nullptr;
-    follower_ = nullptr;
-    store_ = nullptr;
-  }
   // A job that needs the one node, and a forecast that knows of it.
   JobId submit() {
     in::SubmitJob submit = job(8);
@@ -96,13 +59,6 @@ class ToldTest : public testing::Test {
   ExpectedStart told() { return starts().odds.of(1'000'000, 4'000'000); }
   std::string told_path() const { return path_ + ".told"; }
 
-  fs::path dir_;
-  std::string path_;
-  FakeClock clock_;
-  FollowerOptions follower_options_;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<Follower> follower_;
-  std::unique_ptr<Runtime> runtime_;
   std::vector<DurationMs> errors;
 };
 

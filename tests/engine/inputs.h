@@ -1,0 +1,20 @@
+// What tests of the engine say to it. Threads: none.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "engine/input.h"
+
+namespace subak {
+
+inline Input at(TimeMs t, in::Body body, std::string request_id = "") {
+  Input input;
+  input.time_ms = t;
+  input.actor = "test";
+  input.request_id = std::move(request_id);
+  input.body = std::move(body);
+  return input;
+}
+
+}  // namespace subak
