@@ -11,23 +11,13 @@
 
 namespace subak {
 
-// (actual + 1 min) / (forecast + 1 min) of one start.
+// (actual + 10 min) / (forecast + 10 min) of one start.
 struct RatioKept {
   double ratio = 0;
 
   template <class V>
   void fields(V& v) {
     v(1, "ratio", ratio);
-  }
-};
-
-// Oldest first, at most limits::kToldOutcomes.
-struct RatiosKept {
-  std::vector<RatioKept> ratios;
-
-  template <class V>
-  void fields(V& v) {
-    v(1, "ratios", ratios);
   }
 };
 
@@ -54,19 +44,18 @@ struct WaitKept {
 
 struct ToldKept {
   static constexpr std::string_view kName = "told_starts";
-  std::uint64_t seq = 0;             // the last fact that is in it
-  double level = 0;                  // part of all starts that is to miss its interval
-  std::vector<RatiosKept> horizons;  // as many as StartOdds has, or none
-  RatiosKept all;                    // of every horizon
-  std::vector<WaitKept> waiting;     // by job, at most limits::kToldStarts
+  std::uint64_t seq = 0;          // the last fact that is in it
+  double level = 0;               // part of all starts that is to miss its interval
+  std::vector<WaitKept> waiting;  // by job, at most limits::kToldStarts
+  std::vector<RatioKept> ratios;  // oldest first, at most limits::kToldOutcomes
 
   template <class V>
   void fields(V& v) {
     v(1, "seq", seq);
     v(2, "level", level);
-    v(3, "horizons", horizons);
-    v(4, "all", all);
+    // 3 and 4 were ratios with a minute for ten, by how far the forecast looked.
     v(5, "waiting", waiting);
+    v(6, "ratios", ratios);
   }
 };
 

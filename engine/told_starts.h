@@ -2,15 +2,14 @@
 // ten. Beside the state: losing it only widens them, so it is kept beside a checkpoint (docs/design/0053).
 // Threads: none.
 //
-// A forecast knows nothing of who comes later, so most wait longer than it says, by a factor that
-// depends on how far it looks. Intervals are conformal: quantiles of (actual + 1 min) / (forecast + 1 min)
-// over the last starts of the same horizon (Vovk, Gammerman, Shafer, Algorithmic Learning in a Random
-// World, 2005), at a level that is moved by each hit and miss, so that in the long run one in ten
-// misses whatever changes (Gibbs, Candes, Adaptive conformal inference under distribution shift,
-// NeurIPS 2021).
+// A forecast knows nothing of who comes later, so most wait longer than it says, by a factor. Intervals are
+// conformal: the shortest range that has enough of the last (actual + 10 min) / (forecast + 10 min)
+// (Vovk, Gammerman, Shafer, Algorithmic Learning in a Random World, 2005), at a level that is moved by
+// each hit and miss, so that in the long run one in ten misses whatever changes (Gibbs, Candes, Adaptive
+// conformal inference under distribution shift, NeurIPS 2021). The shortest and not the middle one: most
+// of those that are far off are late.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -35,21 +34,12 @@ struct ExpectedStart {
   friend bool operator==(const ExpectedStart&, const ExpectedStart&) = default;
 };
 
-// What is known of how forecasts come: for each horizon three factors. A value. Threads: any.
-class StartOdds {
- public:
-  // The horizons end here; the last is what is beyond.
-  static constexpr std::array<DurationMs, 5> kHorizonsMs{kMinuteMs, 10 * kMinuteMs, kHourMs,
-                                                         4 * kHourMs, 16 * kHourMs};
-  struct Factors {
-    double low = 0.1, middle = 1, high = 30;  // as long as too little is known
-    bool learned = false;
-  };
+// What is known of how forecasts come: factors of (wait + 10 min). A value. Threads: any.
+struct StartOdds {
+  double low = 0.1, middle = 1, high = 30;  // as long as too little is known
+  bool learned = false;
   // Of a start that a forecast made at `at_ms` gives; not before `at_ms`.
   ExpectedStart of(TimeMs at_ms, TimeMs start_ms) const;
-  static std::size_t horizon(DurationMs wait_ms);
-
-  std::array<Factors, kHorizonsMs.size() + 1> factors;
 };
 
 // The newest forecast with its odds, as readers have it. A value. Threads: any.
@@ -91,12 +81,10 @@ class ToldStarts {
     bool missed = false;
   };
   void hit(bool in);
-  const std::deque<double>& known(std::size_t horizon) const;
 
   std::unordered_map<JobId, Told> waiting_;
-  std::array<std::deque<double>, StartOdds::kHorizonsMs.size() + 1> ratios_;  // newest last
-  std::deque<double> all_;
-  double level_ = 0.1;  // how many are to miss
+  std::deque<double> ratios_;  // newest last
+  double level_ = 0.1;         // how many are to miss
   mutable std::optional<StartOdds> odds_;
 };
 

@@ -40,19 +40,22 @@ void EtaJudge::settled(TimeMs t) {
   for (const auto& [job, id] : std::exchange(fresh_, {})) {
     const auto start = forecast.start(id);
     if (!start) continue;
-    told_ids_[job] = id;
+    told_jobs_[job] = {id, *start};
     told_.told(id, t, *start);
   }
 }
 
 void EtaJudge::started(std::uint32_t job, TimeMs t) {
-  const auto id = told_ids_.find(job);
-  if (id == told_ids_.end()) return;
-  const auto told = told_.started(id->second, t);
+  const auto of = told_jobs_.find(job);
+  if (of == told_jobs_.end()) return;
+  const auto told = told_.started(of->second.id, t);
   if (!told) return;
   const double wait_s = static_cast<double>(t - workload_.jobs[job].submit_ms) / 1000;
   if (wait_s <= 60) return;
-  come_.push_back({wait_s, std::abs(static_cast<double>(t - told->expected_ms)) / 1000,
+  const auto off_s = [&](TimeMs start_ms) {
+    return std::abs(static_cast<double>(t - start_ms)) / 1000;
+  };
+  come_.push_back({wait_s, off_s(told->expected_ms), off_s(of->second.start_ms),
                    static_cast<double>(told->latest_ms - told->earliest_ms) / 1000,
                    t >= told->earliest_ms && t <= told->latest_ms});
 }
@@ -61,9 +64,10 @@ EtaResult EtaJudge::result() const {
   EtaResult r;
   r.jobs = come_.size();
   if (come_.empty()) return r;
-  std::vector<double> errors, waits, widths;
+  std::vector<double> errors, uncorrected, waits, widths;
   for (const Come& come : come_) {
     errors.push_back(come.error_s);
+    uncorrected.push_back(come.uncorrected_s);
     waits.push_back(come.wait_s);
     widths.push_back(come.width_s);
     r.within_1m += come.error_s <= 60 ? 1 : 0;
@@ -75,6 +79,7 @@ EtaResult EtaJudge::result() const {
   r.within_10m /= n;
   r.coverage_90 /= n;
   r.median_error_s = spread(std::move(errors)).p50;
+  r.median_uncorrected_s = spread(std::move(uncorrected)).p50;
   r.median_wait_s = spread(std::move(waits)).p50;
   r.median_width_s = spread(std::move(widths)).p50;
   return r;

@@ -48,7 +48,7 @@ class EtaJudge {
 
  private:
   struct Come {
-    double wait_s = 0, error_s = 0, width_s = 0;
+    double wait_s = 0, error_s = 0, uncorrected_s = 0, width_s = 0;
     bool in = false;  // started within the interval
   };
   void use_other_times(ForecastBasis& basis) const;
@@ -58,7 +58,11 @@ class EtaJudge {
   std::size_t every_ = 1;
   std::unordered_map<JobId, std::uint32_t> index_;      // of the workload
   std::vector<std::pair<std::uint32_t, JobId>> fresh_;  // to be told when nobody starts any more
-  std::unordered_map<std::uint32_t, JobId> told_ids_;   // of those that were told
+  struct ToldJob {
+    JobId id;
+    TimeMs start_ms = 0;  // as the forecast said
+  };
+  std::unordered_map<std::uint32_t, ToldJob> told_jobs_;
   ToldStarts told_;
   std::vector<Come> come_;
 };

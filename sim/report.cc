@@ -51,6 +51,7 @@ void result_json(JsonOut& json, const SimResult& r) {
   json.key("eta").open('{').key("jobs");
   r.eta ? json.value(static_cast<std::int64_t>(r.eta->jobs)) : json.null();
   eta("median_error_s", &EtaResult::median_error_s);
+  eta("median_uncorrected_s", &EtaResult::median_uncorrected_s);
   eta("within_1m", &EtaResult::within_1m);
   eta("within_10m", &EtaResult::within_10m);
   eta("coverage_90", &EtaResult::coverage_90);

@@ -227,7 +227,7 @@ ForecastStarts forecast_of(JobId job, TimeMs start_ms) {
   ForecastStarts out;
   out.forecast = std::make_shared<const Forecast>(1, 1'000'000, 90'000'000, false,
                                                   std::vector<Forecast::Start>{{job, start_ms}});
-  for (auto& factors : out.odds.factors) factors = {1, 2, 4, true};
+  out.odds = {1, 2, 4, true};
   return out;
 }
 
@@ -239,15 +239,15 @@ TEST(ApiConvert, WhoWaitsHasTheForecastsStart) {
   auto out = expected_start(row, starts, 1'000'000);
   ASSERT_TRUE(out);
   EXPECT_EQ(out->earliest().seconds(), 4540);
-  EXPECT_EQ(out->expected().seconds(), 1000 + 2 * 3600 - 60);
-  EXPECT_EQ(out->latest().seconds(), 1000 + 4 * 3600 - 60);
+  EXPECT_EQ(out->expected().seconds(), 1000 + 2 * 3540 + 600);
+  EXPECT_EQ(out->latest().seconds(), 1000 + 4 * 3540 + 3 * 600);
   EXPECT_FALSE(out->promised());
   EXPECT_EQ(out->cause(), "forecast");
   // Nothing is told of the past.
   out = expected_start(row, starts, 9'000'000);
   EXPECT_EQ(out->earliest().seconds(), 9000);
   EXPECT_EQ(out->expected().seconds(), 9000);
-  EXPECT_EQ(out->latest().seconds(), 1000 + 4 * 3600 - 60);
+  EXPECT_EQ(out->latest().seconds(), 1000 + 4 * 3540 + 3 * 600);
   row.state = JobState::kRunning;
   EXPECT_FALSE(expected_start(row, starts, 1'000'000));
 }

@@ -47,7 +47,7 @@ class ToldTest : public FollowerFixture {
       const JobId waits = submit();
       end(std::exchange(runs, waits));
     }
-    EXPECT_TRUE(starts().odds.factors[0].learned);
+    EXPECT_TRUE(starts().odds.learned);
     return {runs, submit()};
   }
   void restart() {

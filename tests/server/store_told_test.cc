@@ -33,7 +33,7 @@ TEST(ToldCodec, ThereAndBack) {
   ASSERT_TRUE(again.ok()) << again.error().message();
   EXPECT_EQ(again->seq, 1234u);
   EXPECT_EQ(again->waiting.size(), 13u);
-  EXPECT_EQ(again->all.ratios.size(), 27u);
+  EXPECT_EQ(again->ratios.size(), 27u);
   EXPECT_EQ(codec::encode_told(*again), bytes);
   EXPECT_TRUE(ToldStarts::from(*again).ok());
 }

@@ -48,6 +48,7 @@ TEST(Eta, WithKnownRunTimesEachStartsAsTold) {
   const EtaResult eta = eta_of(RunTimeSource::kExact, 100);
   EXPECT_EQ(eta.jobs, 99u);  // the first does not wait
   EXPECT_GT(eta.within_1m, 0.9);
+  EXPECT_EQ(eta.median_uncorrected_s, 0);
   EXPECT_GT(eta.coverage_90, 0.95);
   EXPECT_GT(eta.median_wait_s, 10 * 3600);
 }
@@ -57,6 +58,7 @@ TEST(Eta, LimitsSayTooLateAndThatIsLearned) {
   const EtaResult limits = eta_of(RunTimeSource::kLimits, 100);
   const EtaResult predicted = eta_of(RunTimeSource::kPredicted, 100);
   EXPECT_GT(limits.median_error_s, 5 * predicted.median_error_s);
+  EXPECT_GT(limits.median_uncorrected_s, 4 * limits.median_error_s);
   EXPECT_GT(predicted.within_10m, 0.8);
 }
 
