@@ -66,7 +66,7 @@ TimeMs Ahead::begin(const state::Job& job) {
   }
   const auto run = basis_.run_times.find(job.id);
   const DurationMs run_ms = run == basis_.run_times.end() ? limits::kGuessedRunMs : run->second;
-  const TimeMs end_ms = std::max(now_, job.started_ms + run_ms);
+  const TimeMs end_ms = std::max(now_, job.run().started_ms + run_ms);
   ends_.push({end_ms, job.id, job.attempt});
   look();
   return end_ms;

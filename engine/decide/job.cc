@@ -191,7 +191,7 @@ namespace {
 // The job has had its limit and is asked to end; or it is there beyond its end, and is taken to end
 // later. Where nobody looked for long, it may be later by several doublings.
 void end_or_overrun(Decision& d, const state::Job& job) {
-  if (job.end_ms > d.s.now()) return ask_stop(d, job, Cause::kTimeLimit, {});
+  if (job.run().end_ms > d.s.now()) return ask_stop(d, job, Cause::kTimeLimit, {});
   std::uint32_t times = job.overruns;
   while (d.s.planned_end(job, times) <= d.s.now()) ++times;
   d.emit(fact::JobOverran{job.id, job.attempt, times});

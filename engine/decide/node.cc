@@ -143,7 +143,7 @@ void warn_who_stays(Decision& d, NodeId node, TimeMs from_ms) {
   if (held == nullptr) return;
   std::set<JobId> jobs;
   for (const state::PodPlace& place : *held) {
-    if (d.s.jobs().at(place.job).end_ms > from_ms) jobs.insert(place.job);
+    if (d.s.jobs().at(place.job).run().end_ms > from_ms) jobs.insert(place.job);
   }
   if (jobs.empty()) return;
   std::string names;

@@ -18,7 +18,7 @@ void decide(Decision& d, const in::PodRefused& i) {
   if (!found) return;
   const state::Job& job = d.s.jobs().at(found->job);
   if (evicts) {
-    const bool news = derive::must_go(job, found->rank) && job.end_refused_ms == 0;
+    const bool news = derive::must_go(job, found->rank) && job.run().end_refused_ms == 0;
     if (news) d.emit(fact::EndRefused{job.id, job.attempt});
     return;
   }

@@ -68,7 +68,7 @@ ReserveCause cause_of_delay(const Decision& d, const Reservation& r) {
   if (!derive::all_open(d.s, r.nodes) || is_free_in_time(d, r)) return ReserveCause::kNode;
   const auto stays = [&](const state::PodPlace& place) {
     const state::Job& job = d.s.jobs().at(place.job);
-    return job.end_ms > r.start_ms && job.overruns > 0;
+    return job.run().end_ms > r.start_ms && job.overruns > 0;
   };
   const auto is_overrun = [&](NodeId node) {
     const auto* const held = d.s.allocations().on(node);

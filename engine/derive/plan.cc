@@ -53,7 +53,7 @@ class Known {
 
   // Of one that holds something.
   TimeMs end(JobId id) const {
-    const TimeMs started_ms = s_.jobs().at(id).started_ms;
+    const TimeMs started_ms = s_.jobs().at(id).run().started_ms;
     return std::max(t_ + 1, (started_ms != 0 ? started_ms : t_) + run_times_.at(id));
   }
   const std::map<JobId, Coming>& coming() const { return coming_; }
@@ -308,7 +308,8 @@ class JobList {
     Ranked out;
     for (const auto& [id, milligpu] : shown.run) {
       out.push_back(
-          {-milligpu, {PlanKind::kRuns, id, s_.jobs().at(id).started_ms, known_.end(id), {}, 0}});
+          {-milligpu,
+           {PlanKind::kRuns, id, s_.jobs().at(id).run().started_ms, known_.end(id), {}, 0}});
     }
     return out;
   }

@@ -57,12 +57,13 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   row.priority = job.priority;
   row.time_limit_ms = job.time_limit_ms;
   row.submit_ms = job.submit_ms;
-  row.started_ms = job.started_ms;
-  row.ended_ms = job.ended_ms;
+  const state::Run& run = job.run();
+  row.started_ms = run.started_ms;
+  row.ended_ms = run.ended_ms;
   row.until_ms = job.until_ms;
-  row.end_refused_ms = job.end_refused_ms;
+  row.end_refused_ms = run.end_refused_ms;
   row.attempt = job.attempt;
-  row.planned_end_ms = job.end_ms == state::kNever ? 0 : job.end_ms;
+  row.planned_end_ms = run.end_ms == state::kNever ? 0 : run.end_ms;
   if (const state::Reservation* const r = s.clusters().reservation_of(job.id)) {
     row.start_ms = r->start_ms == state::kNever ? 0 : r->start_ms;
     row.start_expected_ms = std::min(row.start_ms, all_free_at(s, r->nodes));

@@ -28,7 +28,7 @@ std::string without_digits(const std::string& name) {
 bool is_telling(const Job& job) {
   const bool own = job.cause == Cause::kFinished || job.cause == Cause::kFailed ||
                    job.cause == Cause::kCancelled;
-  return own && job.started_ms != 0 && job.ended_ms > job.started_ms;
+  return own && job.run().started_ms != 0 && job.run().ended_ms > job.run().started_ms;
 }
 
 // The mean of the last two: of how long they ran, and of which part of their limits that was.
@@ -65,12 +65,12 @@ class Templates {
       if (job.state == JobState::kDone && job.asked && is_telling(job)) done.push_back(&job);
     }
     std::sort(done.begin(), done.end(), [](const Job* a, const Job* b) {
-      return std::tie(a->ended_ms, a->id) < std::tie(b->ended_ms, b->id);
+      return std::tie(a->run().ended_ms, a->id) < std::tie(b->run().ended_ms, b->id);
     });
     for (const Job* const job : done) {
       const ShapeId shape = s.fleet().find_shape(job->id.cluster(), *job->asked);
       if (!shape) continue;  // nobody asks for that now
-      const DurationMs ran = job->ended_ms - job->started_ms;
+      const DurationMs ran = job->run().ended_ms - job->run().started_ms;
       by_name_[{job->leaf, shape, without_digits(job->name)}].add(ran, job->time_limit_ms);
       by_shape_[{job->leaf, shape}].add(ran, job->time_limit_ms);
     }
@@ -93,7 +93,8 @@ class Templates {
 };
 
 DurationMs run_time(const State& s, const Templates& templates, const Job& job, TimeMs t) {
-  const DurationMs past = job.waits() || job.started_ms == 0 ? 0 : t - job.started_ms;
+  const TimeMs started_ms = job.run().started_ms;
+  const DurationMs past = started_ms == 0 ? 0 : t - started_ms;
   if (job.state == JobState::kEnding) return past + limits::kEndingMs;
   const DurationMs usual = s.policy().default_time_limit_ms != 0 ? s.policy().default_time_limit_ms
                                                                  : limits::kGuessedRunMs;

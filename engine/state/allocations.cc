@@ -67,7 +67,7 @@ void Allocations::take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs
   fleet_.take(pod.shape, pod.shape_rank, slot, job.id, now);
   must(on_node_[slot.node].insert({job.id, rank}).second, "a pod takes one slot");
   if (free_at_.size() <= slot.node.value) free_at_.resize(slot.node.value + 1);
-  free_at_[slot.node.value] = std::max(free_at_[slot.node.value], job.end_ms);
+  free_at_[slot.node.value] = std::max(free_at_[slot.node.value], job.run().end_ms);
   if (!counts(job, slot)) return;
   tree_.hold(job.leaf, fleet_.product_of(slot.node), slot.milligpu, now);
   must(totals_of(tree_) == Totals{before.held + slot.milligpu, before.running},
@@ -99,7 +99,7 @@ void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
   const auto pods = on_node_.find(node);
   must(pods != on_node_.end() && pods->second.erase({job.id, rank}) == 1, "a slot is on its node");
   if (pods->second.empty()) on_node_.erase(pods);
-  if (free_at_[node.value] == job.end_ms) find_free_at(node);
+  if (free_at_[node.value] == job.run().end_ms) find_free_at(node);
   if (pod.is_bound() && pod.slot.milligpu > 0) {
     must(open_[job.id.cluster()].erase({pod.since_ms, {job.id, rank}}) == 1,
          "what is bound is found by its next row");
@@ -111,7 +111,7 @@ void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
                                     before.running - (pod.is_bound() ? amount : 0)},
          "the tree lets go of what was given back");
     advance_tick(now);
-    if (tick_) tick_->job_end(job.leaf, pod.slot.milligpu, job.started_ms, at);
+    if (tick_) tick_->job_end(job.leaf, pod.slot.milligpu, job.run().started_ms, at);
   }
   pod.slot = PodSlot();
 }
@@ -121,7 +121,7 @@ void Allocations::find_free_at(NodeId node) {
   free_at = 0;
   const std::set<PodPlace>* const pods = on(node);
   if (pods == nullptr) return;
-  for (const PodPlace& place : *pods) free_at = std::max(free_at, jobs_.at(place.job).end_ms);
+  for (const PodPlace& place : *pods) free_at = std::max(free_at, jobs_.at(place.job).run().end_ms);
 }
 
 void Allocations::end_changed(const Job& job) {
@@ -196,7 +196,7 @@ void Allocations::check(const Jobs& jobs) const {
     must(!pods.empty(), "the index has no empty nodes");
     indexed += pods.size();
     TimeMs end = 0;
-    for (const PodPlace& place : pods) end = std::max(end, jobs.at(place.job).end_ms);
+    for (const PodPlace& place : pods) end = std::max(end, jobs.at(place.job).run().end_ms);
     must(end == free_at(node), "a node is free when its last hold ends");
   }
   must(indexed == slots, "each slot belongs to one pod");

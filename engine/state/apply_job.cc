@@ -150,7 +150,7 @@ void State::on(const fact::AttemptStarted& f) {
   must(!f.slots.empty() && f.slots.size() == job.gang_size, "a whole gang starts");
   must(job.pods_holding() == 0, "who starts holds nothing yet");
   must(f.until_ms >= now_, "a hold ends after it begins");
-  job.started_ms = now_;
+  job.make_run().started_ms = now_;
   job.overruns = 0;
   set_state(job, JobState::kStarting);
   job.attempt = f.attempt;
@@ -182,7 +182,7 @@ void State::on(const fact::StopAsked& f) {
   if (f.cause != Cause::kMemberLost || job.cause == Cause::kNone) job.cause = f.cause;
   job.stop = f.cause;
   if (job.state != JobState::kEnding) set_state(job, JobState::kEnding);
-  must(f.until_ms == 0 || f.until_ms >= job.started_ms, "a hold ends after it begins");
+  must(f.until_ms == 0 || f.until_ms >= job.run().started_ms, "a hold ends after it begins");
   jobs_.set_deadline(job, f.until_ms);
   if (job.ends_for_good()) jobs_.forget_gang(job);
   remember(f.by, {now_, f.id, AccountId(), 0});
@@ -191,8 +191,8 @@ void State::on(const fact::StopAsked& f) {
 void State::on(const fact::EndRefused& f) {
   Job& job = jobs_.writable(f.id);
   must(f.attempt == job.attempt && job.state == JobState::kEnding, "who may not end is to end");
-  must(job.end_refused_ms == 0, "that an end is refused is said once");
-  job.end_refused_ms = now_;
+  must(job.run().end_refused_ms == 0, "that an end is refused is said once");
+  job.make_run().end_refused_ms = now_;
 }
 
 void State::on(const fact::AttemptEnded& f) {
@@ -207,7 +207,7 @@ void State::on(const fact::AttemptEnded& f) {
   must(job.pods_holding() == 0, "nothing of an attempt that ended is held");
   job.cause = f.cause;
   job.stop = Cause::kNone;
-  job.end_refused_ms = 0;
+  if (job.of_run) job.of_run->end_refused_ms = 0;
   if (f.cause != Cause::kReleaseRefused) {
     job.refusals = 0;
   } else if (job.refusals < std::numeric_limits<std::uint16_t>::max()) {
@@ -222,7 +222,7 @@ void State::on(const fact::AttemptEnded& f) {
 
 // A launcher makes all its pods anew; of a gang, those that are there still wait.
 void State::wait_again(Job& job) {
-  job.started_ms = 0;
+  jobs_.end_run(job);
   if (job.origin != JobOrigin::kApi) return;
   for (Pod& pod : job.pods) pod.state = PodState::kWaiting;
 }
@@ -288,7 +288,7 @@ void State::on(const fact::PodGone& f) {
     const bool ill = f.cause != Cause::kNone && f.cause != Cause::kFinished;
     if (ill && job.cause == Cause::kNone) job.cause = f.cause;
   }
-  job.end_refused_ms = 0;
+  if (job.of_run) job.of_run->end_refused_ms = 0;
   const bool of_gang = f.rank < job.ranks();
   if (job.state == JobState::kPaused && of_gang) open_gang(job);
   jobs_.end_pod(job, f.rank);

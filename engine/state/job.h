@@ -62,6 +62,19 @@ struct OfPods {
   bool awaits_resume = false;  // its account drained when it came: it is not queued yet
 };
 
+// What a job has from its start on: until it waits again, or else until it is forgotten.
+struct Run {
+  TimeMs started_ms = 0;      // of its attempt; 0: it has none
+  TimeMs ended_ms = 0;        // of the job; 0: it has not
+  TimeMs end_refused_ms = 0;  // kEnding: when it was said that a pod of it may not be ended; 0: not
+  // When what it holds is taken to be free (State::planned_end); kNever: nobody knows. 0: it holds
+  // nothing. Follows from the rest, the policy and its account.
+  TimeMs end_ms = 0;
+  TimeMs due_ms = 0;  // when that is looked at again; 0: never
+};
+inline constexpr Run kNoRun;
+
+// A million wait: what a queued job does not need is in parts of their own.
 struct Job {
   JobId id;
   AccountId leaf;  // the user's node, or the account's; kUnassigned: nobody's
@@ -72,30 +85,31 @@ struct Job {
   Cause cause = Cause::kNone;  // of its end; before that, what its attempt ends or ended of
   Cause stop = Cause::kNone;   // kEnding: why its pods are asked to end
   bool gang = false;           // its name is an identity: members may come later
+  std::uint8_t overruns = 0;   // times that its attempt, or the last, was there beyond its end
   std::uint16_t refusals = 0;  // attempts in a row whose gates could not be opened
   std::uint32_t gang_size = 0;
   std::uint32_t attempt = 0;
-  TimeMs submit_ms = 0, started_ms = 0, ended_ms = 0;
+  TimeMs submit_ms = 0;
   // Starting, ending: end of its hold. Incomplete: done unless a member comes by then. Paused:
   // queued again then. 0: none, or past.
   TimeMs until_ms = 0;
-  TimeMs end_refused_ms = 0;  // kEnding: when it was said that a pod of it may not be ended; 0: not
   DurationMs time_limit_ms = 0;
-  std::uint32_t overruns = 0;  // times that its attempt was there beyond `end_ms`
-  // When what it holds is taken to be free (State::planned_end); kNever: nobody knows. 0: it holds
-  // nothing. Follows from the rest, the policy and its account.
-  TimeMs end_ms = 0;
-  TimeMs due_ms = 0;  // when that is looked at again; 0: never
-  std::string name;   // "namespace/gang" of a job made of pods
+  std::string name;  // "namespace/gang" of a job made of pods
   // By rank; empty for an API job never started. Behind the ranks of a gang: those that came early
   // and wait to take the place of one that goes.
   std::vector<Pod> pods;
   // Of a job made of pods: its topology and segment. Of an ended job: all it asked for.
   std::shared_ptr<const GangRequest> asked;
   std::unique_ptr<OfPods> of_pods;  // only of those, and until it is done
+  std::unique_ptr<Run> of_run;      // none of a job that waits
 
   bool from_pods() const { return origin != JobOrigin::kApi; }
   bool waits() const { return is_waiting(state); }
+  const Run& run() const { return of_run != nullptr ? *of_run : kNoRun; }
+  Run& make_run() {  // the one that it has, else a new one
+    if (of_run == nullptr) of_run = std::make_unique<Run>();
+    return *of_run;
+  }
   // Its account drained when it came, and was not resumed since.
   bool awaits_resume() const { return of_pods != nullptr && of_pods->awaits_resume; }
   // The namespace of a job made of pods.

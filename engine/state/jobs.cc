@@ -210,7 +210,9 @@ Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   if (job.gang) gangs_[key_of(job)] = f.id;
   note_unassigned(job);
   if (job.awaits_resume()) awaiting_resume_.insert(job.id);
-  if (job.origin == JobOrigin::kForeign || job.origin == JobOrigin::kAdopted) job.started_ms = now;
+  if (job.origin == JobOrigin::kForeign || job.origin == JobOrigin::kAdopted) {
+    job.make_run().started_ms = now;
+  }
   return job;
 }
 
@@ -390,17 +392,24 @@ const Jobs::Deadlines& Jobs::dues(ClusterId cluster) const {
 
 void Jobs::set_end(Job& job, TimeMs end_ms, TimeMs due_ms) {
   must(due_ms <= end_ms, "an end is looked at before it is past");
-  job.end_ms = end_ms;
-  if (job.due_ms == due_ms) return;
+  if (end_ms == 0 && job.of_run == nullptr) return;
+  Run& run = job.make_run();
+  run.end_ms = end_ms;
+  if (run.due_ms == due_ms) return;
   Deadlines& dues = dues_[job.id.cluster()];
-  if (job.due_ms != 0) must(dues.erase({job.due_ms, job.id}) == 1, "ends are indexed");
-  job.due_ms = due_ms;
+  if (run.due_ms != 0) must(dues.erase({run.due_ms, job.id}) == 1, "ends are indexed");
+  run.due_ms = due_ms;
   if (due_ms != 0) dues.insert({due_ms, job.id});
+}
+
+void Jobs::end_run(Job& job) {
+  set_end(job, 0, 0);
+  job.of_run.reset();
 }
 
 void Jobs::end(Job& job, TimeMs now) {
   must(job.state == JobState::kDone && job.pods_holding() == 0, "an ended job holds nothing");
-  job.ended_ms = now;
+  job.make_run().ended_ms = now;
   forget_gang(job);
   forget_unassigned(job);
   awaiting_resume_.erase(job.id);
@@ -444,7 +453,9 @@ void Jobs::check_job(const Job& job) const {
   const bool empty = job.waits() || job.state == JobState::kDone;
   must(!empty || job.pods_holding() == 0, "a job that waits or has ended holds nothing");
   must(job.stop == Cause::kNone || job.state == JobState::kEnding, "who is to end is ending");
-  must(job.end_refused_ms == 0 || job.state == JobState::kEnding, "who may not end is to end");
+  const Run& run = job.run();
+  must(job.of_run == nullptr || !job.waits(), "who waits has no run");
+  must(run.end_refused_ms == 0 || job.state == JobState::kEnding, "who may not end is to end");
   const bool whole = job.origin != JobOrigin::kPods || job.is_whole();
   must(job.state != JobState::kQueued || whole, "who is queued could start");
   must(job.until_ms == 0 || deadlines_.contains({job.until_ms, job.id}), "deadlines are indexed");
@@ -452,8 +463,8 @@ void Jobs::check_job(const Job& job) const {
   must(awaiting_resume_.contains(job.id) == job.awaits_resume(), "who awaits a resume is indexed");
   const bool held_back = job.state == JobState::kIncomplete || job.state == JobState::kEnding;
   must(!job.awaits_resume() || held_back, "who awaits is not queued");
-  must(!empty || job.end_ms == 0, "who holds nothing has no end");
-  must(job.due_ms == 0 || dues(job.id.cluster()).contains({job.due_ms, job.id}),
+  must(!empty || run.end_ms == 0, "who holds nothing has no end");
+  must(run.due_ms == 0 || dues(job.id.cluster()).contains({run.due_ms, job.id}),
        "ends are indexed");
 }
 

@@ -116,6 +116,7 @@ class Jobs {
   void set_state(Job& job, JobState to);
   void set_deadline(Job& job, TimeMs until_ms);          // 0: none
   void set_end(Job& job, TimeMs end_ms, TimeMs due_ms);  // both 0: it holds nothing
+  void end_run(Job& job);                                // Job::of_run: it is to wait
   // The holds of one cluster last this much longer. O(holds).
   void put_off(ClusterId cluster, DurationMs by);
   // Its state is kDone: nobody finds it by uid or gang any more, and the oldest ended are

@@ -37,10 +37,10 @@ fact::JobKept Jobs::kept(const Job& job) const {
   k.cause = job.cause;
   k.stop = job.stop;
   k.refusals = job.refusals;
-  k.end_refused_ms = job.end_refused_ms;
+  k.end_refused_ms = job.run().end_refused_ms;
   k.overruns = job.overruns;
-  k.started_ms = job.started_ms;
-  k.ended_ms = job.ended_ms;
+  k.started_ms = job.run().started_ms;
+  k.ended_ms = job.run().ended_ms;
   return k;
 }
 
@@ -113,10 +113,13 @@ Job& Jobs::restore(const fact::JobKept& f, ShapeUse shape) {
   job.cause = f.cause;
   job.stop = f.stop;
   job.refusals = static_cast<std::uint16_t>(f.refusals);
-  job.end_refused_ms = f.end_refused_ms;
-  job.overruns = f.overruns;
-  job.started_ms = f.started_ms;
-  job.ended_ms = f.ended_ms;
+  job.overruns = static_cast<std::uint8_t>(f.overruns);
+  if (!is_waiting(f.job.state)) {
+    Run& run = job.make_run();
+    run.started_ms = f.started_ms;
+    run.ended_ms = f.ended_ms;
+    run.end_refused_ms = f.end_refused_ms;
+  }
   if (!job.shape) job.asked = std::make_shared<const GangRequest>(f.job.request);
   if (job.from_pods() && f.job.state != JobState::kDone) {
     job.of_pods = said_by_pods(f.job);

@@ -14,7 +14,7 @@ namespace {
 
 // The clock of its limit runs: from the start of its attempt on, since its GPUs are nobody else's then.
 bool has_end(const Job& job) {
-  return job.started_ms != 0 && (job.active() || job.state == JobState::kRunning);
+  return job.run().started_ms != 0 && (job.active() || job.state == JobState::kRunning);
 }
 
 // `times` doublings of `ms` after `from`.
@@ -37,7 +37,7 @@ bool State::enforces_limit(const Job& job) const {
 }
 
 TimeMs State::limit_end(const Job& job) const {
-  return job.started_ms + job.time_limit_ms + policy_.time_limit_grace_ms;
+  return job.run().started_ms + job.time_limit_ms + policy_.time_limit_grace_ms;
 }
 
 TimeMs State::planned_end(const Job& job, std::uint32_t overruns) const {
@@ -46,7 +46,7 @@ TimeMs State::planned_end(const Job& job, std::uint32_t overruns) const {
   }
   const DurationMs limit_ms =
       job.time_limit_ms != 0 ? job.time_limit_ms : policy_.default_time_limit_ms;
-  return limit_ms == 0 ? kNever : doubled(job.started_ms, limit_ms, overruns);
+  return limit_ms == 0 ? kNever : doubled(job.run().started_ms, limit_ms, overruns);
 }
 
 TimeMs State::sure_end(const Job& job) const {
@@ -57,7 +57,7 @@ TimeMs State::sure_end(const Job& job) const {
 }
 
 void State::plan_end(Job& job) {
-  const TimeMs before = job.end_ms;
+  const TimeMs before = job.run().end_ms;
   if (!has_end(job)) {
     jobs_.set_end(job, 0, 0);
     return;
@@ -80,9 +80,9 @@ void State::plan_ends() {
 void State::on(const fact::JobOverran& f) {
   Job& job = jobs_.writable(f.id);
   must(f.attempt == job.attempt && has_end(job), "who overruns has an attempt");
-  must(f.times > job.overruns, "overruns are counted");
-  must(job.end_ms <= now_, "who overruns was to have ended");
-  job.overruns = f.times;
+  must(f.times > job.overruns && f.times <= limits::kMaxOverruns, "overruns are counted");
+  must(job.run().end_ms <= now_, "who overruns was to have ended");
+  job.overruns = static_cast<std::uint8_t>(f.times);
   plan_end(job);
   pass_due_ = true;
 }

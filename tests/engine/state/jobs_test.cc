@@ -203,7 +203,7 @@ TEST(Jobs, AnEndedGangIsNobodysNameAndItsPodsAreNobody) {
   small.jobs.set_state(job, JobState::kDone);
   small.jobs.end(job, 9);
   EXPECT_FALSE(small.jobs.of_gang(small.cluster, "ns/train", "o"));
-  EXPECT_EQ(small.jobs.find(job.id)->ended_ms, 9);
+  EXPECT_EQ(small.jobs.find(job.id)->run().ended_ms, 9);
   small.check();
 }
 
