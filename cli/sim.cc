@@ -27,6 +27,8 @@ void add_workload(Command& c, sim::SimOptions& o) {
   c.option("--load", o.load, "divides submit times by X", "X");
   c.option("--teams", o.teams, "spread the rows over N teams by seed", "random:N");
   c.flag("--limits", o.limits, "give each job a time limit by seed");
+  c.option("--short-limits", o.short_limits, "with --limits: too short for P % of teams and sizes",
+           "P");
   c.option("--eta", o.eta, "tell about N jobs their start when they come; 0: none", "N");
   c.option("--run-times", o.run_times, "by which starts are told: predicted, limits or exact",
            "WHICH");

@@ -115,6 +115,10 @@ Result<WorkloadOptions> window_options(const SimOptions& options) {
     return Error{ErrorCode::kInvalid, "load", fixed(options.load, 6),
                  "a factor from 0.001 to 1000"};
   }
+  if (options.short_limits > 100 || (options.short_limits > 0 && !options.limits)) {
+    return Error{ErrorCode::kInvalid, "short-limits", std::to_string(options.short_limits),
+                 "percent, at most 100, with --limits"};
+  }
   const auto teams = random_teams(options.teams);
   if (!teams.ok()) return teams.error();
   w.from_day = options.from_day;
@@ -122,6 +126,7 @@ Result<WorkloadOptions> window_options(const SimOptions& options) {
   w.load = options.load;
   w.random_teams = *teams;
   w.limits = options.limits;
+  w.short_limits = options.short_limits;
   w.seed = options.seed;
   if (!options.weights.empty()) {
     auto table = read_team_table(options.weights, "share");

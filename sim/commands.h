@@ -27,6 +27,7 @@ struct SimOptions {
   double load = 1;                                     // --load X
   std::string teams;                                   // --teams random:N
   bool limits = false;                                 // --limits
+  std::uint64_t short_limits = 0;                      // --short-limits: percent
   std::uint64_t eta = 200;                             // --eta N: jobs that are told a start
   std::string run_times = "predicted";                 // --run-times predicted|limits|exact
   std::uint64_t seed = 1;                              // --seed S

@@ -4,8 +4,11 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <string>
 #include <tuple>
 
+#include "core/content_hash.h"
+#include "core/flat_index.h"
 #include "sim/rng.h"
 
 namespace subak::sim {
@@ -147,6 +150,10 @@ Result<Workload> make_workload(std::vector<TraceJob> trace, std::vector<NodeSpec
 
   Gangs gangs(out);
   Rng rng(options.seed ^ 0x6c696d697473ULL);
+  const auto is_short = [&](const TraceJob& row) {
+    const std::string kind = row.team + '/' + row.user + '/' + std::to_string(row.milligpu);
+    return mix_bits(content_hash(kind) ^ options.seed) % 100 < options.short_limits;
+  };
   out.jobs.reserve(picked.size());
   for (const Picked& p : picked) {
     const TraceJob& row = trace[p.row];
@@ -160,7 +167,9 @@ Result<Workload> make_workload(std::vector<TraceJob> trace, std::vector<NodeSpec
     job.warm = p.warm;
     gangs.plan(row, job);
     if (options.limits) {
-      job.time_limit_ms = time_limit(double(row.duration_ms) * (1 + 3 * rng.unit()));
+      const double more = rng.unit();
+      const double part = is_short(row) ? 0.25 + more / 2 : 1 + 3 * more;
+      job.time_limit_ms = time_limit(double(row.duration_ms) * part);
     }
   }
   return out;

@@ -59,6 +59,8 @@ struct WorkloadOptions {
   double load = 1;
   std::uint32_t random_teams = 0;  // > 0: spread the rows over so many teams by `seed`
   bool limits = false;             // give each job a time limit by `seed`
+  std::uint64_t short_limits = 0;  // with `limits`: percent of what is asked for (team, user,
+                                   // GPUs) whose limits are too short
   std::uint64_t seed = 1;
   std::vector<std::pair<std::string, std::int64_t>> weights;  // team, thousandths
   std::vector<std::pair<std::string, std::int64_t>> quotas;   // team, milli-GPU

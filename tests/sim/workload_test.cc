@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 namespace subak::sim {
 namespace {
 
@@ -114,6 +117,30 @@ TEST(Workload, SeedsDecideTeamsAndLimits) {
     moved += w.jobs[i].team != other.jobs[i].team;
   }
   EXPECT_GT(moved, 1000u);
+}
+
+TEST(Workload, SomeLimitsAreTooShort) {
+  WorkloadOptions options;
+  options.limits = true;
+  std::vector<TraceJob> many;
+  for (int i = 0; i < 2000; ++i) {
+    many.push_back(row("j", i, 30 * kHourMs));
+    many.back().user = "u" + std::to_string(i % 100);
+  }
+  const Workload kept = make(options, many);
+  options.short_limits = 30;
+  const Workload w = make(options, many);
+  std::map<std::string, std::size_t> too_short;
+  for (std::size_t i = 0; i < w.jobs.size(); ++i) {
+    const SimJob& job = w.jobs[i];
+    if (job.time_limit_ms != 0 && job.time_limit_ms < job.duration_ms) {
+      ++too_short[job.user];
+    } else {
+      EXPECT_EQ(job.time_limit_ms, kept.jobs[i].time_limit_ms) << "the others' stay as they were";
+    }
+  }
+  EXPECT_GT(too_short.size(), 20u);
+  EXPECT_LT(too_short.size(), 40u);
 }
 
 TEST(Workload, AnEmptyWindowIsAnError) {
