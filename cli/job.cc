@@ -179,8 +179,9 @@ void print_job(Session& s, const v1::Job& j) {
   line("cluster", j.spec().cluster());
   if (j.spec().priority() != 0) line("priority", std::to_string(j.spec().priority()));
   if (j.spec().has_time_limit()) {
-    line("time limit",
-         age_text(to_ms(j.spec().time_limit())) + (j.limit_enforced() ? ", enforced" : ""));
+    line("time limit", age_text(to_ms(j.spec().time_limit())) +
+                           (j.limit_enforced() ? ", enforced" : "") +
+                           (j.limit_distrusted() ? "; " + distrust_text(j) : ""));
   }
   if (j.has_planned_end()) line("free by", time_text(j.planned_end()));
   if (j.overruns() > 0) line("overruns", std::to_string(j.overruns()));

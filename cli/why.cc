@@ -49,6 +49,7 @@ void print_head(Session& s, const v1::Explanation& e) {
             << ": its pods must be bound by then\n";
   }
   print_end(s, job);
+  if (job.limit_distrusted()) s.out() << distrust_text(job) << '\n';
   if (job.has_end_refused()) {
     s.out() << "its pods are to end, and the cluster does not let them, as it said at "
             << time_text(job.end_refused())

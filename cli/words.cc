@@ -227,6 +227,12 @@ std::string topology_text(const v1::GangRequest& request) {
   return "any";
 }
 
+std::string distrust_text(const v1::Job& job) {
+  return job.overruns() > 0
+             ? "the job overran its limit: it is not counted on"
+             : "jobs of this kind overran their limit lately: its limit is not counted on";
+}
+
 std::string shape_text(const v1::GangRequest& request) {
   std::string text;
   for (const auto& group : request.groups()) text += (text.empty() ? "" : "+") + pods_text(group);

@@ -54,6 +54,9 @@ bool is_zero(const v1::GpuTime& time);
 std::string fixed_text(double value, int decimals);  // "inf", "-" for NaN
 std::string significant_text(double value);  // 4 significant digits without exponent up to 10^12
 
+// Why nothing is promised that rests on the job's time limit. `limit_distrusted` is set.
+std::string distrust_text(const v1::Job& job);
+
 std::string word(v1::JobState state);
 std::string word(v1::JobOrigin origin);
 std::string word(v1::Cause cause);

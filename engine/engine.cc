@@ -204,7 +204,10 @@ ForecastBasis Engine::forecast_basis(TimeMs t) const {
   ForecastBasis out{s.seq(), t, {}, derive::run_times(s, t)};
   s.keep([&](fact::Body body) {
     const auto* const kept = std::get_if<fact::JobKept>(&body);
-    if (kept != nullptr && s.jobs().at(kept->job.id).state == JobState::kDone) return;
+    if (kept != nullptr && kept->job.state == JobState::kDone &&
+        !s.jobs().limit_record().rests_on(s.jobs().at(kept->job.id))) {
+      return;
+    }
     if (std::holds_alternative<fact::RequestKept>(body)) return;
     auto* const set = std::get_if<fact::PolicySet>(&body);
     if (set != nullptr && set->policy.order == OrderPolicy::kUsageTick) {

@@ -109,10 +109,11 @@ struct JobRow {
   bool start_promised = false;
   ReserveCause start_cause = ReserveCause::kMade;  // why it is what it is
   std::uint32_t start_moves = 0;                   // how often it has moved later
-  std::uint32_t overruns = 0;   // how often its attempt was there beyond such an end
-  bool limit_enforced = false;  // it is asked to end once it has had its time limit
-  std::vector<NodeId> nodes;    // where it holds GPUs: by id, each once
-  std::vector<PodRow> pods;     // only when asked for
+  std::uint32_t overruns = 0;     // how often its attempt was there beyond such an end
+  bool limit_enforced = false;    // it is asked to end once it has had its time limit
+  bool limit_distrusted = false;  // it has one that nobody relies on: State::trusts_limit
+  std::vector<NodeId> nodes;      // where it holds GPUs: by id, each once
+  std::vector<PodRow> pods;       // only when asked for
 };
 
 // One account (or user) as `share` and `account tree` show it.

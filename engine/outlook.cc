@@ -9,7 +9,7 @@ std::string_view assumption(const StartOutlook& outlook) {
     case OutlookBy::kPromise:
       return "what its nodes hold ends by its time limits";
     case OutlookBy::kGuess:
-      return "what has no time limit, or overran it, ends when it is guessed to";
+      return "what has no time limit that can be counted on ends when it is guessed to";
     case OutlookBy::kForecast:
       return outlook.at.learned
                  ? "jobs run as long as the last ones like them, and those that come "

@@ -362,6 +362,7 @@ void Oracle::on(const fact::AttemptEnded& f) {
   judge_end(*j, f);
   j->stop = Cause::kNone;
   j->until = f.until_ms;
+  j->ended = f.cause;
   if (f.to != JobState::kDone) j->started = 0;
   move(*j, f.to);
 }
@@ -373,6 +374,12 @@ void Oracle::move(Job& j, JobState to) {
   const JobId id = j.id;
   for (const Slot& s : slots_) {
     if (s.job == id) wrong("an ended job still holds " + name(s.job, s.rank));
+  }
+  const bool own =
+      j.ended == Cause::kFinished || j.ended == Cause::kFailed || j.ended == Cause::kCancelled;
+  ++done_;
+  if (own && is_ours(j) && j.limit != 0 && j.started != 0 && j.started < now_) {
+    told_.push_back({kind_of(j), j.overruns > 0, done_});
   }
   std::erase_if(jobs_, [id](const Job& other) { return other.id == id; });
 }

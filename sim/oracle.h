@@ -12,7 +12,8 @@
 //                       reports, no patience). Who could start is whom one product can hold and the
 //                       rules of its accounts allow it: limits, of any and of each product, borrow
 //   ends                each overrun is one, whom a limit ends has had it and is one of those whose
-//                       limits are enforced; and after a tick nobody is there beyond his end unsaid
+//                       limits are enforced; and after a tick nobody is there beyond his end unsaid;
+//                       nobody relies on a limit that others like him overran lately
 //   gangs and gates     a member joins the gang's live job; who is whole is queued, who is not is
 //                       not; an attempt that ended leaves the job waiting exactly if somebody is or
 //                       comes; nobody ends a pod whose gate is closed but a person
@@ -122,6 +123,20 @@ class Oracle {
     DurationMs limit = 0;
     TimeMs started = 0;
     std::uint32_t overruns = 0;
+    Cause ended = Cause::kNone;  // of its last attempt
+  };
+  struct Kind {  // of jobs: who asks, where, under what name but for digits, for what
+    AccountId leaf;
+    ClusterId cluster;
+    std::string stem;
+    std::vector<PodShape> pods;
+    GangRequest rest;
+    friend bool operator==(const Kind&, const Kind&) = default;
+  };
+  struct Told {  // how an ended job kept its limit
+    Kind kind;
+    bool over = false;
+    std::size_t number = 0;  // so many jobs had ended
   };
   struct Cluster {
     ClusterId id;
@@ -199,6 +214,9 @@ class Oracle {
 
   // oracle_time.cc
   bool enforced(const Job& j) const;
+  static bool is_ours(const Job& j);
+  static Kind kind_of(const Job& j);
+  bool trusted(const Job& j) const;   // its limit
   TimeMs end_of(const Job& j) const;  // when what it holds is taken to be free
   static bool holds(const Job& j);
   void judge_limit(const Job& j);
@@ -277,6 +295,8 @@ class Oracle {
   std::vector<LightPod> light_;  // as said since their cluster's list began
   std::vector<Cluster> clusters_;
   std::vector<Job> jobs_;        // live ones
+  std::vector<Told> told_;       // in their order
+  std::size_t done_ = 0;         // jobs that ended
   std::vector<Slot> slots_;      // open ones
   std::vector<Bar> bars_;        // also those whose time is over
   std::vector<Interval> uses_;   // all

@@ -36,7 +36,7 @@ bool Oracle::is_open(NodeId id) {
 }
 
 DurationMs Oracle::length_of(const Job& j) const {
-  if (j.limit == 0) return kNeverEnds;
+  if (!trusted(j)) return kNeverEnds;
   return enforced(j) ? j.limit + policy_.time_limit_grace_ms + limits::kEndingMs : j.limit;
 }
 
@@ -60,7 +60,7 @@ TimeMs Oracle::free_at(const fact::Reserved& r, bool* guess) {
     if (!keeps(r, s.at.node)) continue;
     const Job& j = *job(s.job);
     at = std::max(at, holds(j) ? end_of(j) : 0);
-    if (guess != nullptr && (j.limit == 0 || j.overruns > 0)) *guess = true;
+    if (guess != nullptr && !trusted(j)) *guess = true;
   }
   return at;
 }
@@ -132,9 +132,7 @@ void Oracle::on(const fact::Reserved& f) {
 // Whoever starts on nodes that are kept for another is gone in half of the time until its start, or is
 // owed GPUs by a quota.
 void Oracle::judge_kept(const Job& j, const fact::AttemptStarted& f) {
-  TimeMs end = kNeverEnds;
-  if (j.limit != 0) end = now_ + j.limit;
-  if (enforced(j)) end += policy_.time_limit_grace_ms + limits::kEndingMs;
+  const TimeMs end = std::min(kNeverEnds, now_ + length_of(j));
   bool owed = false;
   for (const Account* a = account(j.leaf); a != nullptr; a = account(a->parent)) {
     owed = owed || !quota_list(*a).empty();

@@ -43,7 +43,7 @@ struct PassMemory {
   };
   // What it depends on that there is no start to be promised, or no earlier one.
   struct StartsPoint {
-    std::uint64_t freed = 0, structure = 0, kept = 0, drains = 0;
+    std::uint64_t freed = 0, structure = 0, kept = 0, drains = 0, overruns = 0;
     DurationMs grace_ms = 0;
     bool enforced = false;
     friend bool operator==(const StartsPoint&, const StartsPoint&) = default;

@@ -193,7 +193,7 @@ namespace {
 void end_or_overrun(Decision& d, const state::Job& job) {
   if (job.run().end_ms > d.s.now()) return ask_stop(d, job, Cause::kTimeLimit, {});
   std::uint32_t times = job.overruns;
-  while (d.s.planned_end(job, times) <= d.s.now()) ++times;
+  while (d.s.planned_end(job, job.run().started_ms, times) <= d.s.now()) ++times;
   d.emit(fact::JobOverran{job.id, job.attempt, times});
   if (job.state != JobState::kEnding && d.s.enforces_limit(job)) {
     ask_stop(d, job, Cause::kTimeLimit, {});

@@ -45,9 +45,13 @@ std::optional<Start> best_start(Decision& d, const state::Job& job) {
 
 PassMemory::StartsPoint point_of(const Decision& d) {
   const Policy& policy = d.s.policy();
-  return {
-      d.s.fleet().freed_version() + 1, d.s.tree().structure_version(), d.s.kept().version(),
-      d.s.nodes().planned_version(),   policy.time_limit_grace_ms,     policy.enforce_time_limits};
+  return {d.s.fleet().freed_version() + 1,
+          d.s.tree().structure_version(),
+          d.s.kept().version(),
+          d.s.nodes().planned_version(),
+          d.s.jobs().limit_record().version(),
+          policy.time_limit_grace_ms,
+          policy.enforce_time_limits};
 }
 
 std::size_t most_reservations(const Policy& policy) {

@@ -138,9 +138,14 @@ std::optional<Reason> drained_too_soon(const State& s, const Places& places, con
     if (first_ms == 0) first_ms = from_ms;
     if (r.blockers.size() < limits::kMaxBlockers) r.blockers.push_back(s.fleet().node(node)->name);
   }
-  r.detail = "a place is free on nodes that are drained, the first at " + format_time(first_ms) +
-             (job.time_limit_ms == 0 ? "; the job has no time limit"
-                                     : "; by its time limit the job may be there longer");
+  r.detail = "a place is free on nodes that are drained, the first at " + format_time(first_ms);
+  if (job.time_limit_ms == 0) {
+    r.detail += "; the job has no time limit";
+  } else if (s.trusts_limit(job)) {
+    r.detail += "; by its time limit the job may be there longer";
+  } else {
+    r.detail += "; its time limit is not counted on, as it or jobs like it overran theirs lately";
+  }
   return r;
 }
 

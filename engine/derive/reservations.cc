@@ -13,12 +13,11 @@ TimeMs free_at(const State& s, NodeId node) {
   return std::max(s.allocations().free_at(node), s.now());
 }
 
-// Something there has no limit, or has stayed beyond it.
+// Something there has no limit that is trusted.
 bool is_guess(const State& s, NodeId node) {
   const auto* const held = s.allocations().on(node);
   return held != nullptr && std::any_of(held->begin(), held->end(), [&](const auto& place) {
-           const state::Job& job = s.jobs().at(place.job);
-           return job.time_limit_ms == 0 || job.overruns > 0;
+           return !s.trusts_limit(s.jobs().at(place.job));
          });
 }
 

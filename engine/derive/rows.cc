@@ -73,6 +73,8 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   }
   row.overruns = job.overruns;
   row.limit_enforced = s.enforces_limit(job);
+  const bool has_limit = job.state != JobState::kDone && job.time_limit_ms != 0;
+  row.limit_distrusted = has_limit && !s.trusts_limit(job);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     const state::Pod& pod = job.pods[rank];
     if (pod.holds_slot()) {

@@ -1,7 +1,6 @@
 #include "engine/derive/run_times.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,21 +14,6 @@ namespace subak::derive {
 namespace {
 
 using state::Job;
-
-std::string without_digits(const std::string& name) {
-  std::string out;
-  for (const char c : name) {
-    if (c < '0' || c > '9') out += c;
-  }
-  return out;
-}
-
-// It ran as long as its people had it run.
-bool is_telling(const Job& job) {
-  const bool own = job.cause == Cause::kFinished || job.cause == Cause::kFailed ||
-                   job.cause == Cause::kCancelled;
-  return own && job.run().started_ms != 0 && job.run().ended_ms > job.run().started_ms;
-}
 
 // The mean of the last two: of how long they ran, and of which part of their limits that was.
 class LastTwo {
@@ -62,7 +46,7 @@ class Templates {
   explicit Templates(const State& s) {
     std::vector<const Job*> done;
     for (const auto& [id, job] : s.jobs().all()) {  // any order: sorted below
-      if (job.state == JobState::kDone && job.asked && is_telling(job)) done.push_back(&job);
+      if (job.asked && job.ran_its_course()) done.push_back(&job);
     }
     std::sort(done.begin(), done.end(), [](const Job* a, const Job* b) {
       return std::tie(a->run().ended_ms, a->id) < std::tie(b->run().ended_ms, b->id);
@@ -71,13 +55,13 @@ class Templates {
       const ShapeId shape = s.fleet().find_shape(job->id.cluster(), *job->asked);
       if (!shape) continue;  // nobody asks for that now
       const DurationMs ran = job->run().ended_ms - job->run().started_ms;
-      by_name_[{job->leaf, shape, without_digits(job->name)}].add(ran, job->time_limit_ms);
+      by_name_[{job->leaf, shape, state::without_digits(job->name)}].add(ran, job->time_limit_ms);
       by_shape_[{job->leaf, shape}].add(ran, job->time_limit_ms);
     }
   }
   std::optional<DurationMs> of(const Job& job) const {
     const ShapeId shape = job.shape;
-    if (const auto it = by_name_.find({job.leaf, shape, without_digits(job.name)});
+    if (const auto it = by_name_.find({job.leaf, shape, state::without_digits(job.name)});
         it != by_name_.end()) {
       return it->second.run_ms(job.time_limit_ms);
     }
@@ -101,10 +85,10 @@ DurationMs run_time(const State& s, const Templates& templates, const Job& job, 
   const DurationMs limit = job.time_limit_ms != 0 ? job.time_limit_ms : usual;
   // A small part of a short limit is less than a millisecond, and nothing doubled stays nothing.
   DurationMs run = std::max<DurationMs>(1, templates.of(job).value_or(limit));
-  if (job.time_limit_ms != 0) run = std::min(run, job.time_limit_ms);
+  if (s.trusts_limit(job)) run = std::min(run, job.time_limit_ms);
   while (run <= past) run *= 2;
   if (s.enforces_limit(job)) {
-    run = std::min(run, job.time_limit_ms + s.policy().time_limit_grace_ms + limits::kEndingMs);
+    run = std::min(run, s.planned_end(job, t - past, 0) - (t - past));
   }
   return std::max(run, past);
 }

@@ -104,6 +104,8 @@ struct Job {
   std::unique_ptr<Run> of_run;      // none of a job that waits
 
   bool from_pods() const { return origin != JobOrigin::kApi; }
+  // Its places are chosen here; else it was found running.
+  bool is_ours() const { return origin == JobOrigin::kApi || origin == JobOrigin::kPods; }
   bool waits() const { return is_waiting(state); }
   const Run& run() const { return of_run != nullptr ? *of_run : kNoRun; }
   Run& make_run() {  // the one that it has, else a new one
@@ -114,6 +116,13 @@ struct Job {
   bool awaits_resume() const { return of_pods != nullptr && of_pods->awaits_resume; }
   // The namespace of a job made of pods.
   std::string ns() const { return name.substr(0, name.find('/')); }
+  // Done, and it ran as long as its people had it run.
+  bool ran_its_course() const {
+    const bool own =
+        cause == Cause::kFinished || cause == Cause::kFailed || cause == Cause::kCancelled;
+    return own && state == JobState::kDone && run().started_ms != 0 &&
+           run().ended_ms > run().started_ms;
+  }
   // Something is to be done outside about it (derive/effects.h).
   bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
   const Pod* disputing() const;  // a pod that is there and says otherwise; nullptr: none

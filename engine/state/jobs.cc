@@ -153,9 +153,8 @@ GangRequest Jobs::gathered_request(const Job& job) const {
 
 MilliGpu Jobs::least_milligpu(const Job& job) const {
   if (job.shape) return fleet_.least_milligpu(job.shape);
-  const bool ours = job.origin == JobOrigin::kApi || job.origin == JobOrigin::kPods;
   const bool ended = job.state == JobState::kDone && job.asked != nullptr;
-  if (!ours || !ended || job.asked->pods() != job.gang_size) return 0;
+  if (!job.is_ours() || !ended || job.asked->pods() != job.gang_size) return 0;
   return subak::least_milligpu(fleet_, job.id.cluster(), *job.asked);
 }
 
@@ -402,7 +401,22 @@ void Jobs::set_end(Job& job, TimeMs end_ms, TimeMs due_ms) {
   if (due_ms != 0) dues.insert({due_ms, job.id});
 }
 
+bool Jobs::is_over(const Job& job) {
+  return job.overruns > 0 && job.run().started_ms != 0 && job.shape;
+}
+
+void Jobs::overran(Job& job, std::uint32_t times) {
+  const bool before = is_over(job);
+  job.overruns = static_cast<std::uint8_t>(times);
+  if (!before && is_over(job)) record_.over(job, fleet_.shared_request(job.shape));
+}
+
+bool Jobs::overran_lately(const Job& job) const {
+  return job.shape && record_.overran_lately(job, fleet_.request(job.shape));
+}
+
 void Jobs::end_run(Job& job) {
+  if (is_over(job)) record_.left(job, fleet_.shared_request(job.shape));
   set_end(job, 0, 0);
   job.of_run.reset();
 }
@@ -418,6 +432,7 @@ void Jobs::end(Job& job, TimeMs now) {
     const auto known = uids.find(pod.uid);  // a pod that got past its gate goes on in another job
     if (known != uids.end() && known->second.job == job.id) uids.erase(known);
   }
+  const bool over = is_over(job);
   // It is shown for as long as it is remembered; nothing searches for it any more.
   job.asked = job.shape ? fleet_.shared_request(job.shape)
                         : std::make_shared<const GangRequest>(gathered_request(job));
@@ -425,6 +440,8 @@ void Jobs::end(Job& job, TimeMs now) {
   for (Pod& pod : job.pods) pod.shape = ShapeUse();
   job.of_pods.reset();
   done_.push_back(job.id);
+  record_.ended(job);
+  if (over) record_.left(job, job.asked);
   forget_done();
 }
 
@@ -441,6 +458,7 @@ void Jobs::end_pod(Job& job, std::uint32_t rank) {
 
 void Jobs::forget_done() {
   while (done_.size() > limits::kDoneJobsKept) {
+    record_.forgotten(at(done_.front()));
     must(by_id_.erase(done_.front()) == 1, "an ended job is known until it is forgotten");
     done_.pop_front();
     --count_of(JobState::kDone);

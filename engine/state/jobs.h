@@ -29,6 +29,7 @@
 #include "engine/input.h"
 #include "engine/state/job.h"
 #include "engine/state/job_ids.h"
+#include "engine/state/limit_record.h"
 #include "placement/fleet.h"
 #include "queue/ready.h"
 
@@ -70,6 +71,9 @@ class Jobs {
   const Job* of_owner(ClusterId cluster, const std::string& name, const std::string& owner) const;
   // Job::awaits_resume().
   const std::set<JobId>& awaiting_resume() const { return awaiting_resume_; }
+  // Jobs like it overran their time limits (limit_record.h). False while it is not known what it asks for.
+  bool overran_lately(const Job& job) const;
+  const LimitRecord& limit_record() const { return record_; }
 
   // What one pod asks for. Its shape is set.
   const PodShape& shape_of(const Pod& pod) const;
@@ -117,6 +121,7 @@ class Jobs {
   void set_deadline(Job& job, TimeMs until_ms);          // 0: none
   void set_end(Job& job, TimeMs end_ms, TimeMs due_ms);  // both 0: it holds nothing
   void end_run(Job& job);                                // Job::of_run: it is to wait
+  void overran(Job& job, std::uint32_t times);           // Job::overruns: more than before
   // The holds of one cluster last this much longer. O(holds).
   void put_off(ClusterId cluster, DurationMs by);
   // Its state is kDone: nobody finds it by uid or gang any more, and the oldest ended are
@@ -149,6 +154,8 @@ class Jobs {
   std::size_t& count_of(JobState state) { return counts_[static_cast<std::size_t>(state)]; }
   GangRequest gathered_request(const Job& job) const;
   static std::unique_ptr<OfPods> said_by_pods(const fact::JobCreated& f);
+  // It holds something beyond its limit, and it is known what it asked for.
+  static bool is_over(const Job& job);
   void forget_done();
   void note_unassigned(const Job& job);
   void forget_unassigned(const Job& job);
@@ -174,6 +181,7 @@ class Jobs {
   std::set<JobId> awaiting_resume_;
   std::map<ClusterId, std::unordered_map<std::string, PodPlace>> uids_;
   std::array<std::size_t, EnumText<JobState>::names.size()> counts_{};
+  LimitRecord record_;
   ReadyQueue ready_;
   std::vector<fact::JobKept::Pod> gathered_;
 };

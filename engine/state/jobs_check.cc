@@ -37,6 +37,12 @@ void Jobs::check() const {
   must(counts == counts_, "jobs are counted by state");
   must(ids().size() == by_id_.size(), "each job is in the list of ids once");
   must(done_.size() == count(JobState::kDone), "ended jobs are in the order of their ends");
+  LimitRecord record;
+  for (const auto& [id, job] : by_id_) {  // any order: they are counted
+    if (is_over(job)) record.over(job, fleet_.shared_request(job.shape));
+  }
+  for (const JobId id : done_) record.ended(at(id));
+  must(record_.agrees_with(record), "whose limits were overrun follows from the jobs");
   for (const auto& [key, id] : gangs_) {
     const Job& job = at(id);
     must(job.gang && key == key_of(job), "a gang is found by its identity");

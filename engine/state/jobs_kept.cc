@@ -157,9 +157,11 @@ void Jobs::restored(Job& job, const fact::JobKept& f) {
   job.state = f.job.state;
   if (job.state == JobState::kQueued) ready_.add(ready_job(job), tree_);
   if (job.active()) active_.insert(job.id);
+  if (is_over(job)) record_.over(job, fleet_.shared_request(job.shape));
   set_deadline(job, f.until_ms);
   if (job.state == JobState::kDone) {
     done_.push_back(job.id);
+    record_.ended(job);
   } else if (job.gang && !job.ends_for_good()) {
     gangs_[key_of(job)] = job.id;
   }

@@ -1,6 +1,4 @@
 // When what jobs hold is taken to be free: by their limits, never by a guess of how long they will run.
-#include <algorithm>
-
 #include "core/limits.h"
 #include "core/must.h"
 #include "engine/state/state.h"
@@ -26,8 +24,7 @@ TimeMs doubled(TimeMs from, DurationMs ms, std::uint32_t times) {
 }  // namespace
 
 bool State::enforces_limit(const Job& job) const {
-  const bool ours = job.origin == JobOrigin::kApi || job.origin == JobOrigin::kPods;
-  if (!ours || job.time_limit_ms == 0) return false;
+  if (!job.is_ours() || job.time_limit_ms == 0) return false;
   for (AccountId id = job.leaf == kUnassigned ? AccountId() : job.leaf; id;
        id = tree_.node(id).parent) {
     const TimeLimits said = tree_.node(id).spec.time_limits;
@@ -36,24 +33,26 @@ bool State::enforces_limit(const Job& job) const {
   return policy_.enforce_time_limits;
 }
 
-TimeMs State::limit_end(const Job& job) const {
-  return job.run().started_ms + job.time_limit_ms + policy_.time_limit_grace_ms;
+bool State::trusts_limit(const Job& job) const {
+  if (job.time_limit_ms == 0 || job.overruns > 0) return false;
+  return enforces_limit(job) || !jobs_.overran_lately(job);
 }
 
-TimeMs State::planned_end(const Job& job, std::uint32_t overruns) const {
+TimeMs State::limit_end(const Job& job, TimeMs started_ms) const {
+  return started_ms + job.time_limit_ms + policy_.time_limit_grace_ms;
+}
+
+TimeMs State::planned_end(const Job& job, TimeMs started_ms, std::uint32_t overruns) const {
   if (enforces_limit(job)) {
-    return doubled(limit_end(job), limits::kEndingMs, overruns);
+    return doubled(limit_end(job, started_ms), limits::kEndingMs, overruns);
   }
   const DurationMs limit_ms =
       job.time_limit_ms != 0 ? job.time_limit_ms : policy_.default_time_limit_ms;
-  return limit_ms == 0 ? kNever : doubled(job.run().started_ms, limit_ms, overruns);
+  return limit_ms == 0 ? kNever : doubled(started_ms, limit_ms, overruns);
 }
 
 TimeMs State::sure_end(const Job& job) const {
-  if (job.time_limit_ms == 0) return kNever;
-  const bool enforced = enforces_limit(job);
-  const DurationMs grace_ms = enforced ? policy_.time_limit_grace_ms + limits::kEndingMs : 0;
-  return std::min(kNever, now_ + job.time_limit_ms + grace_ms);
+  return trusts_limit(job) ? planned_end(job, now_, 0) : kNever;
 }
 
 void State::plan_end(Job& job) {
@@ -62,10 +61,11 @@ void State::plan_end(Job& job) {
     jobs_.set_end(job, 0, 0);
     return;
   }
-  const TimeMs end = planned_end(job, job.overruns);
+  const TimeMs started_ms = job.run().started_ms;
+  const TimeMs end = planned_end(job, started_ms, job.overruns);
   const bool asked = job.state == JobState::kEnding;
   TimeMs due = end;
-  if (!asked && enforces_limit(job)) due = limit_end(job);
+  if (!asked && enforces_limit(job)) due = limit_end(job, started_ms);
   jobs_.set_end(job, end, due >= kNever ? 0 : due);
   if (end != before) allocations_.end_changed(job);
 }
@@ -82,7 +82,7 @@ void State::on(const fact::JobOverran& f) {
   must(f.attempt == job.attempt && has_end(job), "who overruns has an attempt");
   must(f.times > job.overruns && f.times <= limits::kMaxOverruns, "overruns are counted");
   must(job.run().end_ms <= now_, "who overruns was to have ended");
-  job.overruns = static_cast<std::uint8_t>(f.times);
+  jobs_.overran(job, f.times);
   plan_end(job);
   pass_due_ = true;
 }

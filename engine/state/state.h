@@ -79,11 +79,14 @@ class State {
   // Is the job, which has a limit of its own, ended when it has had it? As the nearest account says that
   // says anything, else the policy. Never of one that was found running. O(depth).
   bool enforces_limit(const state::Job& job) const;
-  // When what the job holds is taken to be free, had it overrun so many times; state::kNever: not
-  // known. By its limit, enforced or not, else by the policy's default. It holds something.
-  TimeMs planned_end(const state::Job& job, std::uint32_t overruns) const;
-  // When a job that waits would be gone if it started now: by its limit, enforced or not; state::kNever:
-  // it has none. A guess does not count, as others are to rely on it.
+  // Whether others may rely on it that the job is gone by its limit: it has one that it has not overrun, and
+  // that is enforced, or that jobs like it have kept lately (Jobs::overran_lately()). O(log kinds of jobs).
+  bool trusts_limit(const state::Job& job) const;
+  // When what the job holds is taken to be free, had it started then and overrun so many times;
+  // state::kNever: not known. By its limit, trusted or not, else by the policy's default.
+  TimeMs planned_end(const state::Job& job, TimeMs started_ms, std::uint32_t overruns) const;
+  // When a job that waits would be gone if it started now, by its limit; state::kNever: it has none that is
+  // trusted. A guess does not count, as others are to rely on it.
   TimeMs sure_end(const state::Job& job) const;
   // Is there room for these GPU products, of which some may be known?
   std::optional<Error> check_products(const std::set<std::string_view>& names) const;
@@ -181,7 +184,7 @@ class State {
 
   void keep_nodes();
   void set_state(state::Job& job, JobState to);
-  TimeMs limit_end(const state::Job& job) const;  // when it has had its limit and the grace
+  TimeMs limit_end(const state::Job& job, TimeMs started_ms) const;  // with the grace
   void plan_end(state::Job& job);
   void plan_ends();
   void run_if_bound(state::Job& job);

@@ -94,6 +94,7 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
   if (row.planned_end_ms != 0) put(row.planned_end_ms, out->mutable_planned_end());
   out->set_overruns(static_cast<std::int32_t>(row.overruns));
   out->set_limit_enforced(row.limit_enforced);
+  out->set_limit_distrusted(row.limit_distrusted);
 }
 
 std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const ForecastStarts& starts,

@@ -202,6 +202,21 @@ class Commands(unittest.TestCase):
         self.assertIn("ana", self.ok("share", team))
         self.assertIn("RawShares", self.ok("share", team, "--output", "wide"))
 
+    def test_limits_that_are_not_counted_on(self):
+        cluster, team = self.cluster(), self.account()
+        late = self.submit(cluster, team, "--gpus", "1", "--time-limit", "1s", "--name", "prep-1")
+        self.ok_with("overruns: ", "job", "get", late)
+        self.assertIn("1s; the job overran its limit: it is not counted on", self.ok("job", "get", late))
+        self.assertIn("\nthe job overran its limit: it is not counted on\n", self.ok("why", late))
+        like_it = self.submit(cluster, team, "--gpus", "1", "--time-limit", "2h", "--name", "prep-2")
+        said = "jobs of this kind overran their limit lately: its limit is not counted on"
+        self.ok_with("2h; " + said, "job", "get", like_it)
+        self.assertIn("\n" + said + "\n", self.ok("why", like_it))
+        other = self.submit(cluster, team, "--gpus", "1", "--time-limit", "2h", "--name", "eval-2")
+        self.assertNotIn("counted on", self.ok_with("free by", "job", "get", other))
+        self.ok("account", "set", team, "--time-limits", "enforced", "--reason", "fair to all")
+        self.assertNotIn("counted on", self.ok_with("2h, enforced", "job", "get", like_it))
+
     def rows(self, *arguments):
         return list(csv.DictReader(io.StringIO(self.ok(*arguments, "--output", "csv"))))
 

@@ -50,6 +50,7 @@ void answer_why(const Engine& engine, const std::string& id, std::ostream& out) 
     out << "= overran " << why->job.overruns << " times, free by " << why->job.planned_end_ms
         << (why->job.limit_enforced ? ", enforced" : "") << "\n";
   }
+  if (why->job.limit_distrusted) out << "= its time limit is not counted on\n";
   if (why->kept_nodes.empty()) return;
   const JobRow& row = why->job;
   out << "= " << (row.start_promised ? "starts by " : "may start around ") << row.start_ms << ", "

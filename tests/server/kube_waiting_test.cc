@@ -183,8 +183,8 @@ TEST(StartSentence, SaysWhatTheStartRestsOn) {
   StartOutlook guess = forecast(start);
   guess.by = OutlookBy::kGuess;
   EXPECT_EQ(start_sentence(guess, kNoon),
-            "It starts about 14:20 (14:10 to 14:40) UTC, if what has no time limit, or overran it, "
-            "ends when it is guessed to");
+            "It starts about 14:20 (14:10 to 14:40) UTC, if what has no time limit that can be "
+            "counted on ends when it is guessed to");
   StartOutlook beyond{OutlookBy::kBeyond, {kNoon + 30 * kDayMs, 0, 0, false}};
   EXPECT_EQ(start_sentence(beyond, kNoon), "It does not start before 2026-03-31 12:00 UTC");
 }
