@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "core/decimal.h"
+#include "core/limits.h"
 #include "engine/engine.h"
 
 namespace subak {
@@ -196,6 +197,10 @@ TEST_P(Scenario, AnswersAsWritten) {
   restored.set_seq(engine.seq());
   EXPECT_EQ(restored.digest(), engine.digest());
   restored.check_invariants();
+  for (const JobRow& row : engine.jobs(JobId(), limits::kMaxQueuedJobs, std::nullopt, "")) {
+    EXPECT_EQ(follower.job(row.id, false)->limit_distrusted, row.limit_distrusted);
+    EXPECT_EQ(restored.job(row.id, false)->limit_distrusted, row.limit_distrusted);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Scenario, testing::ValuesIn(scenario_files()), [](const auto& p) {

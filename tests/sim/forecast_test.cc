@@ -241,6 +241,72 @@ TEST(Forecast, OfRandomWorldsIsWhatHappens) {
   EXPECT_LT(counts.stuck, counts.states / 100);
 }
 
+// Nodes are kept until a job of ten hours ends. Whoever says a minute could use them meanwhile, were there not
+// another like him, ended by now, that took longer than he said.
+TEST(Forecast, KnowsWhoseLimitsAreNotCountedOn) {
+  Engine engine;
+  TimeMs now = 1'767'225'600'000;
+  const auto at = [&](in::Body body) { return engine.apply({now, "", "ana", std::move(body)}); };
+  const auto submit = [&](const char* name, std::uint32_t pods, std::int64_t gpus,
+                          DurationMs limit_ms) {
+    in::SubmitJob job;
+    job.cluster = "main";
+    job.account = "ml";
+    job.name = name;
+    job.time_limit_ms = limit_ms;
+    job.request.groups.emplace_back();
+    job.request.groups[0].count = pods;
+    job.request.groups[0].shape.kind = GpuKind::kWhole;
+    job.request.groups[0].shape.gpus = gpus;
+    return at(job).reply.job;
+  };
+  in::SetCluster cluster;
+  cluster.name = "main";
+  cluster.mode = Mode::kEnforce;
+  at(cluster);
+  in::ImportNodes import;
+  import.cluster = "main";
+  for (const char* name : {"n0", "n1"}) {
+    NodeSpec& node = import.nodes.emplace_back();
+    node.name = name;
+    node.product = "H100";
+    node.gpus = 8;
+  }
+  at(import);
+  in::SetPolicy set;
+  set.policy.patience_ms = kHourMs;
+  set.policy.hold_ms = 30 * kDayMs;
+  at(set);
+  in::SetAccount account;
+  account.spec.path = "ml";
+  at(account);
+
+  const JobId late = submit("prep-1", 1, 4, kMinuteMs);
+  submit("eval", 1, 8, 10 * kHourMs);
+  at(in::Pass{});
+  now += 2 * kMinuteMs;
+  at(in::Tick{});
+  in::PodGone gone;
+  gone.cluster = "main";
+  gone.pod.job = late;
+  gone.cause = Cause::kFinished;
+  at(gone);
+  const JobId gang = submit("gang", 2, 8, 0);
+  at(in::Pass{});
+  now += kHourMs;
+  at(in::Pass{});
+  ASSERT_TRUE(engine.job(gang, false)->start_promised);
+  const JobId like_it = submit("prep-2", 1, 4, kMinuteMs);
+  const JobId other = submit("tidy-2", 1, 4, kMinuteMs);
+  const Forecast forecast = make_forecast(engine.forecast_basis(now));
+  at(in::Pass{});
+  EXPECT_EQ(forecast.start(other), now);
+  EXPECT_EQ(engine.job(other, false)->state, JobState::kStarting);
+  ASSERT_TRUE(forecast.start(gang) && forecast.start(like_it));
+  EXPECT_GT(*forecast.start(like_it), *forecast.start(gang));
+  EXPECT_EQ(engine.job(like_it, false)->state, JobState::kQueued);
+}
+
 // Eight jobs, one after the other on one node, a day each.
 class OneByOne : public testing::Test {
  protected:
