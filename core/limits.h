@@ -381,6 +381,8 @@ inline constexpr DurationMs kTellWaitingMs = kMinuteMs;
 // what is left to wait.
 inline constexpr DurationMs kStartMovedMs = 5 * kMinuteMs;
 inline constexpr DurationMs kStartMovedPart = 10;
+// An Event is kept for an hour (kube-apiserver --event-ttl). What still holds is told again so much later.
+inline constexpr DurationMs kTellAgainMs = 45 * kMinuteMs;
 inline constexpr DurationMs kLookWaitingMs = 2'000;
 // What people are told in the cluster, of all objects together; more waits, in order.
 inline constexpr std::size_t kToldPerSecond = 20;

@@ -28,9 +28,9 @@ Teller::Teller(KubeApi& api, std::function<TimeMs()> now_ms,
                std::function<std::int64_t()> monotonic_ms)
     : api_(api), now_ms_(std::move(now_ms)), monotonic_ms_(std::move(monotonic_ms)) {}
 
-void Teller::tell(Told told) { add({std::move(told), {}}); }
+void Teller::tell(Told told) { add({std::move(told), {}, false}); }
 
-void Teller::write(KubeCall call) { add({std::nullopt, std::move(call)}); }
+void Teller::write(KubeCall call) { add({std::nullopt, std::move(call), false}); }
 
 void Teller::add(Line line) {
   if (waiting_.size() >= limits::kMaxTold) {
@@ -48,7 +48,7 @@ void Teller::turn() {
     Line line = std::move(waiting_.front());
     waiting_.pop_front();
     if (line.told) {
-      send(*line.told);
+      send(*line.told, line.second);
     } else if (api_.call(std::move(line.call), [](const CallAnswer&, std::string_view) {})) {
       ++sent_;
     }
@@ -62,7 +62,7 @@ DurationMs Teller::due_in() const {
   return std::clamp<DurationMs>(next_ms_ - monotonic_ms_(), 0, limits::kLoopMaxWaitMs);
 }
 
-void Teller::send(const Told& told) {
+void Teller::send(const Told& told, bool second) {
   const std::string name = event_name(told);
   KubeEvent event;
   event.name = name;
@@ -75,15 +75,22 @@ void Teller::send(const Told& told) {
   event.at_ms = now_ms_();
   const std::string events = "/apis/events.k8s.io/v1/namespaces/" + told.ns + "/events";
   if (times_.size() > limits::kMaxTold) times_.clear();
-  const std::uint32_t times = ++times_[events + "/" + name];
+  const std::string path = events + "/" + name;
+  const std::uint32_t times = ++times_[path];
   KubeCall call;
   if (times > 1) {
-    call = {"PATCH", events + "/" + name, event_again(times, event.at_ms),
-            "application/merge-patch+json"};
+    call = {"PATCH", path, event_again(times, event.at_ms), "application/merge-patch+json"};
   } else {
     call = {"POST", events, event_body(event)};
   }
-  if (api_.call(std::move(call), [](const CallAnswer&, std::string_view) {})) ++sent_;
+  auto answered = [this, told, path, times, second](const CallAnswer& answer, std::string_view) {
+    const bool is_there = times == 1 && answer.reason == "AlreadyExists";
+    const bool is_gone = times > 1 && answer.reason == "NotFound";
+    if (second || (!is_there && !is_gone)) return;
+    if (is_gone) times_.erase(path);
+    add({told, {}, true});
+  };
+  if (api_.call(std::move(call), std::move(answered))) ++sent_;
 }
 
 }  // namespace subak

@@ -1,6 +1,7 @@
 // Tells people in the cluster what has happened to their pods: Events, at most limits::kToldPerSecond of
 // all objects together. What waits to be told is bounded; it is told once, and lost if the API server
-// does not take it: events are no state. Threads: that of the client's turn().
+// does not take it: events are no state. One that is there already, told by a process before this one, is
+// counted on, and one that the server has forgotten is made anew. Threads: that of the client's turn().
 #pragma once
 
 #include <cstdint>
@@ -44,9 +45,10 @@ class Teller {
   struct Line {
     std::optional<Told> told;
     KubeCall call;
+    bool second = false;  // the other way of telling it was not right
   };
   void add(Line line);
-  void send(const Told& told);
+  void send(const Told& told, bool second);
 
   KubeApi& api_;
   const std::function<TimeMs()> now_ms_;

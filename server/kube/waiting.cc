@@ -108,10 +108,15 @@ void Waiting::take(const WaitingPage& page, TimeMs now_ms) {
     Last& last = at->second;
     const TimeMs start_ms = told_time(job.start);
     const bool same = last.token == job.reason.token && !has_moved(last.start_ms, start_ms, now_ms);
-    if (!is_new && same) continue;
-    last.token = job.reason.token;
-    last.start_ms = start_ms;
-    tell(job, now_ms);
+    const bool fades = now_ms - last.told_ms >= limits::kTellAgainMs && !teller_.is_crowded();
+    if (!is_new && same && !fades) continue;
+    const bool anew = is_new || !same;
+    if (anew) {
+      last.token = job.reason.token;
+      last.start_ms = start_ms;
+    }
+    last.told_ms = now_ms;
+    tell(job, now_ms, anew);
   }
   after_ = page.more ? page.last : JobId();
   if (page.more) return;
@@ -134,10 +139,10 @@ void Waiting::take_unsized(const std::string& uid, TimeMs now_ms) {
   reason.detail = "nobody says how many pods of " + pod->gpu->owner_kind + " " +
                   pod->gpu->owner_name + " start together: write the annotation " +
                   std::string(names::kGangSize) + ": \"N\" on its pod templates";
-  tell({{}, uid, reason}, now_ms);
+  tell({{}, uid, reason}, now_ms, true);
 }
 
-void Waiting::tell(const WaitingJob& job, TimeMs now_ms) {
+void Waiting::tell(const WaitingJob& job, TimeMs now_ms, bool anew) {
   const PodCard* const pod = cards_.find_gpu_pod(job.uid);
   if (pod == nullptr) return;
   // What follows the reason's words is not to be cut for them.
@@ -159,6 +164,7 @@ void Waiting::tell(const WaitingJob& job, TimeMs now_ms) {
     teller_.tell({gpu.owner_api, gpu.owner_kind, pod->ns, gpu.owner_name, gpu.owner_uid, "Waiting",
                   "Queue", words, false});
   }
+  if (!anew) return;
   KubeCall status{"PATCH", pod_path(*pod), R"({"metadata":{"uid":)",
                   "application/merge-patch+json"};
   append_json_string(status.body, job.uid);

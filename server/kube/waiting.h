@@ -1,7 +1,8 @@
 // What people are told of jobs that wait: the reason and the expected start, on one pod of the job and on
 // its owner. Once a job has waited for limits::kTellWaitingMs, when the reason changes, and when the start
 // is another by more than limits::kStartMovedMs and one part in limits::kStartMovedPart of what is left to
-// wait. Looks at a page of jobs at a time, round and round. Threads: that of the edge; the look itself runs
+// wait. An API server forgets Events: they alone are told again after limits::kTellAgainMs, unless
+// much else waits to be told. Looks at a page of jobs at a time, round and round. Threads: that of the edge; the look itself runs
 // where the reads run.
 #pragma once
 
@@ -60,9 +61,11 @@ class Waiting {
   struct Last {
     ReasonToken token = ReasonToken::kNext;
     TimeMs start_ms = 0;  // 0: none was told
+    TimeMs told_ms = 0;
     std::uint32_t round = 0;
   };
-  void tell(const WaitingJob& job, TimeMs now_ms);
+  // `anew`: not only the Events.
+  void tell(const WaitingJob& job, TimeMs now_ms, bool anew);
   // `since_ms`: when it began to be so.
   void set_condition(const PodCard& pod, bool queued, std::string_view reason,
                      std::string_view message, TimeMs since_ms);

@@ -21,8 +21,11 @@ const TimeMs kNoon = *parse_time("2026-03-01T12:00:00Z", "");
 // Keeps what it is asked to write.
 class Written final : public KubeApi {
  public:
-  bool call(KubeCall call, Answered) override {
+  bool call(KubeCall call, Answered answered) override {
     calls.push_back(std::move(call));
+    CallAnswer answer;
+    answer.reason = std::exchange(next_reason, "");
+    answered(answer, "");
     return true;
   }
   WatchId watch(std::string, WatchStream::Take, Ended) override { return 0; }
@@ -31,6 +34,7 @@ class Written final : public KubeApi {
   void wake() override {}
 
   std::vector<KubeCall> calls;
+  std::string next_reason;  // of the answer to the next call
 };
 
 StartOutlook forecast(TimeMs expected_ms) {
@@ -151,6 +155,50 @@ TEST_F(WaitingTest, TheConditionKeepsSinceWhenItWaits) {
   const auto calls = look(forecast(kNoon + 3 * kHourMs));
   EXPECT_THAT(of_path(calls, "/pods/p1/status").body,
               HasSubstr("\"lastTransitionTime\":\"2026-03-01T12:00:00.000Z\""));
+}
+
+// An API server keeps an Event for an hour.
+TEST_F(WaitingTest, EventsAreToldAgainWhileNothingChanges) {
+  see_job("j1", 1);
+  see({"1", 1, true, "", "j1"});
+  const TimeMs start = kNoon + 10 * kHourMs;
+  const auto first = look(forecast(start));
+  now += limits::kTellAgainMs - 1;
+  EXPECT_THAT(look(forecast(start)), IsEmpty());
+  now += 1;
+  const auto again = look(forecast(start));
+  ASSERT_THAT(again, SizeIs(2)) << "on the pod and on its owner, and nothing else is written";
+  for (const KubeCall& call : again) {
+    EXPECT_EQ(call.method, "PATCH");
+    EXPECT_THAT(call.path, HasSubstr("/events/"));
+    EXPECT_THAT(call.body, HasSubstr("\"count\":2"));
+  }
+  EXPECT_THAT(look(forecast(start)), IsEmpty());
+  EXPECT_THAT(first, SizeIs(4));
+}
+
+TEST_F(WaitingTest, AnEventThatIsForgottenIsMadeAnew) {
+  see({"1"});
+  const TimeMs start = kNoon + 10 * kHourMs;
+  look(forecast(start));
+  now += limits::kTellAgainMs;
+  api.next_reason = "NotFound";
+  const auto again = look(forecast(start));
+  ASSERT_THAT(again, SizeIs(2));
+  EXPECT_EQ(again[0].method, "PATCH");
+  EXPECT_EQ(again[1].method, "POST");
+  EXPECT_THAT(again[1].body, HasSubstr("It starts about 22:00"));
+}
+
+// The process before this one told it.
+TEST_F(WaitingTest, AnEventThatIsThereIsCountedOn) {
+  see({"1"});
+  api.next_reason = "AlreadyExists";
+  const auto calls = look(forecast(kNoon + kHourMs));
+  ASSERT_THAT(calls, SizeIs(4));
+  EXPECT_EQ(calls[0].method, "POST");
+  EXPECT_EQ(calls[3].method, "PATCH");
+  EXPECT_THAT(calls[3].path, HasSubstr("/events/"));
 }
 
 // Twenty a second for all jobs together: what is left comes later, in order.
