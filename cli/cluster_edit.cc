@@ -5,6 +5,7 @@
 #include "cli/files.h"
 #include "cli/import_diff.h"
 #include "cli/words.h"
+#include "core/limits.h"
 #include "kube/node.h"
 #include "sim/trace.h"
 #include "subak/v1/cluster_service.pb.h"
@@ -13,7 +14,7 @@ namespace subak::cli {
 namespace {
 
 struct ImportCommand {
-  std::string cluster, file, fleet;
+  std::string cluster, file, fleet, rack_label;
   KubeNodeOptions nodes;
   EditOptions edit;
   bool dry_run = false;
@@ -32,7 +33,8 @@ void put(const NodeSpec& n, v1::NodeSpec* out) {
     slices->set_count(m.count);
   }
   out->set_clique(n.clique);
-  out->set_rack(n.rack);
+  out->set_rack(n.level(0));
+  for (const std::string& name : n.levels) out->add_levels(name);
   out->set_gpus_per_domain(n.gpus_per_domain);
   out->set_cpu_milli(n.cpu_milli);
   out->set_memory_bytes(n.memory_bytes);
@@ -73,7 +75,21 @@ std::vector<NodeSpec> read_fleet(const ImportCommand& o) {
                         "a CSV has the columns node,gpus,gpu_type,cpus,memory_mib");
   }
   const std::string& file = o.file.empty() ? o.fleet : o.file;
-  auto nodes = read_kube_nodes(read_input(file), o.nodes);
+  KubeNodeOptions options = o.nodes;
+  if (!o.rack_label.empty()) {
+    if (!options.topology_labels.empty()) {
+      throw usage_failure("--rack-label: want it without --topology-labels",
+                          "the rack's label is the first of those");
+    }
+    options.topology_labels = {o.rack_label};
+  }
+  if (options.topology_labels.size() > limits::kTopologyLevels) {
+    throw usage_failure("--topology-labels: were " +
+                            std::to_string(options.topology_labels.size()) + ", want at most " +
+                            std::to_string(limits::kTopologyLevels),
+                        "nearest first: the rack's label, the block's");
+  }
+  auto nodes = read_kube_nodes(read_input(file), options);
   if (!nodes.ok()) {
     throw usage_failure(file + ": " + nodes.error().message(),
                         "make it with kubectl get nodes -o json");
@@ -119,7 +135,9 @@ void add_import(Command cluster) {
            "nodes.json");
   c.option("--nodes", o->fleet,
            "or a CSV: node,gpus,gpu_type,cpus,memory_mib; or a size: 80x8:PRODUCT", "fleet.csv");
-  c.option("--rack-label", o->nodes.rack_label, "node label that names the rack", "KEY");
+  c.option("--rack-label", o->rack_label, "node label that names the rack", "KEY");
+  c.list_option("--topology-labels", o->nodes.topology_labels,
+                "node labels that name rack, block, superpod: the nearest first", "KEY,...");
   c.list_option("--gpu-kinds", o->nodes.extra_gpus,
                 "resources that count as GPUs, as in the configuration", "RESOURCE,...");
   c.list_option("--fatal-conditions", o->nodes.fatal_conditions,

@@ -54,7 +54,9 @@ std::string field_text(const Message& message, const FieldDescriptor& field) {
   const int size = r.FieldSize(message, &field);
   items.reserve(static_cast<std::size_t>(size));
   for (int i = 0; i < size; ++i) {
-    items.push_back(record_text(r.GetRepeatedMessage(message, &field, i)));
+    const bool text = field.cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+    items.push_back(text ? r.GetRepeatedString(message, &field, i)
+                         : record_text(r.GetRepeatedMessage(message, &field, i)));
   }
   std::sort(items.begin(), items.end());
   std::string text;

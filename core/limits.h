@@ -144,6 +144,8 @@ inline constexpr std::uint32_t kMaxNodeIds = 800'000;
 inline constexpr std::size_t kMaxClusters = 1000;    // a new one more is refused
 inline constexpr std::size_t kMaxProducts = 10'000;  // GPU products ever named: then refused
 inline constexpr std::size_t kMaxGpusPerNode = 64;
+// Groups that a node stands in, one in the other: rack, block, superpod and one more.
+inline constexpr std::size_t kTopologyLevels = 4;
 // A node whose clique label is gone stays in its clique for so long: what makes the label takes it away
 // while it restarts, and asks for the clique anew every ten minutes.
 inline constexpr DurationMs kCliqueKeptMs = 10 * kMinuteMs;

@@ -67,6 +67,7 @@ constexpr std::array kTable{
     Row{"least", "", 0, kPods},
     Row{"lend", "", 0, kName},
     Row{"let_go_to", "", 0, kName},
+    Row{"levels_above", "", 0, kNodeList},  // check_levels()
     Row{"limit", "", 0, kProducts},
     Row{"memory_bytes", "", 0, limits::kMaxMemoryBytes},
     Row{"message", "", 0, static_cast<std::int64_t>(limits::kMaxMessageBytes)},
@@ -324,8 +325,22 @@ std::optional<Error> check_pod(const PodRecord& pod) {
   return too_large("shape", stored_bytes(pod.shape), limits::kMaxPodRequestBytes);
 }
 
+std::optional<Error> check_levels(const NodeSpec& node) {
+  if (node.levels.size() > limits::kTopologyLevels) {
+    return invalid("levels", std::to_string(node.levels.size()),
+                   at_most(static_cast<std::int64_t>(limits::kTopologyLevels), ""));
+  }
+  for (const std::string& name : node.levels) {
+    if (std::cmp_greater(name.size(), kName)) {
+      return invalid("levels", cut(name, limits::kMaxEchoBytes), at_most(kName, " bytes"));
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> check_node(const NodeSpec& node) {
   if (auto error = fields_of(node)) return error;
+  if (auto error = check_levels(node)) return error;
   return too_large("labels, taints, extended", stored_bytes(node), limits::kMaxNodeBytes);
 }
 

@@ -62,7 +62,11 @@ class NodeReader {
       }
     }
     spec_.clique = find_label(spec_, names::kLabelClique);
-    if (!options_.rack_label.empty()) spec_.rack = find_label(spec_, options_.rack_label);
+    std::vector<std::string> levels;
+    for (const std::string& key : options_.topology_labels) {
+      if (levels.size() < limits::kTopologyLevels) levels.push_back(find_label(spec_, key));
+    }
+    spec_.set_levels(std::move(levels));
   }
 
   void read_spec(json::Value spec) {

@@ -5,6 +5,8 @@
 //   status.conditions[Ready]: a node that is not ready counts from the earlier of its last
 //     heartbeat and its last transition. No conditions at all (a file written by hand): ready.
 //   status.allocatable cpu, memory, pods, and every other resource with a '/' in its name
+//   What it stands in, nearest first: the labels of KubeNodeOptions::topology_labels. One that is missing
+//     is an empty name: it is in no group at that level.
 //   nvidia.com/gpu.product without -MIG-... and -SHARED; nvidia.com/gpu.clique
 //   What NVLink joins inside the node: all of it where there is a clique; else what the label
 //     subak.gpu/gpus-per-domain says ("1" nothing, "8" all of 8, "4" each half of 8); else what the
@@ -44,7 +46,9 @@ namespace subak {
 std::vector<std::string> default_fatal_conditions();
 
 struct KubeNodeOptions {
-  std::string rack_label;        // the label that names a node's rack; empty: none
+  // Labels that name what a node stands in, nearest first: its rack, its block. At most
+  // limits::kTopologyLevels; more are not read.
+  std::vector<std::string> topology_labels;
   ExtraGpuResources extra_gpus;  // resources that count as whole GPUs beside NVIDIA's (`gpuKinds`)
   std::vector<std::string> fatal_conditions = default_fatal_conditions();
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/ids.h"
@@ -52,7 +53,10 @@ struct NodeSpec {
   std::int64_t mig_gpus = 0;        // GPUs cut into MIG slices (the rest is whole)
   std::vector<MigSlices> mig;       // what those are configured to
   std::string clique;               // nvidia.com/gpu.clique, empty = none
-  std::string rack;                 // topology label, empty = clique or none
+  // What it stands in, nearest first: rack, block, superpod. An empty name: in none at that level (the
+  // clique stands for a rack without a name). At most limits::kTopologyLevels; readers leave out empty
+  // ones at the end.
+  std::vector<std::string> levels;
   std::int64_t gpus_per_domain =
       0;                       // joined by NVLink: 0 = all, 1 = none, 4 = each half of a 2x4 box
   std::int64_t cpu_milli = 0;  // allocatable; 0 = unknown, never the constraint
@@ -75,6 +79,16 @@ struct NodeSpec {
   // reported: the engine remembers it until the node has a label again or is removed.
   std::string former_clique;
 
+  // The name at one level, 0 the nearest.
+  const std::string& level(std::size_t k) const {
+    static const std::string kNone;
+    return k < levels.size() ? levels[k] : kNone;
+  }
+  void set_levels(std::vector<std::string> names) {
+    while (!names.empty() && names.back().empty()) names.pop_back();
+    levels = std::move(names);
+  }
+
   template <class V>
   void fields(V& v) {
     v(1, "name", name);
@@ -85,7 +99,13 @@ struct NodeSpec {
     v(6, "mig_gpus", mig_gpus);
     v(7, "mig", mig);
     v(8, "clique", clique);
+    // The nearest is stored apart, as it was when there was no other.
+    std::string rack = level(0);
+    std::vector<std::string> above(levels.begin() + (levels.empty() ? 0 : 1), levels.end());
     v(9, "rack", rack);
+    v(26, "levels_above", above);
+    if (!rack.empty() || !above.empty()) above.insert(above.begin(), std::move(rack));
+    if (above != levels) levels = std::move(above);
     v(10, "gpus_per_domain", gpus_per_domain);
     v(11, "cpu_milli", cpu_milli);
     v(12, "memory_bytes", memory_bytes);

@@ -97,7 +97,7 @@ void Fleet::Impl::move_to_groups(NodeId id, bool present) {
   n.rack = kNoArea;
   if (!present) return;
   const std::string& clique = n.spec.clique;
-  const std::string& rack = n.spec.rack.empty() ? clique : n.spec.rack;
+  const std::string& rack = n.spec.level(0).empty() ? clique : n.spec.level(0);
   auto& domain = clique.empty() ? n.own_domain : cliques_by_name[{n.cluster, clique}];
   auto& place = rack.empty() ? n.own_rack : racks_by_name[{n.cluster, rack}];
   n.domain = domain = join(domains, n.cluster, clique, id.value, domain);
@@ -175,7 +175,7 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   impl_->accrue(n, now);
   if (n.present && n.cluster == cluster && n.drained == drained && n.spec == spec) return;
   const bool moved = !n.present || n.cluster != cluster || n.spec.clique != spec.clique ||
-                     n.spec.former_clique != spec.former_clique || n.spec.rack != spec.rack;
+                     n.spec.former_clique != spec.former_clique || n.spec.levels != spec.levels;
   impl_->split_nodes -= n.present && inner_domains(n.spec) > 1 ? 1 : 0;
   impl_->note_shared(n, -1);
   leave_totals(*impl_, n);

@@ -91,11 +91,12 @@ class Known {
 };
 
 const std::string& rack_of(const NodeSpec& spec) {
-  return spec.rack.empty() ? spec.clique : spec.rack;
+  return spec.level(0).empty() ? spec.clique : spec.level(0);
 }
 
 bool is_asked_for(const NodeSpec& spec, const std::string& name) {
-  return name.empty() || spec.name == name || spec.clique == name || spec.rack == name;
+  return name.empty() || spec.name == name || spec.clique == name ||
+         std::find(spec.levels.begin(), spec.levels.end(), name) != spec.levels.end();
 }
 
 // Nothing but our own drain keeps pods from the node.

@@ -33,6 +33,21 @@ void get_lists(Check& check, const v1::NodeSpec& in, NodeSpec* out) {
   }
 }
 
+// `rack` alone is one level.
+void get_levels(Check& check, const v1::NodeSpec& in, NodeSpec* out) {
+  std::vector<std::string> names;
+  for (int i = 0; i < in.levels_size(); ++i) {
+    const auto scope = check.in("levels", i);
+    names.push_back(check.name("", in.levels(i), false));
+  }
+  const std::string rack = check.name("rack", in.rack(), false);
+  if (names.empty()) names.push_back(rack);
+  if (!rack.empty() && names.front() != rack) {
+    check.fail("rack", rack, "want the first of levels, or nothing");
+  }
+  out->set_levels(std::move(names));
+}
+
 }  // namespace
 
 NodeSpec get(Check& check, const v1::NodeSpec& in) {
@@ -44,7 +59,7 @@ NodeSpec get(Check& check, const v1::NodeSpec& in) {
   out.replicas = in.replicas();
   out.mig_gpus = check.number("mig_gpus", in.mig_gpus(), 0, out.gpus);
   out.clique = check.name("clique", in.clique(), false);
-  out.rack = check.name("rack", in.rack(), false);
+  get_levels(check, in, &out);
   out.gpus_per_domain = in.gpus_per_domain();
   out.cpu_milli = in.cpu_milli();
   out.memory_bytes = in.memory_bytes();
@@ -74,7 +89,8 @@ void put(const NodeSpec& spec, v1::NodeSpec* out) {
     row->set_count(slices.count);
   }
   out->set_clique(spec.clique);
-  out->set_rack(spec.rack);
+  out->set_rack(spec.level(0));
+  for (const std::string& name : spec.levels) out->add_levels(name);
   out->set_gpus_per_domain(spec.gpus_per_domain);
   out->set_cpu_milli(spec.cpu_milli);
   out->set_memory_bytes(spec.memory_bytes);

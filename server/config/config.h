@@ -78,6 +78,7 @@ struct Config {
   std::vector<std::string> gpu_kinds;  // extended resources counted like nvidia.com/gpu
   // Node conditions that keep new work away; none: those of kube/node.h.
   std::optional<std::vector<std::string>> fatal_conditions;
+  std::vector<std::string> topology_labels;             // KubeNodeOptions::topology_labels
   std::vector<std::string> system_namespaces;           // Policy::system_namespaces
   std::string break_glass_group = "subak:break-glass";  // may remove our gate
   DeviceClaims device_claims = DeviceClaims::kGate;

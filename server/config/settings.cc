@@ -180,6 +180,20 @@ Found add_fatal_condition(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
+Found add_topology_label(Config& c, std::string_view v) {
+  if (v.empty() || v.size() > limits::kMaxNameBytes) {
+    return bad_value(v, "the key of a node label such as topology.example.com/rack");
+  }
+  if (c.topology_labels.size() >= limits::kTopologyLevels) {
+    return bad_value(v, "at most " + std::to_string(limits::kTopologyLevels) + " labels");
+  }
+  if (std::find(c.topology_labels.begin(), c.topology_labels.end(), v) != c.topology_labels.end()) {
+    return bad_value(v, "each label once");
+  }
+  c.topology_labels.emplace_back(v);
+  return std::nullopt;
+}
+
 Found add_system_namespace(Config& c, std::string_view v) {
   if (auto error = check_name(v)) return error;
   c.system_namespaces.emplace_back(v);
@@ -293,6 +307,9 @@ constexpr std::array kSettings{
     Setting{"fatalConditions", "--fatal-condition", "TYPE",
             "a node condition that, when True, keeps new work away; instead of those known", true,
             false, add_fatal_condition, [](Config& c) { c.fatal_conditions.emplace(); }},
+    Setting{"topologyLabels", "--topology-label", "KEY",
+            "a node label that names what nodes stand in, the nearest first: rack, block", true,
+            false, add_topology_label, [](Config& c) { c.topology_labels.clear(); }},
     Setting{"systemNamespaces", "--system-namespace", "NAME",
             "a further namespace whose pods are left alone, and the platform pays", true, false,
             add_system_namespace, [](Config& c) { c.system_namespaces.clear(); }},

@@ -39,9 +39,10 @@ TimeMs end_of(const Pod& pod) {
 }  // namespace
 
 Cards::Cards(std::string cluster, ExtraGpuResources extra,
-             std::vector<std::string> other_schedulers, std::vector<std::string> fatal_conditions)
+             std::vector<std::string> other_schedulers, std::vector<std::string> fatal_conditions,
+             std::vector<std::string> topology_labels)
     : cluster_(std::move(cluster)),
-      node_options_{"", std::move(extra), std::move(fatal_conditions)},
+      node_options_{std::move(topology_labels), std::move(extra), std::move(fatal_conditions)},
       other_schedulers_(std::move(other_schedulers)) {}
 
 void Cards::forget_told() {

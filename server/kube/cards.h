@@ -125,9 +125,10 @@ struct News {
 
 class Cards {
  public:
-  // `fatal_conditions`: as KubeNodeOptions.
+  // `fatal_conditions`, `topology_labels`: as KubeNodeOptions.
   Cards(std::string cluster, ExtraGpuResources extra, std::vector<std::string> other_schedulers,
-        std::vector<std::string> fatal_conditions = default_fatal_conditions());
+        std::vector<std::string> fatal_conditions = default_fatal_conditions(),
+        std::vector<std::string> topology_labels = {});
 
   // Nothing has been told: a new session begins.
   void forget_told();

@@ -48,6 +48,7 @@ struct EdgeOptions {
   ExtraGpuResources extra_gpu_resources;
   std::vector<std::string> other_schedulers;
   std::vector<std::string> fatal_conditions = default_fatal_conditions();  // KubeNodeOptions
+  std::vector<std::string> topology_labels;                                // KubeNodeOptions
   // No thread: the caller runs turn(), so that a simulation of faults repeats exactly.
   bool stepped = false;
 };

@@ -75,7 +75,7 @@ struct Edge::Impl {
         ports(std::move(p)),
         api(std::move(a)),
         cards(options.cluster, options.extra_gpu_resources, options.other_schedulers,
-              options.fatal_conditions) {}
+              options.fatal_conditions, options.topology_labels) {}
 
   // --- any thread
   EdgeStats read_stats() const {

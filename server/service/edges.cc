@@ -67,6 +67,7 @@ Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view
     EdgeOptions options;
     options.cluster = cluster.name;
     options.extra_gpu_resources = config.gpu_kinds;
+    options.topology_labels = config.topology_labels;
     if (config.fatal_conditions) options.fatal_conditions = *config.fatal_conditions;
     options.other_schedulers = AdmissionConfig().other_schedulers;
     auto api = std::make_unique<KnownClient>(

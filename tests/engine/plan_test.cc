@@ -35,7 +35,7 @@ NodeSpec node(const std::string& name, const std::string& clique = "",
   spec.product = "H100";
   spec.gpus = 8;
   spec.clique = clique;
-  spec.rack = rack;
+  spec.set_levels({rack});
   return spec;
 }
 

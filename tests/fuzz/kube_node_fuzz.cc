@@ -9,8 +9,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace subak;
-  const auto nodes =
-      read_kube_nodes(fuzz::text_of(data, size), {"topology.io/rack", {"example.com/gpu"}});
+  const auto nodes = read_kube_nodes(
+      fuzz::text_of(data, size), {{"topology.io/rack", "topology.io/block"}, {"example.com/gpu"}});
   if (nodes.ok()) {
     std::set<std::string> names;
     for (const NodeSpec& node : *nodes) {

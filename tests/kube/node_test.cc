@@ -6,6 +6,8 @@
 #include <map>
 #include <sstream>
 
+#include "core/limits.h"
+
 namespace subak {
 namespace {
 
@@ -52,8 +54,28 @@ TEST(KubeNode, HgxNodeWithASickGpu) {
   EXPECT_EQ(n.labels.size(), 8U);
   EXPECT_TRUE(n.ready);
   EXPECT_FALSE(n.unschedulable);
-  EXPECT_EQ(n.rack, "");
-  EXPECT_EQ(one(file("hgx.json"), {"topology.example.com/rack", {}}).rack, "r7");
+  EXPECT_TRUE(n.levels.empty());
+}
+
+TEST(KubeNode, LevelsAreTheLabelsThatWereAskedFor) {
+  const auto levels = [](std::vector<std::string> labels) {
+    KubeNodeOptions options;
+    options.topology_labels = std::move(labels);
+    return one(R"({"metadata":{"name":"n","labels":{"rack":"r7","fabric.topograph.run/tier-1":"b2",)"
+               R"("fabric.topograph.run/tier-0":"leaf-3","pod":"s1"}}})",
+               options)
+        .levels;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(levels({}), Names());
+  EXPECT_EQ(levels({"rack"}), Names({"r7"}));
+  EXPECT_EQ(levels({"fabric.topograph.run/tier-0", "fabric.topograph.run/tier-1",
+                    "fabric.topograph.run/tier-2"}),
+            Names({"leaf-3", "b2"}));
+  EXPECT_EQ(levels({"rack", "block", "pod"}), Names({"r7", "", "s1"})) << "in no block";
+  EXPECT_EQ(levels({"block"}), Names());
+  EXPECT_EQ(levels({"rack", "rack", "rack", "rack", "pod"}).size(), limits::kTopologyLevels);
+  EXPECT_EQ(one(file("hgx.json"), {{"topology.example.com/rack"}, {}}).levels, Names({"r7"}));
 }
 
 TEST(KubeNode, CliqueIsTheWholeLabel) {
@@ -197,17 +219,17 @@ TEST(KubeNode, DevicesOfAnotherMakerCountOnceTheyAreNamed) {
   const NodeSpec unknown = one(node);
   EXPECT_EQ(unknown.gpus, 0);
   EXPECT_EQ(unknown.extended.size(), 2U);
-  const NodeSpec known = one(node, {"", {"example.com/gpu", "nvidia.com/gpu"}});
+  const NodeSpec known = one(node, {{}, {"example.com/gpu", "nvidia.com/gpu"}});
   EXPECT_EQ(known.gpus, 8);
   EXPECT_EQ(known.unhealthy_gpus, 1);
   EXPECT_EQ(known.product, "GPU");
   ASSERT_EQ(known.extended.size(), 1U);
   EXPECT_EQ(known.extended[0], (ResourceCount{"example.com/nic", 2}));
-  const NodeSpec hgx = one(file("hgx.json"), {"", {"nvidia.com/gpu"}});
+  const NodeSpec hgx = one(file("hgx.json"), {{}, {"nvidia.com/gpu"}});
   EXPECT_EQ(hgx.gpus, 8) << "named twice it counts once";
   const auto many = read_kube_nodes(
       R"({"metadata":{"name":"n"},"status":{"capacity":{"example.com/gpu":"9000000000"}}})",
-      {"", {"example.com/gpu"}});
+      {{}, {"example.com/gpu"}});
   ASSERT_FALSE(many.ok());
   EXPECT_EQ(many.error().field, "node n: example.com/gpu");
 }

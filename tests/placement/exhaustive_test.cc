@@ -37,7 +37,7 @@ NodeSpec small_node(naive::Dice& dice, std::uint32_t id) {
     case 2:
     case 3:
       s.clique = "c";
-      s.rack = dice.chance(50) ? "r" : "";
+      s.set_levels({dice.chance(50) ? "r" : ""});
       break;
     case 4:
       s.product = "NVIDIA-A100-SXM4-80GB";
@@ -52,7 +52,7 @@ NodeSpec small_node(naive::Dice& dice, std::uint32_t id) {
       if (dice.chance(50)) s.gpus = 0, s.product = "";
       break;
     default:
-      s.rack = "r";
+      s.levels = {"r"};
   }
   if (dice.chance(30)) s.cpu_milli = 1000 * (1 + dice.below(6));
   if (dice.chance(10)) s.pod_slots = 1 + dice.below(3);

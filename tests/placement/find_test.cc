@@ -181,7 +181,7 @@ TEST(Find, Racks) {
   Site f;
   for (std::uint32_t i = 1; i <= 4; ++i) {
     NodeSpec s = node(i, 8);
-    s.rack = i <= 2 ? "r1" : "r2";
+    s.levels = {i <= 2 ? "r1" : "r2"};
     add(f, i, s);
   }
   add(f, 5, node(5, 8));  // in no rack: one of its own

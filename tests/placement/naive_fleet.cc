@@ -93,7 +93,7 @@ std::vector<std::uint64_t> Fleet::halves(std::uint32_t id, const PodShape& pod) 
 
 std::string Fleet::rack(std::uint32_t id) const {
   const Node& n = nodes.at(id);
-  const std::string& name = n.spec.rack.empty() ? n.spec.clique : n.spec.rack;
+  const std::string& name = n.spec.level(0).empty() ? n.spec.clique : n.spec.level(0);
   return name.empty() ? "#" + std::to_string(id) : std::to_string(n.cluster.value) + "/" + name;
 }
 

@@ -30,7 +30,7 @@ NodeSpec machine(std::uint32_t id) {
     s.gpus = 4;
     s.clique = id < 36 ? "a.0" : "b.0";
   }
-  s.rack = "r" + std::to_string(id / 6);
+  s.levels = {"r" + std::to_string(id / 6)};
   return s;
 }
 
@@ -134,7 +134,7 @@ class Purity {
       const NodeSpec& node = node_of(slot);
       nodes.insert(node.name);
       domains.insert(domain_of(node, slot));
-      racks.insert(node.clique.empty() ? node.rack : node.clique);
+      racks.insert(node.clique.empty() ? node.level(0) : node.clique);
     }
     const bool nvlink = r.topology == Topology::kNvlink ||
                         r.topology == Topology::kNvlinkExclusive ||

@@ -84,7 +84,7 @@ NodeSpec random_node(Dice& dice, std::uint32_t id) {
       s.product = "NVIDIA-GB200";
       s.gpus = 4;
       s.clique = "clique" + std::to_string(id / 12);
-      if (id >= 8) s.rack = "rack" + std::to_string(id / 16);
+      if (id >= 8) s.levels = {"rack" + std::to_string(id / 16)};
       if (dice.chance(12)) std::swap(s.clique, s.former_clique);  // its label is lost
       break;
     case 6:

@@ -119,6 +119,7 @@ enforceTimeLimits: true
 timeLimitGrace: 90s
 defaultTimeLimit: 12h
 gpuKinds: [amd.com/gpu]
+topologyLabels: [rack, block]
 systemNamespaces: [infra]
 breakGlassGroup: sre
 deviceClaims: deny
@@ -151,6 +152,7 @@ ignoreCheckpoint: true
   EXPECT_EQ(c.time_limit_grace_ms, 90 * kSecondMs);
   EXPECT_EQ(c.default_time_limit_ms, 12 * kHourMs);
   EXPECT_EQ(c.gpu_kinds, std::vector<std::string>{"amd.com/gpu"});
+  EXPECT_EQ(c.topology_labels, (std::vector<std::string>{"rack", "block"}));
   EXPECT_EQ(c.system_namespaces, std::vector<std::string>{"infra"});
   EXPECT_EQ(c.device_claims, DeviceClaims::kDeny);
   EXPECT_EQ(c.unknown_cluster, UnknownCluster::kDeny);
@@ -230,6 +232,18 @@ TEST(Yaml, FatalConditionsTakeThePlaceOfThoseKnown) {
   EXPECT_EQ(refusal("fatalConditions: ['']\n"),
             "subak.yaml:3: fatalConditions[0]: want the type of a node condition such as "
             "GpuNvlinkWatch");
+}
+
+TEST(Yaml, TopologyLabelsAreInOrderAndFew) {
+  EXPECT_EQ(accepted("topologyLabels: [example.com/rack, example.com/block]\n").topology_labels,
+            (std::vector<std::string>{"example.com/rack", "example.com/block"}));
+  EXPECT_EQ(refusal("topologyLabels: ['']\n"),
+            "subak.yaml:3: topologyLabels[0]: want the key of a node label such as "
+            "topology.example.com/rack");
+  EXPECT_EQ(refusal("topologyLabels: [a, a]\n"),
+            "subak.yaml:3: topologyLabels[1]: was \"a\", want each label once");
+  EXPECT_EQ(refusal("topologyLabels: [a, b, c, d, e]\n"),
+            "subak.yaml:3: topologyLabels[4]: was \"e\", want at most 4 labels");
 }
 
 TEST(Yaml, DurationsHaveARange) {

@@ -201,7 +201,8 @@ TEST_F(StoreBounds, TheLargestOfEachKindComesBack) {
   NodeSpec node;
   node.product = longest(1);
   node.gpus = limits::kMaxGpusPerNode;
-  node.clique = node.rack = longest(2);
+  node.clique = longest(2);
+  node.levels = {longest(2), longest(2), longest(2), longest(2)};
   for (std::size_t i = 0; i < 240; ++i) {
     node.labels.push_back({longest(i, limits::kMaxTextBytes), longest(i, limits::kMaxTextBytes)});
   }

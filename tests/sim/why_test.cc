@@ -200,7 +200,8 @@ bool add_nodes(Engine& engine, const JobRow& job) {
       node.name = "new-" + std::to_string(import.nodes.size());
       node.product = pod.products.empty() ? "NVIDIA-H100-80GB-HBM3" : pod.products.front();
       node.gpus = std::max<std::int64_t>({8, pod.gpus, all <= 64 ? all : 0});
-      node.clique = node.rack = "new";
+      node.clique = "new";
+      node.levels = {"new"};
       for (const auto& term : pod.node_selector) node.labels.push_back({term.key, term.value});
       import.nodes.push_back(node);
     }
