@@ -87,7 +87,7 @@ std::optional<bool> Finder::spread_mixed(const Run& run, std::array<Lot, 2>& all
   const bool exact = !x.any_barred() && scene_.kept == nullptr && trial_.touched() == 0;
   if (!exact || broken.pods >= run.count) return std::nullopt;
   std::vector<Cap> fragments;
-  std::vector<std::pair<std::int64_t, std::int64_t>> wholes;  // pods, nodes
+  std::vector<std::pair<std::int64_t, std::uint32_t>> wholes;  // pods, alike
   for (const std::uint32_t number : x.live()) {
     const GpuState& s = fleet_.states[state_of_alike(number)];
     if (!within_bounds(x, s)) continue;
@@ -95,7 +95,7 @@ std::optional<bool> Finder::spread_mixed(const Run& run, std::array<Lot, 2>& all
     const auto pods = pods_that_fit(s.spec, s.room, pod, kAllGpus, run.count, kOnlyGpus);
     if (pods == 0) continue;
     if (!x.fragment(s)) {
-      wholes.emplace_back(pods, std::ssize(x.alike(number)));
+      wholes.emplace_back(pods, number);
       continue;
     }
     for (const NodeIndex i : x.alike(number)) {
@@ -107,9 +107,12 @@ std::optional<bool> Finder::spread_mixed(const Run& run, std::array<Lot, 2>& all
   for (const Cap& c : fragments) missing -= c.pods;
   std::sort(wholes.begin(), wholes.end(), std::greater<>());
   std::int64_t filled = 0;
-  for (const auto& [pods, nodes] : wholes) {
-    if (filled >= missing) break;
-    filled += pods * std::min(nodes, (missing - filled + pods - 1) / pods);
+  for (const auto& [pods, number] : wholes) {
+    for (const NodeIndex i : x.alike(number)) {
+      if (filled >= missing) break;
+      if (cap(run, i, kAllGpus, run.count) != pods) return std::nullopt;
+      filled += pods;
+    }
   }
   if (filled < missing) return std::nullopt;
   Run first = run, rest = run;
