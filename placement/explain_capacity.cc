@@ -163,7 +163,7 @@ std::uint32_t Explainer::place_of(NodeIndex i, const NodeState& n) const {
     case Topology::kNvlinkExclusive:
       return n.domain;
     case Topology::kRack:
-      return n.rack;
+      return n.groups[0];
     case Topology::kAny:
     case Topology::kNode:
       break;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "core/limits.h"
 #include "placement/scene.h"
 #include "placement/search_impl.h"
 
@@ -164,7 +165,6 @@ class Finder {
   bool on_one_node_indexed(const Runs& runs, std::int64_t units);
   bool in_inner_domain(const Runs& runs);
   bool in_clique(const Runs& runs);
-  bool in_rack(const Runs& runs);
   bool exclusively(const Runs& runs);
   bool unused(NodeIndex i, GpuMask gpus) const;
   void exclusive_candidates(const Run& run, NodeIndex i, std::vector<Exclusive>& out) const;
@@ -187,7 +187,6 @@ class Finder {
   bool visit_alike(const Index& x, Rank&& rank, F&& fn);
   bool on_one_node_alike(const Runs& runs);
   bool in_inner_domain_alike(const Runs& runs);
-  std::vector<FitKey> racks_alike(const Runs& runs);
   std::map<ProductId, std::int64_t> product_weights(const Run& run);
   bool taken_alike(const Index& x, NodeIndex i) const;
 
@@ -217,6 +216,26 @@ class Finder {
   bool hold_true(const Run& run, const std::vector<Cap>& caps, const CapDomain& domain);
   bool fill_domain(Run& left, std::vector<Cap>& caps, const CapDomain& domain);
   bool sort_ranks(const Run& run);  // true
+
+  // finder_levels.cc: racks, blocks and what is above them.
+  struct Tally {  // of a group, for one run
+    std::uint32_t parent = kNoArea, group = kNoArea;
+    std::int64_t pods = 0;  // that fit there
+    std::int64_t weight = 0;
+    NodeIndex low = 0;
+    std::array<std::int64_t, 4> key() const { return {parent, -pods, weight, low}; }
+  };
+  using Tallies = std::vector<Tally>;
+  Tallies racks(const Run& run, bool exactly);
+  Tallies groups_above(const Tallies& below, std::size_t level) const;
+  bool in_group(std::size_t level, const Runs& runs);
+  bool compactly(const Runs& runs);
+  bool over_few_groups(const Run& run, bool exactly);
+  bool fill_groups(const std::vector<Tallies>& levels, std::size_t level, std::uint32_t parent,
+                   Run run);
+  bool fills_nodes(const Runs& runs) const;
+  std::array<NodeIndex, limits::kTopologyLevels + 2> where(NodeIndex i) const;
+  void sort_segments(std::uint32_t size);
 
   // finder_balanced.cc: even parts.
   bool balanced(Topology topology, std::uint32_t segment, const Runs& all);
@@ -260,6 +279,7 @@ class Finder {
   bool by_state_;                 // nodes that are alike may be judged once
   bool caps_are_bounds_ = false;  // spread_drained() is at work
   bool saw_kept_ = false;
+  bool compact_ = false;      // a wish is not met: close together all the same
   bool one_product_ = false;  // all GPUs of the gang are to be of one product
   // Of a balanced gang: how many parts it is tried in, and what earlier parts have for themselves: their
   // domain, or of a split node, which is several, the GPUs of one.

@@ -127,44 +127,6 @@ bool Finder::in_inner_domain_alike(const Runs& runs) {
   });
 }
 
-// Racks that could hold the first run by GPUs alone, the one with the least free first.
-std::vector<FitKey> Finder::racks_alike(const Runs& runs) {
-  const Run& run = runs[0];
-  const Index& x = run.index;
-  struct Sum {
-    std::int64_t weight = 0, pods = 0;
-    bool any = false;
-  };
-  std::vector<Sum> of_one(x.numbers());
-  for (const std::uint32_t number : x.live()) {
-    const GpuState& s = fleet_.states[state_of_alike(number)];
-    if (!within_bounds(x, s)) continue;
-    of_one[number] = {
-        x.weight(s),
-        pods_that_fit(s.spec, s.room, *run.pods->shape, kAllGpus, run.count, kOnlyGpus), true};
-  }
-  const bool some_not = x.any_barred() || scene_.kept != nullptr;
-  std::vector<Sum> racks(fleet_.racks.size());
-  for (NodeIndex i = 0; x.knows(i); ++i) {
-    Sum here;
-    if (differs(i, trial_.touched())) {
-      if (eligible(x, i)) here = {weight(x, i), cap(run, i, kAllGpus, run.count), true};
-    } else if (const std::uint32_t number = x.alike_of(i); number != kNotAlike) {
-      if (of_one[number].any && (!some_not || eligible(x, i))) here = of_one[number];
-    }
-    if (!here.any) continue;
-    Sum& rack = racks[x.rack_of(i)];
-    rack = {rack.weight + here.weight, rack.pods + here.pods, true};
-  }
-  std::vector<FitKey> order;
-  for (std::uint32_t r = 1; r < racks.size(); ++r) {
-    if (racks[r].any && racks[r].pods >= run.count) {
-      order.push_back({racks[r].weight, fleet_.racks[r]->members.front(), r, 0, 0});
-    }
-  }
-  return order;
-}
-
 std::map<ProductId, std::int64_t> Finder::product_weights(const Run& run) {
   std::map<ProductId, std::int64_t> weights;
   const Index& x = run.index;

@@ -51,6 +51,8 @@ bool Finder::attempt(Topology topology, std::uint32_t segment_size) {
   if (!enough(all)) return false;
   // A segment is a set of pods that share an NVLink domain unless the topology says otherwise.
   if (segment_size > 0 && topology == Topology::kAny) topology = Topology::kNvlink;
+  const bool wish = shape_.request().topology != Topology::kAny || shape_.request().segment > 0;
+  compact_ = topology == Topology::kAny && wish;
   bounds_.linked = topology == Topology::kNvlink || topology == Topology::kNvlinkExclusive;
   const auto find = [&](bool one_product) {
     one_product_ = one_product;
@@ -129,6 +131,7 @@ bool Finder::gang(Topology topology, std::uint32_t segment_size, const Runs& all
   }
   taken_.clear();
   if (!ok) undo_to(0);
+  if (ok && parts_ == 0 && all.size() == 1) sort_segments(segment_size);
   return ok;
 }
 
@@ -156,7 +159,7 @@ bool Finder::together(Topology topology, const Runs& runs) {
     case Topology::kNvlinkExclusive:
       return exclusively(runs);
     case Topology::kRack:
-      return in_rack(runs);
+      return in_group(0, runs);
   }
   return false;
 }
@@ -193,8 +196,10 @@ bool Finder::on_one_joined_node(const Runs& runs) {
 }
 
 bool Finder::anywhere(const Runs& runs) {
+  if (compact_ && (on_one_node(runs, nullptr) || compactly(runs))) return true;
   if (on_fragments(runs)) return true;
   if (on_one_node(runs, nullptr)) return true;
+  if (!compact_ && fills_nodes(runs) && compactly(runs)) return true;
   if (runs.size() == 1) return runs[0].count > 1 && spread(runs[0], nullptr);
   return in_clique(runs) || each_of(runs, [&](const Run& r) { return anywhere(Runs{r}); });
 }
@@ -284,27 +289,6 @@ bool Finder::in_clique(const Runs& runs) {
   std::sort(order.begin(), order.end());
   return std::any_of(order.begin(), order.end(), [&](const FitKey& key) {
     return try_domain(static_cast<DomainIndex>(key[2]));
-  });
-}
-
-bool Finder::in_rack(const Runs& runs) {
-  std::vector<FitKey> order;
-  if (by_state()) order = racks_alike(runs);
-  for (std::uint32_t r = 1; !by_state() && r < fleet_.racks.size(); ++r) {
-    const Group& g = *fleet_.racks[r];
-    if (g.cluster != shape_.cluster || g.members.empty()) continue;
-    std::int64_t free = 0;
-    bool any = false;
-    for (const NodeIndex m : g.members) {
-      if (!eligible(runs[0].index, m)) continue;
-      any = true;
-      free += weight(runs[0].index, m);
-    }
-    if (any) order.push_back({free, g.members.front(), r, 0, 0});
-  }
-  std::sort(order.begin(), order.end());
-  return std::any_of(order.begin(), order.end(), [&](const FitKey& key) {
-    return inside(&fleet_.racks[static_cast<std::size_t>(key[2])]->members, runs);
   });
 }
 

@@ -210,14 +210,12 @@ bool Finder::fill_domain(Run& left, std::vector<Cap>& caps, const CapDomain& dom
   return true;
 }
 
-// Neighbouring ranks on neighbouring nodes: by domain, then node.
+// Neighbouring ranks on neighbouring nodes.
 bool Finder::sort_ranks(const Run& run) {
   const auto first = slots_.begin() + static_cast<std::ptrdiff_t>(run.rank);
-  const auto low = [&](const PodSlot& s) { return members(node(s.node.value).domain).front(); };
   std::stable_sort(first, first + static_cast<std::ptrdiff_t>(run.count),
                    [&](const PodSlot& a, const PodSlot& b) {
-                     if (low(a) != low(b)) return low(a) < low(b);
-                     return a.node < b.node;
+                     return where(a.node.value) < where(b.node.value);
                    });
   return true;
 }

@@ -42,7 +42,7 @@ void Finder::add_options(const Run& run, NodeIndex i, Topology topology,
   Place place;
   if (topology == Topology::kNode) place.group = i;
   if (topology == Topology::kNvlink && gpu) place.group = n.domain;
-  if (topology == Topology::kRack && gpu) place.group = n.rack;
+  if (topology == Topology::kRack && gpu) place.group = n.groups[0];
   for (std::int64_t d = 0; d < (halves ? inner_domains(n.spec) : 1); ++d) {
     const GpuMask allowed = halves ? inner_domain_mask(n.spec, d) : kAllGpus;
     place.half = halves ? d : -1;

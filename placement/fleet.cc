@@ -8,7 +8,7 @@ namespace subak {
 
 Fleet::Fleet() : impl_(std::make_unique<Impl>()) {
   impl_->domains.emplace_back();
-  impl_->racks.emplace_back();
+  for (TopologyLevel& level : impl_->levels) level.groups.emplace_back();
   impl_->shapes.emplace_back();
   impl_->totals.emplace_back();
   impl_->products.emplace_back(kAnyProduct);

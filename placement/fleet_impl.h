@@ -1,14 +1,17 @@
 // The fleet's state, shared by the .cc files that implement its verbs. Private to placement.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "core/limits.h"
 #include "placement/fleet.h"
 #include "placement/gpu_state.h"
 #include "placement/load.h"
@@ -22,11 +25,12 @@ struct NodeState {
   ClusterId cluster;
   NodeSpec spec;
   ProductId product;
-  DomainIndex domain = kNoArea;  // its clique, or a domain of its own
-  DomainIndex former = kNoArea;  // the clique whose label it has lost
-  std::uint32_t rack = kNoArea;
-  DomainIndex own_domain = kNoArea;  // kept for when it is in no clique or rack
-  std::uint32_t own_rack = kNoArea;
+  DomainIndex domain = kNoArea;      // its clique, or a domain of its own
+  DomainIndex former = kNoArea;      // the clique whose label it has lost
+  DomainIndex own_domain = kNoArea;  // kept for when it is in no clique
+  // What it stands in at each level of the fleet, the nearest first; and groups of its own, kept for
+  // when it names none.
+  std::array<std::uint32_t, limits::kTopologyLevels> groups{}, own_groups{};
   std::uint32_t totals = 0;
 
   Load load;
@@ -62,13 +66,14 @@ inline Room left_if_nothing_held(const NodeState& n) {
   return left_on(n.spec, n.empty, load, 0, nullptr);
 }
 
-// An NVLink domain of several nodes (a clique), or one node that is in none; also a rack.
+// An NVLink domain of several nodes (a clique), or one node that is in none; also a rack or a block.
 struct Group {
   ClusterId cluster;
-  std::string name;                // clique or rack; empty: a domain of one node
+  std::string name;                // clique, rack or block; empty: it is one node's own
   std::vector<NodeIndex> members;  // ascending
   std::vector<NodeIndex> strays;   // of a clique: nodes that have lost its label; ascending
   std::uint32_t kept = 0;          // exclusive holds on the whole group
+  std::uint32_t parent = kNoArea;  // of a rack or block: the group of the next level that it is in
 
   // Calls fn(NodeIndex) for each node that is wired to it.
   template <class F>
@@ -76,6 +81,16 @@ struct Group {
     for (const NodeIndex m : members) fn(m);
     for (const NodeIndex s : strays) fn(s);
   }
+};
+
+// The groups of one level: all racks, or all blocks. A group is the nodes that name it and stand in the
+// same group of the next level, so groups lie one in the other whatever labels say. A node that names
+// none at this level is here what it is at the level below; at the lowest its clique, else by itself.
+struct TopologyLevel {
+  // Cluster, parent, the level that the name is of, name.
+  using Key = std::tuple<ClusterId, std::uint32_t, std::size_t, std::string>;
+  std::vector<Owned<Group>> groups;  // [0] unused
+  std::map<Key, std::uint32_t> by_name;
 };
 
 // One PodGroup of a shape, as the nodes offer what it asks for.
@@ -110,10 +125,14 @@ struct Bars {
 struct Fleet::Impl {
   std::vector<Owned<NodeState>> nodes;  // by NodeId::value
   std::vector<Owned<Group>> domains;    // [0] unused
-  std::vector<Owned<Group>> racks;      // [0] unused
-  std::map<std::pair<ClusterId, std::string>, std::uint32_t> cliques_by_name, racks_by_name;
-  std::int64_t split_nodes = 0;  // nodes with several inner NVLink domains
-  GpuStates states;              // of the nodes that are there
+  std::map<std::pair<ClusterId, std::string>, std::uint32_t> cliques_by_name;
+  std::array<TopologyLevel, limits::kTopologyLevels>
+      levels;                          // the first `depth`, the nearest first
+  std::size_t depth = 1;               // as many as any node ever named
+  std::size_t named = 0;               // nodes that name what they stand in
+  std::vector<std::uint32_t> rack_of;  // by node: its group at the nearest level
+  std::int64_t split_nodes = 0;        // nodes with several inner NVLink domains
+  GpuStates states;                    // of the nodes that are there
 
   std::vector<std::string> products;  // by ProductId::value; [0] = any
   std::map<std::string, ProductId, std::less<>> products_by_name;
@@ -158,6 +177,8 @@ struct Fleet::Impl {
   void changed_statically(NodeIndex node);
   std::uint64_t log_end() const { return log_base + log.size(); }
   void move_to_groups(NodeId id, bool present);
+  void move_to_levels(NodeIndex node, bool present);
+  void deepen(std::size_t levels);
   void note_shared(const NodeState& node, std::int64_t sign);
 
   // shapes.cc

@@ -114,7 +114,6 @@ void update_node(Filter& f, const Fleet::Impl& impl, NodeIndex i) {
     f.free[i] = value;
     set_histogram(f, i, 1);
   }
-  f.rack_of[i] = n.rack;
   if (!f.drained) put_among_alike(f, impl, i);
   if (f.domain_of[i] != n.domain) {
     const DomainIndex left = f.domain_of[i];
@@ -151,7 +150,6 @@ void catch_up(Filter& f, const Fleet::Impl& impl) {
   f.matches.resize(impl.nodes.size());
   f.tainted.resize(impl.nodes.size());
   f.domain_of.resize(impl.nodes.size(), kNoArea);
-  f.rack_of.resize(impl.nodes.size(), kNoArea);
   f.alike_of.resize(impl.nodes.size(), kNotAlike);
   if (f.position < impl.log_base) {
     for (NodeIndex i = 0; i < impl.nodes.size(); ++i) {

@@ -80,7 +80,6 @@ struct Filter {
   std::vector<bool> matches;      // statically, whatever the node's condition
   std::vector<bool> tainted;      // it would match, but for its taints
   std::vector<DomainIndex> domain_of;
-  std::vector<std::uint32_t> rack_of;
   std::size_t matching = 0;  // nodes
 
   struct Domain {
@@ -233,7 +232,6 @@ class Index {
     return other == nullptr ? filter_->free[i] : other->free;
   }
   DomainIndex domain_of(NodeIndex i) const { return filter_->domain_of[i]; }
-  std::uint32_t rack_of(NodeIndex i) const { return filter_->rack_of[i]; }
   bool drained() const { return filter_->drained; }
   // If drained: what is held on the node, in milli-GPU.
   MilliGpu held(NodeIndex i) const {
@@ -267,10 +265,10 @@ class Index {
   std::int64_t weight(const GpuState& s) const {
     return counts() ? free_count(*filter_, s.spec, s.room) : s.free;
   }
+  // As Filter::all.
+  std::int64_t all(const GpuState& s) const { return all_count(*filter_, s.spec); }
   // As fragment(), of a node in this state.
-  bool fragment(const GpuState& s) const {
-    return counts() ? weight(s) < all_count(*filter_, s.spec) : s.used;
-  }
+  bool fragment(const GpuState& s) const { return counts() ? weight(s) < all(s) : s.used; }
   bool any_barred() const { return barred_ != nullptr; }
 
   // Each domain with a node that matches is one node.

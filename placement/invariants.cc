@@ -65,10 +65,17 @@ void check_states(const Fleet::Impl& impl) {
 void check_groups(const Fleet::Impl& impl) {
   for (NodeIndex i = 0; i < impl.nodes.size(); ++i) {
     if (!impl.nodes[i] || !impl.nodes[i]->present) continue;
-    for (const Group* g :
-         {impl.domains[impl.nodes[i]->domain].get(), impl.racks[impl.nodes[i]->rack].get()}) {
-      assert(std::binary_search(g->members.begin(), g->members.end(), i));
-      assert(g->cluster == impl.nodes[i]->cluster);
+    const NodeState& n = *impl.nodes[i];
+    const auto holds = [&](const Group& g) {
+      assert(std::binary_search(g.members.begin(), g.members.end(), i));
+      assert(g.cluster == n.cluster);
+    };
+    holds(*impl.domains[n.domain]);
+    assert(impl.rack_of[i] == n.groups[0]);
+    for (std::size_t k = 0; k < impl.depth; ++k) {
+      holds(*impl.levels[k].groups[n.groups[k]]);
+      const std::uint32_t above = k + 1 < impl.depth ? n.groups[k + 1] : kNoArea;
+      assert(impl.levels[k].groups[n.groups[k]]->parent == above);
     }
   }
   std::map<DomainIndex, std::uint32_t> kept;

@@ -93,15 +93,11 @@ void Fleet::Impl::move_to_groups(NodeId id, bool present) {
     touch(*domains[n.former]);
     n.former = kNoArea;
   }
-  if (n.rack != kNoArea) leave(racks[n.rack]->members, id.value);
-  n.rack = kNoArea;
+  move_to_levels(id.value, present);
   if (!present) return;
   const std::string& clique = n.spec.clique;
-  const std::string& rack = n.spec.level(0).empty() ? clique : n.spec.level(0);
   auto& domain = clique.empty() ? n.own_domain : cliques_by_name[{n.cluster, clique}];
-  auto& place = rack.empty() ? n.own_rack : racks_by_name[{n.cluster, rack}];
   n.domain = domain = join(domains, n.cluster, clique, id.value, domain);
-  n.rack = place = join(racks, n.cluster, rack, id.value, place);
   touch(*domains[n.domain]);
   if (n.spec.former_clique.empty()) return;
   auto& former = cliques_by_name[{n.cluster, n.spec.former_clique}];
@@ -112,6 +108,40 @@ void Fleet::Impl::move_to_groups(NodeId id, bool present) {
   n.former = former;
   insert(domains[former]->strays, id.value);
   touch(*domains[former]);
+}
+
+void Fleet::Impl::move_to_levels(NodeIndex i, bool present) {
+  NodeState& n = *nodes[i];
+  rack_of.resize(nodes.size());
+  for (std::size_t k = 0; k < depth; ++k) {
+    if (n.groups[k] != kNoArea) leave(levels[k].groups[n.groups[k]]->members, i);
+    n.groups[k] = kNoArea;
+  }
+  std::uint32_t parent = kNoArea;
+  for (std::size_t k = depth; present && k-- > 0;) {
+    std::size_t of = k;
+    while (of > 0 && n.spec.level(of).empty()) --of;
+    const std::string& said = n.spec.level(of);
+    const std::string& name = said.empty() ? n.spec.clique : said;
+    std::uint32_t& group =
+        name.empty() ? n.own_groups[k] : levels[k].by_name[{n.cluster, parent, of, name}];
+    group = join(levels[k].groups, n.cluster, name, i, group);
+    levels[k].groups[group]->parent = parent;
+    n.groups[k] = parent = group;
+  }
+  rack_of[i] = n.groups[0];
+}
+
+// A node names more levels than any before it.
+void Fleet::Impl::deepen(std::size_t wanted) {
+  const auto each = [this](bool present) {
+    for (NodeIndex i = 0; i < nodes.size(); ++i) {
+      if (nodes[i] && nodes[i]->present) move_to_levels(i, present);
+    }
+  };
+  each(false);
+  depth = wanted;
+  each(true);
 }
 
 void Fleet::Impl::note_shared(const NodeState& n, std::int64_t sign) {
@@ -178,6 +208,10 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
                      n.spec.former_clique != spec.former_clique || n.spec.levels != spec.levels;
   impl_->split_nodes -= n.present && inner_domains(n.spec) > 1 ? 1 : 0;
   impl_->note_shared(n, -1);
+  const std::size_t levels = std::min(spec.levels.size(), limits::kTopologyLevels);
+  if (levels > impl_->depth) impl_->deepen(levels);
+  impl_->named += spec.levels.empty() ? 0 : 1;
+  impl_->named -= n.present && !n.spec.levels.empty() ? 1 : 0;
   leave_totals(*impl_, n);
   n.cluster = cluster;
   n.spec = spec;
@@ -206,6 +240,7 @@ void Fleet::remove_node(NodeId id, TimeMs now) {
   impl_->accrue(*n, now);
   impl_->split_nodes -= inner_domains(n->spec) > 1 ? 1 : 0;
   impl_->note_shared(*n, -1);
+  impl_->named -= n->spec.levels.empty() ? 0 : 1;
   leave_totals(*impl_, *n);
   n->present = false;
   n->load.others = NodeUse();

@@ -37,7 +37,6 @@ NodeSpec small_node(naive::Dice& dice, std::uint32_t id) {
     case 2:
     case 3:
       s.clique = "c";
-      s.set_levels({dice.chance(50) ? "r" : ""});
       break;
     case 4:
       s.product = "NVIDIA-A100-SXM4-80GB";
@@ -52,8 +51,13 @@ NodeSpec small_node(naive::Dice& dice, std::uint32_t id) {
       if (dice.chance(50)) s.gpus = 0, s.product = "";
       break;
     default:
-      s.levels = {"r"};
+      break;
   }
+  std::vector<std::string> levels;
+  for (std::int64_t k = dice.below(4); k > 0; --k) {
+    levels.push_back(dice.chance(20) ? "" : dice.chance(60) ? "r" : "q");
+  }
+  s.set_levels(levels);
   if (dice.chance(30)) s.cpu_milli = 1000 * (1 + dice.below(6));
   if (dice.chance(10)) s.pod_slots = 1 + dice.below(3);
   s.ready = !dice.chance(5);

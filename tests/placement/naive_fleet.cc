@@ -91,10 +91,17 @@ std::vector<std::uint64_t> Fleet::halves(std::uint32_t id, const PodShape& pod) 
   return inner(s);
 }
 
-std::string Fleet::rack(std::uint32_t id) const {
+std::string Fleet::group(std::uint32_t id, std::size_t level) const {
   const Node& n = nodes.at(id);
-  const std::string& name = n.spec.level(0).empty() ? n.spec.clique : n.spec.level(0);
-  return name.empty() ? "#" + std::to_string(id) : std::to_string(n.cluster.value) + "/" + name;
+  std::string name = n.spec.clique.empty() ? "#" + std::to_string(id) : "0:" + n.spec.clique;
+  std::string path = std::to_string(n.cluster.value);
+  for (std::size_t k = 0; k < n.spec.levels.size(); ++k) {
+    const std::string& said = n.spec.levels[k];
+    if (!said.empty()) name = std::to_string(k) + ":" + said;
+    if (k >= level) path += "/" + name;
+  }
+  for (std::size_t k = n.spec.levels.size(); k < 4; ++k) path += "/" + name;
+  return path;
 }
 
 std::vector<std::uint32_t> Fleet::members(const std::string& name) const {

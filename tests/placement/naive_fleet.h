@@ -69,7 +69,9 @@ class Fleet {
 
   std::string clique(std::uint32_t id) const;  // or a name of its own
   std::string home(std::uint32_t id) const;    // the clique to which it is wired, label or not
-  std::string rack(std::uint32_t id) const;
+  // What the node stands in at a level, with all that is above; at the nearest at least itself.
+  std::string group(std::uint32_t id, std::size_t level) const;
+  std::string rack(std::uint32_t id) const { return group(id, 0); }
   static std::vector<std::uint64_t> inner(const NodeSpec& spec);
   // 0 = inner domain, 1 = node, 2 = clique
   int exclusive_level(const GangRequest& request, std::uint32_t id) const;
@@ -96,6 +98,9 @@ class Fleet {
                           std::map<std::uint32_t, Left>& rooms) const;
   std::string broken_topology(const GangRequest& request, Topology topology, std::uint32_t segment,
                               const Placement& placement) const;
+  bool close_together(const GangRequest& request, ClusterId cluster, JobId owner) const;
+  std::string scattered(const GangRequest& request, ClusterId cluster, JobId owner,
+                        const Placement& placement) const;
   std::string broken_balance(const GangRequest& request, const Placement& placement) const;
 };
 

@@ -210,7 +210,8 @@ std::uint32_t Fleet::best(const GangRequest& r, ClusterId cluster, JobId owner) 
           low = std::min(low, m);
           if (usable(m)) in_rack += units(m, kAll);
         }
-        offer({in_rack, low, domain, all.front(), units(id, kAll) * 1000 + id}, id);
+        const bool whole = !fragment(id, pod);
+        offer({in_rack, low, whole, domain, all.front(), units(id, kAll) * 1000 + id}, id);
       } else {
         const std::int64_t here = units(id, kAll);
         offer({domain, too_little(pod, domain_cpu, domain), domain_cpu, all.front(), here,
@@ -279,6 +280,73 @@ std::string Fleet::domain(const PodSlot& slot) const {
   return out;
 }
 
+// Its pods are to be in few groups: a topology that it only wishes is not had, or they fill nodes.
+bool Fleet::close_together(const GangRequest& r, ClusterId cluster, JobId owner) const {
+  if (r.groups.size() > 1 || r.pods() <= 1) return false;
+  const PodShape& pod = r.groups[0].shape;
+  if (pod.kind == GpuKind::kNone) return false;
+  if (r.prefer) return r.topology != Topology::kAny || r.segment > 0;
+  if (r.topology != Topology::kAny || r.segment > 0 || pod.kind != GpuKind::kWhole) return false;
+  if (fragments_hold(r, cluster, owner)) return false;
+  return std::none_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
+    const NodeSpec& s = entry.second.spec;
+    const JobId insider = entry.second.kept_for ? entry.second.kept_for : owner;
+    return s.replicas <= 1 && s.gpus - s.mig_gpus >= 2 * pod.gpus &&
+           open(entry.first, pod, cluster, insider, /*bars=*/false);
+  });
+}
+
+// The fewest groups of the highest level; while that is one, the fewest in it of the next.
+std::string Fleet::scattered(const GangRequest& r, ClusterId cluster, JobId owner,
+                             const Placement& p) const {
+  if (!close_together(r, cluster, owner) || several_products(r, p)) return "";
+  const PodShape& pod = r.groups[0].shape;
+  const std::string& product = nodes.at(p.slots[0].node.value).spec.product;
+  const auto fewest = [&](std::vector<std::int64_t> caps) -> std::size_t {
+    std::sort(caps.rbegin(), caps.rend());
+    std::int64_t missing = r.pods();
+    std::size_t count = 0;
+    while (missing > 0 && count < caps.size()) missing -= caps[count++];
+    return missing > 0 ? caps.size() + 1 : count;
+  };
+  std::string inside;  // of the one group of the level above
+  std::size_t depth = 0;
+  for (const auto& [id, n] : nodes) depth = std::max(depth, n.spec.levels.size());
+  for (std::size_t level = depth; level-- > 0;) {
+    std::map<std::string, std::map<std::string, std::int64_t>> caps;  // by the group above
+    for (const auto& [id, n] : nodes) {
+      if (n.spec.product != product || !open(id, pod, cluster, owner)) continue;
+      const std::string above = level + 1 < depth ? group(id, level + 1) : "";
+      const bool in = level + 2 >= depth || group(id, level + 2) == inside;
+      if (in) caps[above][group(id, level)] += cap(id, pod, kAll);
+    }
+    std::size_t least = r.pods();
+    for (const auto& [above, groups] : caps) {
+      std::vector<std::int64_t> all;
+      for (const auto& [name, pods] : groups) all.push_back(pods);
+      least = std::min(least, fewest(all));
+    }
+    std::set<std::string> used, used_above;
+    for (const PodSlot& slot : p.slots) {
+      used.insert(group(slot.node.value, level));
+      used_above.insert(level + 1 < depth ? group(slot.node.value, level + 1) : "");
+    }
+    std::set<std::string> seen;
+    for (std::size_t k = 0; k < p.slots.size(); ++k) {
+      const std::string here = group(p.slots[k].node.value, level);
+      if (k > 0 && here == group(p.slots[k - 1].node.value, level)) continue;
+      if (!seen.insert(here).second) return "ranks of a group are not neighbours";
+    }
+    if (used_above.size() > 1) continue;
+    if (used.size() > least) {
+      return std::to_string(used.size()) + " groups of level " + std::to_string(level) +
+             ", where " + std::to_string(least) + " would do";
+    }
+    inside = *used_above.begin();
+  }
+  return "";
+}
+
 // A balanced gang: each domain has ranks that follow each other, and numbers of segments that differ by one.
 std::string Fleet::broken_balance(const GangRequest& r, const Placement& p) const {
   const std::int64_t unit = std::max(r.segment, 1u);
@@ -326,8 +394,12 @@ std::string Fleet::broken(const GangRequest& r, ClusterId cluster, JobId owner,
     if (!r.balanced && exists(of_one, cluster, owner)) return "several products where one would do";
   }
   if (r.prefer && (r.groups.size() > 1 || r.balanced)) return "";
-  if (r.prefer && !exists_as(r, r.topology, r.segment, cluster, owner)) return "";
-  return r.balanced ? broken_balance(r, p) : broken_topology(r, r.topology, r.segment, p);
+  if (r.prefer && !exists_as(r, r.topology, r.segment, cluster, owner)) {
+    return scattered(r, cluster, owner, p);
+  }
+  if (r.balanced) return broken_balance(r, p);
+  const std::string what = broken_topology(r, r.topology, r.segment, p);
+  return what.empty() && !r.prefer ? scattered(r, cluster, owner, p) : what;
 }
 
 }  // namespace subak::naive

@@ -38,7 +38,7 @@ class OneByOne : public Search {
 
 class Twin {
  public:
-  explicit Twin(std::uint64_t seed) : dice_(seed) {
+  explicit Twin(std::uint64_t seed) : dice_(seed), depth_(seed % 4) {
     for (std::uint32_t id = 1; id <= kNodes; ++id) set_node(id);
   }
 
@@ -82,7 +82,7 @@ class Twin {
   static ClusterId cluster_of(std::uint32_t id) { return ClusterId(id % 5 == 0 ? 2 : 1); }
 
   void set_node(std::uint32_t id) {
-    const NodeSpec spec = naive::random_node(dice_, id);
+    const NodeSpec spec = naive::random_node(dice_, id, depth_);
     const bool drained = dice_.chance(4);
     fleet_.set_node(NodeId(id), cluster_of(id), spec, drained, now_);
     naive::Node& n = naive_.nodes[id];
@@ -220,6 +220,7 @@ class Twin {
   }
 
   Dice dice_;
+  const std::size_t depth_;  // levels that nodes may name
   KeepingFleet fleet_;
   KeptNodes kept_;
   Search search_{fleet_};

@@ -37,7 +37,7 @@ struct Second {
 
 class Pair {
  public:
-  explicit Pair(std::uint64_t seed) : dice_(seed) {
+  explicit Pair(std::uint64_t seed) : dice_(seed), depth_(seed % 4) {
     for (std::uint32_t id = 1; id <= kNodes; ++id) set_node(id);
   }
 
@@ -69,7 +69,7 @@ class Pair {
   }
 
   void set_node(std::uint32_t id) {
-    const NodeSpec spec = naive::random_node(dice_, id);
+    const NodeSpec spec = naive::random_node(dice_, id, depth_);
     const bool drained = dice_.chance(4);
     const ClusterId cluster(id % 7 == 0 ? 2 : 1);
     do_it([=, now = now_](Fleet& f) { f.set_node(NodeId(id), cluster, spec, drained, now); });
@@ -263,6 +263,7 @@ class Pair {
   }
 
   Dice dice_;
+  const std::size_t depth_;  // levels that nodes may name
   KeepingFleet fleet_;
   Search search_{fleet_};
   TimeMs now_ = 0;

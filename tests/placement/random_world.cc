@@ -64,9 +64,16 @@ PodShape random_pod(Dice& dice, GpuKind kind) {
 
 }  // namespace
 
-NodeSpec random_node(Dice& dice, std::uint32_t id) {
+NodeSpec random_node(Dice& dice, std::uint32_t id, std::size_t depth) {
   NodeSpec s;
   common(dice, s, id);
+  std::vector<std::string> levels;
+  for (std::size_t k = 0; k < depth; ++k) {
+    // Not of the dice, so that worlds without levels are what they were; an edit may move the node.
+    const auto salt = static_cast<std::size_t>(s.pod_slots) + id + 5 * k;
+    levels.push_back(salt % 9 == 0 ? "" : "g" + std::to_string(id / (std::uint32_t{3} << k)));
+  }
+  s.set_levels(levels);
   switch (id % 8) {
     case 0:
     case 1:
@@ -84,7 +91,6 @@ NodeSpec random_node(Dice& dice, std::uint32_t id) {
       s.product = "NVIDIA-GB200";
       s.gpus = 4;
       s.clique = "clique" + std::to_string(id / 12);
-      if (id >= 8) s.levels = {"rack" + std::to_string(id / 16)};
       if (dice.chance(12)) std::swap(s.clique, s.former_clique);  // its label is lost
       break;
     case 6:

@@ -22,7 +22,8 @@ class Dice {
 
 // Node `id` of a mixed fleet: HGX, 2x4 PCIe, NVL racks, MIG, time-sliced and CPU nodes. The kind is
 // a function of the id alone, so that an edit changes sizes and conditions but not what a GPU is.
-NodeSpec random_node(Dice& dice, std::uint32_t id);
+// `depth`: how many levels it may name.
+NodeSpec random_node(Dice& dice, std::uint32_t id, std::size_t depth = 1);
 
 // A gang of one shape (or, with `mixed`, perhaps of two).
 GangRequest random_request(Dice& dice, bool mixed);

@@ -1,0 +1,102 @@
+// Racks, blocks and what is above them: where gangs go, in which order their ranks are.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "builders.h"
+
+namespace subak {
+namespace {
+
+using namespace build;
+using Ids = std::vector<std::uint32_t>;
+using Names = std::vector<std::string>;
+
+NodeSpec standing(std::uint32_t id, Names levels) {
+  NodeSpec n = node(id, 8);
+  n.set_levels(std::move(levels));
+  return n;
+}
+
+// 2 blocks of 3 racks of 4 nodes: 1 to 4 are r1 of b1, 21 to 24 are r6 of b2.
+void add_blocks(Site& f) {
+  for (std::uint32_t i = 0; i < 24; ++i) {
+    const std::string rack = "r" + std::to_string(i / 4 + 1), block = i < 12 ? "b1" : "b2";
+    add(f, i + 1, standing(i + 1, {rack, block}));
+  }
+}
+
+GangRequest wish(std::uint32_t pods, std::int64_t gpus) {
+  GangRequest r = gang(pods, gpus, Topology::kRack);
+  r.prefer = true;
+  return r;
+}
+
+TEST(Levels, AGangThatFillsNodesIsInOneRackOfTheTightestBlock) {
+  Site f;
+  add_blocks(f);
+  start(f, 1, gang(1, 8, Topology::kAny));  // node 1: r1 has three
+  EXPECT_EQ(where(f, gang(4, 8)), (Ids{5, 6, 7, 8})) << "the least is free in b1";
+  EXPECT_EQ(where(f, gang(3, 8)), (Ids{2, 3, 4}));
+}
+
+TEST(Levels, WhatNoRackHoldsIsInOneBlockAndFewRacks) {
+  Site f;
+  add_blocks(f);
+  for (std::uint64_t job = 1; job <= 5; ++job) start(f, job, gang(1, 8));  // 1 to 5
+  // b1 has 7 in r2 and r3, b2 has 12.
+  EXPECT_EQ(where(f, gang(7, 8)), (Ids{9, 10, 11, 12, 6, 7, 8}));
+  EXPECT_EQ(where(f, gang(8, 8)), (Ids{13, 14, 15, 16, 17, 18, 19, 20}));
+  EXPECT_EQ(where(f, wish(8, 8)), (Ids{13, 14, 15, 16, 17, 18, 19, 20}));
+  EXPECT_EQ(where(f, gang(8, 8, Topology::kRack)), Ids{});
+  // Both blocks: all of the larger one, then the tightest of the other.
+  EXPECT_EQ(where(f, gang(14, 8)), (Ids{13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 6, 7}));
+}
+
+TEST(Levels, FewerRacksComeBeforeATighterBlock) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, standing(i, {"a" + std::to_string(i), "b1"}));
+  for (std::uint32_t i = 5; i <= 10; ++i) add(f, i, standing(i, {i <= 7 ? "c" : "d", "b2"}));
+  EXPECT_EQ(where(f, gang(3, 8)), (Ids{5, 6, 7}));
+  EXPECT_EQ(where(f, gang(4, 8)).front(), 5u);
+}
+
+TEST(Levels, AWishOfSmallPodsIsCloseTogetherToo) {
+  Site f;
+  add_blocks(f);
+  start(f, 1, gang(1, 4));  // a fragment in b1
+  EXPECT_EQ(where(f, gang(36, 1)).size(), 36u);
+  std::map<std::string, int> racks;
+  for (const std::uint32_t id : where(f, wish(36, 1))) ++racks[f.node(NodeId(id))->level(0)];
+  EXPECT_EQ(racks.size(), 2u) << "32 of one rack and 4 of its neighbour";
+}
+
+TEST(Levels, ThreeLevelsAndMissingNames) {
+  Site f;
+  add(f, 1, standing(1, {"r1", "", "s1"}));
+  add(f, 2, standing(2, {"r1", "", "s1"}));
+  add(f, 3, standing(3, {"r2", "b2", "s1"}));
+  add(f, 4, standing(4, {"r3", "b2", "s1"}));
+  add(f, 5, standing(5, {"", "", "s2"}));
+  add(f, 6, standing(6, {}));
+  EXPECT_EQ(where(f, gang(2, 8, Topology::kRack)), (Ids{1, 2}));
+  EXPECT_EQ(where(f, gang(2, 8)), (Ids{1, 2}));
+  EXPECT_EQ(where(f, gang(4, 8)), (Ids{1, 2, 3, 4})) << "r1 is a block by itself";
+  f.set_node(NodeId(2), kCluster, standing(2, {"r9", "b2", "s1"}), false, 0);
+  EXPECT_EQ(where(f, gang(3, 8)), (Ids{2, 3, 4}));
+}
+
+TEST(Levels, SegmentsOfABlockHaveNeighbouringRanks) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 8; ++i) {
+    NodeSpec n = node(i, 4, "c" + std::to_string((i + 1) / 2));
+    const bool odd = (i + 1) / 2 % 2 == 1;
+    n.levels = {"r" + std::to_string((i + 1) / 2), odd ? "b1" : "b2"};
+    add(f, i, n);
+  }
+  EXPECT_EQ(where(f, gang(8, 4, Topology::kNvlink, 2)), (Ids{1, 2, 5, 6, 3, 4, 7, 8}));
+}
+
+}  // namespace
+}  // namespace subak
