@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "placement/topology.h"
 #include "server/api/convert.h"
 #include "server/api/known_as.h"
 #include "server/api/paging.h"
@@ -68,6 +69,12 @@ void put_state(const Engine& engine, TimeMs now, v1::Status* out) {
   put(engine.residual(now), out->mutable_bill_residual());
   put_duration(view->policy.half_life_ms, out->mutable_half_life());
   out->set_order(std::string(enum_name(view->policy.order)));
+  for (const ClusterView& cluster : *view->clusters) {
+    for (const std::string& what :
+         topology_contradictions(engine.fleet(), cluster.id, limits::kMaxBlockers)) {
+      out->add_warnings("cluster " + cluster.name + ": " + what);
+    }
+  }
 }
 
 struct AuditPage {

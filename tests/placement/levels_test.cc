@@ -1,10 +1,12 @@
-// Racks, blocks and what is above them: where gangs go, in which order their ranks are.
+// Racks, blocks and what is above them: where gangs go, in which order their ranks are, and what labels
+// contradict.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 
 #include "builders.h"
+#include "placement/topology.h"
 
 namespace subak {
 namespace {
@@ -96,6 +98,31 @@ TEST(Levels, SegmentsOfABlockHaveNeighbouringRanks) {
     add(f, i, n);
   }
   EXPECT_EQ(where(f, gang(8, 4, Topology::kNvlink, 2)), (Ids{1, 2, 5, 6, 3, 4, 7, 8}));
+}
+
+TEST(Levels, WhatLabelsContradictIsSaid) {
+  Site f;
+  add_blocks(f);
+  EXPECT_TRUE(topology_contradictions(f, kCluster, 10).empty());
+  add(f, 25, standing(25, {"r1", "b2"}));
+  add(f, 26, standing(26, {"r2"}));
+  for (std::uint32_t i = 27; i <= 29; ++i) {
+    NodeSpec n = node(i, 4, "c");
+    n.levels = {i == 27 ? "r7" : "r8", "b2"};
+    add(f, i, n);
+  }
+  EXPECT_EQ(
+      topology_contradictions(f, kCluster, 10),
+      (Names{R"("r1" of topology level 0 has nodes in several groups of level 1: "b1", "b2"; )"
+             "it is taken as one in each",
+             R"("r2" of topology level 0 has nodes in several groups of level 1: none, "b1"; )"
+             "it is taken as one in each",
+             R"(clique "c" has nodes in several groups of topology level 0: "r7", "r8"; )"
+             "it stays one NVLink domain"}));
+  EXPECT_EQ(topology_contradictions(f, kCluster, 1).size(), 1u);
+  EXPECT_TRUE(topology_contradictions(f, ClusterId(9), 10).empty());
+  EXPECT_EQ(where(f, gang(5, 8, Topology::kRack)), Ids{}) << "r1 of b1 and r1 of b2 are two";
+  EXPECT_EQ(where(f, gang(3, 4, Topology::kNvlink)), (Ids{27, 28, 29}));
 }
 
 }  // namespace
