@@ -26,10 +26,11 @@ Finder::Tallies Finder::racks(const Run& run, bool exactly) {
   }
   // One that has no room counts for how full its rack is.
   const bool some_not = x.any_barred() || scene_.kept != nullptr;
+  const bool some_differ = trial_.touched() > 0 || scene_.overlay != nullptr;
   std::vector<Sum> sums(fleet_.levels[0].groups.size());
   for (NodeIndex i = 0; x.knows(i); ++i) {
     Sum here;
-    if (!alike || differs(i, trial_.touched())) {
+    if (!alike || (some_differ && differs(i, trial_.touched()))) {
       if (!fleet_.nodes[i] || !eligible(x, i)) continue;
       here = {weight(x, i),
               exactly ? cap(run, i, kAllGpus, run.count) : by_gpus(node(i).spec, room(i))};

@@ -195,16 +195,23 @@ ShapeUse half_gpu(Fleet& fleet) {
   return fleet.use(kCluster, request);
 }
 
-// Nodes of 8, nine tenths full of jobs of 1 to 8 GPUs; the last one is a box of two halves if so asked.
+// Beside usual nodes.
+enum class Beside { kNothing, kSplit, kLevels };
+
+// Nodes of 8, nine tenths full of jobs of 1 to 8 GPUs; the last one is a box of two halves if so asked, or
+// all stand in racks of 16 and blocks of 16 racks.
 class Filled {
  public:
-  Filled(std::uint32_t nodes, bool one_split) : search(fleet), random_(7) {
+  Filled(std::uint32_t nodes, Beside beside) : search(fleet), random_(7) {
     for (std::uint32_t id = 1; id <= nodes; ++id) {
       NodeSpec node;
       node.name = "node-" + std::to_string(id);
       node.product = "NVIDIA-H100-80GB-HBM3";
       node.gpus = 8;
-      node.gpus_per_domain = one_split && id == nodes ? 4 : 0;
+      node.gpus_per_domain = beside == Beside::kSplit && id == nodes ? 4 : 0;
+      if (beside == Beside::kLevels) {
+        node.levels = {"r" + std::to_string(id / 16), "b" + std::to_string(id / 256)};
+      }
       fleet.set_node(NodeId(id), kCluster, node, false, 0);
     }
     for (const std::int64_t gpus : {1, 1, 1, 2, 2, 4, 8}) {
@@ -256,7 +263,7 @@ class Filled {
 
 // Half a GPU each, on a fleet that changes between the calls.
 void fractions(std::uint32_t nodes) {
-  Filled world(nodes, false);
+  Filled world(nodes, Beside::kNothing);
   const ShapeUse half = half_gpu(world.fleet);
   const MilliGpu most = world.used + nodes * 400;
   int decided = 0;
@@ -275,8 +282,8 @@ void fractions(std::uint32_t nodes) {
 
 // 16 whole nodes anywhere. `nvlink`: asked of one node's worth instead, for which each split node
 // is to be looked at.
-void any16(std::uint32_t nodes, bool one_split) {
-  Filled world(nodes, one_split);
+void any16(std::uint32_t nodes, Beside beside) {
+  Filled world(nodes, beside);
   while (world.used > nodes * std::int64_t{8'000} * 8 / 10) world.end_one();
   const ShapeUse eight = gang(world.fleet, 1, 8, Topology::kAny);
   for (int i = 0; i < 16; ++i)
@@ -304,16 +311,17 @@ void any16(std::uint32_t nodes, bool one_split) {
   std::mt19937_64 random(3);
   const double least = scan_ns(nodes, random) / 1000;
   const char* what = "a scan of one byte a node, nothing else";
-  const std::string beside = one_split ? "_split" : "";
-  bench::row(sized("place_any16_us" + beside, nodes).c_str(), wide_ns / kDecisions / 1000, "us",
+  const char* const names[] = {"", "_split", "_levels"};
+  const std::string name = names[static_cast<int>(beside)];
+  bench::row(sized("place_any16_us" + name, nodes).c_str(), wide_ns / kDecisions / 1000, "us",
              least, bench::Better::kLess, what);
-  bench::row(sized("place_nvlink_us" + beside, nodes).c_str(), tight_ns / kDecisions / 1000, "us",
+  bench::row(sized("place_nvlink_us" + name, nodes).c_str(), tight_ns / kDecisions / 1000, "us",
              least, bench::Better::kLess, what);
 }
 
 // A leader and workers on one node, of which none holds more: what it costs to learn that.
 void leader_and_workers(std::uint32_t nodes) {
-  Filled world(nodes, false);
+  Filled world(nodes, Beside::kNothing);
   GangRequest request;
   request.groups.resize(2);
   for (PodGroup& group : request.groups) {
@@ -346,8 +354,9 @@ int main() {
   subak::whole_domain();
   for (const std::uint32_t nodes : {125U, 1'250U, 12'500U}) {
     subak::fractions(nodes);
-    subak::any16(nodes, false);
-    subak::any16(nodes, true);
+    subak::any16(nodes, subak::Beside::kNothing);
+    subak::any16(nodes, subak::Beside::kSplit);
+    subak::any16(nodes, subak::Beside::kLevels);
     subak::leader_and_workers(nodes);
   }
 }
