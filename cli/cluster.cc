@@ -94,6 +94,12 @@ std::string kind_text(const v1::NodeSpec& n) {
   return text;
 }
 
+std::string joined(const google::protobuf::RepeatedPtrField<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
+}
+
 Table node_table(const v1::ListNodesResponse& answer) {
   Table table({{"NODE", Align::kLeft, Room::kElastic},
                {"PRODUCT", Align::kLeft, Room::kElastic},
@@ -104,6 +110,7 @@ Table node_table(const v1::ListNodesResponse& answer) {
                {"SHARING", Align::kLeft, Room::kElastic},
                {"DOMAIN", Align::kLeft, Room::kElastic},
                {"CONDITION", Align::kLeft, Room::kElastic},
+               {"STANDS IN", Align::kLeft, Room::kWide},
                {"CPUS", Align::kRight, Room::kWide},
                {"MEMORY GIB", Align::kRight, Room::kWide},
                {"TAINTS", Align::kLeft, Room::kWide},
@@ -117,18 +124,12 @@ Table node_table(const v1::ListNodesResponse& answer) {
                gpus_text(n.installed_milligpu()), gpus_text(n.allocated_milligpu()),
                gpus_text(n.idle_milligpu()),
                gpus_text(n.stranded_milligpu() + n.unusable_milligpu()), kind_text(n.spec()),
-               n.spec().clique(), condition_text(n),
+               n.spec().clique(), condition_text(n), joined(n.spec().levels()),
                fixed_text(static_cast<double>(n.spec().cpu_milli()) / 1000, 1),
                fixed_text(static_cast<double>(n.spec().memory_bytes()) / (1 << 30), 0), taints,
                n.cluster(), std::to_string(n.id())});
   }
   return table;
-}
-
-std::string joined(const google::protobuf::RepeatedPtrField<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
-  return text;
 }
 
 Table domain_table(const v1::ListDomainsResponse& answer) {

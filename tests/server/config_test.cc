@@ -119,7 +119,6 @@ enforceTimeLimits: true
 timeLimitGrace: 90s
 defaultTimeLimit: 12h
 gpuKinds: [amd.com/gpu]
-topologyLabels: [rack, block]
 systemNamespaces: [infra]
 breakGlassGroup: sre
 deviceClaims: deny
@@ -152,7 +151,6 @@ ignoreCheckpoint: true
   EXPECT_EQ(c.time_limit_grace_ms, 90 * kSecondMs);
   EXPECT_EQ(c.default_time_limit_ms, 12 * kHourMs);
   EXPECT_EQ(c.gpu_kinds, std::vector<std::string>{"amd.com/gpu"});
-  EXPECT_EQ(c.topology_labels, (std::vector<std::string>{"rack", "block"}));
   EXPECT_EQ(c.system_namespaces, std::vector<std::string>{"infra"});
   EXPECT_EQ(c.device_claims, DeviceClaims::kDeny);
   EXPECT_EQ(c.unknown_cluster, UnknownCluster::kDeny);
