@@ -105,6 +105,7 @@ TEST(ApiConvert, NodesComeBackWhole) {
   in.mutable_mig(0)->set_count(7);
   in.set_clique("c1");
   in.set_rack("r1");
+  for (const char* name : {"r1", "", "s1"}) in.add_levels(name);
   in.set_gpus_per_domain(4);
   in.set_cpu_milli(1);
   in.set_memory_bytes(2);
@@ -126,6 +127,24 @@ TEST(ApiConvert, NodesComeBackWhole) {
   v1::NodeSpec out;
   put(core, &out);
   EXPECT_TRUE(MessageDifferencer::Equals(in, out)) << out.DebugString();
+}
+
+TEST(ApiConvert, ARackAloneIsOneLevel) {
+  const auto read = [](const std::string& rack, const std::vector<std::string>& levels) {
+    v1::NodeSpec in;
+    in.set_name("n");
+    in.set_rack(rack);
+    for (const std::string& name : levels) in.add_levels(name);
+    Check check;
+    const NodeSpec core = get(check, in);
+    return check.ok() ? core.levels : std::vector<std::string>{check.error().message()};
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(read("", {}), Names());
+  EXPECT_EQ(read("r1", {}), Names{"r1"});
+  EXPECT_EQ(read("", {"r1", "b1", ""}), Names({"r1", "b1"}));
+  EXPECT_EQ(read("r2", {"r1"}), Names{"rack: was \"r2\", want the first of levels, or nothing"});
+  EXPECT_EQ(read("", {"1", "2", "3", "4", "5"}), Names{"levels: was \"5\", want at most 4"});
 }
 
 TEST(ApiConvert, AccountsComeBackWhole) {

@@ -254,6 +254,19 @@ TEST_F(Kube, DevicesOfAnotherMakerAreToldAsGpus) {
   EXPECT_TRUE(record.gated);
 }
 
+TEST_F(Kube, WhatNodesStandInIsReadFromTheLabelsNamed) {
+  simdjson::dom::parser parser;
+  Cards labelled("east", {}, {}, {}, {"rack", "block"});
+  WatchEvent event;
+  event.kind = WatchKind::kModified;
+  event.object = parser.parse(
+      R"({"metadata":{"name":"n1","labels":{"rack":"r1","block":"b1","zone":"z"}}})"_padded);
+  labelled.see_node(event, kNow);
+  const auto node = labelled.next(Cards::kAllPodsKnown);
+  ASSERT_TRUE(node);
+  EXPECT_EQ(std::get<in::NodeSeen>(node->body).node.levels, (std::vector<std::string>{"r1", "b1"}));
+}
+
 TEST_F(Kube, WhatCannotBeReadIsCounted) {
   see_text(R"({"metadata":{"name":"x"}})");
   see_node("n1", WatchKind::kModified, R"(,"status":{"allocatable":{"cpu":"many"}})");
