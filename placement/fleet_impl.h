@@ -128,7 +128,7 @@ struct Fleet::Impl {
   std::map<std::pair<ClusterId, std::string>, std::uint32_t> cliques_by_name;
   std::array<TopologyLevel, limits::kTopologyLevels>
       levels;                          // the first `depth`, the nearest first
-  std::size_t depth = 1;               // as many as any node ever named
+  std::size_t depth = 1;               // as many as any node names
   std::size_t named = 0;               // nodes that name what they stand in
   std::vector<std::uint32_t> rack_of;  // by node: its group at the nearest level
   std::int64_t split_nodes = 0;        // nodes with several inner NVLink domains

@@ -42,6 +42,20 @@ void leave(std::vector<NodeIndex>& nodes, NodeIndex node) {
   nodes.erase(it);
 }
 
+std::size_t depth_of(const NodeSpec& spec) {
+  return std::clamp<std::size_t>(spec.levels.size(), 1, limits::kTopologyLevels);
+}
+
+// Decisions follow from the nodes that are there, so levels that none of them names any more are none.
+std::size_t deepest(const Fleet::Impl& impl) {
+  std::size_t most = 1;
+  for (const auto& n : impl.nodes) {
+    if (most == impl.depth) break;
+    if (n && n->present) most = std::max(most, depth_of(n->spec));
+  }
+  return most;
+}
+
 GpuMask kept_gpus(const Fleet::Impl& impl, const NodeState& node) {
   const DomainIndex home = node.home();
   if (home != kNoArea && impl.domains[home]->kept > 0) return kAllGpus;
@@ -132,8 +146,9 @@ void Fleet::Impl::move_to_levels(NodeIndex i, bool present) {
   rack_of[i] = n.groups[0];
 }
 
-// A node names more levels than any before it.
+// Deeper, or less deep.
 void Fleet::Impl::deepen(std::size_t wanted) {
+  if (wanted == depth) return;
   const auto each = [this](bool present) {
     for (NodeIndex i = 0; i < nodes.size(); ++i) {
       if (nodes[i] && nodes[i]->present) move_to_levels(i, present);
@@ -208,8 +223,8 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
                      n.spec.former_clique != spec.former_clique || n.spec.levels != spec.levels;
   impl_->split_nodes -= n.present && inner_domains(n.spec) > 1 ? 1 : 0;
   impl_->note_shared(n, -1);
-  const std::size_t levels = std::min(spec.levels.size(), limits::kTopologyLevels);
-  if (levels > impl_->depth) impl_->deepen(levels);
+  const bool shallower = n.present && depth_of(spec) < depth_of(n.spec);
+  impl_->deepen(std::max(impl_->depth, depth_of(spec)));
   impl_->named += spec.levels.empty() ? 0 : 1;
   impl_->named -= n.present && !n.spec.levels.empty() ? 1 : 0;
   leave_totals(*impl_, n);
@@ -229,6 +244,7 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   impl_->note_shared(n, 1);
   impl_->split_nodes += inner_domains(n.spec) > 1 ? 1 : 0;
   if (moved) impl_->move_to_groups(id, true);
+  if (shallower) impl_->deepen(deepest(*impl_));
   impl_->changed_statically(id.value);
   impl_->refresh(id);
   ++impl_->freed;
@@ -247,6 +263,7 @@ void Fleet::remove_node(NodeId id, TimeMs now) {
   join_totals(*impl_, *n);
   n->stranded = 0;
   impl_->move_to_groups(id, false);
+  impl_->deepen(deepest(*impl_));
   impl_->changed_statically(id.value);
   impl_->refresh(id);
   ++impl_->freed;

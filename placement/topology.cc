@@ -26,6 +26,7 @@ std::vector<std::string> topology_contradictions(const Fleet& fleet, ClusterId c
                                                  std::size_t most) {
   const Fleet::Impl& impl = fleet.impl();
   std::vector<std::string> out;
+  if (impl.named == 0) return out;
   const auto say = [&](std::string text) {
     if (out.size() < most) out.push_back(std::move(text));
   };

@@ -89,6 +89,18 @@ TEST(Levels, ThreeLevelsAndMissingNames) {
   EXPECT_EQ(where(f, gang(3, 8)), (Ids{2, 3, 4}));
 }
 
+TEST(Levels, ALevelThatNobodyNamesAnyMoreIsNone) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, standing(i, {"a" + std::to_string(i), "b1"}));
+  for (std::uint32_t i = 5; i <= 10; ++i) add(f, i, standing(i, {i <= 7 ? "c" : "d", "b2"}));
+  for (const bool removed : {true, false}) {
+    add(f, 11, standing(11, {"e", "b3", "s1", "z1"}));
+    if (removed) f.remove_node(NodeId(11), 0);
+    if (!removed) f.set_node(NodeId(11), kCluster, standing(11, {"e"}), false, 0);
+    EXPECT_EQ(where(f, gang(3, 8)), (Ids{5, 6, 7})) << "fewer racks come before a tighter block";
+  }
+}
+
 TEST(Levels, SegmentsOfABlockHaveNeighbouringRanks) {
   Site f;
   for (std::uint32_t i = 1; i <= 8; ++i) {
