@@ -203,6 +203,8 @@ inline constexpr std::size_t kMetricAccounts = 10'000;
 // A gang of several shapes is put pod by pod where one shape after the other finds no place: so many
 // nodes are looked at for its pods, then there is none.
 inline constexpr std::size_t kPlaceTries = 4'000;
+// Nodes of one NVLink domain that a gang may leave for replacements.
+inline constexpr std::uint32_t kMaxSpareNodes = 64;
 // A balanced gang is tried over so many numbers of domains, from the least that may do.
 inline constexpr std::uint32_t kBalancedTries = 64;
 // It is never over more.

@@ -52,6 +52,14 @@ void add_topologies(const fact::JobCreated& job, std::vector<Change>& out) {
   if (!job.request.prefer) add(topology, true);
 }
 
+void add_spare(const fact::JobCreated& job, std::vector<Change>& out) {
+  if (job.request.spare == 0) return;
+  Change change{"no nodes to spare instead of " + std::to_string(job.request.spare), job.request,
+                job.time_limit_ms};
+  change.request.spare = 0;
+  out.push_back(std::move(change));
+}
+
 void add_segments(const fact::JobCreated& job, std::vector<Change>& out) {
   const bool whole = job.request.segment == 0;
   if (job.request.topology == Topology::kAny || job.request.balanced) return;
@@ -126,6 +134,7 @@ std::vector<Change> changes_of(const ForecastBasis& basis, const fact::JobCreate
   std::vector<Change> out;
   add_topologies(job, out);
   add_segments(job, out);
+  add_spare(job, out);
   add_any_product(job, out);
   add_slices(basis, job, out);
   add_limits(job, out);

@@ -107,6 +107,7 @@ constexpr std::array kTable{
     Row{"revision", "", kLeast, kMost},  // any but the current one is a conflict
     Row{"segment", "", 0, kPods},
     Row{"shares", "", kLeast, kMost},  // accounting/tree_check.cc
+    Row{"spare", "", 0, limits::kMaxSpareNodes},
     Row{"subject", "", 0, kName},
     Row{"system_namespaces", "", 0, static_cast<std::int64_t>(limits::kMaxNamespaceModes)},
     Row{"taints", "", 0, kNodeList},
@@ -282,6 +283,19 @@ std::optional<Error> check_balanced(bool balanced, Topology topology, std::uint3
                  "want it beside topology nvlink or prefer:nvlink, or a segment of topology any");
 }
 
+std::optional<Error> check_spare(std::uint32_t spare, Topology topology, std::uint32_t segment,
+                                 std::uint64_t pods) {
+  if (spare == 0) return std::nullopt;
+  if (!may_spare(topology, segment)) {
+    return invalid("spare", std::to_string(spare),
+                   "want it beside topology nvlink or nvlink-exclusive, also as a wish, or a "
+                   "segment of topology any");
+  }
+  if (spare <= pods) return std::nullopt;
+  return invalid("spare", std::to_string(spare),
+                 "want at most as many spare nodes as the gang has pods, " + std::to_string(pods));
+}
+
 std::optional<Error> check_topology(const GangRequest& r, std::uint64_t pods, bool mig) {
   const bool peers = r.topology == Topology::kNvlink || r.topology == Topology::kNvlinkExclusive ||
                      r.topology == Topology::kRack || r.segment > 0;
@@ -293,6 +307,7 @@ std::optional<Error> check_topology(const GangRequest& r, std::uint64_t pods, bo
     return invalid("segment", std::to_string(r.segment),
                    "want a divisor of the " + std::to_string(pods) + " pods");
   }
+  if (auto error = check_spare(r.spare, r.topology, r.segment, pods)) return error;
   return check_balanced(r.balanced, r.topology, r.segment);
 }
 
@@ -322,6 +337,8 @@ std::optional<Error> check_gang(const GangRequest& r) {
 std::optional<Error> check_pod(const PodRecord& pod) {
   if (auto error = under("shape", check_shape(pod.shape))) return error;
   if (auto error = check_balanced(pod.balanced, pod.topology, pod.segment)) return error;
+  const std::uint32_t pods = std::max(pod.gang_size, 1u);
+  if (auto error = check_spare(pod.spare, pod.topology, pod.segment, pods)) return error;
   return too_large("shape", stored_bytes(pod.shape), limits::kMaxPodRequestBytes);
 }
 

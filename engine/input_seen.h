@@ -47,6 +47,7 @@ struct PodRecord {
   std::string let_go_to{};      // the node that our opened gate names; empty: it is closed
   bool mixed_products = false;  // its gang may have GPUs of several products
   bool balanced = false;        // its gang is split evenly over as few NVLink domains as will do
+  std::uint32_t spare = 0;      // nodes of each NVLink domain that its gang leaves for replacements
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
@@ -77,6 +78,7 @@ struct PodRecord {
     v(26, "let_go_to", let_go_to);
     v(27, "mixed_products", mixed_products);
     v(28, "balanced", balanced);
+    v(29, "spare", spare);
   }
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };

@@ -192,7 +192,8 @@ void Explainer::exceeds_fleet() {
   add(ReasonToken::kExceedsFleet, kind_text(first), need, anywhere ? all : most,
       "even the empty fleet could not hold " + std::to_string(r.pods()) + " pods with " +
           (slices ? slices_text(first, need) : gpus_text(need) + " GPUs") + " as asked (topology " +
-          std::string(enum_name(r.topology)) + ")");
+          std::string(enum_name(r.topology)) +
+          (r.spare > 0 ? ", " + std::to_string(r.spare) + " nodes to spare)" : ")"));
 }
 
 void Explainer::conditions(const Demand& d) {

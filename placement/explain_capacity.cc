@@ -60,6 +60,7 @@ void Explainer::measure(Demand& d) const {
       const MilliGpu here = pod_milligpu(scene_.node(i).spec, pod);
       d.least_per_pod = std::min(here, d.least_per_pod.value_or(here));
     }
+    if (scene_.node(i).spare) d.spare += scene_.node(i).levels.idle;
     if (nothing_free(d, i)) return;
     if (!open(d, i)) {
       d.closed += free_for(pod, i);
@@ -92,6 +93,7 @@ std::string Explainer::not_for_it(const Demand& d) const {
   };
   add(d.tainted, "on nodes with taints that it does not tolerate");
   add(d.closed, "on nodes that are not ready, cordoned or drained, or turned such a pod away");
+  add(d.spare, "on nodes that gangs keep for replacements");
   add(d.kept, "kept for " + (keepers_.empty() ? "another job" : keepers_.front()));
   return out;
 }
@@ -182,8 +184,12 @@ void Explainer::together() {
   });
   const MilliGpu need = t == Topology::kAny ? d.need / d.pods->count : d.need;
   const bool apart = t != Topology::kAny && works_anywhere();
+  const std::uint32_t spare = shape_.request().spare;
   Reason& r = add(ReasonToken::kTopologyPlacementFailed, std::string(enum_name(t)), need, most,
-                  apart ? "enough GPUs are free, but not as close together as asked"
+                  apart ? "enough GPUs are free, but not as close together as asked" +
+                              std::string(spare > 0 ? ", with " + std::to_string(spare) +
+                                                          " whole nodes of the domain to spare"
+                                                    : "")
                         : "enough GPUs are free, but not enough on each node for a pod");
   r.blockers = holders_;
 }

@@ -34,6 +34,7 @@ class Explainer {
     // Free, and not for this job: taints it does not tolerate; not ready, cordoned or drained; kept
     // for other jobs.
     MilliGpu tainted = 0, closed = 0, kept = 0;
+    MilliGpu spare = 0;  // on nodes that a gang keeps for its replacements
     const std::vector<NodeIndex>* barred = nullptr;  // nodes that turned such pods away
   };
 

@@ -80,12 +80,14 @@ bool Finder::eligible(const Index& x, NodeIndex i) {
   if (!x.knows(i) || (bounds_.any() && !within_bounds(x, i))) return false;
   if (!taken_.empty() && x.of_gpus() && !node(i).split && taken(i, kAllGpus)) return false;
   if (!(scene_.all_open ? x.matches(i) : x.open(i) && !x.barred(i))) return false;
+  // Nobody waits for a node that is kept for replacements: it is free already.
+  if (scene_.nothing_held && !scene_.all_open && node(i).spare) return false;
   const JobId keeper = scene_.owner_of(i);
   if (keeper && keeper != owner_) {
     saw_kept_ = true;
     return false;
   }
-  return true;
+  return spare_ == 0 || !x.of_gpus() || leaves_spare(i);
 }
 
 // What best fit minimises: free amounts now, or what there is to wait for.

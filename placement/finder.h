@@ -244,6 +244,15 @@ class Finder {
   void take_domain(std::uint32_t first, std::uint32_t last);
   bool taken(NodeIndex i, GpuMask gpus) const;
 
+  // finder_spare.cc: whole nodes that are left for replacements.
+  struct Reserve {
+    std::vector<NodeIndex> whole;  // that could serve one of its pods; ascending
+    std::vector<NodeIndex> spent;  // that would, if they worked
+  };
+  const Reserve& reserve_of(DomainIndex d);
+  bool whole(const Index& x, NodeIndex i) const;
+  bool leaves_spare(NodeIndex i);
+
   // finder_thorough.cc: gangs of several shapes, where one after the other finds no place.
   struct Place;
   struct Option;
@@ -285,6 +294,11 @@ class Finder {
   // domain, or of a split node, which is several, the GPUs of one.
   std::uint32_t parts_ = 0;
   std::map<DomainIndex, GpuMask> taken_;
+  // How many whole nodes of a clique are left, at least; nodes that do not work count in the second place: others
+  // were or will be used in their stead.
+  std::uint32_t spare_ = 0;
+  bool spent_counts_ = false;
+  std::map<DomainIndex, Reserve> reserves_;  // of what was asked for
   std::vector<PodSlot> slots_;
   std::vector<Placed> placed_;
 };

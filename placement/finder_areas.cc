@@ -62,7 +62,14 @@ bool Finder::attempt(Topology topology, std::uint32_t segment_size) {
     return greedily(topology, segment_size, all) || thoroughly(topology, segment_size, all);
   };
   const bool may_mix = shape_.request().mixed_products;
-  return find(shape_.one_product || may_mix) || (may_mix && find(false));
+  const auto find_any = [&] {
+    return find(shape_.one_product || may_mix) || (may_mix && find(false));
+  };
+  if (bounds_.linked) spare_ = shape_.request().spare;
+  if (find_any()) return true;
+  if (spare_ == 0) return false;
+  spent_counts_ = true;
+  return find_any();
 }
 
 bool Finder::greedily(Topology topology, std::uint32_t segment_size, const Runs& all) {

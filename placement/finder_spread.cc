@@ -91,7 +91,7 @@ bool Finder::spread(const Run& run, Area area) {
     if (c <= 0) return false;
     sum += c;
     caps.push_back({i, node(i).domain, c, weight(run.index, i)});
-    return scene_.all_open && sum >= run.count;
+    return scene_.all_open && spare_ == 0 && sum >= run.count;
   };
   if (indexed(run, area)) {
     run.index.visit(run.pods->shape->gpus, 0, {}, [&](const DomainKey& d) {
@@ -105,7 +105,9 @@ bool Finder::spread(const Run& run, Area area) {
   }
   if (sum < run.count) return false;
   const auto broken = [&](const Cap& c) { return fragment(run.index, c.node); };
-  const bool alike = scene_.nothing_held || std::none_of(caps.begin(), caps.end(), broken);
+  const bool all_free =
+      scene_.nothing_held && (spare_ == 0 || !run.index.counts() || scene_.is_empty());
+  const bool alike = all_free || std::none_of(caps.begin(), caps.end(), broken);
   if (alike) return spread_caps(run, caps) && sort_ranks(run);
   // As few nodes as possible are broken into, and those are filled; the rest goes where something
   // is held already.

@@ -47,6 +47,7 @@ struct NodeState {
   std::uint64_t static_position = 0;  // in the change log, of the last change of its description
 
   bool linked = true;  // NVLink may join its GPUs to others
+  bool spare = false;  // kept for the replacements of a gang in its clique
   bool split = false;  // it has several domains inside, and no clique joins them
 
   // Where it belongs by its wires, whatever its label says now.
@@ -74,6 +75,7 @@ struct Group {
   std::vector<NodeIndex> strays;   // of a clique: nodes that have lost its label; ascending
   std::uint32_t kept = 0;          // exclusive holds on the whole group
   std::uint32_t parent = kNoArea;  // of a rack or block: the group of the next level that it is in
+  bool sparing = false;            // some gang there keeps nodes for replacements
 
   // Calls fn(NodeIndex) for each node that is wired to it.
   template <class F>
@@ -179,6 +181,8 @@ struct Fleet::Impl {
   void move_to_groups(NodeId id, bool present);
   void move_to_levels(NodeIndex node, bool present);
   void deepen(std::size_t levels);
+  // spares.cc: chooses anew which nodes of the clique are kept for replacements.
+  void respare(DomainIndex domain);
   void note_shared(const NodeState& node, std::int64_t sign);
 
   // shapes.cc

@@ -22,6 +22,13 @@ GpuMask inner_domains_of(const NodeSpec& spec, GpuMask mask) {
   return kept;
 }
 
+// What is held there by a gang that keeps nodes for replacements, or beside one, may keep others.
+void respare(Fleet::Impl& impl, const Shape& s, const NodeState& n) {
+  const DomainIndex home = n.home();
+  if (home == kNoArea) return;
+  if (s.request().spare > 0 || impl.domains[home]->sparing) impl.respare(home);
+}
+
 void refresh_domain(Fleet::Impl& impl, DomainIndex domain) {
   impl.domains[domain]->each_wired([&](NodeIndex m) { impl.refresh(NodeId(m)); });
 }
@@ -60,6 +67,7 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   } else {
     impl_->refresh(slot.node);
   }
+  respare(*impl_, s, n);
   correct(n.books, before, n.levels, late_ms);
   must(n.levels.allocated == before.allocated + slot.milligpu, "what is taken is allocated");
 }
@@ -71,9 +79,11 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   const NodeLevels before = n.levels;
   const Hold* hold = n.load.find(shape, rank, slot, owner);
   must(hold != nullptr, "what is given back was taken");
-  const PodShape& pod = *impl_->pods_of(impl_->shape(shape), rank).shape;
+  const Shape& s = impl_->shape(shape);
+  const PodShape& pod = *impl_->pods_of(s, rank).shape;
   const DomainIndex kept = n.load.remove(hold, pod).kept_domain;
   impl_->refresh(slot.node);
+  respare(*impl_, s, n);
   correct(n.books, before, n.levels, late_ms);
   must(n.levels.allocated == before.allocated - slot.milligpu, "what is given back is free");
   must(kept == kNoArea || impl_->domains[kept]->kept > 0, "what is kept is counted");

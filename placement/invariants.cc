@@ -9,6 +9,7 @@
 #include "placement/mig.h"
 #include "placement/product.h"
 #include "placement/search_impl.h"
+#include "placement/spares.h"
 
 namespace subak {
 namespace {
@@ -86,6 +87,13 @@ void check_groups(const Fleet::Impl& impl) {
     }
   }
   for (DomainIndex d = 1; d < impl.domains.size(); ++d) {
+    const auto load_of = [&](NodeIndex m) -> const Load& { return impl.nodes[m]->load; };
+    const Spares spares = spares_of(impl, d, load_of);
+    assert(impl.domains[d]->sparing == spares.wanted);
+    for (const NodeIndex m : impl.domains[d]->members) {
+      assert(impl.nodes[m]->spare ==
+             std::binary_search(spares.nodes.begin(), spares.nodes.end(), m));
+    }
     assert(std::is_sorted(impl.domains[d]->members.begin(), impl.domains[d]->members.end()));
     const auto it = kept.find(d);
     assert(impl.domains[d]->kept == (it == kept.end() ? 0 : it->second));

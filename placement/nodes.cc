@@ -59,7 +59,7 @@ std::size_t deepest(const Fleet::Impl& impl) {
 GpuMask kept_gpus(const Fleet::Impl& impl, const NodeState& node) {
   const DomainIndex home = node.home();
   if (home != kNoArea && impl.domains[home]->kept > 0) return kAllGpus;
-  return node.load.kept();
+  return node.spare ? kAllGpus : node.load.kept();
 }
 
 }  // namespace
@@ -117,7 +117,8 @@ void Fleet::Impl::move_to_groups(NodeId id, bool present) {
   auto& former = cliques_by_name[{n.cluster, n.spec.former_clique}];
   if (former == kNoArea) {
     former = static_cast<DomainIndex>(domains.size());
-    domains.push_back(std::make_unique<Group>(Group{n.cluster, n.spec.former_clique, {}, {}, 0}));
+    domains.push_back(
+        std::make_unique<Group>(Group{n.cluster, n.spec.former_clique, {}, {}, 0, false}));
   }
   n.former = former;
   insert(domains[former]->strays, id.value);
@@ -221,6 +222,7 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   if (n.present && n.cluster == cluster && n.drained == drained && n.spec == spec) return;
   const bool moved = !n.present || n.cluster != cluster || n.spec.clique != spec.clique ||
                      n.spec.former_clique != spec.former_clique || n.spec.levels != spec.levels;
+  const DomainIndex home = n.home();
   impl_->split_nodes -= n.present && inner_domains(n.spec) > 1 ? 1 : 0;
   impl_->note_shared(n, -1);
   const bool shallower = n.present && depth_of(spec) < depth_of(n.spec);
@@ -243,10 +245,15 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   join_totals(*impl_, n);
   impl_->note_shared(n, 1);
   impl_->split_nodes += inner_domains(n.spec) > 1 ? 1 : 0;
-  if (moved) impl_->move_to_groups(id, true);
+  if (moved) {
+    n.spare = false;
+    impl_->move_to_groups(id, true);
+  }
   if (shallower) impl_->deepen(deepest(*impl_));
   impl_->changed_statically(id.value);
   impl_->refresh(id);
+  impl_->respare(n.home());
+  if (home != n.home()) impl_->respare(home);
   ++impl_->freed;
 }
 
@@ -262,10 +269,13 @@ void Fleet::remove_node(NodeId id, TimeMs now) {
   n->load.others = NodeUse();
   join_totals(*impl_, *n);
   n->stranded = 0;
+  n->spare = false;
+  const DomainIndex home = n->home();
   impl_->move_to_groups(id, false);
   impl_->deepen(deepest(*impl_));
   impl_->changed_statically(id.value);
   impl_->refresh(id);
+  impl_->respare(home);
   ++impl_->freed;
 }
 

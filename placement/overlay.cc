@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 
 #include "core/limits.h"
 #include "core/text.h"
+#include "placement/spares.h"
 
 namespace subak {
 namespace {
@@ -26,7 +28,12 @@ class Making {
     const Hold* hold = load.find(a.shape, a.rank, a.slot, a.owner);
     if (hold == nullptr) return false;
     const PodShape& pod = *fleet_.pods_of(fleet_.shape(a.shape), a.rank).shape;
+    const DomainIndex home = fleet_.nodes[a.slot.node.value]->home();
     const DomainIndex kept = load.remove(hold, pod).kept_domain;
+    // Other nodes may be kept for replacements then.
+    if (home != kNoArea && fleet_.domains[home]->sparing) {
+      fleet_.domains[home]->each_wired([&](NodeIndex m) { load_of(m); });
+    }
     if (kept == kNoArea) return true;
     const auto [it, added] = kept_holds_.try_emplace(kept, fleet_.domains[kept]->kept);
     if (--it->second > 0) return true;
@@ -40,8 +47,9 @@ class Making {
   std::shared_ptr<const Overlay> done() && {
     auto out = std::make_shared<Overlay>();
     for (const auto& [domain, holds] : kept_holds_) out->domains.push_back({domain, holds});
+    choose_spares();
     for (auto& [node, load] : loads_) {
-      Room room = room_of(*fleet_.nodes[node], load);
+      Room room = room_of(node, *fleet_.nodes[node], load);
       out->nodes.push_back({node, std::move(load), std::move(room)});
     }
     return out;
@@ -54,17 +62,32 @@ class Making {
     return loads_.emplace_hint(it, node, fleet_.nodes[node]->load)->second;
   }
 
-  Room room_of(const NodeState& n, const Load& load) const {
+  void choose_spares() {
+    std::set<DomainIndex> seen;
+    for (const auto& [node, load] : loads_) {
+      const DomainIndex home = fleet_.nodes[node]->home();
+      if (home == kNoArea || !fleet_.domains[home]->sparing || !seen.insert(home).second) continue;
+      const Spares spares = spares_of(fleet_, home, [&](NodeIndex m) -> const Load& {
+        const auto it = loads_.find(m);
+        return it == loads_.end() ? fleet_.nodes[m]->load : it->second;
+      });
+      spares_.insert(spares.nodes.begin(), spares.nodes.end());
+    }
+  }
+
+  Room room_of(NodeIndex i, const NodeState& n, const Load& load) const {
     if (!n.present) return Room{};
     const auto kept = kept_holds_.find(n.home());
     const std::uint32_t holds =
         kept == kept_holds_.end() ? fleet_.domains[n.home()]->kept : kept->second;
-    return left_on(n.spec, n.empty, load, holds > 0 ? kAllGpus : load.kept(), nullptr);
+    const bool kept_all = holds > 0 || spares_.contains(i);
+    return left_on(n.spec, n.empty, load, kept_all ? kAllGpus : load.kept(), nullptr);
   }
 
   const Fleet::Impl& fleet_;
   std::map<NodeIndex, Load> loads_;
   std::map<DomainIndex, std::uint32_t> kept_holds_;
+  std::set<NodeIndex> spares_;  // kept for replacements in cliques that are looked at
 };
 
 }  // namespace

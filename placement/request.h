@@ -185,6 +185,9 @@ struct GangRequest {
   // Split over as few NVLink domains as will do, one part in each, whose sizes differ by one pod, or one
   // segment, at most. Of kNvlink, and of segments of kAny.
   bool balanced = false;
+  // So many whole nodes of each NVLink domain of several nodes that it is in are left for replacements, and are
+  // nobody's while it is there. Beside what may_spare() says; of a wish they are left, but not kept.
+  std::uint32_t spare = 0;
 
   template <class V>
   void fields(V& v) {
@@ -194,6 +197,7 @@ struct GangRequest {
     v(4, "segment", segment);
     v(5, "mixed_products", mixed_products);
     v(6, "balanced", balanced);
+    v(7, "spare", spare);
   }
   std::uint32_t pods() const {
     std::uint32_t n = 0;
@@ -213,6 +217,11 @@ inline bool wants_nvlink(const GangRequest& r) {
 // It may be balanced: it speaks of NVLink domains that others may use too.
 inline bool may_balance(Topology topology, std::uint32_t segment) {
   return topology == Topology::kNvlink || (topology == Topology::kAny && segment > 0);
+}
+
+// It may leave nodes to spare: it speaks of NVLink domains.
+inline bool may_spare(Topology topology, std::uint32_t segment) {
+  return topology == Topology::kNvlinkExclusive || may_balance(topology, segment);
 }
 
 }  // namespace subak

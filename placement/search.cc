@@ -34,7 +34,7 @@ bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Sce
   if (!sought.failed) return false;
   if (sought.failed_at == end) return true;
   const GangRequest& r = s.request();
-  const bool whole_gang = !r.balanced && (r.segment == 0 || r.segment >= r.pods());
+  const bool whole_gang = !r.balanced && r.spare == 0 && (r.segment == 0 || r.segment >= r.pods());
   if (!whole_gang || sought.failed_at < scene.fleet.log_base) return false;
   if (end - sought.failed_at > kMaxRecheck || (r.prefer && r.pods() > 1)) return false;
   const Topology topology =

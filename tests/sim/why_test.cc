@@ -252,6 +252,7 @@ bool complete(Engine& engine, const JobRow& job, const Reason& reason) {
       seen.pod.segment = job.request.segment;
       seen.pod.mixed_products = job.request.mixed_products;
       seen.pod.balanced = job.request.balanced;
+      seen.pod.spare = job.request.spare;
       if (!apply(engine, seen)) return false;
     }
   }

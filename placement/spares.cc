@@ -1,0 +1,85 @@
+#include "placement/spares.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "placement/eligibility.h"
+
+namespace subak {
+namespace {
+
+struct Sparing {
+  ShapeId shape;
+  std::set<ProductId> products;  // of what it holds there
+};
+
+bool holds_gpus(const Load& load) {
+  return load.allocated > 0 || std::any_of(load.holds.begin(), load.holds.end(),
+                                           [](const Hold& h) { return h.slot.milligpu > 0; });
+}
+
+bool could_serve(const Shape& s, const Sparing& gang, const NodeState& n) {
+  if (s.one_product && !gang.products.contains(n.product)) return false;
+  return std::any_of(s.pods.begin(), s.pods.end(), [&](const Pods& p) {
+    return p.shape->kind != GpuKind::kNone && eligibility::matches(*p.shape, n.spec) &&
+           fits(n.spec, n.empty, *p.shape, kAllGpus);
+  });
+}
+
+}  // namespace
+
+Spares spares_of(const Fleet::Impl& fleet, DomainIndex domain,
+                 const std::function<const Load&(NodeIndex)>& load_of) {
+  Spares out;
+  const Group& group = *fleet.domains[domain];
+  std::map<JobId, Sparing> gangs;
+  group.each_wired([&](NodeIndex m) {
+    for (const Hold& h : load_of(m).holds) {
+      const GangRequest& r = fleet.shape(h.shape).request();
+      if (r.spare == 0 || r.prefer || h.slot.milligpu == 0) continue;
+      Sparing& gang = gangs[h.owner];
+      gang.shape = h.shape;
+      gang.products.insert(fleet.nodes[m]->product);
+    }
+  });
+  out.wanted = !gangs.empty();
+  if (gangs.empty() || group.members.size() <= 1) return out;
+  std::vector<std::tuple<bool, std::int64_t, NodeIndex>> free;  // the best first
+  for (const NodeIndex m : group.members) {
+    const NodeState& n = *fleet.nodes[m];
+    const bool works = n.open() && n.spec.unhealthy_gpus == 0;
+    if (!holds_gpus(load_of(m))) free.emplace_back(!works, -std::int64_t{m}, m);
+  }
+  std::sort(free.begin(), free.end());
+  for (const auto& [owner, gang] : gangs) {
+    const Shape& s = fleet.shape(gang.shape);
+    std::uint32_t left = s.request().spare;
+    std::erase_if(free, [&](const auto& node) {
+      const NodeIndex m = std::get<2>(node);
+      if (left == 0 || !could_serve(s, gang, *fleet.nodes[m])) return false;
+      --left;
+      out.nodes.push_back(m);
+      return true;
+    });
+  }
+  std::sort(out.nodes.begin(), out.nodes.end());
+  return out;
+}
+
+void Fleet::Impl::respare(DomainIndex domain) {
+  if (domain == kNoArea) return;
+  const Spares spares =
+      spares_of(*this, domain, [this](NodeIndex m) -> const Load& { return nodes[m]->load; });
+  if (domains[domain]->sparing != spares.wanted) domains[domain]->sparing = spares.wanted;
+  const std::vector<NodeIndex> members = domains[domain]->members;
+  for (const NodeIndex m : members) {
+    const bool spare = std::binary_search(spares.nodes.begin(), spares.nodes.end(), m);
+    if (nodes[m]->spare == spare) continue;
+    nodes[m]->spare = spare;
+    refresh(NodeId(m));
+  }
+}
+
+}  // namespace subak
