@@ -127,6 +127,7 @@ struct Pod {
   std::uint32_t segment = 0;
   bool mixed_products = false;
   bool balanced = false;
+  std::uint32_t spare = 0;
   DurationMs time_limit_ms = 0;
   std::int32_t priority = 0;  // of our key, else Kubernetes' number
   // Each makes the pod impossible as written. At most kMaxMistakes are kept, the rest is counted.

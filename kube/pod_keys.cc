@@ -77,10 +77,7 @@ class KeyReader {
     (void)yes(pod_.keys.preemptible, names::kPreemptible);
     pod_.mixed_products = yes(pod_.keys.mixed_products, names::kMixedProducts);
     balanced();
-    if (pod_.keys.spare.set) {
-      mistake(pod_.keys.spare, names::kSpare,
-              "want no such key: nodes cannot be left for replacements in this version");
-    }
+    spare();
   }
 
  private:
@@ -97,6 +94,22 @@ class KeyReader {
             "want it beside topology nvlink or prefer:nvlink, or a segment without a topology");
   }
 
+  void spare() {
+    const PodKey& key = pod_.keys.spare;
+    if (!key.set) return;
+    const auto nodes = parse_count(key.value);
+    if (!nodes || *nodes > limits::kMaxSpareNodes) {
+      return mistake(key, names::kSpare,
+                     "want a number of nodes up to " + std::to_string(limits::kMaxSpareNodes));
+    }
+    if (*nodes > 0 && !may_spare(pod_.topology, pod_.segment)) {
+      return mistake(key, names::kSpare,
+                     "want it beside topology nvlink or nvlink-exclusive, also with prefer:, or a "
+                     "segment without a topology");
+    }
+    pod_.spare = *nodes;
+  }
+
   void conflicts() {
     const PodKeys& k = pod_.keys;
     for (const auto& [key, name] :
@@ -104,8 +117,8 @@ class KeyReader {
           std::pair(&k.job, names::kJob), std::pair(&k.gang_size, names::kGangSize),
           std::pair(&k.topology, names::kTopology), std::pair(&k.segment, names::kSegment),
           std::pair(&k.mixed_products, names::kMixedProducts),
-          std::pair(&k.balanced, names::kBalanced), std::pair(&k.time_limit, names::kTimeLimit),
-          std::pair(&k.priority, names::kPriority)}) {
+          std::pair(&k.balanced, names::kBalanced), std::pair(&k.spare, names::kSpare),
+          std::pair(&k.time_limit, names::kTimeLimit), std::pair(&k.priority, names::kPriority)}) {
       if (!key->conflict) continue;
       const PodKey other{find_text(pod_.annotations, name), true, false, true};
       mistake(other, name,

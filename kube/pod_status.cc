@@ -113,6 +113,7 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   r.segment = pod.segment;
   r.mixed_products = pod.mixed_products;
   r.balanced = pod.balanced;
+  r.spare = pod.spare;
   r.priority = pod.priority;
   r.time_limit_ms = pod.time_limit_ms;
   r.gated = pod.gated();

@@ -241,8 +241,10 @@ TEST(PolicyValues, KeysOfGangs) {
       R"(metadata.annotations[subak.gpu/mixed-products]: was "yes", want "true" or "false")");
   expect_denied(create(annotated(R"("subak.gpu/balanced":"true","subak.gpu/topology":"any")")),
                 Because::kInvalidValue, 422, "want it beside topology nvlink");
-  expect_denied(create(annotated(R"("subak.gpu/spare":"2","subak.gpu/topology":"nvlink")")),
-                Because::kInvalidValue, 422, "want no such key");
+  expect_denied(create(annotated(R"("subak.gpu/spare":"2","subak.gpu/topology":"rack")")),
+                Because::kInvalidValue, 422, "want it beside topology nvlink");
+  EXPECT_EQ(create(annotated(R"("subak.gpu/spare":"1","subak.gpu/topology":"nvlink")")).because,
+            Because::kGated);
   EXPECT_EQ(create(annotated(R"("subak.gpu/mixed-products":"true")")).because, Because::kGated);
   EXPECT_EQ(
       create(annotated(R"("subak.gpu/balanced":"true","subak.gpu/topology":"nvlink")")).because,

@@ -230,7 +230,7 @@ TEST(PodKeys, MixedProductsAndBalanced) {
 }
 
 // What could not be meant, or is not built, is never passed over in silence.
-TEST(PodKeys, BalancedNeedsDomainsAndSpareIsRefused) {
+TEST(PodKeys, BalancedAndSpareNeedDomains) {
   for (const char* topology : {"any", "node", "rack", "nvlink-exclusive", "prefer:rack"}) {
     const Read r(keyed(R"("subak.gpu/balanced":"true","subak.gpu/topology":")" +
                        std::string(topology) + "\""));
@@ -239,7 +239,20 @@ TEST(PodKeys, BalancedNeedsDomainsAndSpareIsRefused) {
   }
   EXPECT_NE(Read(keyed(R"("subak.gpu/balanced":"true")")).mistake(), "");
   EXPECT_THAT(Read(keyed(R"("subak.gpu/spare":"2")")).mistake(),
-              HasSubstr(R"([subak.gpu/spare]: was "2", want no such key)"));
+              HasSubstr(R"([subak.gpu/spare]: was "2", want it beside topology nvlink)"));
+  for (const char* value : {"-1", "65", "two", ""}) {
+    EXPECT_THAT(Read(keyed(R"("subak.gpu/topology":"nvlink","subak.gpu/spare":")" +
+                           std::string(value) + "\""))
+                    .mistake(),
+                HasSubstr("want a number of nodes up to 64"));
+  }
+  const Read two(keyed(R"("subak.gpu/topology":"nvlink-exclusive","subak.gpu/spare":"2",
+      "subak.gpu/job":"j","subak.gpu/gang-size":"2")"));
+  EXPECT_EQ(two.mistake(), "");
+  EXPECT_EQ(two.pod.spare, 2u);
+  EXPECT_EQ(Read(keyed(R"("subak.gpu/segment":"4","subak.gpu/spare":"1")")).pod.spare, 1u);
+  EXPECT_THAT(Read(keyed(R"("subak.gpu/topology":"nvlink","subak.gpu/spare":"2")")).mistake(),
+              HasSubstr("want at most as many spare nodes as the gang has pods, 1"));
 }
 
 TEST(PodKeys, PriorityOfKubernetesIfOursIsUnset) {
