@@ -164,7 +164,7 @@ v1::JobSpec read_spec(const SubmitFlags& flags) {
   const bool shaped = !f.gpus.empty() || f.pods != 0 || !f.gpus_per_pod.empty() || !f.mig.empty() ||
                       f.shared != 0 || !f.products.empty() || !f.cpus.empty() ||
                       !f.memory.empty() || !f.topology.empty() || f.segment != 0 ||
-                      f.mixed_products || f.balanced || !f.pod.empty();
+                      f.mixed_products || f.balanced || f.spare != 0 || !f.pod.empty();
   if (shaped) {
     throw usage_failure("--file together with flags of the gang: the file says all of it",
                         "leave one of them away; account, user, name and the like may be flags");
@@ -201,6 +201,11 @@ void put_gang(const SubmitFlags& flags, v1::GangRequest& request) {
   request.set_segment(static_cast<std::int32_t>(flags.segment));
   request.set_mixed_products(flags.mixed_products);
   request.set_balanced(flags.balanced);
+  if (flags.spare < 0 || flags.spare > limits::kMaxSpareNodes) {
+    fail("--spare: was \"" + std::to_string(flags.spare) + "\", want 1 to " +
+         std::to_string(limits::kMaxSpareNodes));
+  }
+  request.set_spare(static_cast<std::int32_t>(flags.spare));
   v1::PodShape shape;
   for (const std::string& product : flags.products) shape.add_products(product);
   shape.set_cpu_milli(quantity(flags.cpus, "--cpus-per-pod", &KubeQuantity::milli));
@@ -225,6 +230,7 @@ void add_gang_options(Command& c, SubmitFlags& f) {
   c.option("--segment", f.segment, "each N pods share one domain of --topology", "N");
   c.flag("--balanced", f.balanced,
          "in even parts, each in an NVLink domain of its own, as few as will do");
+  c.option("--spare", f.spare, "nodes of each NVLink domain that are left for replacements", "N");
   c.flag("--mixed-products", f.mixed_products,
          "GPUs of several products will do, where one has too few");
   c.option("--cpus-per-pod", f.cpus, "CPUs of each pod, as in Kubernetes: 8, 500m", "QUANTITY");

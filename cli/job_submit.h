@@ -24,7 +24,7 @@ struct SubmitFlags {
   PodFlags pod;
   std::string file;          // its text: a JobSpec as JSON
   std::string cpus, memory;  // per pod, Kubernetes quantities
-  std::int64_t segment = 0;
+  std::int64_t segment = 0, spare = 0;
   bool mixed_products = false, balanced = false;
   std::int64_t priority = 0;
   bool held = false;

@@ -240,6 +240,7 @@ std::string shape_text(const v1::GangRequest& request) {
   if (topology != "any") text += " " + topology;
   if (request.segment() > 0) text += " seg=" + std::to_string(request.segment());
   if (request.balanced()) text += " balanced";
+  if (request.spare() > 0) text += " spare=" + std::to_string(request.spare());
   if (request.mixed_products()) text += " mixed-products";
   return text;
 }

@@ -31,6 +31,8 @@ void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
       static_cast<std::uint32_t>(check.number("segment", in.segment(), 0, limits::kMaxPodsPerJob));
   out->mixed_products = in.mixed_products();
   out->balanced = in.balanced();
+  out->spare =
+      static_cast<std::uint32_t>(check.number("spare", in.spare(), 0, limits::kMaxSpareNodes));
   out->priority = in.priority();
   out->time_limit_ms =
       check.number("time_limit_ms", in.time_limit_ms(), 0, limits::kMaxTimeLimitMs);

@@ -164,6 +164,8 @@ GangRequest get(Check& check, const v1::GangRequest& in) {
       static_cast<std::uint32_t>(check.number("segment", in.segment(), 0, limits::kMaxPodsPerJob));
   out.mixed_products = in.mixed_products();
   out.balanced = in.balanced();
+  out.spare =
+      static_cast<std::uint32_t>(check.number("spare", in.spare(), 0, limits::kMaxSpareNodes));
   return out;
 }
 
@@ -220,6 +222,7 @@ void put(const GangRequest& request, v1::GangRequest* out) {
   out->set_segment(static_cast<std::int32_t>(request.segment));
   out->set_mixed_products(request.mixed_products);
   out->set_balanced(request.balanced);
+  out->set_spare(static_cast<std::int32_t>(request.spare));
 }
 
 std::string shape_text(const GangRequest& request) {
@@ -232,6 +235,7 @@ std::string shape_text(const GangRequest& request) {
   }
   if (request.segment != 0) out += " segment " + std::to_string(request.segment);
   if (request.balanced) out += " balanced";
+  if (request.spare != 0) out += " spare " + std::to_string(request.spare);
   if (request.mixed_products) out += " mixed-products";
   return out;
 }

@@ -61,7 +61,8 @@ TEST(JobSubmit, GpusBecomePods) {
   EXPECT_EQ(shape(wish), "2x8 prefer:nvlink-exclusive seg=2");
   wish.topology = "nvlink";
   wish.balanced = wish.mixed_products = true;
-  EXPECT_EQ(shape(wish), "2x8 nvlink seg=2 balanced mixed-products");
+  wish.spare = 2;
+  EXPECT_EQ(shape(wish), "2x8 nvlink seg=2 balanced spare=2 mixed-products");
   EXPECT_EQ(job_spec_of(wish).request().groups(0).shape().products(0), "NVIDIA-H100-80GB-HBM3");
 }
 

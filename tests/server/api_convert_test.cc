@@ -79,6 +79,7 @@ v1::GangRequest full_request() {
   request.set_segment(2);
   request.set_mixed_products(true);
   request.set_balanced(true);
+  request.set_spare(2);
   return request;
 }
 
@@ -90,7 +91,8 @@ TEST(ApiConvert, RequestsComeBackWhole) {
   v1::GangRequest out;
   put(core, &out);
   EXPECT_TRUE(MessageDifferencer::Equals(in, out)) << out.DebugString();
-  EXPECT_EQ(shape_text(core), "4x2 mig-1g.10gb prefer:node segment 2 balanced mixed-products");
+  EXPECT_EQ(shape_text(core),
+            "4x2 mig-1g.10gb prefer:node segment 2 balanced spare 2 mixed-products");
 }
 
 TEST(ApiConvert, NodesComeBackWhole) {
