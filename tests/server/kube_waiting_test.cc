@@ -104,6 +104,7 @@ TEST_F(WaitingTest, SmallMovesWriteNothing) {
   EXPECT_THAT(look(forecast(start + 55 * kMinute)), IsEmpty()) << "less than a tenth of 10 h";
   EXPECT_THAT(look(forecast(start - 50 * kMinute)), IsEmpty());
   now = start - 30 * kMinute;  // a tenth is less than 5 minutes
+  EXPECT_THAT(look(forecast(start)), SizeIs(1)) << "the Event alone is told again";
   EXPECT_THAT(look(forecast(start + 5 * kMinute)), IsEmpty());
   EXPECT_THAT(look(promise(start + kMinute)), IsEmpty()) << "what people plan by is the same";
 }
