@@ -250,7 +250,6 @@ class Finder {
     std::vector<NodeIndex> spent;  // that would, if they worked
   };
   const Reserve& reserve_of(DomainIndex d);
-  bool whole(const Index& x, NodeIndex i) const;
   bool leaves_spare(NodeIndex i);
 
   // finder_thorough.cc: gangs of several shapes, where one after the other finds no place.

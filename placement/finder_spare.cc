@@ -6,19 +6,15 @@
 
 namespace subak {
 
-// All of it is free.
-bool Finder::whole(const Index& x, NodeIndex i) const {
-  if (scene_.is_empty()) return true;
-  if (x.counts()) return !x.fragment(i);
-  return scene_.nothing_held || scene_.load(i).allocated == 0;
-}
-
 const Finder::Reserve& Finder::reserve_of(DomainIndex d) {
   const auto [at, fresh] = reserves_.try_emplace(d);
   if (!fresh) return at->second;
   for (const NodeIndex m : members(d)) {
     const JobId keeper = scene_.owner_of(m);
     if (keeper && keeper != owner_) continue;
+    // A slice or a shared GPU is enough to break into it: as spares.cc has it.
+    const bool any_held = !scene_.is_empty() && !scene_.nothing_held;
+    if (any_held && scene_.load(m).allocated > 0) continue;
     bool serves = false, would = false;
     for (std::size_t k = 0; k < shape_.pods.size(); ++k) {
       const Index x = index(k);
@@ -26,11 +22,9 @@ const Finder::Reserve& Finder::reserve_of(DomainIndex d) {
       if (!x.of_gpus() || !x.knows(m) || !x.matches(m)) continue;
       const NodeState& n = node(m);
       const bool open = scene_.all_open || (x.open(m) && !x.barred(m));
-      serves =
-          serves || (open && whole(x, m) && fits(n.spec, scene_.room(m), pod, kAllGpus, ignore_));
-      const bool held = !scene_.nothing_held && scene_.load(m).allocated > 0;
+      serves = serves || (open && fits(n.spec, scene_.room(m), pod, kAllGpus, ignore_));
       const bool broken = !open || !fits(n.spec, scene_.room(m), pod, kAllGpus, kOnlyGpus);
-      would = would || (!held && !n.spare && broken && fits(n.spec, n.empty, pod, kAllGpus));
+      would = would || (!n.spare && broken && fits(n.spec, n.empty, pod, kAllGpus));
     }
     if (serves) {
       at->second.whole.push_back(m);
