@@ -317,6 +317,7 @@ void Oracle::on(const fact::AttemptStarted& f) {
   if (options_.judge_order) judge_order(*j);
   judge_place(*j, f);
   judge_together(*j, f);
+  judge_spare(*j, f);
   judge_cpu(*j, f);
   judge_kept(*j, f);
   unreserve(f.id);

@@ -239,6 +239,7 @@ class Oracle {
   void judge_place(const Job& job, const fact::AttemptStarted& f);
   void judge_cpu(const Job& job, const fact::AttemptStarted& f);
   void judge_together(const Job& job, const fact::AttemptStarted& f);
+  void judge_spare(const Job& job, const fact::AttemptStarted& f);
   bool barred(NodeId node, const PodShape& shape) const;
   void turned_away(const Slot& slot, const PodShape& shape);
 

@@ -101,6 +101,61 @@ void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
     wrong(name(f.id, 0) + " is in several NVLink domains");
 }
 
+// Of each clique that a gang with `spare` is in, so many nodes stay free that hold no GPU pod and could serve
+// it; a start does not take what another keeps.
+void Oracle::judge_spare(const Job& j, const fact::AttemptStarted& f) {
+  const auto clique_of = [&](NodeId id) {
+    const Node& n = *node(id);
+    return n.there && !n.spec.clique.empty() ? n.spec.clique : std::string();
+  };
+  const auto keeps = [](const Job& gang) { return gang.request.spare > 0 && !gang.request.prefer; };
+  std::set<std::string> cliques;
+  for (const PodSlot& s : f.slots) {
+    if (s.milligpu > 0) cliques.insert(clique_of(s.node));
+  }
+  cliques.erase("");
+  for (const std::string& clique : cliques) {
+    std::set<NodeId> held, taken;
+    std::map<JobId, std::set<std::string>> gangs;  // and the products that they hold there
+    for (const Slot& s : slots_) {
+      if (s.at.milligpu == 0 || clique_of(s.at.node) != clique) continue;
+      if (node(s.at.node)->cluster != f.id.cluster()) continue;
+      held.insert(s.at.node);
+      if (keeps(*job(s.job))) gangs[s.job].insert(node(s.at.node)->spec.product);
+    }
+    for (const PodSlot& s : f.slots) {
+      if (s.milligpu == 0 || clique_of(s.node) != clique) continue;
+      taken.insert(s.node);
+      if (keeps(j)) gangs[f.id].insert(node(s.node)->spec.product);
+    }
+    for (const auto& [id, products] : gangs) {
+      const Job& gang = id == f.id ? j : *job(id);
+      std::size_t before = 0, after = 0, nodes = 0;
+      for (const Node& n : nodes_) {
+        if (n.cluster != f.id.cluster() || !n.there || n.spec.clique != clique) continue;
+        ++nodes;
+        const auto serves = [&](const PodGroup& g) {
+          const std::int64_t whole = n.spec.gpus - n.spec.mig_gpus - n.spec.unhealthy_gpus;
+          const bool gpus = g.shape.kind == GpuKind::kWhole      ? g.shape.gpus <= whole
+                            : g.shape.kind == GpuKind::kFraction ? whole >= 1
+                                                                 : n.spec.replicas > 1;
+          return gpus && (n.spec.cpu_milli == 0 || g.shape.cpu_milli <= n.spec.cpu_milli);
+        };
+        const auto& groups = gang.request.groups;
+        const bool free = !held.contains(n.id) && products.contains(n.spec.product) &&
+                          std::any_of(groups.begin(), groups.end(), serves);
+        before += free ? 1 : 0;
+        after += free && !taken.contains(n.id) ? 1 : 0;
+      }
+      const std::size_t wanted = gang.request.spare;
+      if (nodes > 1 && after < (id == f.id ? wanted : std::min(before, wanted))) {
+        wrong(name(f.id, 0) + " leaves " + std::to_string(after) + " nodes of " + clique + " to " +
+              name(id, 0) + ", which keeps " + std::to_string(wanted));
+      }
+    }
+  }
+}
+
 bool Oracle::barred(NodeId node, const PodShape& shape) const {
   return std::any_of(bars_.begin(), bars_.end(), [&](const Bar& b) {
     return b.node == node && b.until > now_ && b.shape == shape;

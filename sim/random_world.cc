@@ -76,6 +76,7 @@ NodeSpec RandomWorld::node_spec(std::size_t i) {
   if (!options_.plain && i % 4 == 3) n.cpu_milli = 8000;
   if (!options_.plain && i % 7 == 4) n.gpus_per_domain = n.gpus / 2;
   if (!options_.plain && i % 7 == 1) n.product = "NVIDIA-L40S";
+  if (!options_.plain && i % 4 < 2) n.clique = "rack-" + std::to_string(i % 2);
   if (!options_.plain && i % 7 == 6) n.replicas = 3;
   if (!options_.plain && i % 7 == 5) {
     n.mig_gpus = 1;
@@ -220,6 +221,9 @@ in::Body RandomWorld::submit() {
                                     Topology::kRack};
     job.request.topology = kWishes[rng_.below(std::size(kWishes))];
     job.request.prefer = rng_.percent(50);
+    const bool linked = job.request.topology == Topology::kNvlink ||
+                        job.request.topology == Topology::kNvlinkExclusive;
+    if (linked && rng_.percent(50)) job.request.spare = 1;
   }
   job.priority = static_cast<std::int32_t>(rng_.below(4) == 0 ? 10 : 0);
   job.held = rng_.percent(4);
