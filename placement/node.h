@@ -103,9 +103,6 @@ struct NodeSpec {
     std::string rack = level(0);
     std::vector<std::string> above(levels.begin() + (levels.empty() ? 0 : 1), levels.end());
     v(9, "rack", rack);
-    v(26, "levels_above", above);
-    if (!rack.empty() || !above.empty()) above.insert(above.begin(), std::move(rack));
-    if (above != levels) levels = std::move(above);
     v(10, "gpus_per_domain", gpus_per_domain);
     v(11, "cpu_milli", cpu_milli);
     v(12, "memory_bytes", memory_bytes);
@@ -122,6 +119,9 @@ struct NodeSpec {
     v(20, "former_clique", former_clique);
     v(24, "unfit", unfit);
     v(25, "clique_lost_ms", clique_lost_ms);
+    v(26, "levels_above", above);
+    if (!rack.empty() || !above.empty()) above.insert(above.begin(), std::move(rack));
+    if (above != levels) levels = std::move(above);
   }
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };
