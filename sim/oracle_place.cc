@@ -12,6 +12,17 @@ std::string name(JobId id, std::uint32_t rank) {
   return text::job_id_text(id) + "/" + std::to_string(rank);
 }
 
+// Quite free, the node could have some pod of the gang.
+bool could_serve(const NodeSpec& n, const GangRequest& gang) {
+  const std::int64_t whole = n.gpus - n.mig_gpus - n.unhealthy_gpus;
+  return std::any_of(gang.groups.begin(), gang.groups.end(), [&](const PodGroup& g) {
+    const bool gpus = g.shape.kind == GpuKind::kWhole      ? g.shape.gpus <= whole
+                      : g.shape.kind == GpuKind::kFraction ? whole >= 1
+                                                           : n.replicas > 1;
+    return gpus && (n.cpu_milli == 0 || g.shape.cpu_milli <= n.cpu_milli);
+  });
+}
+
 }  // namespace
 
 void Oracle::judge_place(const Job& j, const fact::AttemptStarted& f) {
@@ -134,16 +145,8 @@ void Oracle::judge_spare(const Job& j, const fact::AttemptStarted& f) {
       for (const Node& n : nodes_) {
         if (n.cluster != f.id.cluster() || !n.there || n.spec.clique != clique) continue;
         ++nodes;
-        const auto serves = [&](const PodGroup& g) {
-          const std::int64_t whole = n.spec.gpus - n.spec.mig_gpus - n.spec.unhealthy_gpus;
-          const bool gpus = g.shape.kind == GpuKind::kWhole      ? g.shape.gpus <= whole
-                            : g.shape.kind == GpuKind::kFraction ? whole >= 1
-                                                                 : n.spec.replicas > 1;
-          return gpus && (n.spec.cpu_milli == 0 || g.shape.cpu_milli <= n.spec.cpu_milli);
-        };
-        const auto& groups = gang.request.groups;
         const bool free = !held.contains(n.id) && products.contains(n.spec.product) &&
-                          std::any_of(groups.begin(), groups.end(), serves);
+                          could_serve(n.spec, gang.request);
         before += free ? 1 : 0;
         after += free && !taken.contains(n.id) ? 1 : 0;
       }

@@ -223,7 +223,7 @@ in::Body RandomWorld::submit() {
     job.request.prefer = rng_.percent(50);
     const bool linked = job.request.topology == Topology::kNvlink ||
                         job.request.topology == Topology::kNvlinkExclusive;
-    if (linked && rng_.percent(50)) job.request.spare = 1;
+    if (linked && rng_.percent(30)) job.request.spare = 1;
   }
   job.priority = static_cast<std::int32_t>(rng_.below(4) == 0 ? 10 : 0);
   job.held = rng_.percent(4);
