@@ -209,6 +209,9 @@ ForecastBasis Engine::forecast_basis(TimeMs t) const {
       return;
     }
     if (std::holds_alternative<fact::RequestKept>(body)) return;
+    const bool of_books = std::holds_alternative<fact::LedgerKept>(body) ||
+                          std::holds_alternative<fact::NodeBilled>(body);
+    if (of_books) return;  // nothing rests on them
     auto* const set = std::get_if<fact::PolicySet>(&body);
     if (set != nullptr && set->policy.order == OrderPolicy::kUsageTick) {
       set->policy.order = OrderPolicy::kExact;  // ticks are no facts: the same rule without them

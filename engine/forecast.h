@@ -25,7 +25,7 @@ using RunTimes = std::unordered_map<JobId, DurationMs>;
 struct ForecastBasis {
   std::uint64_t seq = 0;  // the last fact that is in it
   TimeMs time_ms = 0;
-  std::vector<Fact> facts;  // a checkpoint's, without what is over
+  std::vector<Fact> facts;  // a checkpoint's, without what is over and without books
   RunTimes run_times;       // of every job that waits or holds something
 };
 

@@ -95,7 +95,7 @@ void Ahead::stop(JobId id) {
 }
 
 void Ahead::settle() {
-  do {
+  while (state_.pass_due()) {  // as a new state's always is
     state_.advance_tick();
     decide(d_, in::Pass{}, memory_);
     look();
@@ -106,7 +106,7 @@ void Ahead::settle() {
       const TimeMs end_ms = begin(job);
       if (waiting_.erase(id) > 0) note_start(job, end_ms);
     }
-  } while (state_.pass_due());
+  }
 }
 
 void Ahead::end_what_is_due() {
@@ -125,7 +125,6 @@ void Ahead::end_what_is_due() {
 void Ahead::advance(TimeMs t) {
   now_ = std::max(now_, t);
   state_.advance(now_);
-  close_days(d_);
   end_what_is_due();
   settle();
 }

@@ -43,7 +43,7 @@ class Ahead {
   void look();  // at the facts of the last decisions, which are forgotten
 
   const ForecastBasis& basis_;
-  State state_;
+  State state_{Books::kLeftOut};
   Search search_;
   PassMemory memory_;
   const Input input_;  // nobody's

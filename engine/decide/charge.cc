@@ -38,7 +38,7 @@ AccountId payer_of(const Decision& d, const state::Job& job) {
 
 void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
             AccountId payer) {
-  if (job.pods[rank].slot.milligpu == 0) return;
+  if (job.pods[rank].slot.milligpu == 0 || !d.s.keeps_books()) return;
   while (job.pods[rank].since_ms < to) charge_day(d, job, rank, to, state, payer);
 }
 
@@ -57,6 +57,7 @@ void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
 
 // Before anything happens on the new day.
 void close_days(Decision& d) {
+  if (!d.s.keeps_books()) return;
   const state::Nodes& nodes = d.s.nodes();
   while (nodes.size() > 0 && nodes.billed_until() + kDayMs <= d.s.now()) {
     const TimeMs midnight = nodes.billed_until() + kDayMs;

@@ -45,7 +45,7 @@ std::optional<TimeMs> next_deadline(const State& s) {
   if (const auto lost = s.nodes().first_lost_clique()) {
     consider(lost->first + limits::kCliqueKeptMs);
   }
-  if (s.nodes().size() > 0) consider(s.nodes().billed_until() + kDayMs);
+  if (s.nodes().size() > 0 && s.keeps_books()) consider(s.nodes().billed_until() + kDayMs);
   for (const auto& [id, cluster] : s.clusters().all()) {
     if (const auto row = next_row(s, id)) consider(row->due_ms);
   }

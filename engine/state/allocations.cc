@@ -81,7 +81,7 @@ void Allocations::bind(const Job& job, std::uint32_t rank, TimeMs now) {
   must(job.pods[rank].holds_slot(), "what is bound was held");
   must(on(slot.node) != nullptr, "what is bound was taken");
   const Totals before = totals_of(tree_);
-  if (slot.milligpu > 0) {
+  if (slot.milligpu > 0 && keeps_books_) {
     open_[job.id.cluster()].insert({job.pods[rank].since_ms, {job.id, rank}});
   }
   if (!counts(job, slot)) return;
@@ -100,7 +100,7 @@ void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
   must(pods != on_node_.end() && pods->second.erase({job.id, rank}) == 1, "a slot is on its node");
   if (pods->second.empty()) on_node_.erase(pods);
   if (free_at_[node.value] == job.run().end_ms) find_free_at(node);
-  if (pod.is_bound() && pod.slot.milligpu > 0) {
+  if (pod.is_bound() && pod.slot.milligpu > 0 && keeps_books_) {
     must(open_[job.id.cluster()].erase({pod.since_ms, {job.id, rank}}) == 1,
          "what is bound is found by its next row");
   }
@@ -185,7 +185,7 @@ void Allocations::check(const Jobs& jobs) const {
       const std::set<PodPlace>* const here = on(pod.slot.node);
       must(here != nullptr && here->contains({id, rank}), "a slot is on its node");
       if (job.leaf != kUnassigned) (pod.is_bound() ? running : held) += pod.slot.milligpu;
-      if (!pod.is_bound() || pod.slot.milligpu == 0) continue;
+      if (!pod.is_bound() || pod.slot.milligpu == 0 || !keeps_books_) continue;
       ++bound;
       must(this->open(id.cluster()).contains({pod.since_ms, {id, rank}}),
            "what is bound is found by its next row");

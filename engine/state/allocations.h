@@ -37,16 +37,19 @@ class Allocations {
   // --- reads -------------------------------------------------------------------------------------
   const ByNode& all() const { return on_node_; }    // no node without pods
   const std::set<PodPlace>* on(NodeId node) const;  // nullptr: nobody holds anything there
-  // What is bound to GPUs in this cluster, by the start of its next ledger row.
+  // What is bound to GPUs in this cluster, by the start of its next ledger row. Without books: nothing.
   const BySince& open(ClusterId cluster) const;
   // When the last of what is held on the node is taken to be free (Job::end_ms); 0: nothing is held.
   TimeMs free_at(NodeId node) const {
     return node.value < free_at_.size() ? free_at_[node.value] : 0;
   }
+  bool keeps_books() const { return keeps_books_; }
   // Only under OrderPolicy::kUsageTick, the simulator's baseline; else nullptr.
   const UsageTick* tick() const { return tick_.get(); }
 
   // --- changes -----------------------------------------------------------------------------------
+  // Before anything is taken: it is not remembered of what is held from when on it is not charged.
+  void leave_out_books() { keeps_books_ = false; }
   // The pod holds nothing yet. Its shape is set. It becomes kHeld from `now` on.
   void take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs now);
   // It holds a slot; its account's meter begins. The caller sets the pod's state.
@@ -82,6 +85,7 @@ class Allocations {
   const Jobs& jobs_;
   ByNode on_node_;
   std::vector<TimeMs> free_at_;  // by NodeId::value
+  bool keeps_books_ = true;
   std::map<ClusterId, BySince> open_;
   std::unique_ptr<UsageTick> tick_;
 };

@@ -12,13 +12,6 @@ namespace subak {
 using state::Job;
 using state::Pod;
 
-namespace {
-
-// Nothing that the pod held before `at` is missing in the books.
-bool is_charged(const Pod& pod, TimeMs at) { return pod.slot.milligpu == 0 || pod.since_ms == at; }
-
-}  // namespace
-
 // A job that leaves the queue has no reservation any more.
 void State::set_state(Job& job, JobState to) {
   jobs_.set_state(job, to);

@@ -69,7 +69,10 @@ void keep_requests(const RequestLog& requests, const Sink& sink) {
 
 }  // namespace
 
-State::State() { tree_.set(kRootAccount, AccountSpec(), 0, 0, {}, {}); }
+State::State(Books books) {
+  tree_.set(kRootAccount, AccountSpec(), 0, 0, {}, {});
+  if (books == Books::kLeftOut) allocations_.leave_out_books();
+}
 
 void State::advance(TimeMs now) { now_ = std::max(now_, now); }
 

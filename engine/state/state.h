@@ -37,9 +37,13 @@
 
 namespace subak {
 
+// Whether a state remembers what is not charged yet. One that is only looked ahead on does without:
+// no decision rests on it.
+enum class Books : std::uint8_t { kKept, kLeftOut };
+
 class State {
  public:
-  State();
+  explicit State(Books books = Books::kKept);
   State(const State&) = delete;
   State& operator=(const State&) = delete;
 
@@ -52,6 +56,8 @@ class State {
   const AccountTree& tree() const { return tree_; }
   const Fleet& fleet() const { return fleet_; }
   const Ledger& ledger() const { return ledger_; }
+  // Books::kLeftOut: nothing is charged or billed, and no day ends by itself.
+  bool keeps_books() const { return allocations_.keeps_books(); }
   const state::Jobs& jobs() const { return jobs_; }
   const state::Clusters& clusters() const { return clusters_; }
   const state::Nodes& nodes() const { return nodes_; }
@@ -188,6 +194,10 @@ class State {
   void plan_end(state::Job& job);
   void plan_ends();
   void run_if_bound(state::Job& job);
+  // Nothing that the pod held before `at` is missing in the books.
+  bool is_charged(const state::Pod& pod, TimeMs at) const {
+    return !keeps_books() || pod.slot.milligpu == 0 || pod.since_ms == at;
+  }
   void give_place_back(state::Job& job, std::uint32_t rank);
   void wait_again(state::Job& job);
   void open_gang(state::Job& job);

@@ -123,11 +123,11 @@ class Player {
       if (row && row->attempt == attempt) end(id);
     }
     while (engine_.next_deadline().value_or(now_ + 1) <= now_) send(in::Tick{});
-    do {
+    while (std::exchange(first_, false) || engine_.pass_due()) {
       send(in::Pass{});
       for (const JobId id : std::exchange(stopped_, {})) end(id);
       begin();
-    } while (engine_.pass_due());
+    }
   }
 
   void begin() {
@@ -175,6 +175,7 @@ class Player {
   const RunTimes& run_times_;
   std::map<JobId, std::string> owners_;  // of gangs
   TimeMs now_;
+  bool first_ = true;  // there is a pass at the beginning, due or not
   bool stuck_ = false;
   std::set<JobId> waiting_;
   std::vector<JobId> begun_, stopped_;
