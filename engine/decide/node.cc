@@ -139,10 +139,8 @@ std::optional<Error> check_times(const Decision& d, const in::DrainNode& i) {
 
 // Nobody is asked to go: who may still be there when the drain begins.
 void warn_who_stays(Decision& d, NodeId node, TimeMs from_ms) {
-  const auto* const held = d.s.allocations().on(node);
-  if (held == nullptr) return;
   std::set<JobId> jobs;
-  for (const state::PodPlace& place : *held) {
+  for (const state::PodPlace& place : d.s.allocations().on(node)) {
     if (d.s.jobs().at(place.job).run().end_ms > from_ms) jobs.insert(place.job);
   }
   if (jobs.empty()) return;
@@ -182,9 +180,10 @@ void end_cliques(Decision& d) {
 }
 
 void remove_node(Decision& d, NodeId id, TimeMs at) {
-  if (const auto* held = d.s.allocations().on(id)) {
-    const Cause cause = d.s.fleet().drained(id) ? Cause::kNodeDrained : Cause::kNodeLost;
-    for (const state::PodPlace& place : std::set(*held)) lose_node(d, place, id, at, cause);
+  const auto held = d.s.allocations().on(id);
+  const Cause cause = d.s.fleet().drained(id) ? Cause::kNodeDrained : Cause::kNodeLost;
+  for (const state::PodPlace& place : std::vector(held.begin(), held.end())) {
+    lose_node(d, place, id, at, cause);
   }
   d.emit(d.s.billed(id, d.s.now()));
   d.emit(fact::NodeRemoved{id});

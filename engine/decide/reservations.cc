@@ -75,8 +75,8 @@ ReserveCause cause_of_delay(const Decision& d, const Reservation& r) {
     return job.run().end_ms > r.start_ms && job.overruns > 0;
   };
   const auto is_overrun = [&](NodeId node) {
-    const auto* const held = d.s.allocations().on(node);
-    return held != nullptr && std::any_of(held->begin(), held->end(), stays);
+    const auto held = d.s.allocations().on(node);
+    return std::any_of(held.begin(), held.end(), stays);
   };
   const bool overrun = std::any_of(r.nodes.begin(), r.nodes.end(), is_overrun);
   return overrun ? ReserveCause::kOverrun : ReserveCause::kTaken;

@@ -30,9 +30,9 @@ class Known {
  public:
   Known(const State& s, const PlanAsked& asked, const Forecast& forecast, TimeMs t) : s_(s), t_(t) {
     std::set<JobId> jobs;
-    for (const auto& [node, places] : s.allocations().all()) {
+    s.allocations().each_node([&](NodeId /*node*/, std::span<const state::PodPlace> places) {
       for (const state::PodPlace& place : places) jobs.insert(place.job);
-    }
+    });
     for (const auto& [id, cluster] : s.clusters().all()) {
       for (const Reservation& r : cluster.reservations) jobs.insert(r.job);
     }
@@ -128,9 +128,7 @@ std::map<NodeId, NodeTime> nodes_by_time(const State& s, const PlanAsked& asked,
     node.installed = levels.installed;
     close(s, id, node);
     node.lost = levels.stranded + spec.unhealthy_gpus * kMilliPerGpu;
-    const auto* const held = s.allocations().on(id);
-    if (held == nullptr) continue;
-    for (const auto& [job, rank] : *held) {  // by job
+    for (const auto& [job, rank] : s.allocations().on(id)) {  // by job
       const MilliGpu milligpu = s.jobs().at(job).pods[rank].slot.milligpu;
       if (node.runs.empty() || node.runs.back().job != job) {
         node.runs.push_back({job, 0, 0, known.end(job)});

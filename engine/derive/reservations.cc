@@ -15,10 +15,10 @@ TimeMs free_at(const State& s, NodeId node) {
 
 // Something there has no limit that is trusted.
 bool is_guess(const State& s, NodeId node) {
-  const auto* const held = s.allocations().on(node);
-  return held != nullptr && std::any_of(held->begin(), held->end(), [&](const auto& place) {
-           return !s.trusts_limit(s.jobs().at(place.job));
-         });
+  const auto held = s.allocations().on(node);
+  return std::any_of(held.begin(), held.end(), [&](const state::PodPlace& place) {
+    return !s.trusts_limit(s.jobs().at(place.job));
+  });
 }
 
 KeptNodes of_others(const State& s, JobId job) {

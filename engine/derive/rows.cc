@@ -24,7 +24,7 @@ std::string_view user_of(const State& s, const state::Job& job) {
 
 std::vector<OpenUsage> open_usage(const State& s) {
   std::vector<OpenUsage> out;
-  for (const auto& [node, pods] : s.allocations().all()) {
+  s.allocations().each_node([&](NodeId /*node*/, std::span<const state::PodPlace> pods) {
     for (const auto& [id, rank] : pods) {
       const state::Job& job = s.jobs().at(id);
       const state::Pod& pod = job.pods[rank];
@@ -34,7 +34,7 @@ std::vector<OpenUsage> open_usage(const State& s) {
       out.push_back({job.leaf, pod.is_bound() ? bound : UsageState::kHeld, s.product_of(pod.slot),
                      pod.since_ms, pod.slot.milligpu});
     }
-  }
+  });
   return out;
 }
 
@@ -174,12 +174,12 @@ std::vector<AccountRow> account_rows(const State& s, TimeMs t) {
 
 std::vector<NodeBill> bill(const State& s, TimeMs t) {
   std::map<NodeId, GpuTime> open;
-  for (const auto& [node, pods] : s.allocations().all()) {
+  s.allocations().each_node([&](NodeId node, std::span<const state::PodPlace> pods) {
     for (const auto& [id, rank] : pods) {
       const state::Pod& pod = s.jobs().at(id).pods[rank];
       open[node] += GpuTime::of(pod.slot.milligpu, t - pod.since_ms);
     }
-  }
+  });
   std::vector<NodeBill> out;
   for (const auto& [key, id] : s.nodes().all()) {
     NodeBill& bill = out.emplace_back();

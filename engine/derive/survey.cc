@@ -56,13 +56,13 @@ Survey survey(const State& s, const Places& places) {
     pods[shape] += static_cast<double>(count) * s.fleet().request(shape).pods();
   }
   std::map<ClusterId, MilliGpu> foreign;
-  for (const auto& [node, held] : s.allocations().all()) {
+  s.allocations().each_node([&](NodeId /*node*/, std::span<const state::PodPlace> held) {
     for (const auto& [id, rank] : held) {
       const state::Job& job = s.jobs().at(id);
       if (job.origin == JobOrigin::kForeign) foreign[id.cluster()] += job.pods[rank].slot.milligpu;
       if (job.shape) pods[job.shape] += 1;
     }
-  }
+  });
   std::map<ClusterId, Mix> mixes;
   for (const auto& [shape, count] : pods)
     mixes[s.fleet().cluster_of(shape)].push_back({shape, count});

@@ -27,9 +27,9 @@ Totals totals_of(const AccountTree& tree) {
 
 }  // namespace
 
-const std::set<PodPlace>* Allocations::on(NodeId node) const {
-  const auto it = on_node_.find(node);
-  return it == on_node_.end() ? nullptr : &it->second;
+std::span<const PodPlace> Allocations::on(NodeId node) const {
+  if (node.value >= on_node_.size()) return {};
+  return on_node_[node.value];
 }
 
 const Allocations::BySince& Allocations::open(ClusterId cluster) const {
@@ -65,8 +65,7 @@ void Allocations::take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs
   pod.since_ms = now;
   pod.state = PodState::kHeld;
   fleet_.take(pod.shape, pod.shape_rank, slot, job.id, now);
-  must(on_node_[slot.node].insert({job.id, rank}).second, "a pod takes one slot");
-  if (free_at_.size() <= slot.node.value) free_at_.resize(slot.node.value + 1);
+  add_to_node({job.id, rank}, slot.node);
   free_at_[slot.node.value] = std::max(free_at_[slot.node.value], job.run().end_ms);
   if (!counts(job, slot)) return;
   tree_.hold(job.leaf, fleet_.product_of(slot.node), slot.milligpu, now);
@@ -79,7 +78,7 @@ void Allocations::take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs
 void Allocations::bind(const Job& job, std::uint32_t rank, TimeMs now) {
   const PodSlot& slot = job.pods.at(rank).slot;
   must(job.pods[rank].holds_slot(), "what is bound was held");
-  must(on(slot.node) != nullptr, "what is bound was taken");
+  must(!on(slot.node).empty(), "what is bound was taken");
   const Totals before = totals_of(tree_);
   if (slot.milligpu > 0 && keeps_books_) {
     open_[job.id.cluster()].insert({job.pods[rank].since_ms, {job.id, rank}});
@@ -96,9 +95,7 @@ void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
   const NodeId node = pod.slot.node;
   const Totals before = totals_of(tree_);
   fleet_.give(pod.shape, pod.shape_rank, pod.slot, job.id, at);
-  const auto pods = on_node_.find(node);
-  must(pods != on_node_.end() && pods->second.erase({job.id, rank}) == 1, "a slot is on its node");
-  if (pods->second.empty()) on_node_.erase(pods);
+  remove_from_node({job.id, rank}, node);
   if (free_at_[node.value] == job.run().end_ms) find_free_at(node);
   if (pod.is_bound() && pod.slot.milligpu > 0 && keeps_books_) {
     must(open_[job.id.cluster()].erase({pod.since_ms, {job.id, rank}}) == 1,
@@ -119,9 +116,28 @@ void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
 void Allocations::find_free_at(NodeId node) {
   TimeMs& free_at = free_at_[node.value];
   free_at = 0;
-  const std::set<PodPlace>* const pods = on(node);
-  if (pods == nullptr) return;
-  for (const PodPlace& place : *pods) free_at = std::max(free_at, jobs_.at(place.job).run().end_ms);
+  for (const PodPlace& place : on(node)) {
+    free_at = std::max(free_at, jobs_.at(place.job).run().end_ms);
+  }
+}
+
+void Allocations::add_to_node(const PodPlace& place, NodeId node) {
+  if (on_node_.size() <= node.value) {
+    on_node_.resize(node.value + 1);
+    free_at_.resize(node.value + 1);
+  }
+  std::vector<PodPlace>& here = on_node_[node.value];
+  const auto at = std::lower_bound(here.begin(), here.end(), place);
+  must(at == here.end() || *at != place, "a pod takes one slot");
+  here.insert(at, place);
+}
+
+void Allocations::remove_from_node(const PodPlace& place, NodeId node) {
+  must(node.value < on_node_.size(), "a slot is on its node");
+  std::vector<PodPlace>& here = on_node_[node.value];
+  const auto at = std::lower_bound(here.begin(), here.end(), place);
+  must(at != here.end() && *at == place, "a slot is on its node");
+  here.erase(at);
 }
 
 void Allocations::end_changed(const Job& job) {
@@ -160,10 +176,9 @@ void Allocations::assign(const Job& job, TimeMs now) {
 
 void Allocations::relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now) {
   const ProductId after = fleet_.product_of(node);
-  const std::set<PodPlace>* const pods = on(node);
-  if (pods == nullptr || before == after) return;
+  if (before == after) return;
   const Totals all = totals_of(tree_);
-  for (const PodPlace& place : *pods) {
+  for (const PodPlace& place : on(node)) {
     const Job& job = jobs.at(place.job);
     const Pod& pod = job.pods[place.rank];
     if (!counts(job, pod.slot)) continue;
@@ -182,8 +197,9 @@ void Allocations::check(const Jobs& jobs) const {
       const Pod& pod = job.pods[rank];
       if (!pod.holds_slot()) continue;
       ++slots;
-      const std::set<PodPlace>* const here = on(pod.slot.node);
-      must(here != nullptr && here->contains({id, rank}), "a slot is on its node");
+      const auto here = on(pod.slot.node);
+      must(std::binary_search(here.begin(), here.end(), PodPlace{id, rank}),
+           "a slot is on its node");
       if (job.leaf != kUnassigned) (pod.is_bound() ? running : held) += pod.slot.milligpu;
       if (!pod.is_bound() || pod.slot.milligpu == 0 || !keeps_books_) continue;
       ++bound;
@@ -192,13 +208,12 @@ void Allocations::check(const Jobs& jobs) const {
     }
   }
   std::size_t indexed = 0;
-  for (const auto& [node, pods] : on_node_) {
-    must(!pods.empty(), "the index has no empty nodes");
+  each_node([&](NodeId node, std::span<const PodPlace> pods) {
     indexed += pods.size();
     TimeMs end = 0;
     for (const PodPlace& place : pods) end = std::max(end, jobs.at(place.job).run().end_ms);
     must(end == free_at(node), "a node is free when its last hold ends");
-  }
+  });
   must(indexed == slots, "each slot belongs to one pod");
   for (const auto& [cluster, rows] : open_) open += rows.size();
   must(open == bound, "nothing else is");

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,6 @@ class Jobs;
 
 class Allocations {
  public:
-  using ByNode = std::map<NodeId, std::set<PodPlace>>;
   using BySince = std::set<std::pair<TimeMs, PodPlace>>;
 
   // All outlive it.
@@ -35,8 +35,15 @@ class Allocations {
       : fleet_(fleet), tree_(tree), jobs_(jobs) {}
 
   // --- reads -------------------------------------------------------------------------------------
-  const ByNode& all() const { return on_node_; }    // no node without pods
-  const std::set<PodPlace>* on(NodeId node) const;  // nullptr: nobody holds anything there
+  // Who holds something there, in order. Holds until the next change.
+  std::span<const PodPlace> on(NodeId node) const;
+  // Calls fn(node, on(node)) for each node where somebody holds something, in order.
+  template <class F>
+  void each_node(F&& fn) const {
+    for (std::uint32_t i = 0; i < on_node_.size(); ++i) {
+      if (!on_node_[i].empty()) fn(NodeId(i), std::span<const PodPlace>(on_node_[i]));
+    }
+  }
   // What is bound to GPUs in this cluster, by the start of its next ledger row. Without books: nothing.
   const BySince& open(ClusterId cluster) const;
   // When the last of what is held on the node is taken to be free (Job::end_ms); 0: nothing is held.
@@ -79,12 +86,15 @@ class Allocations {
 
  private:
   void find_free_at(NodeId node);
+  void add_to_node(const PodPlace& place, NodeId node);
+  void remove_from_node(const PodPlace& place, NodeId node);
 
   Fleet& fleet_;
   AccountTree& tree_;
   const Jobs& jobs_;
-  ByNode on_node_;
-  std::vector<TimeMs> free_at_;  // by NodeId::value
+  // Both by NodeId::value.
+  std::vector<std::vector<PodPlace>> on_node_;
+  std::vector<TimeMs> free_at_;
   bool keeps_books_ = true;
   std::map<ClusterId, BySince> open_;
   std::unique_ptr<UsageTick> tick_;

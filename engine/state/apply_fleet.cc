@@ -64,7 +64,7 @@ void State::on(const fact::NodeSet& f) {
 void State::on(const fact::NodeRemoved& f) {
   const NodeSpec* const spec = fleet_.node(f.id);
   must(spec != nullptr, "the node that goes is there");
-  must(allocations_.on(f.id) == nullptr, "nobody holds anything on a node that goes");
+  must(allocations_.on(f.id).empty(), "nobody holds anything on a node that goes");
   nodes_.remove(fleet_.cluster_of(f.id), spec->name);
   if (const auto bars = bars_.all().find(f.id); bars != bars_.all().end()) {
     for (const fact::NodeBarred& bar : bars->second) fleet_.lift_bar(f.id, bar.shape);
