@@ -179,6 +179,9 @@ bool may_queue(const Job& job) {
 std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
                                       const PodShape& shape) {
   if (rank >= job.gang_size) return std::nullopt;  // it is looked at again when it gets a rank
+  if (job.shape && rank < job.ranks()) {           // it is one record already
+    return check_bytes(stored_bytes(d.s.jobs().request_with(job, rank, shape)));
+  }
   std::size_t bytes = 0;
   ShapeId before;
   bool after_new = false;

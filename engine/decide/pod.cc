@@ -150,13 +150,6 @@ fact::PodAdded added_to(const Decision& d, const state::Job& job, std::uint32_t 
   return added;
 }
 
-std::optional<Error> check_request(Decision& d, const state::Job& job, std::uint32_t rank,
-                                   const PodShape& shape) {
-  const bool whole = job.shape && rank < job.ranks();
-  return whole ? check_bytes(stored_bytes(d.s.jobs().request_with(job, rank, shape)))
-               : check_gang_bytes(d, job, rank, shape);
-}
-
 // True: a place was kept for it, and is its own.
 bool fill_place(Decision& d, const state::Job& job, const PodRecord& pod, AccountId account) {
   const std::optional<std::uint32_t> rank = kept_place(d, job, pod);
@@ -183,7 +176,7 @@ void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                          " pods may wait for a rank of one gang"},
                     pod.uid);
   }
-  if (auto error = check_request(d, *job, rank, pod.shape)) return d.refuse(*error, pod.uid);
+  if (auto error = check_gang_bytes(d, *job, rank, pod.shape)) return d.refuse(*error, pod.uid);
   if (job->state == JobState::kQueued && rank < job->gang_size) {  // it was expected
     d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
   }
@@ -203,7 +196,8 @@ void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod,
   const bool whole = job.shape && place.rank < job.ranks();
   const std::string dispute = whole ? known.dispute : dispute_of(d, job, pod, account);
   if (d.s.jobs().shape_of(known) == pod.shape && known.dispute == dispute) return;
-  if (auto error = check_request(d, job, place.rank, pod.shape)) return d.refuse(*error, pod.uid);
+  if (auto error = check_gang_bytes(d, job, place.rank, pod.shape))
+    return d.refuse(*error, pod.uid);
   d.emit(fact::PodChanged{place.job, place.rank, pod.shape, dispute});
   settle(d, place.job);
 }
