@@ -129,15 +129,18 @@ void Ahead::advance(TimeMs t) {
   settle();
 }
 
-// Once nothing holds a place, only a wait that is over lets somebody start.
+// Once nothing holds a place, only a wait or a drain that is over lets somebody start.
 std::optional<TimeMs> Ahead::next_time() const {
   if (!ends_.empty()) {
     const TimeMs end = ends_.top().at_ms;
     return std::min(end, derive::next_deadline(state_).value_or(end));
   }
   std::optional<TimeMs> next = state_.bars().next_end();
-  const auto pause = derive::next_hold_end(state_);
-  if (pause && pause->first < next.value_or(state::kNever)) next = pause->first;
+  const auto consider = [&next](const auto& due) {
+    if (due && due->first < next.value_or(state::kNever)) next = due->first;
+  };
+  consider(derive::next_hold_end(state_));
+  consider(state_.nodes().next_drain());
   return next;
 }
 

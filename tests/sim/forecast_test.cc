@@ -386,6 +386,18 @@ TEST_F(OneByOne, WhoIsHeldHasNoStart) {
   EXPECT_EQ(forecast.start(jobs[3]), kNow + 2 * kDayMs);
 }
 
+TEST_F(OneByOne, NobodyHoldsAnythingUntilADrainEnds) {
+  in::DrainNode drain;
+  drain.cluster = "main";
+  drain.node = "n0";
+  drain.drained = true;
+  drain.until_ms = kNow + kHourMs;
+  send(drain);
+  const Forecast forecast = make_forecast(engine.forecast_basis(engine.now()));
+  EXPECT_EQ(forecast.start(jobs[0]), kNow + kHourMs);
+  EXPECT_EQ(forecast.starts().size(), jobs.size());
+}
+
 // The last two that were like it: here of one hour and of three.
 TEST_F(OneByOne, RunTimesAreThoseOfTheLastTwo) {
   TimeMs now = kNow;
