@@ -197,6 +197,25 @@ inline constexpr int kMaxFactDepth = 16;  // records inside records of a stored 
 inline constexpr std::size_t kMaxFactBytes = 16u << 20;
 inline constexpr std::size_t kLedgerAuditPageRows = 10'000;
 
+// A database (server/store/postgres). Nothing came or went on a line for so long: it is cut, and what became of
+// the statement is looked up.
+inline constexpr DurationMs kDatabaseReplyMs = 10 * kSecondMs;
+// A commit is tried again so long, after a wait that doubles from the first to the most; then the process ends.
+inline constexpr DurationMs kDatabaseAwayMs = kMinuteMs;
+inline constexpr DurationMs kDatabaseRetryMs = 50;
+inline constexpr DurationMs kMaxDatabaseRetryMs = kSecondMs;
+// Whoever leads shows answers without a commit for so long after a confirmation of it began.
+inline constexpr DurationMs kLeadTrustedMs = 2 * kSecondMs;
+// Its sign of life comes so often; who shows none for so long is taken to lead no longer, by a clock that goes on
+// while a machine sleeps. Longer than the trust, so that it shows nothing any more then.
+inline constexpr DurationMs kBeatMs = 500;
+inline constexpr DurationMs kLeaderSilentMs = 3 * kSecondMs;
+inline constexpr DurationMs kLeadLookMs = 50;  // between looks of who waits to lead
+inline constexpr int kLeadTries = 20;          // to lock the row of who leads, half a second each
+inline constexpr std::size_t kDatabasePageRows = 4096;  // of facts, ledger, audit: read at a time
+inline constexpr std::size_t kCopiedFactsAtOnce =
+    10'000;  // from one store to another: a transaction
+
 // Metrics page. More accounts: only whole levels of the tree that fit, since a parent's figures
 // include all below it; `subak_accounts_without_series` says how many are left out.
 inline constexpr std::size_t kMetricAccounts = 10'000;

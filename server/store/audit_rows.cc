@@ -1,6 +1,5 @@
 #include "server/store/audit_rows.h"
 
-#include <array>
 #include <utility>
 #include <variant>
 
@@ -14,21 +13,6 @@ namespace {
 constexpr std::string_view kInsert =
     "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 constexpr int kFirstText = 2;  // column of the first text
-
-// The texts of a row, in the order of their columns.
-template <class Row>
-auto texts_of(Row& row) {
-  auto& e = row.entry;
-  return std::array{&e.actor,  &e.what,  &row.thing, &e.subject,   &e.reason,
-                    &e.before, &e.after, &e.error,   &e.request_id};
-}
-
-std::uint32_t sum_of_row(std::uint32_t seed, std::uint64_t ord, const AuditRow& row) {
-  RowSum sum(seed);
-  sum.add(row.entry.seq).add(row.entry.time_ms);
-  for (const std::string* text : texts_of(row)) sum.add(std::string_view(*text));
-  return sum.add(ord).value();
-}
 
 // Fills what differs from kind to kind: thing, subject, after, and before where the fact says it.
 struct Describe {
@@ -123,6 +107,18 @@ std::optional<AuditRow> audit_row(const fact::Body& body) {
   return row;
 }
 
+std::uint32_t audit_sum(std::uint32_t seed, std::uint64_t ord, const AuditRow& row) {
+  RowSum sum(seed);
+  sum.add(row.entry.seq).add(row.entry.time_ms);
+  for (const std::string* text : audit_texts(row)) sum.add(std::string_view(*text));
+  return sum.add(ord).value();
+}
+
+void take_before(AuditRow& row, std::string subject, std::string after) {
+  if (row.entry.subject.empty()) row.entry.subject = std::move(subject);
+  if (row.entry.before.empty()) row.entry.before = std::move(after);
+}
+
 bool AuditWriter::prepare(Connection& db, std::uint32_t seed) {
   seed_ = seed;
   const std::string last = "SELECT " + std::string(kAuditColumns) +
@@ -139,8 +135,7 @@ bool AuditWriter::take_before(AuditRow& row) {
   const bool good = !last_.failed() && there == last.has_value();
   last_.reset();
   if (!good || !last) return good;
-  if (row.entry.subject.empty()) row.entry.subject = std::move(last->entry.subject);
-  if (row.entry.before.empty()) row.entry.before = std::move(last->entry.after);
+  subak::take_before(row, std::move(last->entry.subject), std::move(last->entry.after));
   return true;
 }
 
@@ -152,9 +147,10 @@ bool AuditWriter::insert(std::uint64_t ord, const Fact& fact, AuditRow row) {
   insert_.bind(1, fact.seq);
   insert_.bind(2, fact.time_ms);
   int parameter = kFirstText + 1;
-  for (const std::string* text : texts_of(row)) insert_.bind(parameter++, std::string_view(*text));
+  for (const std::string* text : audit_texts(row))
+    insert_.bind(parameter++, std::string_view(*text));
   insert_.bind(parameter++, ord);
-  insert_.bind(parameter, sum_column(sum_of_row(seed_, ord, row)));
+  insert_.bind(parameter, sum_column(audit_sum(seed_, ord, row)));
   return insert_.run();
 }
 
@@ -163,8 +159,8 @@ std::optional<AuditRow> read_audit_row(const Statement& query, std::uint32_t see
   row.entry.seq = query.unsigned_number(0);
   row.entry.time_ms = query.number(1);
   int column = kFirstText;
-  for (std::string* text : texts_of(row)) *text = query.text(column++);
-  const std::uint32_t sum = sum_of_row(seed, audit_ord(query), row);
+  for (std::string* text : audit_texts(row)) *text = query.text(column++);
+  const std::uint32_t sum = audit_sum(seed, audit_ord(query), row);
   if (sum_of(query.number(column + 1)) != sum) return std::nullopt;
   return row;
 }

@@ -1,6 +1,7 @@
 // The audit log in SQL: a reading of the facts, one row per edit, done or refused.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,6 +21,18 @@ struct AuditRow {
   AuditEntry entry;
 };
 std::optional<AuditRow> audit_row(const fact::Body& body);
+
+// The sum of a row; `seed`: what the sums of its store begin with, `ord`: counts the rows from 1.
+std::uint32_t audit_sum(std::uint32_t seed, std::uint64_t ord, const AuditRow& row);
+// The texts of a row, in the order of their columns.
+template <class Row>
+auto audit_texts(Row& row) {
+  auto& e = row.entry;
+  return std::array{&e.actor,  &e.what,  &row.thing, &e.subject,   &e.reason,
+                    &e.before, &e.after, &e.error,   &e.request_id};
+}
+// What the last edit of the same thing left is what was before this one, where the fact does not say it.
+void take_before(AuditRow& row, std::string subject, std::string after);
 
 class AuditWriter {
  public:

@@ -11,10 +11,6 @@ namespace {
 constexpr std::string_view kReplaceMeta = "INSERT OR REPLACE INTO meta VALUES (?, ?, ?)";
 constexpr std::string_view kReplaceHead = "INSERT OR REPLACE INTO head VALUES (1, ?, ?, ?, ?, ?)";
 
-std::uint32_t meta_sum(std::string_view key, std::string_view value) {
-  return RowSum(0).add(key).add(value).value();
-}
-
 std::uint32_t head_sum(std::uint32_t seed, const Head& head) {
   return RowSum(seed)
       .add(head.facts)
@@ -34,6 +30,10 @@ Result<std::uint64_t> meta_number(Connection& db, std::string_view key) {
 }
 
 }  // namespace
+
+std::uint32_t meta_sum(std::string_view key, std::string_view value) {
+  return RowSum(0).add(key).add(value).value();
+}
 
 Result<std::optional<std::string>> read_meta(Connection& db, std::string_view key) {
   Statement query;

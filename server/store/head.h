@@ -14,6 +14,8 @@ namespace subak {
 
 // Its value; nullopt: there is no such row. An error: it cannot be read or is not what was written.
 Result<std::optional<std::string>> read_meta(Connection& db, std::string_view key);
+// The sum of a row of `meta`.
+std::uint32_t meta_sum(std::string_view key, std::string_view value);
 // Adds or replaces. False: ask db.error().
 bool write_meta(Connection& db, std::string_view key, std::string_view value);
 

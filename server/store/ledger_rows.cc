@@ -18,7 +18,9 @@ T narrow(std::int64_t value) {
   return static_cast<T>(value);
 }
 
-std::uint32_t sum_of_row(std::uint32_t seed, std::uint64_t ord, const LedgerEntry& entry) {
+}  // namespace
+
+std::uint32_t ledger_sum(std::uint32_t seed, std::uint64_t ord, const LedgerEntry& entry) {
   const LedgerRow& row = entry.row;
   return RowSum(seed)
       .add(entry.seq)
@@ -38,8 +40,6 @@ std::uint32_t sum_of_row(std::uint32_t seed, std::uint64_t ord, const LedgerEntr
       .add(ord)
       .value();
 }
-
-}  // namespace
 
 bool LedgerWriter::prepare(Connection& db, std::uint32_t seed) {
   seed_ = seed;
@@ -63,7 +63,7 @@ bool LedgerWriter::insert(std::uint64_t ord, const LedgerEntry& entry) {
   insert_.bind(13, row.milligpu);
   insert_.bind(14, row.corrects);
   insert_.bind(15, ord);
-  insert_.bind(16, sum_column(sum_of_row(seed_, ord, entry)));
+  insert_.bind(16, sum_column(ledger_sum(seed_, ord, entry)));
   return insert_.run();
 }
 
@@ -84,7 +84,7 @@ std::optional<LedgerEntry> ledger_entry(const Statement& query, std::uint32_t se
   row.product = query.text(11);
   row.milligpu = query.number(12);
   row.corrects = query.unsigned_number(13);
-  if (sum_of(query.number(15)) != sum_of_row(seed, ledger_ord(query), entry)) return std::nullopt;
+  if (sum_of(query.number(15)) != ledger_sum(seed, ledger_ord(query), entry)) return std::nullopt;
   return entry;
 }
 

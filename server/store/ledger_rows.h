@@ -13,6 +13,9 @@
 
 namespace subak {
 
+// The sum of a row; `seed`: what the sums of its store begin with, `ord`: counts the rows from 1.
+std::uint32_t ledger_sum(std::uint32_t seed, std::uint64_t ord, const LedgerEntry& entry);
+
 class LedgerWriter {
  public:
   // `seed`: what the sums begin with.
