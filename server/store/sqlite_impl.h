@@ -47,7 +47,7 @@ class SqliteStore final : public Store {
  private:
   std::optional<Error> take_ownership();
   std::optional<Error> check(bool content);
-  std::optional<Error> found();
+  std::optional<Error> found(const std::string& uuid);
   std::optional<Error> check_mark() const;
   std::optional<Error> prepare(int wal_pages);
   bool set_version(std::uint32_t version);

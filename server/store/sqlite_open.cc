@@ -76,7 +76,7 @@ std::optional<Error> SqliteStore::open(const SqliteOptions& options) {
   const Result<int> applied = migrate(db_, sqlite_migrations());
   if (!applied.ok()) return applied.error();
   if (*applied > 0) log::info("store migrated", {{"store", path_}, {"migrations", *applied}});
-  if (auto error = found()) return error;
+  if (auto error = found(options.uuid.empty() ? random_uuid() : options.uuid)) return error;
   const auto version = check_version(db_, path_, known_version_);
   if (!version.ok()) return version.error();
   version_ = *version;
@@ -126,13 +126,12 @@ std::optional<Error> SqliteStore::check(bool content) {
 }
 
 // The first rows, in one transaction: a store that has tables and none of these is new.
-std::optional<Error> SqliteStore::found() {
+std::optional<Error> SqliteStore::found(const std::string& uuid) {
   if (!is_unfounded(db_)) return std::nullopt;
   if (const auto mark = lock_.mark(); mark && mark->facts > 0) {
     return damaged_store(path_, "its tables are empty, but it had " + std::to_string(mark->facts) +
                                     " facts at least");
   }
-  const std::string uuid = random_uuid();
   Head head;
   head.facts_sum = crc32c(uuid);
   HeadWriter writer;

@@ -27,6 +27,8 @@ struct SqliteOptions {
   // Called once, on a thread of the store's own, when its file or its log was removed or replaced
   // while it is open; commits fail from then on too. Must not destroy the store.
   std::function<void(const Error&)> on_lost{};
+  // Of a store that is made now, and is to be a copy of another; empty: a new one.
+  std::string uuid{};
   std::uint32_t file_system = 0;  // as statfs(2) numbers them; 0: ask the system
 };
 

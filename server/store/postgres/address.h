@@ -1,0 +1,26 @@
+// The address of a PostgreSQL database, as a person writes it: postgres://user@host:port/database?parameters.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+
+namespace subak::postgres {
+
+struct Address {
+  std::vector<std::pair<std::string, std::string>> parameters;  // of libpq
+  std::string shown;  // host, port, database and user: for logs
+};
+
+// Whether a --state names a database, not a file.
+bool is_address(std::string_view state);
+
+// Refused: what libpq does not read; a password in it, which would be in every list of processes (libpq reads one
+// from the file that `passfile` names, or from ~/.pgpass, at each connection); a host that is not this machine
+// without sslmode=verify-full, which is what it gets if it says nothing.
+Result<Address> parse_address(const std::string& uri);
+
+}  // namespace subak::postgres
