@@ -1,0 +1,62 @@
+// A batch of facts as the one statement that makes them durable. Threads: values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "engine/fact.h"
+#include "server/store/audit_rows.h"
+#include "server/store/head.h"
+#include "server/store/postgres/pg_connection.h"
+
+namespace subak::postgres {
+
+// What the last edit of a thing left (server/store/audit_rows.h), by thing.
+struct LastEdit {
+  std::string subject, after;
+};
+using LastEdits = std::map<std::string, LastEdit>;
+
+// The things that these facts edit and whose last edit must be known, each once.
+std::vector<std::string> edited_things(std::span<const Fact> facts);
+
+// What a store is like before a batch, and after it.
+struct Position {
+  Head head;
+  std::uint32_t version = 1;  // of the facts
+};
+
+class Batch {
+ public:
+  // `seed`: what the sums begin with; `known`: the newest version of facts that this program knows. Refuses a fact
+  // that no start could read again, or that is of a version that the store was not finalized to.
+  static Result<Batch> make(std::span<const Fact> facts, const Position& before, std::uint32_t seed,
+                            std::uint32_t known, LastEdits last);
+
+  const Position& after() const { return after_; }
+  // Of kSql, whose one row says that it was done; no row: another leads.
+  Parameters parameters(std::int64_t epoch) const;
+  static const char kSql[];
+
+ private:
+  static constexpr std::size_t kLedgerNumbers = 15, kAuditTexts = 9;
+
+  void add_ledger(const LedgerEntry& entry, std::uint32_t seed);
+  void add_audit(const AuditRow& row, std::uint32_t seed);
+
+  Position after_;
+  std::vector<std::int64_t> seq_, time_ms_, kind_, ledger_, audit_, sum_;
+  std::vector<std::string> body_;
+  std::array<std::vector<std::int64_t>, kLedgerNumbers>
+      ledger_numbers_;  // all but the product, in order
+  std::vector<std::string> product_;
+  std::vector<std::int64_t> audit_seq_, audit_time_ms_, audit_ord_, audit_sum_;
+  std::array<std::vector<std::string>, kAuditTexts> audit_texts_;
+};
+
+}  // namespace subak::postgres

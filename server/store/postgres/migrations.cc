@@ -1,0 +1,62 @@
+#include "server/store/postgres/migrations.h"
+
+#include <string>
+
+namespace subak::postgres {
+namespace {
+
+constexpr char kTable[] =
+    "CREATE TABLE IF NOT EXISTS migrations (version BIGINT PRIMARY KEY, name TEXT NOT NULL, "
+    "checksum TEXT NOT NULL, applied_ms BIGINT NOT NULL)";
+
+Error refuse(std::string_view name, std::string want) {
+  return {ErrorCode::kPrecondition, "store.migrations", std::string(name), std::move(want)};
+}
+
+// Those that the store has must be the first ones of `all`, unchanged.
+Result<std::size_t> check_applied(PgConnection& db, const std::vector<Migration>& all) {
+  const PgResult rows = db.run("SELECT version, name, checksum FROM migrations ORDER BY version");
+  if (!rows.ok()) return db.error("store.migrations", rows);
+  for (int i = 0; i < rows.rows(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (at >= all.size()) {
+      return refuse(rows.bytes(i, 1),
+                    "want a store of this version or older: a newer subakd wrote it, run that one");
+    }
+    if (rows.number(i, 0) != i + 1 || rows.bytes(i, 1) != all[at].name ||
+        rows.bytes(i, 2) != sha256_hex(all[at].sql)) {
+      return refuse(rows.bytes(i, 1),
+                    "want the migration that this program has under that number: run the subakd "
+                    "that made the store, or restore a backup");
+    }
+  }
+  return static_cast<std::size_t>(rows.rows());
+}
+
+}  // namespace
+
+Result<int> migrate(PgConnection& db, const std::vector<Migration>& all, std::int64_t epoch,
+                    TimeMs now_ms) {
+  const PgResult table = db.script(kTable);
+  if (!table.ok()) return db.error("store.migrations", table);
+  const auto done = check_applied(db, all);
+  if (!done.ok()) return done.error();
+  for (std::size_t i = *done; i < all.size(); ++i) {
+    const std::string name(all[i].name);
+    // Divides by zero, and so rolls back, where another leads.
+    const std::string guard =
+        "SELECT 1 / count(*) FROM (SELECT 1 FROM lead WHERE epoch = " + std::to_string(epoch) +
+        " FOR SHARE) AS l; ";
+    const PgResult applied =
+        db.script("BEGIN; " + guard + std::string(all[i].sql) +
+                  "; INSERT INTO migrations VALUES (" + std::to_string(i + 1) + ", '" + name +
+                  "', '" + sha256_hex(all[i].sql) + "', " + std::to_string(now_ms) + "); COMMIT");
+    if (applied.ok()) continue;
+    const Error error = db.error("store.migration " + name, applied);
+    db.script("ROLLBACK");
+    return error;
+  }
+  return static_cast<int>(all.size() - *done);
+}
+
+}  // namespace subak::postgres

@@ -1,0 +1,89 @@
+// The write side. open_postgres_store() (postgres_store.h) is what others use.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/codec/packed_facts.h"
+#include "server/runtime/ports.h"
+#include "server/store/postgres/address.h"
+#include "server/store/postgres/batch.h"
+#include "server/store/postgres/beats.h"
+#include "server/store/postgres/postgres_store.h"
+#include "server/store/postgres/rows.h"
+
+namespace subak::postgres {
+
+class PostgresStore final : public Store {
+ public:
+  PostgresStore(Address address, const PostgresOptions& options);
+  // Gives the lead up.
+  ~PostgresStore() override;
+  // Connects, waits for the lead and takes it, migrates; nothing else works before.
+  std::optional<Error> open(const PostgresOptions& options);
+
+  std::optional<Error> commit(std::span<const Fact> facts) override;
+  std::optional<Error> check_owned() override;
+  std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
+  std::optional<Error> write_told(std::string_view bytes) override;
+  Result<std::string> read_told() override;
+  Result<std::unique_ptr<StoreReader>> open_reader() override;
+  Result<std::string> make_copy(const std::function<bool()>& wanted) override;
+  std::string describe() const override { return address_.shown; }
+
+ private:
+  enum class Outcome : std::uint8_t {
+    kDone,     // durable
+    kRefused,  // and nothing of it is there: error_
+    kAgain,    // nothing of it is there
+    kUnknown,  // it may be there
+  };
+  std::optional<Error> check_server();
+  std::optional<Error> lead(const PostgresOptions& options);
+  std::optional<Error> found();
+  std::optional<Error> load();
+
+  // Calls attempt() until it is done or refused. Where its outcome is not known, asks the database under a new
+  // epoch: resolve(), which says what became of `sent_`.
+  template <class F>
+  std::optional<Error> insist(F&& attempt);
+  Outcome resolve();
+  Outcome try_commit(std::span<const Fact> facts);
+  Outcome beat();
+  // What a statement that failed or broke means for what it was to do.
+  Outcome judge(const PgResult& result, std::string_view what);
+  Result<LastEdits> last_edits(std::span<const Fact> facts);
+  Outcome lost();
+
+  // On the background's connection; an error where another leads by now.
+  std::optional<Error> write_part(std::uint64_t seq, std::uint64_t part, std::string_view rows);
+  std::optional<Error> run_as_leader(const char* sql, Parameters& parameters);
+  std::optional<Error> open_background();
+  Result<std::uint32_t> anchor_of(std::uint64_t seq);
+
+  const Address address_;
+  const Clock& clock_;
+  const std::string holder_;
+  const std::uint32_t known_version_;
+  const bool ignore_checkpoint_;
+  const std::string copy_path_, wanted_uuid_;
+  std::string uuid_;
+  std::uint32_t seed_ = 0;                 // what the sums begin with
+  std::atomic<std::int64_t> epoch_{0};     // ours; the background reads it
+  std::atomic<std::uint32_t> version_{1};  // of the facts, as position_ has it
+
+  // Of the thread that commits.
+  PgConnection db_;
+  Position position_;              // before the batch
+  std::optional<Position> sent_;   // after the batch whose outcome is not known
+  std::int64_t confirmed_ms_ = 0;  // when the last confirmation that we lead began
+  std::optional<Error> error_;     // of the last attempt
+
+  PgConnection background_;              // of the thread that writes checkpoints
+  std::atomic<bool> in_trouble_{false};  // a commit gets no answer
+  std::unique_ptr<Beats> beats_;
+};
+
+}  // namespace subak::postgres

@@ -1,0 +1,139 @@
+// What a store is before it is used: a server that keeps its word, the lead, tables, the first rows.
+#include <openssl/rand.h>
+
+#include <array>
+#include <utility>
+
+#include "core/limits.h"
+#include "server/log/log.h"
+#include "server/store/migrate.h"
+#include "server/store/postgres/lead.h"
+#include "server/store/postgres/migrations.h"
+#include "server/store/postgres/postgres_impl.h"
+#include "server/store/row_sum.h"
+
+namespace subak {
+namespace postgres {
+namespace {
+
+std::string random_name() {
+  std::array<unsigned char, 16> bytes{};
+  RAND_bytes(bytes.data(), static_cast<int>(bytes.size()));
+  return hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+Error refuse(std::string got, std::string want) {
+  return {ErrorCode::kPrecondition, "state", std::move(got), std::move(want)};
+}
+
+}  // namespace
+
+std::optional<Error> PostgresStore::check_server() {
+  for (const char* const setting : {"fsync", "full_page_writes"}) {
+    const PgResult row =
+        db_.run("SELECT current_setting($1)", Parameters().add(std::string_view(setting)));
+    if (!row.ok()) return db_.error("store.open", row);
+    if (row.bytes(0, 0) != "on") {
+      return refuse(std::string(setting) + " = " + std::string(row.bytes(0, 0)) + " on the server",
+                    "want on: without it a crash of the server loses or damages the books");
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> PostgresStore::lead(const PostgresOptions& options) {
+  while (true) {
+    const auto seen =
+        options.take_lead ? look_at_lead(db_) : wait_for_lead(db_, address_, clock_, options.stop);
+    if (!seen.ok()) return seen.error();
+    confirmed_ms_ = clock_.monotonic_ms();
+    const Raised raised = take_lead(db_, holder_, seen->epoch);
+    if (raised.how == Raised::How::kUnknown) return raised.error;
+    if (raised.how == Raised::How::kOther) continue;
+    epoch_ = raised.epoch;
+    beats_ = std::make_unique<Beats>(address_, epoch_, in_trouble_);
+    return std::nullopt;
+  }
+}
+
+std::optional<Error> PostgresStore::open(const PostgresOptions& options) {
+  if (auto error = db_.open(address_)) return error;
+  if (auto error = check_server()) return error;
+  if (auto error = make_lead(db_)) return error;
+  if (auto error = lead(options)) return error;
+  const Result<int> applied = migrate(db_, postgres_migrations(), epoch_, clock_.wall_ms());
+  if (!applied.ok()) return applied.error();
+  if (*applied > 0) log::info("store migrated", {{"store", describe()}, {"migrations", *applied}});
+  if (auto error = found()) return error;
+  if (ignore_checkpoint_) {
+    log::warn("the checkpoint is left out", {{"store", describe()}});
+    const PgResult dropped = db_.run(
+        "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE) "
+        "DELETE FROM meta USING l WHERE key = 'checkpoint'",
+        Parameters().add(epoch_.load()));
+    if (!dropped.ok()) return db_.error("store.checkpoint", dropped);
+  }
+  return load();
+}
+
+// The first rows, in one statement: a store that has tables and none of these is new.
+std::optional<Error> PostgresStore::found() {
+  const auto uuid = read_meta(db_, "uuid");
+  if (!uuid.ok()) return uuid.error();
+  if (*uuid) {
+    if (wanted_uuid_.empty()) return std::nullopt;
+    const PgResult fact = db_.run("SELECT seq FROM facts LIMIT 1");
+    if (!fact.ok()) return db_.error("store.facts", fact);
+    if (fact.rows() == 0 && **uuid == wanted_uuid_) return std::nullopt;
+    return Error{ErrorCode::kExists, "state", "a store is there already in " + describe(),
+                 "want a database without one: make a new database"};
+  }
+  const std::string name = wanted_uuid_.empty() ? random_name() : wanted_uuid_;
+  Parameters p;
+  p.add(epoch_.load()).add(std::string_view(name)).add(sum_column(meta_sum("uuid", name)));
+  p.add(sum_column(meta_sum("fact_version", "1")));
+  const PgResult row = db_.run(
+      "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE) "
+      "INSERT INTO meta SELECT v.* FROM l, (VALUES ('uuid', $2, $3), ('fact_version', '1', $4)) "
+      "AS v WHERE NOT EXISTS (SELECT 1 FROM facts) RETURNING key",
+      p);
+  if (!row.ok()) return db_.error("store.meta", row);
+  if (row.rows() == 2) return std::nullopt;
+  return refuse("row uuid of table meta is missing",
+                "want the rows that were written: restore a backup");
+}
+
+std::optional<Error> PostgresStore::load() {
+  const auto uuid = read_meta(db_, "uuid");
+  if (!uuid.ok()) return uuid.error();
+  uuid_ = uuid->value_or("");
+  seed_ = crc32c(uuid_);
+  const auto version = read_meta(db_, "fact_version");
+  if (!version.ok()) return version.error();
+  position_.version =
+      static_cast<std::uint32_t>(std::strtoul(version->value_or("0").c_str(), nullptr, 10));
+  if (position_.version == 0 || position_.version > known_version_) {
+    return refuse("of fact version " + version->value_or("?"),
+                  "want a store of version " + std::to_string(known_version_) +
+                      " or older: a newer subakd wrote it, run that one");
+  }
+  version_ = position_.version;
+  const auto head = read_head(db_, seed_);
+  if (!head.ok()) return head.error();
+  position_.head = *head;
+  return std::nullopt;
+}
+
+}  // namespace postgres
+
+Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options) {
+  auto address = postgres::parse_address(options.address);
+  if (!address.ok()) return address.error();
+  PostgresOptions named = options;
+  named.holder += " " + postgres::random_name();
+  auto store = std::make_unique<postgres::PostgresStore>(*std::move(address), named);
+  if (auto error = store->open(named)) return *error;
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+}  // namespace subak

@@ -1,0 +1,250 @@
+#include "server/store/postgres/postgres_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/limits.h"
+#include "server/codec/codec.h"
+#include "server/store/ledger_rows.h"
+#include "server/store/row_sum.h"
+
+namespace subak::postgres {
+
+Result<std::unique_ptr<StoreReader>> PostgresReader::open(const Address& address,
+                                                          std::uint32_t fact_version) {
+  auto reader = std::make_unique<PostgresReader>(address, fact_version);
+  if (auto error = reader->db_.open(address)) return *error;
+  if (auto error = reader->seed()) return *error;
+  return std::unique_ptr<StoreReader>(std::move(reader));
+}
+
+std::optional<Error> PostgresReader::seed() {
+  const auto uuid = read_meta(db_, "uuid");
+  if (!uuid.ok()) return uuid.error();
+  if (!*uuid) {
+    return Error{ErrorCode::kPrecondition, "store", "row uuid of table meta is missing",
+                 "want a store of ours"};
+  }
+  seed_ = crc32c(**uuid);
+  return std::nullopt;
+}
+
+std::optional<Error> PostgresReader::begin() {
+  constexpr char kBegin[] = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+  PgResult begun = db_.script(kBegin);
+  if (!begun.ok() && !db_.is_open()) {
+    if (auto error = db_.open(address_)) return error;
+    begun = db_.script(kBegin);
+  }
+  if (begun.ok()) return std::nullopt;
+  return db_.error("store.read", begun);
+}
+
+template <class T, class F>
+Result<T> PostgresReader::in_picture(F&& read) {
+  if (auto error = begin()) return *error;
+  Result<T> out = read();
+  db_.script("COMMIT");
+  return out;
+}
+
+Result<Fact> PostgresReader::fact_of(std::uint64_t seq, TimeMs time_ms, std::uint32_t kind,
+                                     std::string_view body) {
+  auto decoded = codec::decode(kind, body, fact_version_);
+  if (decoded.ok()) return Fact{seq, time_ms, *std::move(decoded)};
+  Error error = decoded.error();
+  error.field = "store.fact " + std::to_string(seq) + " " + error.field;
+  if (error.code == ErrorCode::kPrecondition) {  // a newer program wrote it
+    error.want += ": run the newer subakd that wrote it, or restore a backup made before that";
+  }
+  return error;
+}
+
+Result<Recovered> PostgresReader::recover(FactSink& sink) {
+  return in_picture<Recovered>([&]() -> Result<Recovered> {
+    Recovered out;
+    std::uint32_t anchor = 0;
+    if (auto error = recover_checkpoint(sink, out, anchor)) return *error;
+    auto error = each_fact(out.seq, anchor, UINT64_MAX, [&](const Fact& fact) {
+      sink.fact(fact);
+      out.seq = fact.seq;
+      ++out.tail_facts;
+    });
+    if (error) return *error;
+    return out;
+  });
+}
+
+std::optional<Error> PostgresReader::recover_checkpoint(FactSink& sink, Recovered& out,
+                                                        std::uint32_t& anchor) {
+  const auto mark = read_checkpoint(db_, seed_);
+  if (!mark.ok()) return mark.error();
+  std::uint32_t sum = seed_;
+  for (std::uint64_t part = 0; part < mark->parts; ++part) {
+    const PgResult rows = db_.run("SELECT rows FROM checkpoint WHERE seq = $1 AND part = $2",
+                                  Parameters().add(mark->seq).add(part));
+    if (!rows.ok()) return db_.error("store.checkpoint", rows);
+    if (auto error = read_part(rows, part, out, sum, sink)) return error;
+  }
+  if (mark->seq > 0 && (out.checkpoint_facts != mark->facts || sum != mark->sum)) {
+    return damaged("checkpoint", mark->parts, "not the last: facts are missing");
+  }
+  sink.checkpoint_end(mark->seq);
+  out.seq = out.checkpoint_seq = mark->seq;
+  anchor = mark->anchor;
+  return std::nullopt;
+}
+
+std::optional<Error> PostgresReader::read_part(const PgResult& rows, std::uint64_t part,
+                                               Recovered& out, std::uint32_t& sum, FactSink& sink) {
+  if (rows.rows() == 0) return damaged("checkpoint", part, "missing");
+  std::string_view bytes = rows.bytes(0, 0);
+  while (!bytes.empty()) {
+    const auto row = next_kept(bytes);
+    if (!row) return damaged("checkpoint", part);
+    const auto fact = fact_of(0, row->time_ms, row->kind, row->body);
+    if (!fact.ok()) return fact.error();
+    sum = fact_sum(sum, out.checkpoint_facts, row->time_ms, row->kind, row->body);
+    ++out.checkpoint_facts;
+    sink.checkpoint_fact(*fact);
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> PostgresReader::each_fact(std::uint64_t after, std::uint32_t anchor,
+                                               std::uint64_t most,
+                                               const std::function<void(Fact)>& fn) {
+  std::uint32_t sum = anchor;
+  while (most > 0) {
+    const std::uint64_t page = std::min<std::uint64_t>(most, limits::kDatabasePageRows);
+    const PgResult rows = db_.run(
+        "SELECT seq, time_ms, kind, body, sum FROM facts WHERE seq > $1 ORDER BY seq LIMIT $2",
+        Parameters().add(after).add(page));
+    if (!rows.ok()) return db_.error("store.facts", rows);
+    for (int i = 0; i < rows.rows(); ++i) {
+      const std::uint64_t seq = rows.unsigned_number(i, 0);
+      if (seq != after + 1) return damaged("facts", after + 1, "missing");
+      const auto kind = static_cast<std::uint32_t>(rows.number(i, 2));
+      sum = fact_sum(sum, seq, rows.number(i, 1), kind, rows.bytes(i, 3));
+      if (sum != sum_of(rows.number(i, 4))) return damaged("facts", seq);
+      auto fact = fact_of(seq, rows.number(i, 1), kind, rows.bytes(i, 3));
+      if (!fact.ok()) return fact.error();
+      fn(*std::move(fact));
+      after = seq;
+    }
+    most -= static_cast<std::uint64_t>(rows.rows());
+    if (static_cast<std::uint64_t>(rows.rows()) < page) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<Fact>> PostgresReader::facts(std::uint64_t after_seq, std::size_t most) {
+  return in_picture<std::vector<Fact>>([&]() -> Result<std::vector<Fact>> {
+    std::uint32_t anchor = seed_;
+    if (after_seq > 0) {
+      const PgResult row =
+          db_.run("SELECT sum FROM facts WHERE seq = $1", Parameters().add(after_seq));
+      if (!row.ok()) return db_.error("store.facts", row);
+      if (row.rows() == 1) anchor = sum_of(row.number(0, 0));
+    }
+    std::vector<Fact> out;
+    auto error =
+        each_fact(after_seq, anchor, most, [&](Fact fact) { out.push_back(std::move(fact)); });
+    if (error) return *error;
+    return out;
+  });
+}
+
+Result<std::uint64_t> PostgresReader::last_seq_until(TimeMs t) {
+  const auto head = read_head(db_, seed_);
+  if (!head.ok()) return head.error();
+  std::uint64_t low = 0;                 // made at or before t, or none
+  std::uint64_t high = head->facts + 1;  // after t, or none
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    const PgResult row =
+        db_.run("SELECT time_ms FROM facts WHERE seq = $1", Parameters().add(middle));
+    if (!row.ok()) return db_.error("store.ledger", row);
+    if (row.rows() == 0) return damaged("facts", middle, "missing");
+    (row.number(0, 0) > t ? high : low) = middle;
+  }
+  return low;
+}
+
+std::optional<Error> PostgresReader::each_entry(const LedgerQuery& query,
+                                                const std::function<bool(LedgerEntry)>& fn) {
+  const auto first = last_seq_until(query.from_ms);
+  if (!first.ok()) return first.error();
+  std::uint64_t after = std::max(*first, query.after_seq);
+  const LedgerFilter filter(query);
+  const std::string sql = std::string("SELECT ") + kLedgerColumns +
+                          " FROM ledger WHERE seq > $1 AND seq <= $2 " +
+                          (query.job ? "AND job = $4 " : "") + "ORDER BY seq LIMIT $3";
+  while (true) {
+    Parameters p;
+    p.add(after).add(query.last_seq).add(static_cast<std::uint64_t>(limits::kDatabasePageRows));
+    if (query.job) p.add(query.job->value);
+    const PgResult rows = db_.run(sql.c_str(), p);
+    if (!rows.ok()) return db_.error("store.ledger", rows);
+    for (int i = 0; i < rows.rows(); ++i) {
+      auto entry = ledger_entry(rows, i, seed_);
+      if (!entry) return damaged("ledger", rows.unsigned_number(i, 0));
+      after = entry->seq;
+      if (filter.wants(entry->row) && !fn(*std::move(entry))) return std::nullopt;
+    }
+    if (static_cast<std::size_t>(rows.rows()) < limits::kDatabasePageRows) return std::nullopt;
+  }
+}
+
+Result<std::vector<LedgerEntry>> PostgresReader::ledger(const LedgerQuery& query) {
+  return in_picture<std::vector<LedgerEntry>>([&]() -> Result<std::vector<LedgerEntry>> {
+    std::vector<LedgerEntry> out;
+    if (query.most == 0) return out;
+    auto error = each_entry(query, [&](LedgerEntry entry) {
+      out.push_back(std::move(entry));
+      return out.size() < query.most;
+    });
+    if (error) return *error;
+    return out;
+  });
+}
+
+Result<std::vector<DailyUsage>> PostgresReader::daily_usage(const LedgerQuery& query) {
+  return in_picture<std::vector<DailyUsage>>([&]() -> Result<std::vector<DailyUsage>> {
+    LedgerQuery all = query;
+    all.after_seq = 0;
+    DailySums sums(query.from_ms, query.to_ms);
+    auto error = each_entry(all, [&](const LedgerEntry& entry) {
+      sums.add(entry.row);
+      return true;
+    });
+    if (error) return *error;
+    return sums.take();
+  });
+}
+
+Result<std::vector<AuditEntry>> PostgresReader::audit(const AuditQuery& query) {
+  return in_picture<std::vector<AuditEntry>>([&]() -> Result<std::vector<AuditEntry>> {
+    std::vector<AuditEntry> out;
+    std::uint64_t before = query.before_seq;
+    const std::string sql = std::string("SELECT ") + kAuditColumns +
+                            " FROM audit WHERE seq < $1 ORDER BY seq DESC LIMIT $2";
+    while (out.size() < query.most) {
+      const PgResult rows = db_.run(
+          sql.c_str(),
+          Parameters().add(before).add(static_cast<std::uint64_t>(limits::kDatabasePageRows)));
+      if (!rows.ok()) return db_.error("store.audit", rows);
+      for (int i = 0; i < rows.rows() && out.size() < query.most; ++i) {
+        auto row = audit_entry(rows, i, seed_);
+        if (!row) return damaged("audit", rows.unsigned_number(i, 0));
+        before = row->entry.seq;
+        if (row->entry.time_ms < query.from_ms) return out;  // time never falls
+        if (wants(query, row->entry)) out.push_back(std::move(row->entry));
+      }
+      if (static_cast<std::size_t>(rows.rows()) < limits::kDatabasePageRows) break;
+    }
+    return out;
+  });
+}
+
+}  // namespace subak::postgres

@@ -1,0 +1,305 @@
+#include "server/store/postgres/postgres_store.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "core/limits.h"
+#include "core/must.h"
+#include "server/log/log.h"
+#include "server/store/copy_history.h"
+#include "server/store/postgres/lead.h"
+#include "server/store/postgres/postgres_impl.h"
+#include "server/store/postgres/postgres_reader.h"
+#include "server/store/row_sum.h"
+#include "server/store/sqlite_store.h"
+
+namespace subak::postgres {
+namespace {
+
+// SQLSTATE classes and codes: PostgreSQL's manual, appendix A.
+bool is_again(std::string_view state) {
+  return state == "40001" || state == "40P01" || state == "55P03";
+}
+bool is_end_of_server(std::string_view state) {
+  return state.starts_with("08") || state.starts_with("57P") || state == "40003" ||
+         state.starts_with("53") || state.starts_with("58");
+}
+
+constexpr char kInsertPart[] =
+    "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE) "
+    "INSERT INTO checkpoint SELECT $2, $3, $4 FROM l RETURNING part";
+constexpr char kDropParts[] =
+    "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE), "
+    "d AS (DELETE FROM checkpoint USING l WHERE seq <> $2) SELECT epoch FROM l";
+constexpr char kUseCheckpoint[] =
+    "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE) "
+    "INSERT INTO meta SELECT 'checkpoint', $2, $3 FROM l "
+    "ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value, sum = EXCLUDED.sum RETURNING key";
+constexpr char kWriteTold[] =
+    "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE) "
+    "INSERT INTO told SELECT 1, $2 FROM l "
+    "ON CONFLICT (id) DO UPDATE SET bytes = EXCLUDED.bytes RETURNING id";
+constexpr char kLastEdits[] =
+    "SELECT DISTINCT ON (thing) seq, time_ms, actor, what, thing, subject, reason, before, after, "
+    "error, request_id, ord, sum FROM audit WHERE thing = ANY($1) ORDER BY thing, seq DESC";
+
+}  // namespace
+
+PostgresStore::PostgresStore(Address address, const PostgresOptions& options)
+    : address_(std::move(address)),
+      clock_(*options.clock),
+      holder_(options.holder),
+      known_version_(options.fact_version),
+      ignore_checkpoint_(options.ignore_checkpoint),
+      copy_path_(options.copy_path),
+      wanted_uuid_(options.uuid) {}
+
+PostgresStore::~PostgresStore() {
+  beats_ = nullptr;
+  if (epoch_ != 0 && db_.is_open()) give_up_lead(db_, epoch_);
+}
+
+// --- commits -------------------------------------------------------------------------------------
+
+template <class F>
+std::optional<Error> PostgresStore::insist(F&& attempt) {
+  const DurationMs until = clock_.monotonic_ms() + limits::kDatabaseAwayMs;
+  DurationMs wait_ms = limits::kDatabaseRetryMs;
+  Outcome outcome = db_.is_open() ? Outcome::kAgain : Outcome::kUnknown;
+  while (true) {
+    outcome = outcome == Outcome::kUnknown ? resolve() : attempt();
+    in_trouble_ = outcome == Outcome::kUnknown;
+    if (outcome == Outcome::kDone) return std::nullopt;
+    if (outcome == Outcome::kRefused) return error_;
+    if (clock_.monotonic_ms() >= until && error_) return error_;
+    if (outcome == Outcome::kAgain) continue;
+    log::warn("the database does not answer",
+              {{"store", describe()}, {"error", error_ ? error_->message() : ""}});
+    std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
+    wait_ms = std::min(2 * wait_ms, limits::kMaxDatabaseRetryMs);
+  }
+}
+
+std::optional<Error> PostgresStore::commit(std::span<const Fact> facts) {
+  must(!facts.empty() && facts.front().seq == position_.head.facts + 1, "facts have no gap");
+  sent_.reset();
+  return insist([&] { return try_commit(facts); });
+}
+
+// An answer without a commit rests on it that nobody else has led meanwhile.
+std::optional<Error> PostgresStore::check_owned() {
+  if (clock_.monotonic_ms() - confirmed_ms_ < limits::kLeadTrustedMs) return std::nullopt;
+  sent_.reset();
+  return insist([&] { return beat(); });
+}
+
+PostgresStore::Outcome PostgresStore::try_commit(std::span<const Fact> facts) {
+  const std::int64_t began_ms = clock_.monotonic_ms();
+  auto last = last_edits(facts);
+  if (!last.ok()) {
+    error_ = last.error();
+    return db_.is_open() ? Outcome::kRefused : Outcome::kUnknown;
+  }
+  const auto batch = Batch::make(facts, position_, seed_, known_version_, *std::move(last));
+  if (!batch.ok()) {
+    error_ = batch.error();
+    return Outcome::kRefused;
+  }
+  sent_ = batch->after();
+  const PgResult row = db_.run(Batch::kSql, batch->parameters(epoch_));
+  const Outcome outcome = judge(row, "store.commit");
+  if (outcome != Outcome::kDone) return outcome;
+  if (row.rows() == 0) return lost();
+  position_ = *std::exchange(sent_, std::nullopt);
+  version_ = position_.version;
+  confirmed_ms_ = began_ms;
+  return Outcome::kDone;
+}
+
+PostgresStore::Outcome PostgresStore::beat() {
+  const std::int64_t began_ms = clock_.monotonic_ms();
+  const PgResult row =
+      db_.run("SELECT epoch FROM lead WHERE epoch = $1", Parameters().add(epoch_.load()));
+  const Outcome outcome = judge(row, "store.lead");
+  if (outcome != Outcome::kDone) return outcome;
+  if (row.rows() == 0) return lost();
+  confirmed_ms_ = began_ms;
+  return Outcome::kDone;
+}
+
+// A warning beside success: the server stopped to wait for its synchronous standby, so what it has may be lost.
+PostgresStore::Outcome PostgresStore::judge(const PgResult& result, std::string_view what) {
+  if (result.ok() && db_.broken() == Broken::kNo && !db_.warned()) return Outcome::kDone;
+  error_ = db_.error(what, result);
+  if (db_.broken() != Broken::kNo || db_.warned() || is_end_of_server(result.sqlstate())) {
+    return Outcome::kUnknown;
+  }
+  return is_again(result.sqlstate()) ? Outcome::kAgain : Outcome::kRefused;
+}
+
+PostgresStore::Outcome PostgresStore::lost() {
+  error_ = Error{ErrorCode::kPrecondition, "store.lead", leader_of(db_) + " leads by now",
+                 "want one leader: this process ends"};
+  return Outcome::kRefused;
+}
+
+// First the epoch is raised: what is still on its way to the server does not become durable after that. Only then
+// the last fact says whether the batch is there.
+PostgresStore::Outcome PostgresStore::resolve() {
+  if ((error_ = db_.open(address_))) return Outcome::kUnknown;
+  const Raised raised = raise_own(db_, holder_);
+  if (raised.how == Raised::How::kOther) return lost();
+  if (raised.how == Raised::How::kUnknown) {
+    error_ = raised.error;
+    return Outcome::kUnknown;
+  }
+  epoch_ = raised.epoch;
+  const auto head = read_head(db_, seed_);
+  if (!head.ok()) {
+    error_ = head.error();
+    return Outcome::kUnknown;
+  }
+  const auto is = [&](const Head& other) {
+    return head->facts == other.facts && head->facts_sum == other.facts_sum;
+  };
+  if (is(position_.head)) return Outcome::kAgain;
+  if (sent_ && is(sent_->head)) {
+    position_ = *std::exchange(sent_, std::nullopt);
+    version_ = position_.version;
+    return Outcome::kDone;
+  }
+  error_ = damaged("facts", head->facts, "the last, and not what was committed");
+  return Outcome::kRefused;
+}
+
+Result<LastEdits> PostgresStore::last_edits(std::span<const Fact> facts) {
+  LastEdits out;
+  const std::vector<std::string> things = edited_things(facts);
+  if (things.empty()) return out;
+  const PgResult rows = db_.run(kLastEdits, Parameters().add_bytes(things));
+  if (!rows.ok()) return db_.error("store.audit", rows);
+  for (int i = 0; i < rows.rows(); ++i) {
+    auto row = audit_entry(rows, i, seed_);
+    if (!row) return damaged("audit", rows.unsigned_number(i, 0));
+    out[row->thing] = {std::move(row->entry.subject), std::move(row->entry.after)};
+  }
+  return out;
+}
+
+// --- checkpoints ---------------------------------------------------------------------------------
+
+std::optional<Error> PostgresStore::open_background() {
+  return background_.is_open() ? std::nullopt : background_.open(address_);
+}
+
+std::optional<Error> PostgresStore::run_as_leader(const char* sql, Parameters& parameters) {
+  if (auto error = open_background()) return error;
+  const PgResult row = background_.run(sql, parameters);
+  if (!row.ok()) return background_.error("store.checkpoint", row);
+  if (row.rows() > 0) return std::nullopt;
+  return Error{ErrorCode::kPrecondition, "store.checkpoint", "another process leads by now",
+               "want one leader"};
+}
+
+std::optional<Error> PostgresStore::write_part(std::uint64_t seq, std::uint64_t part,
+                                               std::string_view rows) {
+  Parameters p;
+  p.add(epoch_.load()).add(seq).add(part).add_bytes(rows);
+  return run_as_leader(kInsertPart, p);
+}
+
+Result<std::uint32_t> PostgresStore::anchor_of(std::uint64_t seq) {
+  const PgResult row =
+      background_.run("SELECT sum FROM facts WHERE seq = $1", Parameters().add(seq));
+  if (!row.ok()) return background_.error("store.checkpoint", row);
+  if (row.rows() == 0) return damaged("facts", seq, "missing");
+  return sum_of(row.number(0, 0));
+}
+
+// Parts of a checkpoint that is not the one in use are never read: what a crash leaves of one is dropped by the next.
+std::optional<Error> PostgresStore::write_checkpoint(std::uint64_t seq, const PackedFacts& facts) {
+  if (auto error = open_background()) return error;
+  if (facts.needs() > version_) {
+    return Error{ErrorCode::kPrecondition, "store.checkpoint",
+                 "of fact version " + std::to_string(facts.needs()),
+                 "want facts of version " + std::to_string(version_) + ", which the store has"};
+  }
+  const auto used = read_checkpoint(background_, seed_);
+  if (!used.ok()) return used.error();
+  if (used->seq == seq) return std::nullopt;
+  const auto drop_except = [&](std::uint64_t keep) {
+    Parameters p;
+    p.add(epoch_.load()).add(keep);
+    return run_as_leader(kDropParts, p);
+  };
+  if (auto error = drop_except(used->seq)) return error;
+  Checkpoint mark{seq, facts.size(), 0, seed_, 0};
+  std::string part;
+  PackedFacts::Cursor cursor(facts);
+  std::uint64_t ord = 0;
+  for (PackedFacts::Row row; cursor.next(row); ++ord) {
+    append_kept(part, {row.time_ms, row.kind, row.body});
+    mark.sum = fact_sum(mark.sum, ord, row.time_ms, row.kind, row.body);
+    if (part.size() < limits::kCheckpointPartBytes) continue;
+    if (auto error = write_part(seq, mark.parts++, part)) return error;
+    part.clear();
+  }
+  if (!part.empty()) {
+    if (auto error = write_part(seq, mark.parts++, part)) return error;
+  }
+  const auto anchor = anchor_of(seq);
+  if (!anchor.ok()) return anchor.error();
+  mark.anchor = *anchor;
+  const std::string text = mark.text();
+  Parameters use;
+  use.add(epoch_.load()).add(std::string_view(text)).add(sum_column(meta_sum("checkpoint", text)));
+  if (auto error = run_as_leader(kUseCheckpoint, use)) return error;
+  return drop_except(seq);
+}
+
+std::optional<Error> PostgresStore::write_told(std::string_view bytes) {
+  Parameters p;
+  p.add(epoch_.load()).add_bytes(bytes);
+  return run_as_leader(kWriteTold, p);
+}
+
+Result<std::string> PostgresStore::read_told() {
+  PgConnection db;
+  if (auto error = db.open(address_)) return *error;
+  const PgResult row = db.run("SELECT bytes FROM told WHERE id = 1");
+  if (!row.ok()) return db.error("store.told", row);
+  return row.rows() == 0 ? std::string() : std::string(row.bytes(0, 0));
+}
+
+// A file store of the same facts, so that a backup is one file, proved as any.
+Result<std::string> PostgresStore::make_copy(const std::function<bool()>& wanted) {
+  if (copy_path_.empty()) return Store::make_copy(wanted);
+  const auto remove = [&](bool all) {
+    for (const char* end : {"", "-wal", "-shm", ".lock"}) {
+      if (all || *end != 0) ::unlink((copy_path_ + end).c_str());
+    }
+  };
+  remove(true);
+  auto reader = open_reader();
+  if (!reader.ok()) return reader.error();
+  SqliteOptions options{copy_path_};
+  options.uuid = uuid_;
+  options.fact_version = known_version_;
+  auto copy = open_sqlite_store(options);
+  if (!copy.ok()) return copy.error();
+  const auto copied = copy_history(**reader, **copy, wanted);
+  copy = std::unique_ptr<Store>();  // closes it: all is in the file
+  remove(!copied.ok());
+  if (!copied.ok()) return copied.error();
+  return copy_path_;
+}
+
+Result<std::unique_ptr<StoreReader>> PostgresStore::open_reader() {
+  return PostgresReader::open(address_, known_version_);
+}
+
+}  // namespace subak::postgres

@@ -1,0 +1,18 @@
+// A backup put into a database.
+#pragma once
+
+#include <string>
+
+#include "core/error.h"
+#include "server/runtime/ports.h"
+#include "server/store/verify.h"
+
+namespace subak {
+
+// Proves the file `from` (verify_store()), writes all of it into the database, which must have no facts, and reads
+// that back: the same state. Takes the lead there, so a subakd that runs on it ends. Refused with the reason; a
+// database into which a copy did not get through has to be made anew.
+Result<StoreReport> restore_to_postgres(const std::string& from, const std::string& address,
+                                        const Clock& clock);
+
+}  // namespace subak

@@ -1,0 +1,137 @@
+#include "server/store/postgres/rows.h"
+
+#include <charconv>
+#include <utility>
+
+#include "server/store/ledger_rows.h"
+#include "server/store/row_sum.h"
+
+namespace subak::postgres {
+namespace {
+
+constexpr std::size_t kKeptHeader = 16;
+
+void append_number(std::string& out, std::uint64_t number, int bytes) {
+  for (int i = 0; i < bytes; ++i) out += static_cast<char>(number >> (8 * i));
+}
+
+std::uint64_t number_at(std::string_view bytes, std::size_t at, int size) {
+  std::uint64_t out = 0;
+  for (int i = size; i-- > 0;) {
+    out = out << 8 | static_cast<unsigned char>(bytes[at + static_cast<std::size_t>(i)]);
+  }
+  return out;
+}
+
+}  // namespace
+
+Error damaged(std::string_view table, std::uint64_t which, std::string_view how) {
+  return {ErrorCode::kPrecondition, "store",
+          "row " + std::to_string(which) + " of table " + std::string(table) + " is " +
+              std::string(how),
+          "want the rows that were written: restore a backup of the database"};
+}
+
+std::optional<LedgerEntry> ledger_entry(const PgResult& rows, int i, std::uint32_t seed) {
+  const auto id = [&](int column) { return static_cast<std::uint32_t>(rows.number(i, column)); };
+  LedgerEntry entry;
+  entry.seq = rows.unsigned_number(i, 0);
+  entry.time_ms = rows.number(i, 1);
+  LedgerRow& row = entry.row;
+  row.allocation = {JobId(rows.unsigned_number(i, 2)), id(3), id(4)};
+  row.from_ms = rows.number(i, 5);
+  row.to_ms = rows.number(i, 6);
+  row.holder = AccountId(id(7));
+  row.payer = AccountId(id(8));
+  row.state = static_cast<UsageState>(rows.number(i, 9));
+  row.node = NodeId(id(10));
+  row.product = rows.bytes(i, 11);
+  row.milligpu = rows.number(i, 12);
+  row.corrects = rows.unsigned_number(i, 13);
+  const bool good =
+      sum_of(rows.number(i, 15)) == ledger_sum(seed, rows.unsigned_number(i, 14), entry);
+  return good ? std::optional(std::move(entry)) : std::nullopt;
+}
+
+std::optional<AuditRow> audit_entry(const PgResult& rows, int i, std::uint32_t seed) {
+  AuditRow row;
+  row.entry.seq = rows.unsigned_number(i, 0);
+  row.entry.time_ms = rows.number(i, 1);
+  int column = 2;
+  for (std::string* text : audit_texts(row)) *text = rows.bytes(i, column++);
+  const std::uint64_t ord = rows.unsigned_number(i, column);
+  const bool good = sum_of(rows.number(i, column + 1)) == audit_sum(seed, ord, row);
+  return good ? std::optional(std::move(row)) : std::nullopt;
+}
+
+Result<std::optional<std::string>> read_meta(PgConnection& db, std::string_view key) {
+  const PgResult row = db.run("SELECT value, sum FROM meta WHERE key = $1", Parameters().add(key));
+  if (!row.ok()) return db.error("store.meta", row);
+  if (row.rows() == 0) return std::optional<std::string>();
+  std::string value(row.bytes(0, 0));
+  if (sum_of(row.number(0, 1)) != meta_sum(key, value)) {
+    return Error{ErrorCode::kPrecondition, "store",
+                 "row " + std::string(key) + " of table meta is altered",
+                 "want the rows that were written: restore a backup of the database"};
+  }
+  return std::optional(std::move(value));
+}
+
+Result<Head> read_head(PgConnection& db, std::uint32_t seed) {
+  const PgResult row =
+      db.run("SELECT seq, sum, ledger, audit FROM facts ORDER BY seq DESC LIMIT 1");
+  if (!row.ok()) return db.error("store.facts", row);
+  if (row.rows() == 0) return Head{0, seed, 0, 0};
+  return Head{row.unsigned_number(0, 0), sum_of(row.number(0, 1)), row.unsigned_number(0, 2),
+              row.unsigned_number(0, 3)};
+}
+
+std::string Checkpoint::text() const {
+  std::string out;
+  for (const std::uint64_t n : {seq, facts, parts, std::uint64_t{sum}, std::uint64_t{anchor}}) {
+    out += (out.empty() ? "" : " ") + std::to_string(n);
+  }
+  return out;
+}
+
+Result<Checkpoint> read_checkpoint(PgConnection& db, std::uint32_t seed) {
+  const auto text = read_meta(db, "checkpoint");
+  if (!text.ok()) return text.error();
+  Checkpoint out;
+  out.anchor = seed;
+  if (!*text) return out;
+  const char* at = (*text)->data();
+  const char* const end = at + (*text)->size();
+  const auto next = [&] {
+    std::uint64_t value = 0;
+    at = std::from_chars(at, end, value).ptr;
+    if (at < end) ++at;
+    return value;
+  };
+  out.seq = next();
+  out.facts = next();
+  out.parts = next();
+  out.sum = static_cast<std::uint32_t>(next());
+  out.anchor = static_cast<std::uint32_t>(next());
+  return out;
+}
+
+void append_kept(std::string& part, const KeptRow& row) {
+  append_number(part, static_cast<std::uint64_t>(row.time_ms), 8);
+  append_number(part, row.kind, 4);
+  append_number(part, row.body.size(), 4);
+  part += row.body;
+}
+
+std::optional<KeptRow> next_kept(std::string_view& part) {
+  if (part.size() < kKeptHeader) return std::nullopt;
+  const std::uint64_t length = number_at(part, 12, 4);
+  if (part.size() - kKeptHeader < length) return std::nullopt;
+  const KeptRow row{static_cast<TimeMs>(number_at(part, 0, 8)),
+                    static_cast<std::uint32_t>(number_at(part, 8, 4)),
+                    part.substr(kKeptHeader, length)};
+  part.remove_prefix(kKeptHeader + length);
+  return row;
+}
+
+}  // namespace subak::postgres
