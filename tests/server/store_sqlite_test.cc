@@ -11,26 +11,13 @@
 #include "server/store/head.h"
 #include "server/store/migrate.h"
 #include "server/store/sqlite_store.h"
+#include "store_facts.h"
 #include "store_random_fact.h"
 
 namespace subak {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string text_of(const Fact& fact) {
-  return std::to_string(fact.seq) + "@" + std::to_string(fact.time_ms) + " " +
-         std::visit([](const auto& f) { return std::string(f.kName) + " " + to_text(f); },
-                    fact.body);
-}
-
-struct Texts final : FactSink {
-  std::vector<std::string> checkpoint, tail;
-  std::uint64_t checkpoint_seq = 999;
-  void checkpoint_fact(const Fact& fact) override { checkpoint.push_back(text_of(fact)); }
-  void checkpoint_end(std::uint64_t seq) override { checkpoint_seq = seq; }
-  void fact(const Fact& fact) override { tail.push_back(text_of(fact)); }
-};
 
 class SqliteStoreTest : public testing::Test {
  protected:
@@ -71,92 +58,6 @@ class SqliteStoreTest : public testing::Test {
   fs::path dir_;
   std::string path_;
 };
-
-Fact charged(std::uint64_t seq, TimeMs from, TimeMs to, std::uint32_t holder = 5,
-             std::string product = "H100") {
-  LedgerRow row;
-  row.allocation = {JobId(ClusterId(1), seq), 0, 1};
-  row.from_ms = from;
-  row.to_ms = to;
-  row.holder = row.payer = AccountId(holder);
-  row.node = NodeId(3);
-  row.product = std::move(product);
-  row.milligpu = 8000;
-  return Fact{seq, to, fact::Charged{row}};
-}
-
-Fact account_set(std::uint64_t seq, std::uint32_t id, std::string path, std::int64_t shares,
-                 std::string actor) {
-  fact::AccountSet set;
-  set.id = AccountId(id);
-  set.spec.path = std::move(path);
-  set.spec.shares = shares;
-  set.edit = {std::move(actor), "because", "r" + std::to_string(seq)};
-  return Fact{seq, static_cast<TimeMs>(seq * 10), set};
-}
-
-TEST_F(SqliteStoreTest, WhatWasCommittedIsRecoveredInOrder) {
-  std::vector<std::string> want;
-  {
-    auto store = open();
-    RandomFill random(11);
-    std::uint64_t seq = 0;
-    for (int batch = 0; batch < 20; ++batch) {
-      std::vector<Fact> facts;
-      for (int i = 0; i <= batch; ++i) {
-        Fact fact = random.fact(random.below(16));  // all kinds before Charged
-        fact.seq = ++seq;
-        fact.time_ms = static_cast<TimeMs>(seq * 7);
-        want.push_back(text_of(fact));
-        facts.push_back(std::move(fact));
-      }
-      ASSERT_FALSE(store->commit(facts));
-    }
-  }
-  auto store = open();
-  Texts got;
-  const auto recovered = reader(*store)->recover(got);
-  ASSERT_TRUE(recovered.ok()) << recovered.error().message();
-  EXPECT_EQ(got.tail, want);
-  EXPECT_EQ(got.checkpoint_seq, 0u);
-  EXPECT_EQ(recovered->seq, want.size());
-  EXPECT_EQ(recovered->tail_facts, want.size());
-  const auto page = reader(*store)->facts(5, 3);
-  ASSERT_TRUE(page.ok());
-  ASSERT_EQ(page->size(), 3u);
-  EXPECT_EQ(text_of((*page)[0]), want[5]);
-}
-
-// A fact that no start could read again is refused while nothing of its batch is durable.
-TEST_F(SqliteStoreTest, CheckpointReplacesWhatCameBefore) {
-  auto store = open();
-  RandomFill random(12);
-  const auto commit = [&](std::uint64_t seq) {
-    ASSERT_FALSE(store->commit(std::vector<Fact>{account_set(seq, 2, "ml", 1, "")}));
-  };
-  for (std::uint64_t seq = 1; seq <= 5; ++seq) commit(seq);
-  for (const std::uint64_t at : {std::uint64_t{3}, std::uint64_t{5}}) {
-    std::vector<Fact> kept;
-    std::vector<std::string> want;
-    for (std::size_t i = 0; i < limits::kCheckpointChunkFacts * 2 + at; ++i) {
-      kept.push_back(random.fact(i % kKindsOfVersion[0]));
-      kept.back().time_ms = static_cast<TimeMs>(i);
-      want.push_back(text_of(kept.back()));
-    }
-    ASSERT_FALSE(store->write_checkpoint(at, pack(kept)));
-    Texts got;
-    const auto recovered = reader(*store)->recover(got);
-    ASSERT_TRUE(recovered.ok()) << recovered.error().message();
-    EXPECT_EQ(got.checkpoint_seq, at);
-    EXPECT_EQ(got.tail.size(), 5 - at);
-    EXPECT_EQ(got.checkpoint, want);
-  }
-  store = nullptr;
-  store = open();
-  Texts got;
-  ASSERT_TRUE(reader(*store)->recover(got).ok());
-  EXPECT_EQ(got.checkpoint.size(), limits::kCheckpointChunkFacts * 2 + 5);
-}
 
 TEST_F(SqliteStoreTest, HalfWrittenCheckpointIsIgnoredAndDroppedLater) {
   auto store = open();
@@ -217,114 +118,6 @@ TEST_F(SqliteStoreTest, FailedCommitLeavesNothing) {
   ASSERT_TRUE(reader(*store)->recover(got).ok());
   EXPECT_EQ(got.tail.size(), 1u);
   EXPECT_EQ(reader(*store)->ledger({})->size(), 1u);
-}
-
-TEST_F(SqliteStoreTest, LedgerPagesByTimeAccountAndJob) {
-  auto store = open();
-  std::vector<Fact> facts;
-  for (std::uint64_t seq = 1; seq <= 100; ++seq) {
-    const auto end = static_cast<TimeMs>(seq * 100);
-    facts.push_back(charged(seq, end - 150, end, seq % 2 == 0 ? 6 : 5));
-  }
-  ASSERT_FALSE(store->commit(facts));
-  const auto read = reader(*store);
-  const auto all = read->ledger({});
-  ASSERT_EQ(all->size(), 100u);
-  EXPECT_EQ((*all)[41].row, std::get<fact::Charged>(facts[41].body).row);
-  EXPECT_EQ((*all)[41].seq, 42u);
-  EXPECT_EQ((*all)[41].time_ms, 4200);
-  LedgerQuery query;
-  query.from_ms = 1000;  // ends after: rows 11 and on
-  query.to_ms = 2000;    // begins before: row 21 (1950) at the latest
-  auto some = read->ledger(query);
-  ASSERT_EQ(some->size(), 11u);
-  EXPECT_EQ(some->front().seq, 11u);
-  EXPECT_EQ(some->back().seq, 21u);
-  query.holders = {AccountId(6)};
-  query.most = 2;
-  some = read->ledger(query);
-  ASSERT_EQ(some->size(), 2u);
-  EXPECT_EQ((*some)[1].seq, 14u);
-  query.after_seq = 14;
-  EXPECT_EQ(read->ledger(query)->front().seq, 16u);
-  query = {};
-  query.payers = {AccountId(7)};
-  EXPECT_TRUE(read->ledger(query)->empty());
-  query = {};
-  query.job = JobId(ClusterId(1), 50);
-  ASSERT_EQ(read->ledger(query)->size(), 1u);
-}
-
-TEST_F(SqliteStoreTest, DailyUsageCutsAtMidnightAndSumsToTheLedger) {
-  auto store = open();
-  std::vector<Fact> facts{charged(1, kDayMs - kHourMs, kDayMs + 2 * kHourMs),
-                          charged(2, kDayMs, kDayMs + 3 * kHourMs),
-                          charged(3, 0, 3 * kDayMs, 6, "A100")};
-  ASSERT_FALSE(store->commit(facts));
-  const auto read = reader(*store);
-  const auto rows = read->daily_usage({});
-  ASSERT_EQ(rows->size(), 5u);
-  EXPECT_EQ((*rows)[0].day, 0);
-  EXPECT_EQ((*rows)[0].holder, AccountId(5));
-  EXPECT_EQ((*rows)[0].amount, GpuTime::of(8000, kHourMs));
-  EXPECT_EQ((*rows)[2].day, 1);
-  EXPECT_EQ((*rows)[2].amount, GpuTime::of(8000, 5 * kHourMs));
-  EXPECT_EQ((*rows)[2].rows, 2u);
-  GpuTime total, want;
-  for (const DailyUsage& row : *rows) total += row.amount;
-  for (const Fact& fact : facts) want += std::get<fact::Charged>(fact.body).row.amount();
-  EXPECT_EQ(total, want);
-  LedgerQuery query;
-  query.from_ms = kDayMs;
-  query.to_ms = kDayMs + kHourMs;
-  const auto hour = read->daily_usage(query);
-  ASSERT_EQ(hour->size(), 2u);
-  EXPECT_EQ((*hour)[0].amount, GpuTime::of(2 * 8000, kHourMs));
-}
-
-TEST_F(SqliteStoreTest, AuditShowsWhoWhatWhyBeforeAndAfter) {
-  auto store = open();
-  fact::EditRefused refused{"set_account", "ml.vision", "shares: was -1", {"bob", "more", "r4"}};
-  fact::AccountDeleted deleted;
-  deleted.id = AccountId(3);
-  deleted.edit = {"ana", "gone", "r5"};
-  std::vector<Fact> facts{
-      account_set(1, 2, "ml", 1, "ana"), account_set(2, 3, "ml.vision", 2, "ana"),
-      account_set(3, 3, "ml.vision", 7, "bob"), Fact{4, 40, refused}, Fact{5, 50, deleted}};
-  Fact quiet = account_set(6, 4, "ml/eve", 1, "");
-  std::get<fact::AccountSet>(quiet.body).edit = {};
-  facts.push_back(quiet);
-  ASSERT_FALSE(store->commit(facts));
-  const auto read = reader(*store);
-  const auto all = read->audit({});
-  ASSERT_EQ(all->size(), 5u);
-  EXPECT_EQ((*all)[0].what, "account_deleted");
-  EXPECT_EQ((*all)[0].subject, "ml.vision");
-  EXPECT_NE((*all)[0].before.find("shares=7"), std::string::npos);
-  EXPECT_EQ((*all)[0].after, "");
-  EXPECT_EQ((*all)[1].what, "set_account");
-  EXPECT_EQ((*all)[1].error, "shares: was -1");
-  EXPECT_NE((*all)[2].before.find("shares=2"), std::string::npos);
-  EXPECT_NE((*all)[2].after.find("shares=7"), std::string::npos);
-  EXPECT_EQ((*all)[2].actor, "bob");
-  EXPECT_EQ((*all)[2].reason, "because");
-  EXPECT_EQ((*all)[4].before, "");
-  AuditQuery query;
-  query.subject = "ml";
-  EXPECT_EQ(read->audit(query)->size(), 5u);
-  query.subject = "ml.vision";
-  query.actor = "bob";
-  EXPECT_EQ(read->audit(query)->size(), 2u);
-  query = {};
-  query.most = 2;
-  query.before_seq = 5;
-  const auto page = read->audit(query);
-  ASSERT_EQ(page->size(), 2u);
-  EXPECT_EQ((*page)[0].seq, 4u);
-  query = {};
-  query.from_ms = 20;
-  query.to_ms = 40;
-  EXPECT_EQ(read->audit(query)->size(), 2u);
 }
 
 TEST_F(SqliteStoreTest, SecondOpenerIsRefusedByName) {

@@ -1,0 +1,53 @@
+// A line to a PostgreSQL server that a test can hold and cut, in either direction.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace subak {
+
+class PgProxy {
+ public:
+  // Listens beside a server's own socket, whose folder this is; its clients use folder() as their host.
+  explicit PgProxy(const std::string& server_folder);
+  ~PgProxy();  // cuts all lines
+  PgProxy(const PgProxy&) = delete;
+  PgProxy& operator=(const PgProxy&) = delete;
+
+  const std::string& folder() const { return folder_; }
+  // From now on what clients send stays here, or what the server answers; it goes on when it is let go of.
+  void hold_requests(bool held) { hold_requests_ = held; }
+  void hold_answers(bool held) { hold_answers_ = held; }
+  // Bytes that are held here of the direction.
+  std::size_t held_requests() const { return held_requests_; }
+  std::size_t held_answers() const { return held_answers_; }
+  // Ends the lines to clients. What is held of their requests stays: it is late.
+  void cut();
+  // What is late is sent on, and answered, right before the first request with this text.
+  void deliver_late_before(std::string text);
+
+ private:
+  struct Line {
+    int client = -1, server = -1;
+    std::string to_server, to_client;
+  };
+  void serve();
+  void move(Line& line);
+  void deliver_late();
+  bool is_awaited(const std::string& request);
+
+  std::string server_, folder_;
+  int listener_ = -1;
+  std::atomic<bool> stop_{false}, hold_requests_{false}, hold_answers_{false}, cut_{false};
+  std::atomic<std::size_t> held_requests_{0}, held_answers_{0};
+  std::mutex mutex_;
+  std::string awaited_;      // under the mutex; empty: nothing is
+  std::vector<Line> lines_;  // of the thread
+  std::thread thread_;
+};
+
+}  // namespace subak
