@@ -10,7 +10,11 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/words.h"
+#include "server/log/log.h"
+#include "server/runtime/clock.h"
 #include "server/store/copy.h"
+#include "server/store/postgres/address.h"
+#include "server/store/postgres/restore_postgres.h"
 #include "server/store/restore.h"
 #include "server/store/verify.h"
 #include "subak/v1/admin_service.pb.h"
@@ -166,8 +170,28 @@ struct RestoreCommand {
   bool force = false;
 };
 
+int restore_into_database(Session& s, const RestoreCommand& o) {
+  if (o.force) {
+    throw usage_failure("--force: a database is not put aside", "name a new database");
+  }
+  if (s.screen().progress) s.err() << "verifying and copying\n";
+  log::set_level(LogLevel::kWarn);  // a store that is made is no news here
+  const SystemClock clock;
+  const Result<StoreReport> done = restore_to_postgres(o.file, o.state, clock);
+  if (!done.ok()) throw failure_of(done.error());
+  const v1::StoreReport message = message_of(o.file, *done);
+  s.show_text(message, [&] {
+    print_report(s, message);
+    line(s, "verified",
+         "pages, replay of all facts, ledger rows; the database, read back, has the same digest");
+    line(s, "next", "subakd --state " + o.state);
+  });
+  return kExitDone;
+}
+
 int restore(Session& s, const RestoreCommand& o) {
   refuse_csv(s);
+  if (postgres::is_address(o.state)) return restore_into_database(s, o);
   RestoreOptions options{o.file, o.state, o.force};
   if (options.state.ends_with('/') || fs::is_directory(options.state)) {
     options.state = (fs::path(options.state) / "subak.db").string();
@@ -253,7 +277,7 @@ void add_restore(Command admin) {
   auto o = std::make_shared<RestoreCommand>();
   Command c = admin.add("restore", "put a backup in the place of the store; stop subakd first");
   c.argument("FILE", o->file, "a backup, or the state file of a stopped subakd");
-  c.option("--state", o->state, "where subakd has its state (var/subak.db)", "FILE|DIR");
+  c.option("--state", o->state, "where subakd has its state (var/subak.db)", "FILE|DIR|URI");
   c.flag("--force", o->force, "put the store that is there aside");
   c.run([o](Session& s) { return restore(s, *o); });
 }

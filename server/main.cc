@@ -67,7 +67,10 @@ int serve(const subak::Config& config) {
   umask(0077);  // the store and the keys are nobody else's
   const sigset_t signals = block_signals();
   Serving service(config, end_now);
-  if (const auto error = service.start()) return refuse(error->message());
+  if (const auto error = service.start()) {
+    if (subak::stop_asked()) return EXIT_SUCCESS;
+    return refuse(error->message());
+  }
   std::cout << service.ports_text() << std::endl;
   const int signal = wait_for_end(signals, service);
   subak::log::info("stopping", {{"signal", signal}});

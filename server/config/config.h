@@ -50,7 +50,7 @@ struct ClusterConfig {
 };
 
 struct Config {
-  std::string state = "var/subak.db";
+  std::string state = "var/subak.db";  // a file, or the address of a database
   ListenAddress listen_webhook{"127.0.0.1", 9443};
   ListenAddress listen_grpc{"127.0.0.1", 9444};
   ListenAddress listen_http{"127.0.0.1", 9445};

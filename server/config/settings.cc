@@ -8,6 +8,7 @@
 
 #include "core/duration.h"
 #include "core/limits.h"
+#include "server/store/postgres/address.h"
 
 namespace subak {
 namespace config {
@@ -66,10 +67,12 @@ namespace {
 using Found = std::optional<Error>;
 
 Found set_state(Config& c, std::string_view v) {
-  if (v.starts_with("postgres:") || v.starts_with("postgresql:")) {
-    return bad_value(v, "a file: PostgreSQL is not in this version");
+  if (postgres::is_address(v)) {
+    const auto address = postgres::parse_address(std::string(v));
+    if (!address) return address.error();
+  } else if (v.empty() || v.starts_with("postgres:") || v.starts_with("postgresql:")) {
+    return bad_value(v, "a file such as var/subak.db, or postgres://user@host/database");
   }
-  if (v.empty()) return bad_value(v, "a file such as var/subak.db");
   c.state = v;
   return std::nullopt;
 }
@@ -244,7 +247,8 @@ Found add_socket_user(Config& c, std::string_view v) {
 }
 
 constexpr std::array kSettings{
-    Setting{"state", "--state", "FILE", "the store", false, false, set_state},
+    Setting{"state", "--state", "FILE|URI", "the store: a file, or postgres://user@host/database",
+            false, false, set_state},
     Setting{"listenWebhook", "--listen-webhook", "ADDRESS:PORT", "admission webhook, HTTPS", false,
             false, set_address<&Config::listen_webhook>},
     Setting{"listenGrpc", "--listen-grpc", "ADDRESS:PORT", "gRPC API", false, false,

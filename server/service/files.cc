@@ -6,6 +6,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "server/store/postgres/address.h"
+
 namespace subak {
 namespace {
 
@@ -21,6 +23,10 @@ std::optional<Error> make_private(const fs::path& folder) {
 }
 
 }  // namespace
+
+std::string local_state(const std::string& state) {
+  return postgres::is_address(state) ? "var/subak" : state;
+}
 
 std::optional<Error> make_state_folder(const std::string& state) {
   return make_private(fs::path(state).parent_path());

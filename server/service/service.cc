@@ -1,7 +1,10 @@
 #include "server/service/service.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <utility>
 
 #include "admission/certificates.h"
@@ -22,9 +25,20 @@
 #include "server/service/front.h"
 #include "server/service/own_certificate.h"
 #include "server/service/prober.h"
+#include "server/service/sockets.h"
+#include "server/store/postgres/address.h"
+#include "server/store/postgres/postgres_store.h"
 #include "server/store/sqlite_store.h"
 
 namespace subak {
+
+bool stop_asked() {
+  sigset_t pending;
+  sigemptyset(&pending);
+  sigpending(&pending);
+  return sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1;
+}
+
 namespace {
 
 constexpr DurationMs kCallGraceMs = 2 * kSecondMs;  // of unary gRPC calls under way at a stop
@@ -47,6 +61,7 @@ struct Service::Impl {
   std::optional<Error> start();
   std::optional<Error> start_http();
   std::optional<Error> open_state();
+  Result<std::unique_ptr<Store>> open_store();
   void make_runtime();
   std::optional<Error> start_webhook();
   std::optional<Error> start_edges();
@@ -102,16 +117,30 @@ std::optional<Error> Service::Impl::start_http() {
 }
 
 std::optional<Error> Service::Impl::open_state() {
-  if (auto error = make_state_folder(config.state)) return error;
+  if (auto error = make_state_folder(local_state(config.state))) return error;
+  Result<std::unique_ptr<Store>> opened = open_store();
+  if (!opened) return opened.error();
+  store = std::move(opened).value();
+  trace = std::make_unique<InputTrace>(input_trace_file(local_state(config.state)));
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<Store>> Service::Impl::open_store() {
+  if (postgres::is_address(config.state)) {
+    PostgresOptions options;
+    options.address = config.state;
+    options.clock = &clock;
+    options.holder = machine_name() + " process " + std::to_string(::getpid());
+    options.ignore_checkpoint = config.ignore_checkpoint;
+    options.copy_path = local_state(config.state) + ".copy";
+    options.stop = stop_asked;
+    return open_postgres_store(options);
+  }
   SqliteOptions options;
   options.path = config.state;
   options.ignore_checkpoint = config.ignore_checkpoint;
   options.on_lost = [this](const Error& error) { end_process(error, fatal); };
-  Result<std::unique_ptr<Store>> opened = open_sqlite_store(options);
-  if (!opened) return opened.error();
-  store = std::move(opened).value();
-  trace = std::make_unique<InputTrace>(input_trace_file(config.state));
-  return std::nullopt;
+  return open_sqlite_store(options);
 }
 
 void Service::Impl::make_runtime() {
@@ -163,9 +192,9 @@ Result<std::shared_ptr<CertificateStore>> Service::Impl::own_certificates() {
   if (files.cert.empty()) {
     const bool by_name = std::any_of(config.clusters.begin(), config.clusters.end(),
                                      [](const auto& cluster) { return cluster.in_cluster; });
-    own_certificate = std::make_unique<OwnCertificate>(certificate_folder(config.state),
-                                                       config.listen_webhook.host, by_name,
-                                                       [this] { return runtime->now_ms(); });
+    own_certificate = std::make_unique<OwnCertificate>(
+        certificate_folder(local_state(config.state)), config.listen_webhook.host, by_name,
+        [this] { return runtime->now_ms(); });
     Result<CertificateFiles> made = own_certificate->begin();
     if (!made) return made.error();
     files = std::move(made).value();

@@ -26,6 +26,9 @@ struct ServicePorts {
   std::string text() const;
 };
 
+// SIGTERM or SIGINT has come and waits to be taken (main blocks both): a start that waits ends then.
+bool stop_asked();
+
 class Service {
  public:
   // `fatal` is called by the store thread when a commit failed; see RuntimeOptions.

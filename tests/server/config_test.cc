@@ -204,8 +204,10 @@ TEST(Yaml, TheHeaderIsNeeded) {
               StartsWith("f:1: was nothing, want a map"));
 }
 
-TEST(Yaml, WhatIsNotInThisVersionSaysSo) {
-  EXPECT_THAT(refusal("state: postgres://db/subak\n"), HasSubstr("not in this version"));
+TEST(Yaml, TheStateMayBeADatabase) {
+  EXPECT_EQ(accepted("state: postgres://subak@db/books\n").state, "postgres://subak@db/books");
+  EXPECT_THAT(refusal("state: postgres://subak@db/books?sslmode=disable\n"),
+              HasSubstr("verify-full"));
 }
 
 TEST(Yaml, HowAClusterIsReached) {
@@ -283,7 +285,9 @@ TEST_F(Start, BadFlagsNameTheFlag) {
               HasSubstr("want each namespace once"));
   EXPECT_THAT(error_of({"--no-such-flag"}), HasSubstr("--no-such-flag"));
   EXPECT_THAT(error_of({"--mode", "warn", "--mode", "warn"}), HasSubstr("--mode"));
-  EXPECT_THAT(error_of({"--state", "postgres://x"}), HasSubstr("not in this version"));
+  EXPECT_THAT(error_of({"--state", "postgres://u:secret@x/y"}),
+              AllOf(HasSubstr("passfile"), Not(HasSubstr("secret"))));
+  EXPECT_THAT(error_of({"--state", "postgres:x"}), HasSubstr("want a file"));
   EXPECT_THAT(error_of({"--config", "/no/such/file"}), HasSubstr("want a file that can be read"));
 }
 
@@ -346,7 +350,7 @@ TEST_F(Start, HelpAndVersionAreDone) {
   auto result = run({"--help"});
   EXPECT_TRUE(std::get<StartRequest>(result).done);
   for (const Setting& s : settings()) EXPECT_THAT(out_.str(), HasSubstr(std::string(s.flag)));
-  for (const char* shown : {"the store (default: var/subak.db) [state]",
+  for (const char* shown : {"(default: var/subak.db) [state]",
                             "HTTPS (default: 127.0.0.1:9443)",
                             "that name none (default: observe)",
                             "(default: target-share)",

@@ -90,7 +90,7 @@ class Start(unittest.TestCase):
     def test_refusals(self):
         code, _, errors = run("--mode", "on")
         self.assertEqual((code, errors), (1, 'subakd: --mode: was "on", want observe, warn or enforce\n'))
-        self.assertEqual(run("--state", "postgres://x")[0], 1)
+        self.assertEqual(run("--state", "postgres://ana:secret@x/y")[0], 1)
         self.assertEqual(run("--kubeconfig", "x")[0], 1)
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
             file.write("apiVersion: subak.gpu/v1\nkind: Configuration\nhold: long\n")
