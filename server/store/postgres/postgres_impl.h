@@ -54,7 +54,7 @@ class PostgresStore final : public Store {
   Outcome beat();
   // What a statement that failed or broke means for what it was to do.
   Outcome judge(const PgResult& result, std::string_view what);
-  Result<LastEdits> last_edits(std::span<const Fact> facts);
+  Outcome last_edits(std::span<const Fact> facts, LastEdits& out);
   Outcome lost();
 
   // On the background's connection; an error where another leads by now.

@@ -99,12 +99,9 @@ std::optional<Error> PostgresStore::check_owned() {
 
 PostgresStore::Outcome PostgresStore::try_commit(std::span<const Fact> facts) {
   const std::int64_t began_ms = clock_.monotonic_ms();
-  auto last = last_edits(facts);
-  if (!last.ok()) {
-    error_ = last.error();
-    return db_.is_open() ? Outcome::kRefused : Outcome::kUnknown;
-  }
-  const auto batch = Batch::make(facts, position_, seed_, known_version_, *std::move(last));
+  LastEdits last;
+  if (const Outcome read = last_edits(facts, last); read != Outcome::kDone) return read;
+  const auto batch = Batch::make(facts, position_, seed_, known_version_, std::move(last));
   if (!batch.ok()) {
     error_ = batch.error();
     return Outcome::kRefused;
@@ -176,18 +173,21 @@ PostgresStore::Outcome PostgresStore::resolve() {
   return Outcome::kRefused;
 }
 
-Result<LastEdits> PostgresStore::last_edits(std::span<const Fact> facts) {
-  LastEdits out;
+PostgresStore::Outcome PostgresStore::last_edits(std::span<const Fact> facts, LastEdits& out) {
   const std::vector<std::string> things = edited_things(facts);
-  if (things.empty()) return out;
+  if (things.empty()) return Outcome::kDone;
   const PgResult rows = db_.run(kLastEdits, Parameters().add_bytes(things));
-  if (!rows.ok()) return db_.error("store.audit", rows);
+  const Outcome outcome = judge(rows, "store.audit");
+  if (outcome != Outcome::kDone) return outcome;
   for (int i = 0; i < rows.rows(); ++i) {
     auto row = audit_entry(rows, i, seed_);
-    if (!row) return damaged("audit", rows.unsigned_number(i, 0));
+    if (!row) {
+      error_ = damaged("audit", rows.unsigned_number(i, 0));
+      return Outcome::kRefused;
+    }
     out[row->thing] = {std::move(row->entry.subject), std::move(row->entry.after)};
   }
-  return out;
+  return Outcome::kDone;
 }
 
 // --- checkpoints ---------------------------------------------------------------------------------
