@@ -199,6 +199,15 @@ struct Fleet::Impl {
   // finder_areas.cc: where an nvlink-exclusive gang's domain ends, seen from one of its nodes.
   enum class Level : std::uint8_t { kInner, kNode, kClique };
   Level exclusive_level(const Shape& shape, std::uint32_t rank, const NodeState& node) const;
+  // What a hold of an nvlink-exclusive gang keeps for it: GPUs of its node, or a whole clique. It follows from the node
+  // and its domain as they are now.
+  struct Keep {
+    GpuMask gpus = 0;
+    DomainIndex domain = kNoArea;
+  };
+  Keep keep_of(const Hold& hold, const NodeState& node) const;
+  // After a change of a node that is or was wired to the domain: holds.cc.
+  void keep_anew(DomainIndex home);
 };
 
 // Over every field; shapes.cc.

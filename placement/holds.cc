@@ -33,24 +33,42 @@ void refresh_domain(Fleet::Impl& impl, DomainIndex domain) {
   impl.domains[domain]->each_wired([&](NodeIndex m) { impl.refresh(NodeId(m)); });
 }
 
-void keep_domain(Fleet::Impl& impl, const Shape& s, Hold& hold, const NodeState& n) {
-  if (!keeps_domain(s) || n.domain == kNoArea) return;
-  if (impl.pods_of(s, hold.rank).shape->kind == GpuKind::kNone) return;
-  switch (impl.exclusive_level(s, hold.rank, n)) {
-    case Fleet::Impl::Level::kInner:
-      hold.kept = inner_domains_of(n.spec, hold.slot.gpu_mask);
-      break;
-    case Fleet::Impl::Level::kNode:
-      hold.kept = kAllGpus;
-      break;
-    case Fleet::Impl::Level::kClique:
-      hold.kept_domain = n.home();
-      ++impl.domains[hold.kept_domain]->kept;
-      break;
+}  // namespace
+
+Fleet::Impl::Keep Fleet::Impl::keep_of(const Hold& hold, const NodeState& n) const {
+  const Shape& s = shape(hold.shape);
+  if (!keeps_domain(s) || n.domain == kNoArea) return {};
+  if (pods_of(s, hold.rank).shape->kind == GpuKind::kNone) return {};
+  switch (exclusive_level(s, hold.rank, n)) {
+    case Level::kInner:
+      return {inner_domains_of(n.spec, hold.slot.gpu_mask), kNoArea};
+    case Level::kNode:
+      return {kAllGpus, kNoArea};
+    case Level::kClique:
+      return {0, n.home()};
   }
+  return {};
 }
 
-}  // namespace
+void Fleet::Impl::keep_anew(DomainIndex home) {
+  if (home == kNoArea) return;
+  bool changed = false;
+  domains[home]->each_wired([&](NodeIndex m) {
+    NodeState& n = *nodes[m];
+    for (Hold& hold : n.load.holds) {
+      const Keep keep = keep_of(hold, n);
+      if (keep.gpus == hold.kept && keep.domain == hold.kept_domain) continue;
+      if (hold.kept_domain != kNoArea && --domains[hold.kept_domain]->kept == 0) {
+        refresh_domain(*this, hold.kept_domain);
+      }
+      hold.kept = keep.gpus;
+      hold.kept_domain = keep.domain;
+      if (keep.domain != kNoArea) ++domains[keep.domain]->kept;
+      changed = true;
+    }
+  });
+  if (changed) refresh_domain(*this, home);
+}
 
 void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now) {
   NodeState& n = impl_->ensure(slot.node);
@@ -60,7 +78,10 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   const NodeLevels before = n.levels;
   const Shape& s = impl_->shape(shape);
   Hold hold{owner, shape, rank, slot, 0, kNoArea};
-  keep_domain(*impl_, s, hold, n);
+  const Impl::Keep keep = impl_->keep_of(hold, n);
+  hold.kept = keep.gpus;
+  hold.kept_domain = keep.domain;
+  if (keep.domain != kNoArea) ++impl_->domains[keep.domain]->kept;
   n.load.add(hold, *impl_->pods_of(s, rank).shape);
   if (hold.kept_domain != kNoArea && impl_->domains[hold.kept_domain]->kept == 1) {
     refresh_domain(*impl_, hold.kept_domain);

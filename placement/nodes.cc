@@ -252,8 +252,12 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   if (shallower) impl_->deepen(deepest(*impl_));
   impl_->changed_statically(id.value);
   impl_->refresh(id);
+  impl_->keep_anew(n.home());
   impl_->respare(n.home());
-  if (home != n.home()) impl_->respare(home);
+  if (home != n.home()) {
+    impl_->keep_anew(home);
+    impl_->respare(home);
+  }
   ++impl_->freed;
 }
 
@@ -275,6 +279,7 @@ void Fleet::remove_node(NodeId id, TimeMs now) {
   impl_->deepen(deepest(*impl_));
   impl_->changed_statically(id.value);
   impl_->refresh(id);
+  impl_->keep_anew(home);
   impl_->respare(home);
   ++impl_->freed;
 }
