@@ -210,7 +210,7 @@ inline constexpr DurationMs kLeadTrustedMs = 2 * kSecondMs;
 // while a machine sleeps. Longer than the trust, so that it shows nothing any more then.
 inline constexpr DurationMs kBeatMs = 500;
 inline constexpr DurationMs kLeaderSilentMs = 3 * kSecondMs;
-inline constexpr DurationMs kLeadLookMs = 50;  // between looks of who waits to lead
+inline constexpr DurationMs kLeadLookMs = 20;  // between looks of who waits to lead
 inline constexpr int kLeadTries = 20;          // to lock the row of who leads, half a second each
 inline constexpr std::size_t kDatabasePageRows = 4096;  // of facts, ledger, audit: read at a time
 inline constexpr std::size_t kCopiedFactsAtOnce =

@@ -75,6 +75,8 @@ struct Engine::Impl {
 
 Engine::Engine() : impl_(std::make_unique<Impl>()) {}
 Engine::~Engine() = default;
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
 
 ApplyOutcome Engine::apply(const Input& input) {
   must(input.time_ms >= now(), "the shell stamps a time that never goes backwards");

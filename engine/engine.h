@@ -210,6 +210,8 @@ class Engine {
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
+  Engine(Engine&&) noexcept;  // of the other nothing may be asked any more
+  Engine& operator=(Engine&&) noexcept;
 
   // Decides and evolves. Facts are numbered from seq() + 1.
   ApplyOutcome apply(const Input& input);

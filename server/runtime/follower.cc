@@ -253,6 +253,8 @@ bool Follower::Impl::recover() {
   const auto saw = [&](const Fact& fact) {
     if (fact.seq > told_seq) forecaster->recovered(fact);
   };
+  const bool warm = options.warm != nullptr;
+  if (warm) engine = std::move(*options.warm);
   const Result<Recovered> recovered = recover_engine(*reader, engine, saw);
   if (!recovered.ok()) {
     fail(recovered.error());
@@ -260,7 +262,9 @@ bool Follower::Impl::recover() {
   }
   checkpoint_seq = recovered->checkpoint_seq;
   checkpoint_size = recovered->checkpoint_facts;
-  forecaster->go_on(engine, told_seq >= checkpoint_seq && told_seq <= engine.seq());
+  const bool whole =
+      warm ? told_seq == engine.seq() : told_seq >= checkpoint_seq && told_seq <= engine.seq();
+  forecaster->go_on(engine, whole);
   const std::lock_guard lock(mutex);
   stats.seq = engine.seq();
   stats.checkpoint_seq = checkpoint_seq;

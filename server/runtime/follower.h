@@ -33,6 +33,8 @@ struct FollowerOptions {
   // writing them costs a constant part of all work). 0: only on stop.
   std::uint64_t checkpoint_every = limits::kCheckpointEveryFacts;
   bool checkpoint_on_stop = true;
+  // As RuntimeOptions::warm.
+  std::shared_ptr<Engine> warm{};
   std::size_t most_queued_facts = limits::kFollowerFacts;
   // No threads: the caller runs turn(), so that a simulation of faults repeats exactly.
   bool stepped = false;

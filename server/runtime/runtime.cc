@@ -72,6 +72,7 @@ void Runtime::nudge() {
 Result<Recovered> Runtime::Impl::start() {
   auto reader = store.open_reader();
   if (!reader.ok()) return reader.error();
+  if (options.warm != nullptr) engine = std::move(*options.warm);
   const Result<Recovered> recovered = recover_engine(**reader, engine);
   if (!recovered.ok()) return recovered;
   last_stamp = engine.now();

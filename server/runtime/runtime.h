@@ -48,6 +48,8 @@ struct RuntimeOptions {
   // End each batch with in::Pass when the engine says that one is due. Tests that must agree with a
   // simulation switch it off and post Pass themselves.
   bool auto_pass = true;
+  // An engine that knows the first facts of the store already; it is moved from. None: all are read.
+  std::shared_ptr<Engine> warm{};
   // No threads: the caller runs turn() and commit(),
   // so that a simulation of faults repeats exactly.
   bool stepped = false;
@@ -124,7 +126,8 @@ class Runtime {
   std::unique_ptr<Impl> impl_;
 };
 
-// Feeds an empty engine with all that `reader` has.
+// Feeds an engine with all that `reader` has and it does not know: an empty one, or one that knows the first facts,
+// of whose checkpoint nothing is said then.
 Result<Recovered> recover_engine(StoreReader& reader, Engine& engine,
                                  const std::function<void(const Fact&)>& saw = nullptr);
 

@@ -26,6 +26,7 @@
 #include "server/service/own_certificate.h"
 #include "server/service/prober.h"
 #include "server/service/sockets.h"
+#include "server/service/standby.h"
 #include "server/store/postgres/address.h"
 #include "server/store/postgres/postgres_store.h"
 #include "server/store/sqlite_store.h"
@@ -62,6 +63,7 @@ struct Service::Impl {
   std::optional<Error> start_http();
   std::optional<Error> open_state();
   Result<std::unique_ptr<Store>> open_store();
+  std::optional<Error> take_standby();
   void make_runtime();
   std::optional<Error> start_webhook();
   std::optional<Error> start_edges();
@@ -88,6 +90,8 @@ struct Service::Impl {
   std::unique_ptr<ApiServer> api;
   std::unique_ptr<Watchdog> watchdog;
   std::unique_ptr<metrics::LedgerAudit> audit;
+  Standby standby;                                  // while another leads
+  Standby::Engines warm;                            // what it knew; moved from at the start
   std::unique_ptr<OwnCertificate> own_certificate;  // none where a pair is configured
   std::shared_ptr<CertificateStore> certificate;
   std::unique_ptr<Webhook> hook;
@@ -122,6 +126,16 @@ std::optional<Error> Service::Impl::open_state() {
   if (!opened) return opened.error();
   store = std::move(opened).value();
   trace = std::make_unique<InputTrace>(input_trace_file(local_state(config.state)));
+  return take_standby();
+}
+
+// It looks once more: the one who led before may have committed since the last time.
+std::optional<Error> Service::Impl::take_standby() {
+  if (!standby.is_warm()) return std::nullopt;
+  auto reader = store->open_reader();
+  if (!reader.ok()) return reader.error();
+  standby.look(**reader);
+  warm = standby.take();
   return std::nullopt;
 }
 
@@ -134,6 +148,7 @@ Result<std::unique_ptr<Store>> Service::Impl::open_store() {
     options.ignore_checkpoint = config.ignore_checkpoint;
     options.copy_path = local_state(config.state) + ".copy";
     options.stop = stop_asked;
+    options.while_waiting = [this](StoreReader& reader) { standby.look(reader); };
     return open_postgres_store(options);
   }
   SqliteOptions options;
@@ -145,11 +160,13 @@ Result<std::unique_ptr<Store>> Service::Impl::open_store() {
 
 void Service::Impl::make_runtime() {
   FollowerOptions follower_options;
+  follower_options.warm = warm.follower;
   follower_options.fatal = fatal;
   follower_options.on_told_start = [this](DurationMs error_ms) { events.told_start(error_ms); };
   follower_options.now_ms = [this] { return runtime->now_ms(); };
   follower = std::make_unique<Follower>(std::move(follower_options), *store);
   RuntimeOptions options;
+  options.warm = warm.loop;
   options.on_durable = [this](const Released& batch) { released(batch); };
   options.record = [this](const Input& input) {
     trace->append(input);
@@ -288,7 +305,8 @@ std::optional<Error> Service::Impl::start() {
   log::info("recovered", {{"store", store->describe()},
                           {"seq", state->seq},
                           {"checkpoint", state->checkpoint_seq},
-                          {"tail_facts", state->tail_facts}});
+                          {"tail_facts", state->tail_facts},
+                          {"warm", warm.loop != nullptr}});
   if (auto error = configure(config, *runtime, *store)) return error;
   watchdog = std::make_unique<Watchdog>([this] { return runtime->stats(); }, clock);
   audit = std::make_unique<metrics::LedgerAudit>(*follower, *store, clock);

@@ -67,7 +67,8 @@ Result<LeadSeen> look_at_lead(PgConnection& db) {
 }
 
 Result<LeadSeen> wait_for_lead(PgConnection& db, const Address& address, const Clock& clock,
-                               const std::function<bool()>& stop) {
+                               const std::function<bool()>& stop,
+                               const std::function<void()>& looked) {
   std::optional<LeadSeen> last;
   std::int64_t alive_ms = clock.boot_ms();
   while (true) {
@@ -84,7 +85,10 @@ Result<LeadSeen> wait_for_lead(PgConnection& db, const Address& address, const C
     if (seen.ok() && (!last || last->holder != seen->holder)) {
       log::info("waits, as another leads", {{"leader", seen->holder}});
     }
-    if (seen.ok()) last = *std::move(seen);
+    if (seen.ok()) {
+      last = *std::move(seen);
+      looked();
+    }
     if (stop && stop()) {
       return Error{ErrorCode::kPrecondition, "state",
                    "asked to stop while " + last->holder + " leads", ""};

@@ -24,9 +24,10 @@ Result<LeadSeen> look_at_lead(PgConnection& db);
 
 // Returns once nobody leads: the holder gave the lead up, or showed no sign of life for limits::kLeaderSilentMs of a
 // clock that does not stop while a machine sleeps. A sign is a hint, never proof. `stop` is asked between looks;
-// once it says yes, this ends with an error.
+// once it says yes, this ends with an error. `looked` is called after each look that found a leader.
 Result<LeadSeen> wait_for_lead(PgConnection& db, const Address& address, const Clock& clock,
-                               const std::function<bool()>& stop);
+                               const std::function<bool()>& stop,
+                               const std::function<void()>& looked);
 
 // What became of an attempt to raise the epoch; it is durable before this returns.
 struct Raised {

@@ -42,9 +42,20 @@ std::optional<Error> PostgresStore::check_server() {
 }
 
 std::optional<Error> PostgresStore::lead(const PostgresOptions& options) {
+  std::unique_ptr<StoreReader> reader;
+  const auto looked = [&] {
+    if (!options.while_waiting) return;
+    if (reader == nullptr) {
+      auto opened = open_reader();
+      if (!opened.ok()) return;  // whoever leads may be making the tables
+      reader = *std::move(opened);
+    }
+    options.while_waiting(*reader);
+  };
   while (true) {
-    const auto seen =
-        options.take_lead ? look_at_lead(db_) : wait_for_lead(db_, address_, clock_, options.stop);
+    const auto seen = options.take_lead
+                          ? look_at_lead(db_)
+                          : wait_for_lead(db_, address_, clock_, options.stop, looked);
     if (!seen.ok()) return seen.error();
     confirmed_ms_ = clock_.monotonic_ms();
     const Raised raised = take_lead(db_, holder_, seen->epoch);

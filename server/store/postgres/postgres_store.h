@@ -29,6 +29,8 @@ struct PostgresOptions {
   bool take_lead = false;
   // Asked while it waits for the lead: true ends that with an error. None: it waits for ever.
   std::function<bool()> stop{};
+  // Called while it waits, at each look.
+  std::function<void(StoreReader&)> while_waiting{};
   // The file that make_copy() writes; empty: it makes none.
   std::string copy_path{};
 };
