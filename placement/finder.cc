@@ -195,6 +195,14 @@ void Finder::undo_to(std::size_t mark) {
   }
 }
 
+// No pod without GPUs takes what is kept beside GPUs that the whole gang leaves free.
+bool Finder::leaves_beside() const {
+  return !fleet_.beside.any() || std::all_of(placed_.begin(), placed_.end(), [&](const Placed& p) {
+    const NodeIndex i = slots_[p.rank].node.value;
+    return keeps_beside(node(i).spec, room(i), *p.pods->shape, ignore_);
+  });
+}
+
 // A bound from the index alone, so that most failing searches cost next to nothing.
 bool Finder::enough(const Runs& runs) const {
   if (scene_.is_empty()) return true;

@@ -118,6 +118,7 @@ class Finder {
   bool place(const Run& run, NodeIndex i, GpuMask allowed);
   bool place_all(const Runs& runs, NodeIndex i, GpuMask allowed);
   void undo_to(std::size_t mark);
+  bool leaves_beside() const;
   bool enough(const Runs& runs) const;
   // Places each of the runs by place_one(run), or none. Where one finds no place that others took, it
   // goes before them: exact where the nodes that some may use lie within those of the others.
@@ -257,7 +258,7 @@ class Finder {
   struct Option;
   struct Thorough;
   bool thoroughly(Topology topology, std::uint32_t segment_size, const Runs& all);
-  bool put_rest(Thorough& t, std::uint32_t rank, Place place, ProductId product);
+  bool put_rest(Thorough& t, std::size_t next, ProductId product);
   void add_options(const Run& run, NodeIndex i, Topology topology, std::vector<Option>& out) const;
 
   Runs runs(std::uint32_t first, std::uint32_t last) const;

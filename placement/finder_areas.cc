@@ -40,8 +40,13 @@ Runs runs_of(const Shape& shape, std::uint32_t first, std::uint32_t last, F&& in
 
 }  // namespace
 
+// Where something is kept beside free GPUs, pods without GPUs come last: what the gang's own GPUs leave counts.
 Runs Finder::runs(std::uint32_t first, std::uint32_t last) const {
-  return runs_of(shape_, first, last, [&](std::size_t k) { return index(k); });
+  Runs out = runs_of(shape_, first, last, [&](std::size_t k) { return index(k); });
+  if (fleet_.beside.any()) {
+    std::stable_partition(out.begin(), out.end(), [](const Run& r) { return !without_gpu(r); });
+  }
+  return out;
 }
 
 bool Finder::attempt(Topology topology, std::uint32_t segment_size) {
@@ -73,10 +78,14 @@ bool Finder::attempt(Topology topology, std::uint32_t segment_size) {
 }
 
 bool Finder::greedily(Topology topology, std::uint32_t segment_size, const Runs& all) {
-  if (!gang(topology, segment_size, all)) return false;
-  if (!one_product_ || of_one_product()) return true;
+  bool ok = gang(topology, segment_size, all);
+  if (ok && one_product_ && !of_one_product()) {
+    undo_to(0);
+    ok = gang_of_one_product(topology, segment_size, all);
+  }
+  if (ok && leaves_beside()) return true;
   undo_to(0);
-  return gang_of_one_product(topology, segment_size, all);
+  return false;
 }
 
 bool Finder::of_one_product() const {
@@ -130,11 +139,18 @@ bool Finder::gang(Topology topology, std::uint32_t segment_size, const Runs& all
   const auto pods = static_cast<std::uint32_t>(slots_.size());
   if (pods > 0 && part_end(0, segment_size) == pods) return segment(topology, all);
   bool ok = true;
+  const bool light_last = fleet_.beside.any() && topology != Topology::kNode;
   for (std::uint32_t first = 0; ok && first < pods;) {
     const std::uint32_t last = part_end(first, segment_size);
-    ok = segment(topology, runs(first, last));
+    Runs part = runs(first, last);
+    if (light_last) std::erase_if(part, without_gpu);
+    ok = segment(topology, part);
     if (ok && parts_ > 0) take_domain(first, last);
     first = last;
+  }
+  if (light_last) {
+    ok = ok && std::all_of(all.begin(), all.end(),
+                           [&](const Run& r) { return !without_gpu(r) || anywhere(Runs{r}); });
   }
   taken_.clear();
   if (!ok) undo_to(0);

@@ -28,6 +28,9 @@ struct Finder::Thorough {
   std::uint32_t segment_size;
   std::vector<std::vector<NodeIndex>> nodes;  // of each run: that hold one of its pods now
   std::size_t tries;                          // nodes that may still be looked at
+  std::vector<Run> pods = {};                 // each by itself, in the order of the runs
+  std::vector<std::size_t> run_of = {};       // of these
+  std::vector<Place> places = {};  // of each segment's pods as far as they are put; none: any
 };
 
 // Of the GPUs that are equally good for it one is enough.
@@ -60,30 +63,29 @@ void Finder::add_options(const Run& run, NodeIndex i, Topology topology,
   }
 }
 
-// The pod of `rank` and all after it. `place`, `product`: of those before it in its segment, and in the
-// gang; none: any.
-bool Finder::put_rest(Thorough& t, std::uint32_t rank, Place place, ProductId product) {
-  if (rank == slots_.size()) return true;
-  std::size_t k = 0;
-  while (rank >= t.all[k].rank + t.all[k].count) ++k;
-  const Run one{t.all[k].pods, t.all[k].index, rank, 1};
+// The pod `next` and all after it. `product`: of those before it; none: any.
+bool Finder::put_rest(Thorough& t, std::size_t next, ProductId product) {
+  if (next == t.pods.size()) return true;
+  const Run& one = t.pods[next];
   const bool gpu = one.pods->shape->kind != GpuKind::kNone;
-  if (t.segment_size > 0 && rank % t.segment_size == 0) place = Place();
+  Place& place = t.places[t.segment_size > 0 ? one.rank / t.segment_size : 0];
+  const Place before = place;
   const std::size_t mark = placed_.size();
   std::vector<Option> options;
-  for (const NodeIndex i : t.nodes[k]) {
+  for (const NodeIndex i : t.nodes[t.run_of[next]]) {
     if (t.tries == 0) return false;
     --t.tries;
     if (gpu && one_product_ && product && node(i).product != product) continue;
     options.clear();
     add_options(one, i, t.topology, options);
     for (const Option& option : options) {
-      const bool apart = place.group != kNoArea && option.place.group != kNoArea;
-      if (apart && option.place != place) continue;
-      const Place next = option.place.group == kNoArea ? place : option.place;
+      const bool apart = before.group != kNoArea && option.place.group != kNoArea;
+      if (apart && option.place != before) continue;
+      place = option.place.group == kNoArea ? before : option.place;
       const bool ok = this->place(one, i, option.gpus) &&
-                      put_rest(t, rank + 1, next, gpu ? node(i).product : product);
+                      put_rest(t, next + 1, gpu ? node(i).product : product);
       if (ok) return true;
+      place = before;
       undo_to(mark);
     }
   }
@@ -94,14 +96,25 @@ bool Finder::thoroughly(Topology topology, std::uint32_t segment_size, const Run
   if (all.size() < 2 || topology == Topology::kNvlinkExclusive) return false;
   Thorough t{all, topology, segment_size, std::vector<std::vector<NodeIndex>>(all.size()),
              limits::kPlaceTries};
+  const Ignore ignore = ignore_;
+  ignore_.beside = true;  // what is kept is less once the gang's own GPUs are taken
   for (std::size_t k = 0; k < all.size(); ++k) {
     each_node(nullptr, [&](NodeIndex i) {
       if (cap(all[k], i, kAllGpus, 1) > 0) t.nodes[k].push_back(i);
       return t.nodes[k].size() >= t.tries;
     });
-    if (t.nodes[k].empty()) return false;
+    if (t.nodes[k].empty()) break;
   }
-  return put_rest(t, 0, Place(), ProductId());
+  ignore_ = ignore;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (t.nodes[k].empty()) return false;
+    for (std::uint32_t n = 0; n < all[k].count; ++n) {
+      t.pods.push_back({all[k].pods, all[k].index, all[k].rank + n, 1});
+      t.run_of.push_back(k);
+    }
+  }
+  t.places.resize(segment_size > 0 ? (t.pods.size() + segment_size - 1) / segment_size : 1);
+  return put_rest(t, 0, ProductId());
 }
 
 }  // namespace subak

@@ -161,15 +161,21 @@ class Fleet {
   void set_others(NodeId id, const NodeUse& use);
   const NodeUse& others(NodeId id) const;  // of a node that was seen
 
+  // From now on, pods without GPUs leave so much on a node for each of its GPUs that is free, wholly or in
+  // part (docs/design/0064). Not in the empty fleet, which says what could ever fit. O(nodes) if it is new.
+  void keep_beside_gpus(const BesideGpu& each);
+  const BesideGpu& beside_gpus() const;
+
   // --- nodes that turned a pod away --------------------------------------------------------------
   // No search puts pods of this shape on the node until the bar is lifted. The pods are compared in
   // every field. Both may be said twice.
   void bar(NodeId id, const PodShape& pod);
   void lift_bar(NodeId id, const PodShape& pod);
   bool barred(NodeId id, const PodShape& pod) const;
-  // Bumped whenever something became free or a node changed so that a shape that did not fit may
-  // fit.
+  // Bumped whenever something became free or a node changed so that some shape that did not fit may fit;
+  // and the same of one shape: as long as that stays, what had no place has none.
   std::uint64_t freed_version() const;
+  std::uint64_t freed_version(ShapeId shape) const;
 
   // Differs after every change of a node's description, and when one comes or goes.
   std::uint64_t description_version() const;

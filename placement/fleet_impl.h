@@ -61,10 +61,10 @@ struct NodeState {
 };
 
 // What pods that nobody holds for take stays.
-inline Room left_if_nothing_held(const NodeState& n) {
+inline Room left_if_nothing_held(const NodeState& n, const BesideGpu& beside) {
   Load load;
   load.others = n.load.others;
-  return left_on(n.spec, n.empty, load, 0, nullptr);
+  return left_on(n.spec, n.empty, load, 0, beside, nullptr);
 }
 
 // An NVLink domain of several nodes (a clique), or one node that is in none; also a rack or a block.
@@ -114,6 +114,7 @@ struct Shape {
   bool cost_by_place = false;  // there are others: replicas and slices
   bool linked = false;         // asks for NVLink, not as a wish
   bool one_product = false;    // it may not mix products, and some would do for all its GPUs
+  bool light = false;          // some pods are without GPUs
 
   const GangRequest& request() const { return *asked; }
 };
@@ -165,6 +166,8 @@ struct Fleet::Impl {
   std::uint64_t log_base = 1;
   std::uint64_t static_version = 1;
   std::uint64_t freed = 0;
+  std::uint64_t freed_beside = 0;  // room for pods without GPUs alone, as GPUs were taken
+  BesideGpu beside;                // kept from pods without GPUs, for each GPU that is free
   std::uint64_t totals_version = 1;
   // nodes.cc
   NodeState& at(NodeId id) { return *nodes[id.value]; }

@@ -29,6 +29,12 @@ void respare(Fleet::Impl& impl, const Shape& s, const NodeState& n) {
   if (s.request().spare > 0 || impl.domains[home]->sparing) impl.respare(home);
 }
 
+// What pods without GPUs may still have of the node.
+BesideGpu for_light_pods(const NodeState& n) {
+  const BesideGpu kept = kept_beside(n.spec, n.room);
+  return {n.room.cpu_milli - kept.cpu_milli, n.room.memory_bytes - kept.memory_bytes};
+}
+
 void refresh_domain(Fleet::Impl& impl, DomainIndex domain) {
   impl.domains[domain]->each_wired([&](NodeIndex m) { impl.refresh(NodeId(m)); });
 }
@@ -76,6 +82,7 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   const DurationMs late_ms = n.dated && now < n.as_of ? n.as_of - now : 0;
   impl_->accrue(n, now + late_ms);
   const NodeLevels before = n.levels;
+  const BesideGpu light_before = impl_->beside.any() ? for_light_pods(n) : BesideGpu();
   const Shape& s = impl_->shape(shape);
   Hold hold{owner, shape, rank, slot, 0, kNoArea};
   const Impl::Keep keep = impl_->keep_of(hold, n);
@@ -89,6 +96,13 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
     impl_->refresh(slot.node);
   }
   respare(*impl_, s, n);
+  if (impl_->beside.any()) {
+    // What was kept beside the GPUs that are taken may be more than what was taken with them.
+    const BesideGpu light = for_light_pods(n);
+    const bool more =
+        light.cpu_milli > light_before.cpu_milli || light.memory_bytes > light_before.memory_bytes;
+    impl_->freed_beside += more ? 1 : 0;
+  }
   correct(n.books, before, n.levels, late_ms);
   must(n.levels.allocated == before.allocated + slot.milligpu, "what is taken is allocated");
 }
@@ -116,7 +130,7 @@ void Fleet::set_others(NodeId id, const NodeUse& use) {
   NodeState& n = impl_->at(id);
   must(n.present, "what takes of a node is on one that is there");
   n.load.others = use;
-  n.works = left_if_nothing_held(n);
+  n.works = left_if_nothing_held(n, impl_->beside);
   impl_->refresh(id);
   ++impl_->freed;
 }
@@ -127,8 +141,8 @@ PodSlot Fleet::adopt_slot(ShapeId shape, std::uint32_t rank, NodeId node) const 
   const NodeState* n = impl_->find(node);
   if (n == nullptr || !n->present) return {node, 0, slot_milligpu(shape, rank, node)};
   const PodShape& pod = *impl_->pods_of(impl_->shape(shape), rank).shape;
-  const Room room = left_on(n->spec, n->empty, n->load, 0, nullptr);
-  const Ignore all{true, true, true, true, true};
+  const Room room = left_on(n->spec, n->empty, n->load, 0, {}, nullptr);
+  const Ignore all{true, true, true, true, true, true};
   if (const auto slot = choose(node, n->spec, room, pod, kAllGpus, all)) return *slot;
   PodSlot slot{node, 0, pod_milligpu(n->spec, pod)};
   if (pod.kind == GpuKind::kWhole) {

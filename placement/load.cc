@@ -174,8 +174,9 @@ GpuMask Load::kept() const {
 }
 
 Room left_on(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
-             MilliGpu* unhealthy_free) {
+             const BesideGpu& beside, MilliGpu* unhealthy_free) {
   Room room = empty;
+  room.beside = beside;
   fill_gpus(spec, load, kept, room, unhealthy_free);
   for (const MigUse& u : load.mig_used) {
     const int i = mig_index(spec, u.profile);
@@ -197,6 +198,10 @@ Room left_on(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask 
   if (room.pods != kUnlimited) room.pods -= load.pods_used + others.pods;
   room.ports = load.ports;
   room.ports.insert(room.ports.end(), others.host_ports.begin(), others.host_ports.end());
+  if (kept != 0) {
+    const Room all = left_on(spec, empty, load, 0, beside, nullptr);
+    room.free_and_kept = free_gpus(spec, all) - free_gpus(spec, room);
+  }
   return room;
 }
 

@@ -59,9 +59,9 @@ struct Load {
 };
 
 // What the load leaves of a node that has `empty` when nothing is held. GPUs of `kept` are not
-// given out, with kAllGpus no slices either. `unhealthy_free`, if given, becomes the milli-GPU that
+// given out, with kAllGpus no slices either. `beside` is kept from pods without GPUs. `unhealthy_free`, if given, becomes the milli-GPU that
 // are free only in name, as they are on unhealthy GPUs.
 Room left_on(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
-             MilliGpu* unhealthy_free);
+             const BesideGpu& beside, MilliGpu* unhealthy_free);
 
 }  // namespace subak

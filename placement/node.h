@@ -41,6 +41,14 @@ struct NodeUse {
   friend bool operator==(const NodeUse&, const NodeUse&) = default;
 };
 
+// Of the CPU and memory of a node, what is kept from pods without GPUs for each GPU that is free.
+struct BesideGpu {
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory_bytes = 0;
+  bool any() const { return cpu_milli > 0 || memory_bytes > 0; }
+  friend bool operator==(const BesideGpu&, const BesideGpu&) = default;
+};
+
 // Built by an edge from `kubectl get nodes -o json`, a watch or a fleet CSV. A node has one product
 // (nvidia.com/gpu.product without -SHARED or -MIG-... suffixes); its GPUs are whole, shared R ways,
 // or cut into MIG slices. `gpus` counts physical GPUs and is what "installed" means.

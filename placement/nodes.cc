@@ -171,7 +171,7 @@ void Fleet::Impl::note_shared(const NodeState& n, std::int64_t sign) {
 void Fleet::Impl::refresh(NodeId id) {
   NodeState& n = at(id);
   MilliGpu unhealthy_free = 0;
-  n.room = left_on(n.spec, n.empty, n.load, kept_gpus(*this, n), &unhealthy_free);
+  n.room = left_on(n.spec, n.empty, n.load, kept_gpus(*this, n), beside, &unhealthy_free);
   if (!n.present) n.room = Room{};
   const StateIndex was = n.state;
   n.state = n.present ? states.use(n) : 0;
@@ -238,7 +238,7 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   n.product = intern_product(spec.product);
   n.present = true;
   n.empty = empty_room(n.spec);
-  n.works = left_if_nothing_held(n);
+  n.works = left_if_nothing_held(n, impl_->beside);
   n.linked = has_nvlink(n.spec.product) && (n.spec.gpus_per_domain != 1 || !n.spec.clique.empty());
   n.split = inner_domains(n.spec) > 1 && n.spec.clique.empty();
   n.stranded = stranded_of(n.spec);
@@ -260,6 +260,20 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   }
   ++impl_->freed;
 }
+
+void Fleet::keep_beside_gpus(const BesideGpu& each) {
+  if (impl_->beside == each) return;
+  impl_->beside = each;
+  for (NodeIndex i = 0; i < impl_->nodes.size(); ++i) {
+    NodeState* const n = impl_->nodes[i].get();
+    if (n == nullptr || !n->present) continue;
+    n->works = left_if_nothing_held(*n, each);
+    impl_->refresh(NodeId(i));
+  }
+  ++impl_->freed;
+}
+
+const BesideGpu& Fleet::beside_gpus() const { return impl_->beside; }
 
 void Fleet::remove_node(NodeId id, TimeMs now) {
   NodeState* n = impl_->find(id);

@@ -81,7 +81,8 @@ class Making {
     const std::uint32_t holds =
         kept == kept_holds_.end() ? fleet_.domains[n.home()]->kept : kept->second;
     const bool kept_all = holds > 0 || spares_.contains(i);
-    return left_on(n.spec, n.empty, load, kept_all ? kAllGpus : load.kept(), nullptr);
+    const GpuMask kept_gpus = kept_all ? kAllGpus : load.kept();
+    return left_on(n.spec, n.empty, load, kept_gpus, fleet_.beside, nullptr);
   }
 
   const Fleet::Impl& fleet_;

@@ -128,6 +128,11 @@ std::int64_t gpu_pods(const NodeSpec& node, const Room& room, const PodShape& po
   return 0;
 }
 
+// It may not have what is kept beside free GPUs.
+bool leaves_beside(const Room& room, const PodShape& pod, const Ignore& ignore) {
+  return pod.kind == GpuKind::kNone && room.beside.any() && !ignore.beside;
+}
+
 std::int64_t per_pod(std::int64_t have, std::int64_t need) {
   return need <= 0 ? kUnlimited : std::max<std::int64_t>(0, have) / need;
 }
@@ -240,8 +245,11 @@ std::int64_t pods_that_fit(const NodeSpec& node, const Room& room, const PodShap
                            GpuMask allowed, std::int64_t limit, const Ignore& ignore) {
   std::int64_t n = std::min(limit, gpu_pods(node, room, pod, allowed, limit));
   if (n <= 0) return 0;
-  if (!ignore.cpu) n = std::min(n, per_pod(room.cpu_milli, pod.cpu_milli));
-  if (!ignore.memory) n = std::min(n, per_pod(room.memory_bytes, pod.memory_bytes));
+  const BesideGpu kept = leaves_beside(room, pod, ignore) ? kept_beside(node, room) : BesideGpu();
+  if (!ignore.cpu) n = std::min(n, per_pod(room.cpu_milli - kept.cpu_milli, pod.cpu_milli));
+  if (!ignore.memory) {
+    n = std::min(n, per_pod(room.memory_bytes - kept.memory_bytes, pod.memory_bytes));
+  }
   if (!ignore.pods) n = std::min(n, per_pod(room.pods, 1));
   if (!ignore.extended) {
     for (const ResourceCount& r : pod.extended) {
@@ -254,6 +262,29 @@ std::int64_t pods_that_fit(const NodeSpec& node, const Room& room, const PodShap
     if (ports_clash_with_self(pod)) n = std::min<std::int64_t>(n, 1);
   }
   return n;
+}
+
+std::int64_t free_gpus(const NodeSpec& node, const Room& room) {
+  std::int64_t free = room.free_and_kept;
+  for_bits(room.usable, [&](int gpu) { free += free_of(room, gpu) > 0 ? 1 : 0; });
+  std::int64_t slices = 0;
+  for (const std::int64_t of_profile : room.mig_free)
+    slices += std::max<std::int64_t>(0, of_profile);
+  return free + std::min(slices, node.mig_gpus);
+}
+
+BesideGpu kept_beside(const NodeSpec& node, const Room& room) {
+  const std::int64_t gpus = free_gpus(node, room);
+  return {room.cpu_milli == kUnlimited ? 0 : gpus * room.beside.cpu_milli,
+          room.memory_bytes == kUnlimited ? 0 : gpus * room.beside.memory_bytes};
+}
+
+bool keeps_beside(const NodeSpec& node, const Room& room, const PodShape& pod,
+                  const Ignore& ignore) {
+  if (!leaves_beside(room, pod, ignore)) return true;
+  const BesideGpu kept = kept_beside(node, room);
+  return (ignore.cpu || pod.cpu_milli <= 0 || room.cpu_milli >= kept.cpu_milli) &&
+         (ignore.memory || pod.memory_bytes <= 0 || room.memory_bytes >= kept.memory_bytes);
 }
 
 bool fits(const NodeSpec& node, const Room& room, const PodShape& pod, GpuMask allowed,

@@ -22,8 +22,9 @@ inline constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::ma
 // Constraints that an explanation leaves out to learn which one binds.
 struct Ignore {
   bool cpu = false, memory = false, pods = false, extended = false, ports = false;
+  bool beside = false;  // what is kept beside free GPUs
 };
-inline constexpr Ignore kOnlyGpus{true, true, true, true, true};
+inline constexpr Ignore kOnlyGpus{true, true, true, true, true, true};
 
 struct Room {
   GpuMask usable = 0;  // GPUs that may be given out: healthy, uncut, not kept for one gang
@@ -35,6 +36,9 @@ struct Room {
   std::int64_t memory_bytes = kUnlimited;
   std::int64_t pods = kUnlimited;
   std::vector<HostPort> ports;  // taken
+  // From pods without GPUs this much is kept for each GPU that is free (free_gpus()).
+  BesideGpu beside;
+  std::int64_t free_and_kept = 0;  // GPUs that are free and kept for one gang
 
   friend bool operator==(const Room&, const Room&) = default;
 };
@@ -66,6 +70,14 @@ MilliGpu share_of_gpu(const PodShape& pod, const PodSlot& slot, int i, int gpus)
 // except that pods of several replicas each count as they would be placed one after the other.
 std::int64_t pods_that_fit(const NodeSpec& node, const Room& room, const PodShape& pod,
                            GpuMask allowed, std::int64_t limit, const Ignore& ignore = {});
+// GPUs of which something is free, also those that are kept for a gang, not those that do not work. Of cut
+// ones at most one for each free slice: which card a slice is on nobody says.
+std::int64_t free_gpus(const NodeSpec& node, const Room& room);
+// What the room must have left of CPU and memory for its free GPUs; 0 where the node does not say what it has.
+BesideGpu kept_beside(const NodeSpec& node, const Room& room);
+// A pod that is there takes nothing of that; only pods without GPUs could.
+bool keeps_beside(const NodeSpec& node, const Room& room, const PodShape& pod,
+                  const Ignore& ignore = {});
 // At least one does.
 bool fits(const NodeSpec& node, const Room& room, const PodShape& pod, GpuMask allowed,
           const Ignore& ignore = {});

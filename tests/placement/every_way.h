@@ -139,7 +139,9 @@ class EveryWay {
   }
 
   bool put(std::uint32_t rank, const std::string& area, const std::string& product) {
-    if (rank == request_.pods()) return spares_ == Spares::kNone || leaves_spares();
+    if (rank == request_.pods()) {
+      return keeps_beside() && (spares_ == Spares::kNone || leaves_spares());
+    }
     const PodShape& pod = naive::pod_of(request_, rank);
     const bool first = starts_.contains(rank);
     const bool same = !first && naive::pod_of(request_, rank - 1) == pod;
@@ -166,6 +168,15 @@ class EveryWay {
       if (done) return true;
     }
     return false;
+  }
+
+  bool keeps_beside() const {
+    for (std::uint32_t k = 0; k < request_.pods(); ++k) {
+      const std::uint32_t id = slots_[k].node;
+      const PodShape& pod = naive::pod_of(request_, k);
+      if (!fleet_.keeps_beside(fleet_.nodes.at(id).spec, rooms_.at(id), pod)) return false;
+    }
+    return true;
   }
 
   // Of each clique of several nodes in which the gang has GPUs: enough nodes are not used by it.
@@ -195,7 +206,8 @@ class EveryWay {
       const bool open = fleet_.open(id, pod, kHere, JobId());
       serves |= open && !fleet_.fragment(id, pod) && fleet_.cap(id, pod, naive::kAll) > 0;
       naive::Fleet only_gpus = fleet_;
-      only_gpus.nodes.at(id).spec.cpu_milli = only_gpus.nodes.at(id).spec.pod_slots = 0;
+      NodeSpec& all = only_gpus.nodes.at(id).spec;
+      all.cpu_milli = all.memory_bytes = all.pod_slots = 0;
       const bool broken = !open || only_gpus.cap(id, pod, naive::kAll) == 0;
       const bool held = std::any_of(n.held.begin(), n.held.end(),
                                     [](const naive::Held& h) { return h.slot.milligpu > 0; });

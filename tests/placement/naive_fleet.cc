@@ -172,7 +172,22 @@ MilliGpu over_allocatable(const Node& n, const std::vector<MilliGpu>& free, std:
   return std::max<MilliGpu>(0, over - std::max<MilliGpu>(0, left));
 }
 
-Left Fleet::left(std::uint32_t id, bool empty) const {
+std::int64_t free_gpus(const NodeSpec& s, const Left& l) {
+  std::int64_t slices = 0;
+  for (const auto& [profile, count] : l.slices) slices += std::max<std::int64_t>(0, count);
+  return l.hidden + std::min(slices, s.mig_gpus) +
+         std::count_if(l.gpu.begin(), l.gpu.end(), [](MilliGpu free) { return free > 0; });
+}
+
+bool Fleet::keeps_beside(const NodeSpec& s, const Left& l, const PodShape& p) const {
+  if (p.kind != GpuKind::kNone || l.empty) return true;
+  const std::int64_t free = free_gpus(s, l);
+  const bool cpu = p.cpu_milli == 0 || s.cpu_milli == 0 || l.cpu >= free * beside.cpu_milli;
+  return cpu &&
+         (p.memory_bytes == 0 || s.memory_bytes == 0 || l.memory >= free * beside.memory_bytes);
+}
+
+Left Fleet::left(std::uint32_t id, bool empty, bool with_kept) const {
   const Node& n = nodes.at(id);
   const NodeSpec& s = n.spec;
   Left l;
@@ -182,6 +197,7 @@ Left Fleet::left(std::uint32_t id, bool empty) const {
   l.pods = s.pod_slots > 0 ? s.pod_slots : kLots;
   for (const MigSlices& m : s.mig) l.slices[m.profile] = m.count;
   for (const ResourceCount& r : s.extended) l.extended[r.name] = r.count;
+  l.empty = empty;
   if (empty) return l;
   for (const Held& h : n.held) {
     const int gpus = std::popcount(h.slot.gpu_mask);
@@ -195,7 +211,7 @@ Left Fleet::left(std::uint32_t id, bool empty) const {
     l.pods -= 1;
     l.ports.insert(l.ports.end(), h.pod.host_ports.begin(), h.pod.host_ports.end());
   }
-  std::uint64_t out = kept(id);
+  std::uint64_t out = with_kept ? kept(id) : 0;
   if (out == kAll) {
     for (auto& [profile, count] : l.slices) count = 0;
   }
@@ -210,6 +226,7 @@ Left Fleet::left(std::uint32_t id, bool empty) const {
     auto& most = *std::max_element(l.gpu.rbegin(), l.gpu.rend());
     for (; most > 0 && over > 0; --over) --most;
   }
+  if (with_kept) l.hidden = free_gpus(s, left(id, false, false)) - free_gpus(s, l);
   return l;
 }
 
@@ -311,7 +328,8 @@ std::int64_t Fleet::cap(std::uint32_t id, const PodShape& pod, std::uint64_t mas
                         bool empty) const {
   Left l = left(id, empty);
   std::int64_t n = 0;
-  while (n < 1000 && put(nodes.at(id).spec, l, pod, mask)) ++n;
+  const NodeSpec& spec = nodes.at(id).spec;
+  while (n < 1000 && put(spec, l, pod, mask) && keeps_beside(spec, l, pod)) ++n;
   return n;
 }
 

@@ -40,20 +40,27 @@ struct Left {
   std::map<std::string, std::int64_t> slices, extended;
   std::int64_t cpu = 0, memory = 0, pods = 0;
   std::vector<HostPort> ports;
+  std::int64_t hidden = 0;  // GPUs that are free and kept for a gang
+  bool empty = false;       // of the empty fleet, where nothing is kept beside GPUs
 };
 
 class Fleet {
  public:
   std::map<std::uint32_t, Node> nodes;  // by NodeId
+  BesideGpu beside;                     // kept from pods without GPUs for each free GPU
 
   NodeLevels levels(std::uint32_t id) const;
   void advance(TimeMs now);
 
-  Left left(std::uint32_t id, bool empty = false) const;
+  // `kept`: GPUs that exclusive gangs keep are left to nobody.
+  Left left(std::uint32_t id, bool empty = false, bool kept = true) const;
+  // Such a pod, which is there, takes nothing that is kept beside free GPUs.
+  bool keeps_beside(const NodeSpec& spec, const Left& left, const PodShape& pod) const;
   bool open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId owner,
             bool bars = true) const;
   bool barred(std::uint32_t id, const PodShape& pod) const;
-  // Takes one pod from what is left on the GPUs of `mask`; false if it does not fit.
+  // Takes one pod from what is left on the GPUs of `mask`; false if it does not fit. What is kept beside GPUs
+  // is judged when the whole gang is there.
   bool put(const NodeSpec& spec, Left& left, const PodShape& pod, std::uint64_t mask) const;
   // How many such pods fit on the node, one after the other.
   std::int64_t cap(std::uint32_t id, const PodShape& pod, std::uint64_t mask,

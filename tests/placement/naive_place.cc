@@ -385,6 +385,11 @@ std::string Fleet::broken(const GangRequest& r, ClusterId cluster, JobId owner,
     const std::string what = broken_slot(pod_of(r, k), cluster, owner, p.slots[k], rooms);
     if (!what.empty()) return "rank " + std::to_string(k) + ": " + what;
   }
+  for (std::uint32_t k = 0; k < r.pods(); ++k) {
+    const std::uint32_t id = p.slots[k].node.value;
+    if (!keeps_beside(nodes.at(id).spec, rooms.at(id), pod_of(r, k)))
+      return "rank " + std::to_string(k) + ": takes what is kept beside free GPUs";
+  }
   // Of one shape: what its pods may take, all of them may.
   if (r.groups.size() == 1 && several_products(r, p)) {
     if (!r.mixed_products) return "several products";

@@ -38,13 +38,15 @@ class OneByOne : public Search {
 
 class Twin {
  public:
-  explicit Twin(std::uint64_t seed) : dice_(seed), depth_(seed % 4) {
+  // Of the seeds beyond the first, some keep CPU and memory beside free GPUs.
+  explicit Twin(std::uint64_t seed) : dice_(seed), depth_(seed % 4), beside_(seed > 6) {
     for (std::uint32_t id = 1; id <= kNodes; ++id) set_node(id);
   }
 
   void step() {
     now_ += dice_.below(50);
     naive_.advance(now_);
+    if (beside_ && dice_.chance(2)) keep_beside();
     const std::int64_t what = dice_.below(100);
     if (what < 60) {
       submit();
@@ -91,6 +93,12 @@ class Twin {
     n.cluster = cluster_of(id);
     n.drained = drained;
     n.present = true;
+  }
+
+  void keep_beside() {
+    naive_.beside.cpu_milli = dice_.chance(30) ? 0 : 1000 * (1 + dice_.below(8));
+    naive_.beside.memory_bytes = dice_.chance(50) ? 0 : (1 + dice_.below(3)) << 30;
+    fleet_.keep_beside_gpus(naive_.beside);
   }
 
   // Pods of a job that runs there are turned away there from now on; or what was is forgiven.
@@ -221,6 +229,7 @@ class Twin {
 
   Dice dice_;
   const std::size_t depth_;  // levels that nodes may name
+  const bool beside_;        // something is kept beside free GPUs
   KeepingFleet fleet_;
   KeptNodes kept_;
   Search search_{fleet_};
@@ -247,7 +256,7 @@ TEST_P(Oracle, AgreesOverRandomOperations) {
   EXPECT_GT(twin.on_fragments, kStepsPerSeed / 200);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, Oracle, ::testing::Values(1, 2, 3, 4, 5, 6));
+INSTANTIATE_TEST_SUITE_P(Seeds, Oracle, ::testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9));
 
 }  // namespace
 }  // namespace subak
