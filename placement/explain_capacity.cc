@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <set>
 #include <string>
 
 #include "core/limits.h"
 #include "core/text.h"
 #include "placement/eligibility.h"
 #include "placement/explainer.h"
+#include "placement/light_work.h"
 #include "placement/mig.h"
 
 namespace subak {
@@ -210,6 +212,7 @@ void Explainer::node_resources() {
   const std::size_t before = reasons_.size();
   for (const Resource& resource : kResources) {
     Ignore only = kOnlyGpus;
+    only.beside = false;
     only.*resource.flag = false;
     if (!works(only)) lacking(resource.name);
   }
@@ -222,30 +225,93 @@ void Explainer::node_resources() {
   if (reasons_.size() == before) lacking("cpu, memory, pods, extended or host-ports");
 }
 
+namespace {
+
+// CPU or memory, wherever one is counted.
+struct Column {
+  std::int64_t PodShape::*pod;
+  std::int64_t Room::*left;
+  std::int64_t NodeSpec::*all;
+  std::int64_t LightUse::*light;
+  std::int64_t BesideGpu::*kept;
+  const char* word;
+  const char* setting;
+};
+constexpr Column kCpu{&PodShape::cpu_milli, &Room::cpu_milli,      &NodeSpec::cpu_milli,
+                      &LightUse::cpu_milli, &BesideGpu::cpu_milli, "CPU",
+                      "cpuPerGpu"};
+constexpr Column kMemory{&PodShape::memory_bytes, &Room::memory_bytes,      &NodeSpec::memory_bytes,
+                         &LightUse::memory_bytes, &BesideGpu::memory_bytes, "memory",
+                         "memoryPerGpu"};
+
+const Column* column_of(const std::string& resource) {
+  return resource == "cpu" ? &kCpu : resource == "memory" ? &kMemory : nullptr;
+}
+
+std::string amount_text(const Column& c, std::int64_t amount) {
+  return &c == &kCpu ? gpus_text(amount) : std::to_string((amount + (1 << 29)) >> 30);
+}
+
+// Nodes where a pod would have what it lacks, were there no pods without GPUs.
+struct Taken {
+  std::set<NodeIndex> nodes;
+  std::int64_t gpus = 0, light = 0, all = 0;
+
+  std::string text(const Column& c) const {
+    if (nodes.empty()) return "";
+    const bool one = nodes.size() == 1;
+    return "; " + std::to_string(gpus) + (gpus == 1 ? " GPU is" : " GPUs are") + " free on " +
+           std::to_string(nodes.size()) + (one ? " node" : " nodes") + " whose " + c.word +
+           " pods without GPUs take (" + amount_text(c, light) + " of " + amount_text(c, all) +
+           (&c == &kCpu ? " CPUs)" : " GiB)");
+  }
+};
+
+}  // namespace
+
 void Explainer::lacking(const std::string& resource) {
+  const Column* const column = column_of(resource);
+  Ignore nothing_kept;
+  nothing_kept.beside = true;
+  const bool by_policy = scene_.fleet.beside.any() && works(nothing_kept);
   std::int64_t need = 0, have = 0;
   std::vector<std::string> names;
+  Taken taken;
   for (const Demand& d : demands_) {
     const PodShape& s = *d.pods->shape;
-    need = std::max(need, resource == "cpu"      ? s.cpu_milli
-                          : resource == "memory" ? s.memory_bytes
-                                                 : 1);
+    const bool light = s.kind == GpuKind::kNone;
+    if (by_policy && !light) continue;
+    const std::int64_t each = column != nullptr ? s.*column->pod : 1;
+    need = std::max(need, each);
     each_matching(d, [&](NodeIndex i) {
       if (!open(d, i) || nothing_free(d, i)) return;
       const NodeState& n = scene_.node(i);
       const Room& room = scene_.room(i);
       if (!fits(n.spec, room, s, kAllGpus, kOnlyGpus)) return;
-      const std::int64_t here = resource == "cpu"      ? room.cpu_milli
-                                : resource == "memory" ? room.memory_bytes
-                                                       : 0;
-      if (here != kUnlimited) have = std::max(have, here);
       if (!fits(n.spec, room, s, kAllGpus) && names.size() < limits::kMaxBlockers) {
         names.push_back(n.spec.name);
       }
+      if (column == nullptr || room.*column->left == kUnlimited) return;
+      const std::int64_t kept = light ? kept_beside(n.spec, room).*column->kept : 0;
+      const std::int64_t left = room.*column->left - kept;
+      have = std::max(have, left);
+      const std::int64_t by_light = light_use(scene_.fleet, scene_.load(i)).*column->light;
+      const bool because = left < each && left + by_light >= each;
+      if (light || !because || !taken.nodes.insert(i).second) return;
+      taken.gpus += free_gpus(n.spec, room);
+      taken.light += by_light;
+      taken.all += n.spec.*column->all;
     });
   }
-  Reason& r = add(ReasonToken::kNodeResources, resource, need, have,
-                  "GPUs are free, but the nodes that have them lack " + resource);
+  std::string detail = "GPUs are free, but the nodes that have them lack " + resource;
+  if (by_policy) {
+    detail = "its pods without GPUs would find a place, but what is left of " + resource +
+             " is kept for GPUs that are free (" +
+             (column != nullptr ? column->setting : "cpuPerGpu, memoryPerGpu") + ")";
+  } else if (column != nullptr) {
+    detail += taken.text(*column);
+  }
+  Reason& r = add(ReasonToken::kNodeResources, resource, need, have, std::move(detail));
   r.blockers = std::move(names);
 }
 

@@ -60,6 +60,21 @@ struct DomainRow {
   MilliGpu installed = 0, free = 0;
 };
 
+// Work without GPUs on nodes with GPUs, ours and everybody's. A node is broken if some of its free GPUs are
+// short because of it: without CPU or memory (kept for each of them, else half of what the node has for each of
+// its GPUs) that they would have without it. A domain is broken if one of its nodes is.
+struct LightWork {
+  std::int64_t pods = 0, cpu_milli = 0, memory_bytes = 0;
+  // Of nodes that take pods:
+  std::int64_t broken_nodes = 0, broken_domains = 0;
+  std::int64_t broken_free_gpus = 0;  // GPUs that are free on broken nodes, wholly or in part
+  std::int64_t short_gpus = 0;        // of these, those that are short
+  std::int64_t broken_pods = 0;       // pods without GPUs on broken nodes
+  bool short_of_cpu = false, short_of_memory = false;
+  std::string largest;  // the domain with most GPUs that are short: a clique's name, or a node's
+  std::int64_t largest_short_gpus = 0;
+};
+
 // Slices of one profile on one node.
 struct MigRow {
   NodeId node;
@@ -165,6 +180,8 @@ class Fleet {
   // part (docs/design/0064). Not in the empty fleet, which says what could ever fit. O(nodes) if it is new.
   void keep_beside_gpus(const BesideGpu& each);
   const BesideGpu& beside_gpus() const;
+  // What pods without GPUs take of nodes with GPUs, and what that does. O(nodes and what they hold).
+  LightWork light_work(ClusterId cluster) const;
 
   // --- nodes that turned a pod away --------------------------------------------------------------
   // No search puts pods of this shape on the node until the bar is lifted. The pods are compared in

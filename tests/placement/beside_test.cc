@@ -1,4 +1,4 @@
-// CPU and memory that are kept from pods without GPUs beside free GPUs.
+// CPU and memory that are kept from pods without GPUs beside free GPUs, and what such pods take of nodes with GPUs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,6 +32,15 @@ GangRequest led(std::int64_t launcher_cpus, std::uint32_t workers, std::int64_t 
   r.groups.push_back(asking(workers, gpus, cpus).groups[0]);
   r.topology = topology;
   return r;
+}
+
+const Reason* resources(Site& f, const GangRequest& r) {
+  static std::vector<Reason> reasons;
+  reasons = f.search.explain(f.now(), f.intern(kCluster, r), JobId());
+  const auto it = std::find_if(reasons.begin(), reasons.end(), [](const Reason& why) {
+    return why.token == ReasonToken::kNodeResources;
+  });
+  return it == reasons.end() ? nullptr : &*it;
 }
 
 TEST(Beside, APodWithoutGpusLeavesWhatIsKept) {
@@ -182,6 +191,111 @@ TEST(Beside, TheEmptyFleetKeepsNothing) {
   EXPECT_TRUE(f.search.fits_empty_fleet(light));
   EXPECT_FALSE(f.find(light));
   EXPECT_TRUE(f.search.drain_set(f.now(), light).empty());
+  const Reason* const r = resources(f, asking(1, 0, 4));
+  ASSERT_NE(r, nullptr);
+  EXPECT_EQ(r->subject, "cpu");
+  EXPECT_EQ(r->need, 4000);
+  EXPECT_EQ(r->have, 0);
+  EXPECT_EQ(r->blockers, std::vector<std::string>{"n1"});
+  EXPECT_EQ(
+      r->detail,
+      "its pods without GPUs would find a place, but what is left of cpu is kept for GPUs that are "
+      "free (cpuPerGpu)");
+}
+
+TEST(Beside, ALauncherWithoutPlaceSaysWhy) {
+  Site f;
+  add(f, 1, with_cpu(1, 8, 96));
+  f.keep_beside_gpus({12'000, 0});
+  const Reason* r = resources(f, led(17, 8, 1, 10));
+  ASSERT_NE(r, nullptr);
+  EXPECT_EQ(r->detail.find("cpuPerGpu"), std::string::npos)
+      << "there is no CPU for it: " << r->detail;
+  r = resources(f, led(9, 4, 1, 10));
+  ASSERT_NE(r, nullptr);
+  EXPECT_NE(r->detail.find("(cpuPerGpu)"), std::string::npos) << r->detail;
+}
+
+// Work that nobody holds for, and ours.
+TEST(Beside, WhatPodsWithoutGpusTakeIsSaid) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 3; ++i) add(f, i, with_cpu(i, 8, 64));
+  f.set_others(NodeId(1), {50'000, 0, 5, {}, {}});
+  f.set_others(NodeId(2), {30'500, 0, 2, {}, {}});
+  f.set_others(NodeId(3), {1000, 0, 1, {}, {}});
+  start(f, 1, asking(1, 4, 62));  // on node 3, which has no CPU for others then
+  GangRequest r = asking(1, 1, 34);
+  const Reason* why = resources(f, r);
+  ASSERT_NE(why, nullptr);
+  EXPECT_EQ(why->have, 33'500);
+  EXPECT_EQ(
+      why->detail,
+      "GPUs are free, but the nodes that have them lack cpu; 16 GPUs are free on 2 nodes whose CPU "
+      "pods without GPUs take (80.5 of 128 CPUs)");
+  start(f, 2, asking(1, 0, 3));
+  EXPECT_EQ(f.light_work(kCluster).cpu_milli, 84'500);
+  EXPECT_EQ(resources(f, asking(1, 1, 65))->detail,
+            "GPUs are free, but the nodes that have them lack cpu")
+      << "no node had that much without them";
+}
+
+TEST(Beside, MemoryIsSaidInGibibytes) {
+  Site f;
+  NodeSpec n = node(1, 1);
+  n.memory_bytes = std::int64_t{64} << 30;
+  add(f, 1, n);
+  f.set_others(NodeId(1), {0, std::int64_t{60} << 30, 1, {}, {}});
+  GangRequest r = gang(1, 1);
+  r.groups[0].shape.memory_bytes = std::int64_t{8} << 30;
+  const Reason* why = resources(f, r);
+  ASSERT_NE(why, nullptr);
+  EXPECT_EQ(why->detail,
+            "GPUs are free, but the nodes that have them lack memory; 1 GPU is free on 1 node "
+            "whose memory "
+            "pods without GPUs take (60 of 64 GiB)");
+}
+
+// Half of what a node has for each GPU, where nobody says what is kept.
+TEST(LightWork, BreaksNodesWhoseFreeGpusAreShort) {
+  Site f;
+  add(f, 1, with_cpu(1, 4, 32, "c"));
+  add(f, 2, with_cpu(2, 4, 32, "c"));
+  add(f, 3, with_cpu(3, 8, 64));
+  add(f, 4, with_cpu(4, 0, 64));
+  EXPECT_EQ(f.light_work(kCluster).short_gpus, 0);
+  f.set_others(NodeId(1), {16'000, 10, 3, {}, {}});
+  f.set_others(NodeId(4), {64'000, 0, 9, {}, {}});
+  LightWork l = f.light_work(kCluster);
+  EXPECT_EQ(l.pods, 3);  // not those on nodes without GPUs
+  EXPECT_EQ(l.cpu_milli, 16'000);
+  EXPECT_EQ(l.memory_bytes, 10);
+  EXPECT_EQ(l.broken_nodes, 0);  // 4 for each GPU are left
+  f.set_others(NodeId(1), {16'001, 10, 3, {}, {}});
+  f.set_others(NodeId(3), {62'000, 0, 2, {}, {}});
+  l = f.light_work(kCluster);
+  EXPECT_EQ(l.broken_nodes, 2);
+  EXPECT_EQ(l.broken_domains, 2);
+  EXPECT_EQ(l.broken_free_gpus, 12);
+  EXPECT_EQ(l.short_gpus, 1 + 8);
+  EXPECT_EQ(l.broken_pods, 5);
+  EXPECT_TRUE(l.short_of_cpu && !l.short_of_memory);
+  EXPECT_EQ(l.largest, "n3");
+  EXPECT_EQ(l.largest_short_gpus, 8);
+  // What other pods with GPUs take is not their doing.
+  f.set_others(NodeId(3), {});
+  start(f, 2, asking(1, 7, 63));
+  l = f.light_work(kCluster);
+  EXPECT_EQ(l.broken_nodes, 1) << "node 1 alone";
+  EXPECT_EQ(l.largest, "c");
+  // At what is kept, where that is said.
+  f.keep_beside_gpus({1000, 0});
+  EXPECT_EQ(f.light_work(kCluster).broken_nodes, 0);
+  NodeSpec cordoned = with_cpu(1, 4, 32, "c");
+  cordoned.unschedulable = true;
+  f.keep_beside_gpus({8000, 0});
+  EXPECT_EQ(f.light_work(kCluster).broken_nodes, 1);
+  add(f, 1, cordoned);
+  EXPECT_EQ(f.light_work(kCluster).broken_nodes, 0) << "nothing is put there anyway";
 }
 
 }  // namespace

@@ -131,6 +131,7 @@ class SmallWorld {
   std::uint64_t mixed() const { return mixed_; }    // gangs that got several products
   std::uint64_t parted() const { return parted_; }  // balanced ones that got several domains
   std::uint64_t spared() const { return spared_; }  // that left nodes to spare
+  std::uint64_t beside() const { return beside_; }  // that something kept was in the way of
 
   // One question, and the same after each end of what is held.
   void judge() {
@@ -168,6 +169,7 @@ class SmallWorld {
     }
     const auto reasons = search_.explain(Picture(fleet_, kept_), shape, JobId(kHere, 999));
     ASSERT_FALSE(reasons.empty()) << describe(request);
+    if (naive_.beside.any()) confirm_beside(request, reasons);
     const bool empty = possible_if(request, /*held=*/false, /*closed=*/false, false);
     ASSERT_EQ(search_.fits_empty_fleet(shape), empty) << describe(request);
     bool structural = false;
@@ -200,6 +202,20 @@ class SmallWorld {
       EXPECT_EQ(domains.size(), ways.fewest_parts()) << describe(request);
     }
     parted_ += domains.size() > 1 ? 1 : 0;
+  }
+
+  // Where what is kept beside GPUs is all that is in the way, a reason says so.
+  void confirm_beside(const GangRequest& request, const std::vector<Reason>& reasons) {
+    naive::Fleet other = naive_;
+    other.beside = {};
+    if (request.spare > 0 || !EveryWay(other, request).possible()) return;
+    ++beside_;
+    EXPECT_TRUE(std::any_of(reasons.begin(), reasons.end(),
+                            [](const Reason& r) {
+                              return r.token == ReasonToken::kNodeResources &&
+                                     r.detail.find("PerGpu") != std::string::npos;
+                            }))
+        << describe(request) << to_text_of(reasons);
   }
 
   // Of dice of their own, so that other worlds are what they were: something is kept, nodes say what CPU and
@@ -336,7 +352,7 @@ class SmallWorld {
   Search search_{fleet_};
   naive::Fleet naive_;
   naive::Dice launcher_dice_{0};
-  std::uint64_t jobs_ = 0, mixed_ = 0, parted_ = 0, spared_ = 0;
+  std::uint64_t jobs_ = 0, mixed_ = 0, parted_ = 0, spared_ = 0, beside_ = 0;
 };
 
 std::uint64_t setting(const char* name, std::uint64_t usual) {
@@ -346,7 +362,7 @@ std::uint64_t setting(const char* name, std::uint64_t usual) {
 
 TEST(Exhaustive, FindsAPlaceIfThereIsOne) {
   const std::uint64_t first = setting("SUBAK_FIRST", 1), states = setting("SUBAK_STATES", 20'000);
-  std::uint64_t mixed = 0, parted = 0, spared = 0;
+  std::uint64_t mixed = 0, parted = 0, spared = 0, beside = 0;
   for (std::uint64_t seed = first; seed < first + states; ++seed) {
     SCOPED_TRACE("SUBAK_FIRST=" + std::to_string(seed));
     SmallWorld world(seed);
@@ -355,10 +371,12 @@ TEST(Exhaustive, FindsAPlaceIfThereIsOne) {
     mixed += world.mixed();
     parted += world.parted();
     spared += world.spared();
+    beside += world.beside();
   }
   EXPECT_GE(mixed, states / 500);
   EXPECT_GE(parted, states / 500);
   EXPECT_GE(spared, states / 500);
+  EXPECT_GE(beside, states / 500);
 }
 
 }  // namespace
