@@ -43,6 +43,7 @@ constexpr std::array kTable{
     Row{"count", "groups", 0, kPods},
     Row{"count", "mig", 0, kNodeGpus* kSlicesPerGpu},
     Row{"cpu_milli", "", 0, limits::kMaxCpuMilli},
+    Row{"cpu_per_gpu_milli", "", 0, limits::kMaxCpuMilli},
     Row{"created_at_ms", "", 0, limits::kMaxTimeMs},
     Row{"default_time_limit_ms", "", kLeast, limits::kMaxTimeLimitMs},
     Row{"effect", "", 0, kName},
@@ -70,6 +71,7 @@ constexpr std::array kTable{
     Row{"levels_above", "", 0, kNodeList},  // check_levels()
     Row{"limit", "", 0, kProducts},
     Row{"memory_bytes", "", 0, limits::kMaxMemoryBytes},
+    Row{"memory_per_gpu_bytes", "", 0, limits::kMaxMemoryBytes},
     Row{"message", "", 0, static_cast<std::int64_t>(limits::kMaxMessageBytes)},
     Row{"mig", "", 0, kNodeList},
     Row{"mig_gpus", "", 0, kNodeGpus},

@@ -54,6 +54,9 @@ struct Policy {
   DurationMs default_time_limit_ms = kDayMs;
   std::uint32_t reserve_jobs =
       4;  // of a cluster, that nodes are kept for at the same time; 0 = none
+  // On a node with GPUs, what pods without GPUs leave for each GPU that is free; 0 = nothing is kept.
+  std::int64_t cpu_per_gpu_milli = 0;
+  std::int64_t memory_per_gpu_bytes = 0;
   // Beside kSystemNamespaces: they are never touched, and what runs there is the platform's to pay,
   // unless an account names the namespace. A trailing * matches any rest.
   std::vector<std::string> system_namespaces;
@@ -70,6 +73,8 @@ struct Policy {
     v(9, "time_limit_grace_ms", time_limit_grace_ms);
     v(10, "default_time_limit_ms", default_time_limit_ms);
     v(11, "reserve_jobs", reserve_jobs);
+    v(14, "cpu_per_gpu_milli", cpu_per_gpu_milli);
+    v(15, "memory_per_gpu_bytes", memory_per_gpu_bytes);
   }
   friend bool operator==(const Policy&, const Policy&) = default;
 };

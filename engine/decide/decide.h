@@ -22,10 +22,10 @@ namespace subak::decide {
 // What a pass remembers for the next one, so that it looks only at what changed. Derived: an empty one
 // decides the same.
 struct PassMemory {
-  // By number of the shape: at what freed_version() of the fleet it had no place. Starts only take.
+  // By number of the shape: at what freed_version(shape) of the fleet it had no place. Starts only take.
   struct Blocked {
     std::uint64_t serial = 0;  // of the shape; of another that had its number: not known
-    std::uint64_t at = 0;      // freed_version() + 1; 0: not known
+    std::uint64_t at = 0;      // freed_version(shape) + 1; 0: not known
   };
   using BlockedShapes = std::vector<Blocked>;
   // A rule of accounts stops a line (named by one of its jobs, as long as that asks for the same), or

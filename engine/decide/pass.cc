@@ -18,8 +18,11 @@
 namespace subak::decide {
 namespace {
 
-// What is remembered is of the fleet at this point; never 0.
+// What is remembered is of the fleet at this point; never 0. Of one shape, it holds for longer.
 std::uint64_t freed_point(const Decision& d) { return d.s.fleet().freed_version() + 1; }
+std::uint64_t freed_point(const Decision& d, ShapeId shape) {
+  return d.s.fleet().freed_version(shape) + 1;
+}
 
 using derive::amounts_of;
 using Found = derive::EntitledPlace;
@@ -101,13 +104,25 @@ bool start_reserved(Decision& d) {
 // It is known that the shape has no place; what it is known of is that of the picture.
 bool is_blocked(const Decision& d, const PassMemory::BlockedShapes& blocked, ShapeId shape) {
   const PassMemory::Blocked& known = blocked[shape.value];
-  return known.at == freed_point(d) && known.serial == d.s.fleet().serial(shape);
+  return known.at == freed_point(d, shape) && known.serial == d.s.fleet().serial(shape);
 }
 
 void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId shape) {
   if (!is_blocked(d, blocked, shape)) {
-    blocked[shape.value] = {d.s.fleet().serial(shape), freed_point(d)};
+    blocked[shape.value] = {d.s.fleet().serial(shape), freed_point(d, shape)};
   }
+}
+
+// Some shape had no place in this walk, which began at the point `begun`, and may have one now: a start took GPUs,
+// and what was kept beside them is free for pods without GPUs (Fleet::keep_beside_gpus).
+bool may_fit_now(const Decision& d, const PassMemory::BlockedShapes& blocked, std::uint64_t begun) {
+  if (freed_point(d) == begun) return false;
+  const std::vector<ShapeId> waiting = d.s.jobs().ready().waiting_shapes();
+  return std::any_of(waiting.begin(), waiting.end(), [&](ShapeId shape) {
+    const PassMemory::Blocked& known = blocked[shape.value];
+    return known.serial == d.s.fleet().serial(shape) && known.at >= begun &&
+           known.at != freed_point(d, shape);
+  });
 }
 
 // What one pass has done: bounded by counts, never by the clock.
@@ -297,6 +312,7 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
   if (d.s.kept().empty() || d.s.policy().order != OrderPolicy::kTargetShare) return;
   derive::KeptByEnd kept(d.s, derive::KeptByEnd::Part::kFirm);
   const KeptNodes firm = kept.beside_drains(0);
+  const std::uint64_t begun = freed_point(d);
   Walk walk(d, firm, memory, memory.blocked_for_all);
   for (; !work.enough(); ++work.checks) {
     const auto next = walk.next();
@@ -317,6 +333,7 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
       start(d, *next, *std::move(found.placement));
       walk.started(*next, leaf);
       ++work.starts;
+      if (may_fit_now(d, memory.blocked_for_all, begun)) return;
     }
   }
 }
@@ -357,6 +374,7 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
   derive::KeptByEnd kept(d.s, derive::KeptByEnd::Part::kInUse);
   if (kept.last() <= d.s.now()) return;
   const KeptNodes nothing;
+  const std::uint64_t begun = freed_point(d);
   Walk walk(d, nothing, memory, memory.blocked_for_fill);
   for (std::size_t looks = 0; looks < limits::kMaxFillLooks && !work.enough(); ++looks) {
     const auto next = walk.next();
@@ -375,6 +393,7 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
       start(d, *next, *std::move(found.placement));
       walk.started(*next, leaf);
       ++work.starts;
+      if (may_fit_now(d, memory.blocked_for_fill, begun)) return;
     } else if (!d.search.find(Picture(d.s.fleet(), nothing), job.shape)) {
       walk.no_place(job.shape);
     } else {
@@ -393,9 +412,10 @@ std::set<ShapeId> reserved_shapes(const Decision& d) {
 }
 
 // Starts what can start. kAgain: a start stopped a job that nodes were kept for, and others may have
-// them. `too_late`: shapes with jobs that have a place only where it is drained too soon.
+// them; or somebody who came before has a place now. `too_late`: shapes with jobs that have a place only where it is drained too soon.
 Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>& too_late) {
   derive::KeptByEnd kept(d.s, derive::KeptByEnd::Part::kAll);
+  const std::uint64_t begun = freed_point(d);
   Walk walk(d, d.s.kept(), memory, memory.blocked, reserved_shapes(d));
   for (; !work.enough(); ++work.checks) {
     const auto next = walk.next();
@@ -406,6 +426,7 @@ Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>&
     if (!try_start(d, *next, kept, walk, work)) continue;
     ++work.starts;
     if (!d.s.kept().empty() && give_up_stopped(d)) return Walked::kAgain;
+    if (may_fit_now(d, memory.blocked, begun)) return Walked::kAgain;
   }
   return Walked::kEnough;
 }
@@ -417,6 +438,8 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
   Walked walked = Walked::kAgain;
   std::size_t rounds = 0;
   while (walked == Walked::kAgain && rounds++ < limits::kMaxPassRounds) {
+    // Starts free nothing but what was kept beside GPUs that they take. Then pods without GPUs are asked anew.
+    const std::uint64_t freed = freed_point(d);
     do {
       give_up_stopped(d);
       mend(d, memory);
@@ -429,14 +452,18 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
     std::set<ShapeId> too_late;
     walked = start_all(d, memory, work, too_late);
     if (walked != Walked::kAll) continue;
+    if (freed != freed_point(d)) {
+      walked = Walked::kAgain;
+      continue;
+    }
     reserve_in_order(d, memory, too_late);
     fill(d, memory, work);
     pull(d, memory);
     // Nodes that are kept no longer are for others.
-    if (memory.kept_at != d.s.kept().version()) walked = Walked::kAgain;
+    if (memory.kept_at != d.s.kept().version() || freed != freed_point(d)) walked = Walked::kAgain;
   }
   if (walked != Walked::kEnough) memory.barred.clear();
-  d.tell(note::PassDue{walked != Walked::kAll});  // starts themselves free nothing
+  d.tell(note::PassDue{walked != Walked::kAll});
 }
 
 }  // namespace subak::decide

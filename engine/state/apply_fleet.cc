@@ -85,6 +85,7 @@ void State::on(const fact::PolicySet& f) {
     tree_.restart_meters(f.policy.half_life_ms, now_);
   }
   policy_ = f.policy;
+  fleet_.keep_beside_gpus({policy_.cpu_per_gpu_milli, policy_.memory_per_gpu_bytes});
   plan_ends();
   std::unique_ptr<UsageTick> tick;
   if (policy_.order == OrderPolicy::kUsageTick) {
