@@ -195,6 +195,7 @@ struct Survey {
     // limits::kSurveyShapes shapes that most pods that wait or run have.
     double fragmentation = 0;
     MilliGpu kept_idle = 0;  // kept_idle() of the cluster
+    LightWork light;         // Fleet::light_work() of the cluster
   };
   std::vector<OfCluster> clusters;  // by id
   // Earliest submit time of what is queued at or below an account; none if nothing is.

@@ -69,7 +69,8 @@ Survey survey(const State& s, const Places& places) {
   for (const auto& [id, cluster] : s.clusters().all()) {
     Mix& mix = mixes[id];
     keep_most_usual(mix);
-    out.clusters.push_back({id, foreign[id], places.search.fragmentation(mix), kept_idle(s, id)});
+    out.clusters.push_back({id, foreign[id], places.search.fragmentation(mix), kept_idle(s, id),
+                            s.fleet().light_work(id)});
   }
   return out;
 }

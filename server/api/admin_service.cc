@@ -51,6 +51,25 @@ void put_process(Shared& shared, v1::Status* out) {
   if (shared.verified_drift) put(*shared.verified_drift, out->mutable_ledger_drift());
 }
 
+// Free GPUs that nobody can use as work without GPUs takes what stands beside them; empty: none.
+std::string broken_by_light_work(const LightWork& light) {
+  if (light.short_gpus == 0) return "";
+  const auto counted = [](std::int64_t n, const std::string& one, const std::string& more) {
+    return std::to_string(n) + " " + (n == 1 ? one : more);
+  };
+  const char* const what = !light.short_of_memory ? "CPU"
+                           : light.short_of_cpu   ? "CPU or memory"
+                                                  : "memory";
+  return counted(light.short_gpus, "free GPU lacks", "free GPUs lack") + " " + what +
+         " that " + counted(light.broken_pods, "pod", "pods") + " without GPUs " +
+         (light.broken_pods == 1 ? "takes" : "take") + ", in " +
+         counted(light.broken_domains, "NVLink domain", "NVLink domains") +
+         (light.broken_domains == 1
+              ? ": "
+              : "; most, " + std::to_string(light.largest_short_gpus) + ", in ") +
+         light.largest;
+}
+
 void put_state(const Engine& engine, TimeMs now, v1::Status* out) {
   out->set_follower_sequence(engine.seq());
   const std::shared_ptr<const View> view = engine.view();
@@ -74,6 +93,8 @@ void put_state(const Engine& engine, TimeMs now, v1::Status* out) {
          topology_contradictions(engine.fleet(), cluster.id, limits::kMaxBlockers)) {
       out->add_warnings("cluster " + cluster.name + ": " + what);
     }
+    const std::string broken = broken_by_light_work(engine.fleet().light_work(cluster.id));
+    if (!broken.empty()) out->add_warnings("cluster " + cluster.name + ": " + broken);
   }
 }
 

@@ -1,7 +1,10 @@
 // Backup and Finalize over the API.
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "api_fixture.h"
+#include "core/names.h"
 #include "server/store/verify.h"
 
 namespace subak {
@@ -123,6 +126,49 @@ TEST_F(ApiAdminTest, BackupFinalizeAndAcceptClockNeedAnAdmin) {
   v1::AcceptClockResponse accepted;
   EXPECT_EQ(run([&](auto* c) { return admin_->AcceptClock(c, clock, &accepted); }).error_code(),
             grpc::PERMISSION_DENIED);
+}
+
+TEST_F(ApiAdminTest, StatusWarnsOfGpusWhoseCpuPodsWithoutGpusTake) {
+  start();
+  v1::ImportNodesRequest fleet;
+  fleet.set_reason("test");
+  for (const char* name : {"n0", "n1"}) {
+    auto* node = fleet.add_nodes();
+    node->set_name(name);
+    node->set_product(kH100);
+    node->set_gpus(8);
+    node->set_cpu_milli(64'000);
+  }
+  v1::ImportNodesResponse imported;
+  ASSERT_TRUE(run([&](auto* c) { return clusters_->ImportNodes(c, fleet, &imported); }).ok());
+  const auto light = [&](const std::string& name, const std::string& node, std::int64_t cpus) {
+    in::PodSeen seen;
+    seen.cluster = std::string(names::kFirstCluster);
+    seen.pod.uid = seen.pod.name = name;
+    seen.pod.ns = "shop";
+    seen.pod.node = node;
+    seen.pod.running = true;
+    seen.pod.shape.cpu_milli = cpus * 1000;
+    EXPECT_TRUE(runtime_->post({0, "", "edge", seen}, [](const Reply&) {}));
+  };
+  const auto warned = [&](const std::string& wanted) {
+    v1::Status now = status();
+    for (int looks = 0; looks < 4000; ++looks, now = status()) {
+      if (now.warnings_size() > 0 && now.warnings(0) == wanted) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return now.warnings_size() == 1 ? now.warnings(0) : now.DebugString();
+  };
+  light("web", "n0", 60);
+  const std::string one =
+      "cluster default: 7 free GPUs lack CPU that 1 pod without GPUs takes, in 1 NVLink domain: n0";
+  EXPECT_EQ(warned(one), one);
+  light("db", "n1", 40);
+  const std::string two =
+      "cluster default: 9 free GPUs lack CPU that 2 pods without GPUs take, in 2 NVLink domains; "
+      "most, 7, "
+      "in n0";
+  EXPECT_EQ(warned(two), two);
 }
 
 // There is one version until a second is released: the step itself is store_version_test's.

@@ -157,6 +157,8 @@ TEST_F(PageTest, StateAndAccounts) {
                            "subak_foreign_milligpu{cluster=\"east\"} 0\n",
                            "subak_fragmentation_ratio{cluster=\"east\"} 0\n",
                            "subak_kept_idle_milligpu{cluster=\"east\"} 0\n",
+                           "subak_nongpu_pods{cluster=\"east\"} 0\n",
+                           "subak_nongpu_broken_nodes{cluster=\"east\"} 0\n",
                            "subak_leader 1\n",
                            "subak_certificate_not_after_seconds 1800000000\n",
                            "subak_certificate_change_seconds 1790000000\n",
@@ -168,6 +170,33 @@ TEST_F(PageTest, StateAndAccounts) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   EXPECT_THAT(text, Not(HasSubstr("account=\"\"")));
+}
+
+TEST_F(PageTest, WorkWithoutGpus) {
+  NodeSpec node;
+  node.name = "n3";
+  node.product = "H100";
+  node.gpus = 8;
+  node.cpu_milli = 64'000;
+  apply(in::ImportNodes{"east", {node}, "test", false});
+  in::PodSeen seen;
+  seen.cluster = "east";
+  seen.pod.uid = seen.pod.name = "web";
+  seen.pod.ns = "shop";
+  seen.pod.node = "n3";
+  seen.pod.running = true;
+  seen.pod.shape.cpu_milli = 50'500;
+  seen.pod.shape.memory_bytes = 4096;
+  apply(seen);
+  const std::string text = page(false);
+  for (const char* line : {"subak_nongpu_pods{cluster=\"east\"} 1\n",
+                           "subak_nongpu_cpu_cores{cluster=\"east\"} 50.5\n",
+                           "subak_nongpu_memory_bytes{cluster=\"east\"} 4096\n",
+                           "subak_nongpu_broken_nodes{cluster=\"east\"} 1\n",
+                           "subak_nongpu_broken_domains{cluster=\"east\"} 1\n",
+                           "subak_nongpu_broken_free_gpus{cluster=\"east\"} 8\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
 }
 
 TEST_F(PageTest, TheClock) {

@@ -48,7 +48,8 @@ std::string text_of(const Survey& survey) {
   std::ostringstream out;
   out << std::hexfloat;
   for (const Survey::OfCluster& c : survey.clusters) {
-    out << c.id.value << " " << c.foreign << " " << c.fragmentation << " " << c.kept_idle << "\n";
+    out << c.id.value << " " << c.foreign << " " << c.fragmentation << " " << c.kept_idle << " "
+        << c.light.cpu_milli << " " << c.light.broken_nodes << " " << c.light.short_gpus << "\n";
   }
   for (const auto& [account, submit] : survey.oldest_submit)
     out << account.value << " " << submit << "\n";
