@@ -37,6 +37,8 @@ std::string default_of(const Setting& setting) {
       {"hold", format_duration(policy.hold_ms)},
       {"patience", format_duration(policy.patience_ms)},
       {"reserveJobs", std::to_string(policy.reserve_jobs)},
+      {"cpuPerGpu", std::to_string(policy.cpu_per_gpu_milli)},
+      {"memoryPerGpu", std::to_string(policy.memory_per_gpu_bytes)},
       {"enforceTimeLimits", policy.enforce_time_limits ? "true" : "false"},
       {"timeLimitGrace", format_duration(policy.time_limit_grace_ms)},
       {"defaultTimeLimit", format_duration(policy.default_time_limit_ms)},

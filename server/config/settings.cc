@@ -8,6 +8,7 @@
 
 #include "core/duration.h"
 #include "core/limits.h"
+#include "kube/quantity.h"
 #include "server/store/postgres/address.h"
 
 namespace subak {
@@ -238,6 +239,25 @@ Found set_reserve_jobs(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
+// In Kubernetes' quantities.
+Found set_cpu_per_gpu(Config& c, std::string_view v) {
+  const auto cpu = parse_kube_quantity(v);
+  if (!cpu || cpu->nano < 0 || cpu->milli() > limits::kMaxCpuMilli) {
+    return bad_value(v, "CPUs such as 8 or 7500m; 0 is none");
+  }
+  c.cpu_per_gpu_milli = cpu->milli();
+  return std::nullopt;
+}
+
+Found set_memory_per_gpu(Config& c, std::string_view v) {
+  const auto memory = parse_kube_quantity(v);
+  if (!memory || memory->nano < 0 || memory->units() > limits::kMaxMemoryBytes) {
+    return bad_value(v, "memory such as 64Gi; 0 is none");
+  }
+  c.memory_per_gpu_bytes = memory->units();
+  return std::nullopt;
+}
+
 Found add_socket_user(Config& c, std::string_view v) {
   std::uint32_t user = 0;
   const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), user);
@@ -297,6 +317,12 @@ constexpr std::array kSettings{
     Setting{"reserveJobs", "--reserve-jobs", "N",
             "jobs of a cluster that nodes are kept for at the same time; 0 is none", false, false,
             set_reserve_jobs},
+    Setting{"cpuPerGpu", "--cpu-per-gpu", "CPUS",
+            "kept from pods without GPUs beside each free GPU of a node; 0 is none", false, false,
+            set_cpu_per_gpu},
+    Setting{"memoryPerGpu", "--memory-per-gpu", "MEMORY",
+            "kept from pods without GPUs beside each free GPU of a node; 0 is none", false, false,
+            set_memory_per_gpu},
     Setting{"enforceTimeLimits", "--enforce-time-limits", "true|false",
             "end jobs that have had their time limit, where no account says otherwise", false,
             false, set_bool<&Config::enforce_time_limits>},

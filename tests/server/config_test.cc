@@ -163,6 +163,20 @@ ignoreCheckpoint: true
             "leader.example.com:9444cat");
 }
 
+TEST(Yaml, WhatIsKeptBesideGpusIsAQuantity) {
+  const Config c = accepted("cpuPerGpu: 7500m\nmemoryPerGpu: 64Gi\n");
+  EXPECT_EQ(c.cpu_per_gpu_milli, 7500);
+  EXPECT_EQ(c.memory_per_gpu_bytes, std::int64_t{64} << 30);
+  const Policy policy = c.policy_over(Policy());
+  EXPECT_EQ(policy.cpu_per_gpu_milli, 7500);
+  EXPECT_EQ(policy.memory_per_gpu_bytes, std::int64_t{64} << 30);
+  EXPECT_EQ(accepted("mode: warn\n").policy_over(policy), policy);
+  EXPECT_EQ(refusal("cpuPerGpu: -1\n"),
+            "subak.yaml:3: cpuPerGpu: was \"-1\", want CPUs such as 8 or 7500m; 0 is none");
+  EXPECT_EQ(refusal("memoryPerGpu: 2Pi\n"),
+            "subak.yaml:3: memoryPerGpu: was \"2Pi\", want memory such as 64Gi; 0 is none");
+}
+
 TEST(Yaml, MistakesNameFileLineKeyFoundAndExpected) {
   EXPECT_EQ(refusal("mode: enforced\n"),
             "subak.yaml:3: mode: was \"enforced\", want observe, warn or enforce");
