@@ -2,7 +2,8 @@
 // where an engine and the facts disagree. It judges
 //   each reservation    whole gangs only, of one product, on GPUs that are there and free, on nodes
 //                       that take work; what NVLink must join is in one domain of a product that
-//                       has it; no node is tried again too early that turned such a pod away
+//                       has it; no node is tried again too early that turned such a pod away; pods
+//                       without GPUs leave what the policy keeps beside GPUs that are free
 //   each ledger row     the rows of one allocation follow each other without gap or overlap, at its
 //                       rate, from reservation to end, each in one UTC day; and nothing that is
 //                       bound in a cluster whose list is complete lacks the row of a closed day
@@ -238,6 +239,7 @@ class Oracle {
   // oracle_place.cc
   void judge_place(const Job& job, const fact::AttemptStarted& f);
   void judge_cpu(const Job& job, const fact::AttemptStarted& f);
+  void judge_beside(const Job& job, const fact::AttemptStarted& f);
   void judge_together(const Job& job, const fact::AttemptStarted& f);
   void judge_spare(const Job& job, const fact::AttemptStarted& f);
   bool barred(NodeId node, const PodShape& shape) const;
@@ -277,7 +279,13 @@ class Oracle {
   // oracle_order.cc
   bool is_waiting(const Job& job) const;
   bool may_start(const Job& job) const;
+  struct Space {                     // on a node that takes work
+    std::int64_t gpus = 0, cpu = 0;  // free
+    const Node* node = nullptr;
+  };
+  std::vector<Space> spaces(const Job& job) const;
   bool fits(const Job& job, const std::string& product) const;
+  bool fits_with_launcher(const Job& job, const std::string& product) const;
   bool allowed(const Job& job, const std::string& product) const;
   bool covers(AccountId id, const Job& job) const;
   Choice choose(AccountId id) const;

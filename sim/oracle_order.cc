@@ -27,25 +27,70 @@ MilliGpu cost(const GangRequest& request) {
 
 }  // namespace
 
-// Whole GPUs of one product: all on one node if that is asked, else anywhere, the largest pods
-// first, each on the fullest node.
-bool Oracle::fits(const Job& j, const std::string& product) const {
-  std::vector<std::pair<std::int64_t, const Node*>> room;
+// What is free on the nodes where it might be.
+std::vector<Oracle::Space> Oracle::spaces(const Job& j) const {
+  std::vector<Space> out;
   for (const Node& n : nodes_) {
-    if (!n.there || n.spec.product != product || n.cluster != j.id.cluster() || !n.spec.ready ||
-        !n.spec.unfit.empty() || n.spec.unschedulable || n.drained ||
-        is_drained_before(n, now_, length_of(j))) {
+    if (!n.there || n.cluster != j.id.cluster() || !n.spec.ready || !n.spec.unfit.empty() ||
+        n.spec.unschedulable || n.drained || is_drained_before(n, now_, length_of(j))) {
       continue;
     }
     std::uint64_t busy = 0;
     std::int64_t unknown = 0;  // GPUs of pods that came past us, of which nobody knows which
+    std::int64_t cpu = n.spec.cpu_milli - n.others_cpu;
     for (const Slot& s : slots_) {
       if (s.at.node != n.id) continue;
       busy |= s.at.gpu_mask;
       unknown +=
           std::max<std::int64_t>(0, s.at.milligpu / kMilliPerGpu - std::popcount(s.at.gpu_mask));
+      const auto holder = std::find_if(jobs_.begin(), jobs_.end(),
+                                       [&](const Job& other) { return other.id == s.job; });
+      if (holder != jobs_.end()) cpu -= shape_of(*holder, s.rank).cpu_milli;
     }
-    room.emplace_back(n.spec.gpus - std::popcount(busy) - unknown, &n);
+    out.push_back({n.spec.gpus - std::popcount(busy) - unknown, cpu, &n});
+  }
+  return out;
+}
+
+// A launcher without GPUs, and equal pods that ask for no CPU: as many of them on its node as it takes to leave
+// what is kept beside the GPUs that are still free there.
+bool Oracle::fits_with_launcher(const Job& j, const std::string& product) const {
+  const bool first = j.request.groups[0].shape.kind == GpuKind::kNone;
+  const PodGroup& workers = j.request.groups[first ? 1 : 0];
+  const PodShape& launcher = j.request.groups[first ? 0 : 1].shape;
+  const auto& allowed = workers.shape.products;
+  const bool named = std::find(allowed.begin(), allowed.end(), product) != allowed.end();
+  const auto workers_on = [&](const Space& s) -> std::int64_t {
+    const bool right = s.node->spec.product == product && (allowed.empty() || named);
+    return right && !barred(s.node->id, workers.shape) ? s.gpus / workers.shape.gpus : 0;
+  };
+  const std::vector<Space> all = spaces(j);
+  std::int64_t places = 0;
+  for (const Space& s : all) places += workers_on(s);
+  const std::int64_t count = workers.count;
+  const bool together = j.request.topology == Topology::kNode && !j.request.prefer;
+  return places >= count && std::any_of(all.begin(), all.end(), [&](const Space& s) {
+           if (barred(s.node->id, launcher)) return false;
+           const std::int64_t most = std::min(count, workers_on(s));
+           for (std::int64_t here = together ? count : 0; here <= most; ++here) {
+             const std::int64_t kept =
+                 (s.gpus - here * workers.shape.gpus) * policy_.cpu_per_gpu_milli;
+             const bool unknown = s.node->spec.cpu_milli == 0 || launcher.cpu_milli == 0;
+             if (unknown || s.cpu - launcher.cpu_milli >= kept) return true;
+           }
+           return false;
+         });
+}
+
+// Whole GPUs of one product: all on one node if that is asked, else anywhere, the largest pods
+// first, each on the fullest node.
+bool Oracle::fits(const Job& j, const std::string& product) const {
+  const bool led = std::any_of(j.request.groups.begin(), j.request.groups.end(),
+                               [](const PodGroup& g) { return g.shape.kind == GpuKind::kNone; });
+  if (led) return fits_with_launcher(j, product);
+  std::vector<std::pair<std::int64_t, const Node*>> room;
+  for (const Space& s : spaces(j)) {
+    if (s.node->spec.product == product) room.emplace_back(s.gpus, s.node);
   }
   std::vector<std::pair<std::int64_t, const PodShape*>> pods;
   for (const PodGroup& g : j.request.groups) {
@@ -125,6 +170,7 @@ bool Oracle::covers(AccountId id, const Job& j) const {
   if (allocated(id, false) + cost(j.request) > quota(id)) return false;
   ProductAmount more;
   for (const PodGroup& g : j.request.groups) {
+    if (g.shape.kind == GpuKind::kNone) continue;
     if (g.shape.products.size() != 1) more.milligpu = -1;
     if (more.milligpu == 0) more.product = g.shape.products[0];
   }

@@ -81,6 +81,47 @@ void Oracle::judge_cpu(const Job& j, const fact::AttemptStarted& f) {
     }
     if (all_ours && used > n.spec.cpu_milli) wrong(name(f.id, 0) + " lifts a node above its CPU");
   }
+  judge_beside(j, f);
+}
+
+// Where GPUs all work and nobody was put on the node but by us. MIG slices may each be on a card of its own.
+void Oracle::judge_beside(const Job& j, const fact::AttemptStarted& f) {
+  for (std::uint32_t mine = 0; mine < f.slots.size(); ++mine) {
+    const PodShape& pod = shape_of(j, mine);
+    const Node& n = *node(f.slots[mine].node);
+    if (pod.kind != GpuKind::kNone || pod.cpu_milli == 0 || n.spec.cpu_milli == 0) continue;
+    const std::int64_t uncut = n.spec.gpus - n.spec.mig_gpus;
+    std::vector<MilliGpu> used(static_cast<std::size_t>(uncut));
+    std::int64_t cpu = n.spec.cpu_milli - n.others_cpu, slices = 0;
+    for (const MigSlices& m : n.spec.mig) slices += m.count;
+    bool sure = n.spec.unhealthy_gpus == 0;
+    const auto take = [&](const PodShape& shape, const PodSlot& at) {
+      cpu -= shape.cpu_milli;
+      if (shape.kind == GpuKind::kMig) slices -= shape.gpus;
+      for (std::size_t gpu = 0; gpu < 64; ++gpu) {
+        if ((at.gpu_mask >> gpu & 1) == 0) continue;
+        sure = sure && gpu < used.size();
+        if (gpu < used.size()) used[gpu] += at.milligpu / std::popcount(at.gpu_mask);
+      }
+    };
+    for (const Slot& s : slots_) {
+      if (s.at.node != n.id) continue;
+      sure = sure && s.ours;
+      take(shape_of(*job(s.job), s.rank), s.at);
+    }
+    for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
+      if (f.slots[rank].node == n.id) take(shape_of(j, rank), f.slots[rank]);
+    }
+    const MilliGpu whole = n.spec.replicas > 1 ? kMilliPerGpu / n.spec.replicas * n.spec.replicas
+                                               : MilliGpu{kMilliPerGpu};
+    const std::int64_t free =
+        std::count_if(used.begin(), used.end(), [&](MilliGpu u) { return u < whole; }) +
+        std::min(n.spec.mig_gpus, slices);
+    if (sure && cpu < free * policy_.cpu_per_gpu_milli) {
+      wrong(name(f.id, mine) + " leaves " + std::to_string(cpu) + " milli-CPU to " +
+            std::to_string(free) + " free GPUs");
+    }
+  }
 }
 
 // Jobs of one shape; the others may name a product for each.

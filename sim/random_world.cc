@@ -44,6 +44,7 @@ void RandomWorld::set_up() {
   policy.half_life_ms = 6 * kHourMs;
   policy.hold_ms = 5 * kMinuteMs;
   choose_time(policy);
+  if (options_.beside) policy.cpu_per_gpu_milli = rng_.between(0, 4) * 1000;
   policy.order = kOrders[rng_.below(std::size(kOrders))];
   planned_.emplace_back(in::SetPolicy{policy});
   in::ImportNodes import;
@@ -74,6 +75,7 @@ NodeSpec RandomWorld::node_spec(std::size_t i) {
   n.product = i % 3 == 0 ? "NVIDIA-A100-SXM4-80GB" : "NVIDIA-H100-80GB-HBM3";
   n.gpus = i % 5 == 4 ? 2 : i % 5 == 3 ? 8 : 4;
   if (!options_.plain && i % 4 == 3) n.cpu_milli = 8000;
+  if (options_.beside && i % 8 != 6) n.cpu_milli = 16'000;
   if (!options_.plain && i % 7 == 4) n.gpus_per_domain = n.gpus / 2;
   if (!options_.plain && i % 7 == 1) n.product = "NVIDIA-L40S";
   if (!options_.plain && i % 4 < 2) n.clique = "rack-" + std::to_string(i % 2);
@@ -225,10 +227,22 @@ in::Body RandomWorld::submit() {
                         job.request.topology == Topology::kNvlinkExclusive;
     if (linked && rng_.percent(30)) job.request.spare = 1;
   }
+  if (options_.beside && rng_.percent(40)) add_launcher(job.request);
   job.priority = static_cast<std::int32_t>(rng_.below(4) == 0 ? 10 : 0);
   job.held = rng_.percent(4);
   job.time_limit_ms = some_limit();
   return job;
+}
+
+// Beside one or two pods, so that the search tries all places of them.
+void RandomWorld::add_launcher(GangRequest& request) {
+  request.groups[0].count = std::min(request.groups[0].count, 2u);
+  PodGroup launcher;
+  launcher.count = 1;
+  launcher.shape.cpu_milli = rng_.between(0, 16) * 500;
+  const bool first = rng_.percent(60);
+  request.groups.insert(first ? request.groups.begin() : request.groups.end(), launcher);
+  if (options_.plain && rng_.percent(20)) request.topology = Topology::kNode;
 }
 
 in::Body RandomWorld::node_event() {
@@ -268,6 +282,7 @@ in::Body RandomWorld::change_policy() {
   policy.half_life_ms = 6 * kHourMs;
   policy.hold_ms = 5 * kMinuteMs;
   choose_time(policy);
+  if (options_.beside) policy.cpu_per_gpu_milli = rng_.between(0, 4) * 1000;
   policy.order = kOrders[rng_.below(std::size(kOrders))];
   if (rng_.percent(50)) policy.system_namespaces = {"nobodys"};
   return in::SetPolicy{policy};

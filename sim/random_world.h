@@ -23,6 +23,8 @@ class RandomWorld {
     // Only what Oracle::Options::judge_order can judge: whole GPUs, no patience, nodes that do not
     // shrink, ends reported at once.
     bool plain = false;
+    // Nodes say what CPU they have, some is kept beside free GPUs, and jobs have launchers without GPUs.
+    bool beside = false;
   };
   explicit RandomWorld(Options options);
 
@@ -50,6 +52,7 @@ class RandomWorld {
   in::Body change_policy();
   DurationMs some_limit();
   void choose_time(Policy& policy);
+  void add_launcher(GangRequest& request);
   in::Body list_again();
   in::Body spare_cluster();
   NodeSpec node_spec(std::size_t i);
