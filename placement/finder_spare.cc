@@ -21,10 +21,12 @@ const Finder::Reserve& Finder::reserve_of(DomainIndex d) {
       const PodShape& pod = *shape_.pods[k].shape;
       if (!x.of_gpus() || !x.knows(m) || !x.matches(m)) continue;
       const NodeState& n = node(m);
+      // With a GPU that does not work it may not hold what the node that it replaces held: as spares.cc has it.
       const bool open = scene_.all_open || (x.open(m) && !x.barred(m));
-      serves = serves || (open && fits(n.spec, scene_.room(m), pod, kAllGpus, ignore_));
-      const bool broken = !open || !fits(n.spec, scene_.room(m), pod, kAllGpus, kOnlyGpus);
-      would = would || (!n.spare && broken && fits(n.spec, n.empty, pod, kAllGpus));
+      const bool works = open && (n.spec.unhealthy_gpus == 0 || scene_.is_empty());
+      serves = serves || (works && fits(n.spec, scene_.room(m), pod, kAllGpus, ignore_));
+      const bool broken = !works || !fits(n.spec, scene_.room(m), pod, kAllGpus, kOnlyGpus);
+      would = would || (!n.spare && broken && fits(n.spec, n.empty, pod, kAllGpus, ignore_));
     }
     if (serves) {
       at->second.whole.push_back(m);
@@ -43,14 +45,14 @@ bool Finder::leaves_spare(NodeIndex i) {
   const auto like = [&](NodeIndex m) {
     return !one_product_ || node(m).product == node(i).product;
   };
-  const auto untouched = [&](NodeIndex m) {
-    return like(m) && (trial_.find(m) == nullptr || room(m).gpu_free == scene_.room(m).gpu_free);
+  const auto left = [&](const std::vector<NodeIndex>& nodes) {
+    return std::count_if(nodes.begin(), nodes.end(), [&](NodeIndex m) {
+      const bool untouched =
+          trial_.find(m) == nullptr || room(m).gpu_free == scene_.room(m).gpu_free;
+      return m != i && like(m) && untouched;
+    });
   };
-  const auto left = std::count_if(reserve.whole.begin(), reserve.whole.end(), untouched);
-  const auto spent =
-      spent_counts_ ? std::count_if(reserve.spent.begin(), reserve.spent.end(), like) : 0;
-  const bool is_whole = std::binary_search(reserve.whole.begin(), reserve.whole.end(), i);
-  return left + spent - (is_whole && untouched(i) ? 1 : 0) >= spare_;
+  return left(reserve.whole) + (spent_counts_ ? left(reserve.spent) : 0) >= spare_;
 }
 
 }  // namespace subak

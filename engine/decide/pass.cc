@@ -18,7 +18,7 @@
 namespace subak::decide {
 namespace {
 
-// What is remembered is of the fleet at this point; never 0. Of one shape, it holds for longer.
+// What is remembered is of the fleet at this point; never 0. Of one shape it may hold for longer.
 std::uint64_t freed_point(const Decision& d) { return d.s.fleet().freed_version() + 1; }
 std::uint64_t freed_point(const Decision& d, ShapeId shape) {
   return d.s.fleet().freed_version(shape) + 1;
@@ -412,7 +412,8 @@ std::set<ShapeId> reserved_shapes(const Decision& d) {
 }
 
 // Starts what can start. kAgain: a start stopped a job that nodes were kept for, and others may have
-// them; or somebody who came before has a place now. `too_late`: shapes with jobs that have a place only where it is drained too soon.
+// them; or somebody who came before has a place now. `too_late`: shapes with jobs that have a place only
+// where it is drained too soon.
 Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>& too_late) {
   derive::KeptByEnd kept(d.s, derive::KeptByEnd::Part::kAll);
   const std::uint64_t begun = freed_point(d);

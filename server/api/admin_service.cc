@@ -60,8 +60,8 @@ std::string broken_by_light_work(const LightWork& light) {
   const char* const what = !light.short_of_memory ? "CPU"
                            : light.short_of_cpu   ? "CPU or memory"
                                                   : "memory";
-  return counted(light.short_gpus, "free GPU lacks", "free GPUs lack") + " " + what +
-         " that " + counted(light.broken_pods, "pod", "pods") + " without GPUs " +
+  return counted(light.short_gpus, "free GPU lacks", "free GPUs lack") + " " + what + " that " +
+         counted(light.broken_pods, "pod", "pods") + " without GPUs " +
          (light.broken_pods == 1 ? "takes" : "take") + ", in " +
          counted(light.broken_domains, "NVLink domain", "NVLink domains") +
          (light.broken_domains == 1

@@ -203,7 +203,7 @@ class EveryWay {
     for (const PodGroup& g : request_.groups) {
       const PodShape& pod = g.shape;
       if (pod.kind == GpuKind::kNone || !eligibility::matches(pod, n.spec)) continue;
-      const bool open = fleet_.open(id, pod, kHere, JobId());
+      const bool open = fleet_.open(id, pod, kHere, JobId()) && n.spec.unhealthy_gpus == 0;
       serves |= open && !fleet_.fragment(id, pod) && fleet_.cap(id, pod, naive::kAll) > 0;
       naive::Fleet only_gpus = fleet_;
       NodeSpec& all = only_gpus.nodes.at(id).spec;

@@ -48,7 +48,7 @@ std::optional<Error> PostgresStore::lead(const PostgresOptions& options) {
     if (reader == nullptr) {
       auto opened = open_reader();
       if (!opened.ok()) return;  // whoever leads may be making the tables
-      reader = *std::move(opened);
+      reader = std::move(*opened);
     }
     options.while_waiting(*reader);
   };
