@@ -3,6 +3,7 @@
 // Gradient Descent", USENIX ATC'23.
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "placement/search_impl.h"
 
@@ -63,7 +64,9 @@ double Search::fragmentation(std::span<const std::pair<ShapeId, double>> mix) {
     weights += weight;
   }
   const ClusterId cluster = mix.empty() ? ClusterId() : state.shape(mix.front().first).cluster;
-  double fragments = 0, free = 0;
+  double free = 0;
+  std::vector<double> of_shape(
+      mix.size());  // milli-GPU x pods: whole numbers, so in any order the same
   for (NodeIndex i = 0; i < state.nodes.size(); ++i) {
     const auto& n = state.nodes[i];
     if (mix.empty() || !n || !n->open() || n->cluster != cluster) continue;
@@ -72,19 +75,22 @@ double Search::fragmentation(std::span<const std::pair<ShapeId, double>> mix) {
     const MilliGpu slices = free_slices(*n);
     if (gpus + slices == 0) continue;
     free += static_cast<double>(gpus + slices);
-    for (const auto& [id, weight] : mix) {
-      const Shape& s = state.shape(id);
-      const Sought& sought = impl_->at(id);
-      double mean = 0;
+    for (std::size_t m = 0; m < mix.size(); ++m) {
+      const Shape& s = state.shape(mix[m].first);
+      const Sought& sought = impl_->at(mix[m].first);
       for (std::size_t k = 0; k < s.pods.size(); ++k) {
         const Pods& p = s.pods[k];
-        const Filter& filter = *sought.filters[k];
-        mean += static_cast<double>(fragment(*n, filter, i, *p.shape, gpus, slices)) * p.count;
+        const MilliGpu lost = fragment(*n, *sought.filters[k], i, *p.shape, gpus, slices);
+        of_shape[m] += static_cast<double>(lost) * p.count;
       }
-      fragments += weight / weights * mean / std::max(1u, s.request().pods());
     }
   }
-  return free > 0 && weights > 0 ? fragments / free : 0;
+  if (free <= 0 || weights <= 0) return 0;
+  for (std::size_t m = 0; m < mix.size(); ++m) {
+    of_shape[m] *= mix[m].second / std::max(1u, state.shape(mix[m].first).request().pods());
+  }
+  std::sort(of_shape.begin(), of_shape.end());  // the numbers of shapes differ after a restart
+  return std::accumulate(of_shape.begin(), of_shape.end(), 0.0) / weights / free;
 }
 
 }  // namespace subak
