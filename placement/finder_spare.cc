@@ -15,6 +15,7 @@ const Finder::Reserve& Finder::reserve_of(DomainIndex d) {
     // A slice or a shared GPU is enough to break into it: as spares.cc has it.
     const bool any_held = !scene_.is_empty() && !scene_.nothing_held;
     if (any_held && scene_.load(m).allocated > 0) continue;
+    if (scene_.nothing_held && !scene_.all_open && node(m).spare) continue;  // of another gang
     bool serves = false, would = false;
     for (std::size_t k = 0; k < shape_.pods.size(); ++k) {
       const Index x = index(k);

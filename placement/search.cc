@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "placement/eligibility.h"
 #include "placement/finder.h"
+#include "placement/spares.h"
 
 namespace subak {
 namespace {
@@ -168,10 +169,17 @@ std::int64_t Search::largest_node_gpus() {
 }
 
 std::vector<NodeId> Search::drain_set(const Picture& picture, ShapeId shape) {
-  const auto placement = find(picture.drained(), shape);
+  const Picture drained = picture.drained();
+  const auto placement = find(drained, shape);
   std::vector<NodeId> nodes;
   if (!placement) return nodes;
   for (const PodSlot& slot : placement->slots) nodes.push_back(slot.node);
+  const Shape& asked = impl_->state.shape(shape);
+  if (asked.request().spare > 0 && !asked.request().prefer) {
+    for (const NodeIndex spare : spares_to_wait_for(Scene(drained), asked, placement->slots)) {
+      nodes.emplace_back(spare);
+    }
+  }
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   return nodes;

@@ -80,7 +80,8 @@ class Search {
   // The nodes, ascending, on which the gang would sit if all that is held were given back, choosing
   // those with the least to wait for: a place in picture.drained(). Only nodes that could serve it
   // now: open, with working GPUs, and none that turned its pods away. Nodes kept for anybody are
-  // skipped. Empty if there is no such place.
+  // skipped. With them the nodes that it is to leave to spare (GangRequest::spare). Empty if there is no such
+  // place.
   std::vector<NodeId> drain_set(const Picture& picture, ShapeId shape);
 
   // FGD's fragmentation of a cluster's free GPUs over the given shapes (all of that cluster) and

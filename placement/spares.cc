@@ -68,6 +68,35 @@ Spares spares_of(const Fleet::Impl& fleet, DomainIndex domain,
   return out;
 }
 
+std::vector<NodeIndex> spares_to_wait_for(const Scene& scene, const Shape& shape,
+                                          const std::vector<PodSlot>& slots) {
+  const Fleet::Impl& fleet = scene.fleet;
+  std::set<NodeIndex> used;
+  std::map<DomainIndex, Sparing> domains;
+  for (const PodSlot& slot : slots) {
+    if (slot.milligpu == 0) continue;
+    const NodeState& n = *fleet.nodes[slot.node.value];
+    used.insert(slot.node.value);
+    domains[n.domain].products.insert(n.product);
+  }
+  std::vector<NodeIndex> out;
+  for (const auto& [domain, gang] : domains) {
+    if (domain == kNoArea || fleet.domains[domain]->members.size() <= 1) continue;
+    std::vector<std::pair<MilliGpu, NodeIndex>> free;
+    for (const NodeIndex m : fleet.domains[domain]->members) {
+      const NodeState& n = *fleet.nodes[m];
+      const bool works = n.open() && n.spec.unhealthy_gpus == 0 && !n.spare;
+      if (used.contains(m) || !works || scene.owner_of(m) || !could_serve(shape, gang, n)) continue;
+      free.emplace_back(n.load.allocated, m);
+    }
+    std::sort(free.begin(), free.end());
+    const std::size_t most = std::min<std::size_t>(free.size(), shape.request().spare);
+    for (std::size_t i = 0; i < most; ++i) out.push_back(free[i].second);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
 void Fleet::Impl::respare(DomainIndex domain) {
   if (domain == kNoArea) return;
   const Spares spares =

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "placement/fleet_impl.h"
+#include "placement/scene.h"
 
 namespace subak {
 
@@ -17,5 +18,11 @@ struct Spares {
 // serve one of its own: those that work first, then those with the highest ids. `load_of` says what is held.
 Spares spares_of(const Fleet::Impl& fleet, DomainIndex domain,
                  const std::function<const Load&(NodeIndex)>& load_of);
+
+// Nodes that a gang, were nothing held and it were on these slots, could leave to spare: of each clique as many as it
+// asks for, those with least to wait for. Only such as work and are kept for nobody else; fewer where there are
+// no more. Ascending.
+std::vector<NodeIndex> spares_to_wait_for(const Scene& scene, const Shape& shape,
+                                          const std::vector<PodSlot>& slots);
 
 }  // namespace subak
