@@ -36,9 +36,15 @@ class Reader final : public StoreReader {
     }
     return out;
   }
-  Result<std::vector<LedgerEntry>> ledger(const LedgerQuery&) override { return {{}}; }
-  Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery&) override { return {{}}; }
-  Result<std::vector<AuditEntry>> audit(const AuditQuery&) override { return {{}}; }
+  Result<std::vector<LedgerEntry>> ledger(const LedgerQuery&) override {
+    return std::vector<LedgerEntry>();
+  }
+  Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery&) override {
+    return std::vector<DailyUsage>();
+  }
+  Result<std::vector<AuditEntry>> audit(const AuditQuery&) override {
+    return std::vector<AuditEntry>();
+  }
 };
 
 class StandbyTest : public testing::Test {
