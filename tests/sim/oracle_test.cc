@@ -77,24 +77,6 @@ TEST_P(World, AgreesWithTheOracleOnWhatIsKeptBesideGpus) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, World, testing::Range<std::uint64_t>(0, kWorlds));
 
-// Random worlds have cliques that are left to gangs, and jobs that start beside them.
-TEST(Oracle, SeesStartsBesideCliquesThatAreLeft) {
-  std::size_t beside = 0;
-  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
-    RandomWorld world({seed, seed % 2 == 0});
-    Oracle oracle({seed % 2 == 0, seed % 2 == 0});
-    Engine engine;
-    for (int i = 0; i < 1500; ++i) {
-      const Input input = world.next(engine.next_deadline());
-      const ApplyOutcome outcome = engine.apply(input);
-      world.saw(input, outcome);
-      oracle.saw(input, outcome);
-    }
-    beside += oracle.beside_whole();
-  }
-  EXPECT_GT(beside, 100u);
-}
-
 // The oracle must be able to say no: facts that are wrong in one way each.
 TEST(Oracle, NoticesWrongFacts) {
   const auto mistakes_with = [](auto spoil) {

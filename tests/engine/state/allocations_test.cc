@@ -17,8 +17,8 @@ TEST(Allocations, TakeMovesFleetTreeAndIndexTogether) {
   s.reserve(job, s.n1, 10);
   EXPECT_EQ(held(s), 2000);
   EXPECT_EQ(on_fleet(s, s.n1), 2000);
-  ASSERT_NE(s.allocations.on(s.n1), nullptr);
-  EXPECT_EQ(s.allocations.on(s.n1)->size(), 2u);
+  ASSERT_FALSE(s.allocations.on(s.n1).empty());
+  EXPECT_EQ(s.allocations.on(s.n1).size(), 2u);
   EXPECT_EQ(job.pods[1].since_ms, 10);
   EXPECT_EQ(job.pods[1].state, PodState::kHeld);
   s.check();
@@ -45,7 +45,7 @@ TEST(Allocations, GiveLeavesNothingBehind) {
   s.jobs.end_pod(job, 0);
   EXPECT_EQ(held(s) + running(s), 0);
   EXPECT_EQ(on_fleet(s, s.n1), 0);
-  EXPECT_EQ(s.allocations.on(s.n1), nullptr);
+  EXPECT_TRUE(s.allocations.on(s.n1).empty());
   EXPECT_EQ(job.pods[0].slot, PodSlot());
   EXPECT_EQ(s.tree.usage_undecayed(s.ml, 30), GpuTime::of(1000, 15));
   s.check();
@@ -57,7 +57,7 @@ TEST(Allocations, MoveKeepsTheTimeOfTheHold) {
   s.reserve(job, s.n1, 10);
   s.allocations.move(job, 0, Small::slot(s.n2, 3), 50);
   EXPECT_EQ(job.pods[0].since_ms, 10);
-  EXPECT_EQ(s.allocations.on(s.n1), nullptr);
+  EXPECT_TRUE(s.allocations.on(s.n1).empty());
   EXPECT_EQ(on_fleet(s, s.n1), 0);
   EXPECT_EQ(on_fleet(s, s.n2), 1000);
   EXPECT_EQ(held(s), 1000);
