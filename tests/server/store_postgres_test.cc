@@ -210,12 +210,16 @@ TEST_F(PostgresStoreTest, AWarningBesideSuccessIsNoSuccess) {
   ASSERT_FALSE(store->commit(batch(1)));
   cluster_->sql(cluster_->uri("postgres"), "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
   cluster_->sql(cluster_->uri("postgres"), "SELECT pg_reload_conf()");
-  auto commit = std::async(std::launch::async, [&] { return store->commit(batch(4)); });
   PgSession session(address_);
-  const auto waits = [&] {
-    return session.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") > 0;
+  const auto wait_for = [&](long sessions) {
+    while (session.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") <
+           sessions) {
+      std::this_thread::sleep_for(5ms);
+    }
   };
-  while (!waits()) std::this_thread::sleep_for(5ms);
+  wait_for(1);  // a sign of life: by now every session knows of the standby
+  auto commit = std::async(std::launch::async, [&] { return store->commit(batch(4)); });
+  wait_for(2);
   session.run("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
   EXPECT_EQ(commit.wait_for(500ms), std::future_status::timeout);
   cluster_->sql(cluster_->uri("postgres"), "ALTER SYSTEM RESET synchronous_standby_names");
