@@ -103,6 +103,8 @@ int PgCluster::run(const std::vector<std::string>& command) const {
 void PgCluster::start() {
   std::vector<std::string> command{
       programs() / "postgres", "-D", folder_ / "data", "-k", folder_, "-c", "listen_addresses="};
+  command.emplace_back("-c");  // in its folder, so that nothing stays when it is killed
+  command.emplace_back("dynamic_shared_memory_type=mmap");
   for (const std::string& setting : settings_) {
     command.emplace_back("-c");
     command.push_back(setting);

@@ -51,7 +51,8 @@ class Server:
         self.start()
 
     def start(self):
-        self.child = as_server([f"{BIN}/postgres", "-D", self.data, "-k", self.folder, "-c", "listen_addresses="])
+        self.child = as_server([f"{BIN}/postgres", "-D", self.data, "-k", self.folder, "-c", "listen_addresses=",
+                                "-c", "dynamic_shared_memory_type=mmap"])
         end = time.monotonic() + DEADLINE_S
         while time.monotonic() < end:
             ready = [f"{BIN}/pg_isready", "-q", "-h", self.folder, "-U", "subak", "-d", "postgres"]
