@@ -48,6 +48,21 @@ class LedgerFilter {
   std::optional<JobId> job_;
 };
 
+// The last of `facts` facts that was made at or before `t` (0: none was); their times never fall. A row of the ledger
+// whose interval ends after `t` comes later. made_at(seq) is the time of one; O(log facts) of them.
+template <class F>
+Result<std::uint64_t> last_seq_until(std::uint64_t facts, TimeMs t, F&& made_at) {
+  std::uint64_t low = 0;           // made at or before t, or none
+  std::uint64_t high = facts + 1;  // after t, or none
+  while (high - low > 1) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    const Result<TimeMs> at = made_at(middle);
+    if (!at.ok()) return at.error();
+    (*at > t ? high : low) = middle;
+  }
+  return low;
+}
+
 // Sums rows by UTC day.
 class DailySums {
  public:

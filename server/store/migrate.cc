@@ -1,10 +1,12 @@
 #include "server/store/migrate.h"
 
 #include <openssl/evp.h>
+#include <openssl/rand.h>
 
 #include <array>
 #include <cassert>
 #include <optional>
+#include <utility>
 
 #include "server/store/checks.h"
 #include "server/store/row_sum.h"
@@ -47,6 +49,24 @@ std::optional<Error> apply(Connection& db, const Migration& migration, std::size
 
 }  // namespace
 
+std::optional<Error> check_next(std::int64_t version, std::string_view name,
+                                std::string_view checksum, std::size_t done,
+                                const std::vector<Migration>& all) {
+  const auto refuse = [&](std::string want) {
+    return Error{ErrorCode::kPrecondition, "store.migrations", std::string(name), std::move(want)};
+  };
+  if (version > static_cast<std::int64_t>(all.size())) {
+    return refuse("want a store of this version or older: a newer subakd wrote it, run that one");
+  }
+  if (version == static_cast<std::int64_t>(done) + 1 && all[done].name == name &&
+      sha256_hex(all[done].sql) == checksum) {
+    return std::nullopt;
+  }
+  return refuse(
+      "want the migration that this program has under that number: run the subakd that "
+      "made the store, or restore a backup");
+}
+
 // Those that the store has must be the first ones of `all`, unchanged.
 Result<std::size_t> check_applied(Connection& db, const std::vector<Migration>& all) {
   Statement query;
@@ -62,17 +82,7 @@ Result<std::size_t> check_applied(Connection& db, const std::vector<Migration>& 
         sum_of_row(query.number(0), name, query.text(2), query.number(3))) {
       return damaged_row(db.path(), "migrations", std::to_string(query.number(0)));
     }
-    if (query.number(0) > static_cast<std::int64_t>(all.size())) {
-      return Error{ErrorCode::kPrecondition, "store.migrations", name,
-                   "want a store of this version or older: a newer subakd wrote it, run that one"};
-    }
-    if (query.number(0) != static_cast<std::int64_t>(done) + 1 || all[done].name != name ||
-        sha256_hex(all[done].sql) != query.text(2)) {
-      return Error{
-          ErrorCode::kPrecondition, "store.migrations", name,
-          "want the migration that this program has under that number: run the subakd that "
-          "made the store, or restore a backup"};
-    }
+    if (auto error = check_next(query.number(0), name, query.text(2), done, all)) return *error;
     ++done;
   }
   if (query.failed()) return unreadable_store(db, db.path());
@@ -91,6 +101,12 @@ Result<int> migrate(Connection& db, const std::vector<Migration>& all) {
     if (auto error = apply(db, all[i], i + 1)) return *error;
   }
   return applied;
+}
+
+std::string random_uuid() {
+  std::array<unsigned char, 16> bytes{};
+  RAND_bytes(bytes.data(), static_cast<int>(bytes.size()));
+  return hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 std::string sha256_hex(std::string_view text) {

@@ -1,4 +1,3 @@
-#include <openssl/rand.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,12 +15,6 @@
 
 namespace subak {
 namespace {
-
-std::string random_uuid() {
-  std::array<unsigned char, 16> bytes{};
-  RAND_bytes(bytes.data(), static_cast<int>(bytes.size()));
-  return sha256_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).substr(0, 32);
-}
 
 bool is_unfounded(Connection& db) {
   return db.number(

@@ -100,16 +100,12 @@ Result<std::vector<Fact>> SqliteReader::facts(std::uint64_t after_seq, std::size
 Result<std::uint64_t> SqliteReader::last_seq_until(TimeMs t) {
   const auto head = read_head(db_, seed_);
   if (!head.ok()) return head.error();
-  std::uint64_t low = 0;                 // made at or before t, or none
-  std::uint64_t high = head->facts + 1;  // after t, or none
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
+  return subak::last_seq_until(head->facts, t, [&](std::uint64_t seq) -> Result<TimeMs> {
     FactRows at(db_, seed_);
-    if (auto error = at.find(middle - 1, std::nullopt, 1)) return *error;
+    if (auto error = at.find(seq - 1, std::nullopt, 1)) return *error;
     if (!at.next()) return *at.error();
-    (at.row().number(1) > t ? high : low) = middle;
-  }
-  return low;
+    return at.row().number(1);
+  });
 }
 
 Result<std::vector<LedgerEntry>> SqliteReader::ledger(const LedgerQuery& query) {

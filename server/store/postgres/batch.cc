@@ -6,15 +6,15 @@
 #include "server/codec/codec.h"
 #include "server/store/audit_rows.h"
 #include "server/store/ledger_rows.h"
+#include "server/store/postgres/lead.h"
 #include "server/store/row_sum.h"
 
 namespace subak::postgres {
 
-// The epoch is locked, not changed: beside a long snapshot a row that is updated by each batch grows slower and
-// slower. Whoever raises the epoch waits for the lock, or this finds no row.
-const char Batch::kSql[] =
-    "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE), "
-    "f AS (INSERT INTO facts SELECT u.seq, l.epoch, u.time_ms, u.kind, u.body, u.ledger, u.audit, "
+const std::string Batch::kSql =
+    std::string(kIfLeading) +
+    ", f AS (INSERT INTO facts SELECT u.seq, l.epoch, u.time_ms, u.kind, u.body, u.ledger, "
+    "u.audit, "
     "u.sum FROM l, unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bigint[], "
     "$7::bigint[], $8::bigint[]) AS u(seq, time_ms, kind, body, ledger, audit, sum)), "
     "g AS (INSERT INTO ledger SELECT u.* FROM l, unnest($9::bigint[], $10::bigint[], "

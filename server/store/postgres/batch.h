@@ -41,7 +41,7 @@ class Batch {
   const Position& after() const { return after_; }
   // Of kSql, whose one row says that it was done; no row: another leads.
   Parameters parameters(std::int64_t epoch) const;
-  static const char kSql[];
+  static const std::string kSql;
 
  private:
   static constexpr std::size_t kLedgerNumbers = 15, kAuditTexts = 9;

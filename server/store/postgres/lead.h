@@ -12,6 +12,12 @@
 
 namespace subak::postgres {
 
+// How each statement of a leader begins: `l` has one row, our epoch ($1), locked until the statement is durable; none
+// where another leads by now. The epoch is locked, not changed: beside a long snapshot a row that is updated by each
+// batch grows slower and slower. Whoever raises the epoch waits for the lock, or this finds no row.
+inline constexpr char kIfLeading[] =
+    "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE) ";
+
 // Makes the rows where there are none. Two who do so at once both find them there.
 std::optional<Error> make_lead(PgConnection& db);
 

@@ -9,26 +9,14 @@ constexpr char kTable[] =
     "CREATE TABLE IF NOT EXISTS migrations (version BIGINT PRIMARY KEY, name TEXT NOT NULL, "
     "checksum TEXT NOT NULL, applied_ms BIGINT NOT NULL)";
 
-Error refuse(std::string_view name, std::string want) {
-  return {ErrorCode::kPrecondition, "store.migrations", std::string(name), std::move(want)};
-}
-
 // Those that the store has must be the first ones of `all`, unchanged.
 Result<std::size_t> check_applied(PgConnection& db, const std::vector<Migration>& all) {
   const PgResult rows = db.run("SELECT version, name, checksum FROM migrations ORDER BY version");
   if (!rows.ok()) return db.error("store.migrations", rows);
   for (int i = 0; i < rows.rows(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    if (at >= all.size()) {
-      return refuse(rows.bytes(i, 1),
-                    "want a store of this version or older: a newer subakd wrote it, run that one");
-    }
-    if (rows.number(i, 0) != i + 1 || rows.bytes(i, 1) != all[at].name ||
-        rows.bytes(i, 2) != sha256_hex(all[at].sql)) {
-      return refuse(rows.bytes(i, 1),
-                    "want the migration that this program has under that number: run the subakd "
-                    "that made the store, or restore a backup");
-    }
+    const auto done = static_cast<std::size_t>(i);
+    auto error = check_next(rows.number(i, 0), rows.bytes(i, 1), rows.bytes(i, 2), done, all);
+    if (error) return *error;
   }
   return static_cast<std::size_t>(rows.rows());
 }

@@ -59,7 +59,7 @@ class PostgresStore final : public Store {
 
   // On the background's connection; an error where another leads by now.
   std::optional<Error> write_part(std::uint64_t seq, std::uint64_t part, std::string_view rows);
-  std::optional<Error> run_as_leader(const char* sql, Parameters& parameters);
+  std::optional<Error> run_as_leader(const char* rest, Parameters& parameters);
   std::optional<Error> open_background();
   Result<std::uint32_t> anchor_of(std::uint64_t seq);
 

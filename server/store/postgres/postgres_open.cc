@@ -1,7 +1,4 @@
 // What a store is before it is used: a server that keeps its word, the lead, tables, the first rows.
-#include <openssl/rand.h>
-
-#include <array>
 #include <utility>
 
 #include "core/limits.h"
@@ -15,12 +12,6 @@
 namespace subak {
 namespace postgres {
 namespace {
-
-std::string random_name() {
-  std::array<unsigned char, 16> bytes{};
-  RAND_bytes(bytes.data(), static_cast<int>(bytes.size()));
-  return hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-}
 
 Error refuse(std::string got, std::string want) {
   return {ErrorCode::kPrecondition, "state", std::move(got), std::move(want)};
@@ -78,10 +69,9 @@ std::optional<Error> PostgresStore::open(const PostgresOptions& options) {
   if (auto error = found()) return error;
   if (ignore_checkpoint_) {
     log::warn("the checkpoint is left out", {{"store", describe()}});
-    const PgResult dropped = db_.run(
-        "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE) "
-        "DELETE FROM meta USING l WHERE key = 'checkpoint'",
-        Parameters().add(epoch_.load()));
+    const std::string sql =
+        std::string(kIfLeading) + "DELETE FROM meta USING l WHERE key = 'checkpoint'";
+    const PgResult dropped = db_.run(sql.c_str(), Parameters().add(epoch_.load()));
     if (!dropped.ok()) return db_.error("store.checkpoint", dropped);
   }
   return load();
@@ -99,15 +89,15 @@ std::optional<Error> PostgresStore::found() {
     return Error{ErrorCode::kExists, "state", "a store is there already in " + describe(),
                  "want a database without one: make a new database"};
   }
-  const std::string name = wanted_uuid_.empty() ? random_name() : wanted_uuid_;
+  const std::string name = wanted_uuid_.empty() ? random_uuid() : wanted_uuid_;
   Parameters p;
   p.add(epoch_.load()).add(std::string_view(name)).add(sum_column(meta_sum("uuid", name)));
   p.add(sum_column(meta_sum("fact_version", "1")));
-  const PgResult row = db_.run(
-      "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE) "
+  const std::string sql =
+      std::string(kIfLeading) +
       "INSERT INTO meta SELECT v.* FROM l, (VALUES ('uuid', $2, $3), ('fact_version', '1', $4)) "
-      "AS v WHERE NOT EXISTS (SELECT 1 FROM facts) RETURNING key",
-      p);
+      "AS v WHERE NOT EXISTS (SELECT 1 FROM facts) RETURNING key";
+  const PgResult row = db_.run(sql.c_str(), p);
   if (!row.ok()) return db_.error("store.meta", row);
   if (row.rows() == 2) return std::nullopt;
   return refuse("row uuid of table meta is missing",
@@ -141,7 +131,7 @@ Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& option
   auto address = postgres::parse_address(options.address);
   if (!address.ok()) return address.error();
   PostgresOptions named = options;
-  named.holder += " " + postgres::random_name();
+  named.holder += " " + random_uuid();
   auto store = std::make_unique<postgres::PostgresStore>(*std::move(address), named);
   if (auto error = store->open(named)) return *error;
   return std::unique_ptr<Store>(std::move(store));

@@ -158,17 +158,12 @@ Result<std::vector<Fact>> PostgresReader::facts(std::uint64_t after_seq, std::si
 Result<std::uint64_t> PostgresReader::last_seq_until(TimeMs t) {
   const auto head = read_head(db_, seed_);
   if (!head.ok()) return head.error();
-  std::uint64_t low = 0;                 // made at or before t, or none
-  std::uint64_t high = head->facts + 1;  // after t, or none
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    const PgResult row =
-        db_.run("SELECT time_ms FROM facts WHERE seq = $1", Parameters().add(middle));
+  return subak::last_seq_until(head->facts, t, [&](std::uint64_t seq) -> Result<TimeMs> {
+    const PgResult row = db_.run("SELECT time_ms FROM facts WHERE seq = $1", Parameters().add(seq));
     if (!row.ok()) return db_.error("store.ledger", row);
-    if (row.rows() == 0) return damaged("facts", middle, "missing");
-    (row.number(0, 0) > t ? high : low) = middle;
-  }
-  return low;
+    if (row.rows() == 0) return damaged("facts", seq, "missing");
+    return row.number(0, 0);
+  });
 }
 
 std::optional<Error> PostgresReader::each_entry(const LedgerQuery& query,

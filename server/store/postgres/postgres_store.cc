@@ -29,18 +29,14 @@ bool is_end_of_server(std::string_view state) {
          state.starts_with("53") || state.starts_with("58");
 }
 
-constexpr char kInsertPart[] =
-    "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE) "
-    "INSERT INTO checkpoint SELECT $2, $3, $4 FROM l RETURNING part";
+// Each after kIfLeading, with a row for who leads.
+constexpr char kInsertPart[] = "INSERT INTO checkpoint SELECT $2, $3, $4 FROM l RETURNING part";
 constexpr char kDropParts[] =
-    "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE), "
-    "d AS (DELETE FROM checkpoint USING l WHERE seq <> $2) SELECT epoch FROM l";
+    ", d AS (DELETE FROM checkpoint USING l WHERE seq <> $2) SELECT epoch FROM l";
 constexpr char kUseCheckpoint[] =
-    "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE) "
     "INSERT INTO meta SELECT 'checkpoint', $2, $3 FROM l "
     "ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value, sum = EXCLUDED.sum RETURNING key";
 constexpr char kWriteTold[] =
-    "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE) "
     "INSERT INTO told SELECT 1, $2 FROM l "
     "ON CONFLICT (id) DO UPDATE SET bytes = EXCLUDED.bytes RETURNING id";
 constexpr char kLastEdits[] =
@@ -107,7 +103,7 @@ PostgresStore::Outcome PostgresStore::try_commit(std::span<const Fact> facts) {
     return Outcome::kRefused;
   }
   sent_ = batch->after();
-  const PgResult row = db_.run(Batch::kSql, batch->parameters(epoch_));
+  const PgResult row = db_.run(Batch::kSql.c_str(), batch->parameters(epoch_));
   const Outcome outcome = judge(row, "store.commit");
   if (outcome != Outcome::kDone) return outcome;
   if (row.rows() == 0) return lost();
@@ -196,9 +192,9 @@ std::optional<Error> PostgresStore::open_background() {
   return background_.is_open() ? std::nullopt : background_.open(address_);
 }
 
-std::optional<Error> PostgresStore::run_as_leader(const char* sql, Parameters& parameters) {
+std::optional<Error> PostgresStore::run_as_leader(const char* rest, Parameters& parameters) {
   if (auto error = open_background()) return error;
-  const PgResult row = background_.run(sql, parameters);
+  const PgResult row = background_.run((std::string(kIfLeading) + rest).c_str(), parameters);
   if (!row.ok()) return background_.error("store.checkpoint", row);
   if (row.rows() > 0) return std::nullopt;
   return Error{ErrorCode::kPrecondition, "store.checkpoint", "another process leads by now",
