@@ -22,21 +22,22 @@ std::optional<Error> make_private(const fs::path& folder) {
                std::string("cannot make this folder: ") + std::strerror(errno)};
 }
 
-}  // namespace
-
-std::string local_state(const std::string& state) {
+std::string local(const std::string& state) {
   return postgres::is_address(state) ? "var/subak" : state;
 }
 
+}  // namespace
+
 std::optional<Error> make_state_folder(const std::string& state) {
-  return make_private(fs::path(state).parent_path());
+  return make_private(fs::path(local(state)).parent_path());
 }
 
 std::string certificate_folder(const std::string& state) {
-  return (fs::path(state).parent_path() / "tls").string();
+  return (fs::path(local(state)).parent_path() / "tls").string();
 }
 
-std::string input_trace_file(const std::string& state) { return state + ".inputs"; }
+std::string input_trace_file(const std::string& state) { return local(state) + ".inputs"; }
+std::string copy_file(const std::string& state) { return local(state) + ".copy"; }
 
 std::uint64_t state_bytes(const std::string& state) {
   std::uint64_t bytes = 0;

@@ -121,11 +121,11 @@ std::optional<Error> Service::Impl::start_http() {
 }
 
 std::optional<Error> Service::Impl::open_state() {
-  if (auto error = make_state_folder(local_state(config.state))) return error;
+  if (auto error = make_state_folder(config.state)) return error;
   Result<std::unique_ptr<Store>> opened = open_store();
   if (!opened) return opened.error();
   store = std::move(opened).value();
-  trace = std::make_unique<InputTrace>(input_trace_file(local_state(config.state)));
+  trace = std::make_unique<InputTrace>(input_trace_file(config.state));
   return take_standby();
 }
 
@@ -146,7 +146,7 @@ Result<std::unique_ptr<Store>> Service::Impl::open_store() {
     options.clock = &clock;
     options.holder = machine_name() + " process " + std::to_string(::getpid());
     options.ignore_checkpoint = config.ignore_checkpoint;
-    options.copy_path = local_state(config.state) + ".copy";
+    options.copy_path = copy_file(config.state);
     options.stop = stop_asked;
     options.while_waiting = [this](StoreReader& reader) { standby.look(reader); };
     return open_postgres_store(options);
@@ -209,9 +209,9 @@ Result<std::shared_ptr<CertificateStore>> Service::Impl::own_certificates() {
   if (files.cert.empty()) {
     const bool by_name = std::any_of(config.clusters.begin(), config.clusters.end(),
                                      [](const auto& cluster) { return cluster.in_cluster; });
-    own_certificate = std::make_unique<OwnCertificate>(
-        certificate_folder(local_state(config.state)), config.listen_webhook.host, by_name,
-        [this] { return runtime->now_ms(); });
+    own_certificate = std::make_unique<OwnCertificate>(certificate_folder(config.state),
+                                                       config.listen_webhook.host, by_name,
+                                                       [this] { return runtime->now_ms(); });
     Result<CertificateFiles> made = own_certificate->begin();
     if (!made) return made.error();
     files = std::move(made).value();
