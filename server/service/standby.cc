@@ -29,7 +29,8 @@ void Standby::look(StoreReader& reader) {
 
 Standby::Engines Standby::take() {
   last_.reset();
-  return std::exchange(engines_, {});
+  Engines known = std::exchange(engines_, {});
+  return failed_ ? Engines() : known;
 }
 
 void Standby::evolve(const Fact& fact) {

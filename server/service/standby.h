@@ -17,8 +17,8 @@ class Standby {
   // next look.
   void look(StoreReader& reader);
   bool is_warm() const { return engines_.loop != nullptr; }
-  // Two engines in the same state, for the loop and for the follower; both nullptr: nothing was read. It has none
-  // after this.
+  // Two engines in the same state, for the loop and for the follower; both nullptr: nothing was read, or the last look
+  // failed, so that it is not known whether the store still has what they know. It has none after this.
   struct Engines {
     std::shared_ptr<Engine> loop, follower;
   };

@@ -124,5 +124,14 @@ TEST_F(StandbyTest, TriesAgainWhatItCouldNotRead) {
   expect_the_same();
 }
 
+// What it knew may not be there any more.
+TEST_F(StandbyTest, HasNothingToGiveIfItsLastLookFailed) {
+  live(100);
+  standby_.look(reader_);
+  reader_.fails = true;
+  standby_.look(reader_);
+  EXPECT_EQ(standby_.take().loop, nullptr);
+}
+
 }  // namespace
 }  // namespace subak
