@@ -49,7 +49,7 @@ std::string text_of(const fs::path& file) {
 
 }  // namespace
 
-PgCluster::PgCluster(std::vector<std::string> settings) : settings_(std::move(settings)) {
+PgCluster::PgCluster() {
   // In memory where there is such a place: a start after a crash syncs every file. Processes are killed here, not the
   // machine, so what they wrote is there all the same.
   const fs::path memory = "/dev/shm";
@@ -101,14 +101,10 @@ int PgCluster::run(const std::vector<std::string>& command) const {
 }
 
 void PgCluster::start() {
-  std::vector<std::string> command{
-      programs() / "postgres", "-D", folder_ / "data", "-k", folder_, "-c", "listen_addresses="};
-  command.emplace_back("-c");  // in its folder, so that nothing stays when it is killed
-  command.emplace_back("dynamic_shared_memory_type=mmap");
-  for (const std::string& setting : settings_) {
-    command.emplace_back("-c");
-    command.push_back(setting);
-  }
+  std::vector<std::string> command{programs() / "postgres", "-D", folder_ / "data", "-k", folder_,
+                                   "-c", "listen_addresses=",
+                                   // In its folder, so that nothing stays when it is killed.
+                                   "-c", "dynamic_shared_memory_type=mmap"};
   postmaster_ = spawn(command);
   const std::string address = uri("postgres");
   for (int i = 0; i < 3000; ++i) {
@@ -138,10 +134,6 @@ void PgCluster::restart() {
   ::kill(postmaster_, SIGINT);
   ::waitpid(postmaster_, nullptr, 0);
   start();
-}
-
-void PgCluster::freeze(bool frozen) const {
-  for (const pid_t process : processes()) ::kill(process, frozen ? SIGSTOP : SIGCONT);
 }
 
 std::string PgCluster::uri(const std::string& database) const {

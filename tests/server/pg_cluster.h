@@ -14,8 +14,8 @@ namespace subak {
 
 class PgCluster {
  public:
-  // Makes the cluster and starts it. `settings`: "name=value" each.
-  explicit PgCluster(std::vector<std::string> settings = {});
+  // Makes the cluster and starts it.
+  PgCluster();
   ~PgCluster();
   PgCluster(const PgCluster&) = delete;
   PgCluster& operator=(const PgCluster&) = delete;
@@ -26,8 +26,6 @@ class PgCluster {
   void kill();
   // As an operator restarts it: sessions are ended.
   void restart();
-  // Stops all its processes, or lets them go on.
-  void freeze(bool frozen) const;
 
   const std::filesystem::path& folder() const { return folder_; }  // of its socket
   std::string uri(const std::string& database) const;
@@ -44,7 +42,6 @@ class PgCluster {
   pid_t spawn(const std::vector<std::string>& command) const;
 
   std::filesystem::path folder_;
-  std::vector<std::string> settings_;
   pid_t postmaster_ = 0;
   int databases_ = 0;
 };
