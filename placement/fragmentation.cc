@@ -65,8 +65,8 @@ double Search::fragmentation(std::span<const std::pair<ShapeId, double>> mix) {
   }
   const ClusterId cluster = mix.empty() ? ClusterId() : state.shape(mix.front().first).cluster;
   double free = 0;
-  std::vector<double> of_shape(
-      mix.size());  // milli-GPU x pods: whole numbers, so in any order the same
+  // Milli-GPU x pods: whole numbers, so in any order the same.
+  std::vector<double> of_shape(mix.size());
   for (NodeIndex i = 0; i < state.nodes.size(); ++i) {
     const auto& n = state.nodes[i];
     if (mix.empty() || !n || !n->open() || n->cluster != cluster) continue;

@@ -22,7 +22,8 @@ namespace subak::decide {
 // What a pass remembers for the next one, so that it looks only at what changed. Derived: an empty one
 // decides the same.
 struct PassMemory {
-  // By number of the shape: at what freed_version(shape) of the fleet it had no place. Starts only take.
+  // By number of the shape: at what freed_version(shape) of the fleet it had no place. Starts only take, but what was
+  // kept beside GPUs that they take: the versions of shapes with pods without GPUs say so.
   struct Blocked {
     std::uint64_t serial = 0;  // of the shape; of another that had its number: not known
     std::uint64_t at = 0;      // freed_version(shape) + 1; 0: not known
