@@ -164,7 +164,8 @@ v1::JobSpec read_spec(const SubmitFlags& flags) {
   const bool shaped = !f.gpus.empty() || f.pods != 0 || !f.gpus_per_pod.empty() || !f.mig.empty() ||
                       f.shared != 0 || !f.products.empty() || !f.cpus.empty() ||
                       !f.memory.empty() || !f.topology.empty() || f.segment != 0 ||
-                      f.mixed_products || f.balanced || f.spare != 0 || !f.pod.empty();
+                      f.mixed_products || f.balanced || f.spare != 0 || f.compute_domain ||
+                      !f.pod.empty();
   if (shaped) {
     throw usage_failure("--file together with flags of the gang: the file says all of it",
                         "leave one of them away; account, user, name and the like may be flags");
@@ -206,6 +207,7 @@ void put_gang(const SubmitFlags& flags, v1::GangRequest& request) {
          std::to_string(limits::kMaxSpareNodes));
   }
   request.set_spare(static_cast<std::int32_t>(flags.spare));
+  request.set_compute_domain(flags.compute_domain);
   v1::PodShape shape;
   for (const std::string& product : flags.products) shape.add_products(product);
   shape.set_cpu_milli(quantity(flags.cpus, "--cpus-per-pod", &KubeQuantity::milli));
@@ -233,6 +235,8 @@ void add_gang_options(Command& c, SubmitFlags& f) {
   c.option("--spare", f.spare, "nodes of each NVLink domain that are left for replacements", "N");
   c.flag("--mixed-products", f.mixed_products,
          "GPUs of several products will do, where one has too few");
+  c.flag("--compute-domain", f.compute_domain,
+         "its pods use a ComputeDomain: in an NVLink domain there are few such jobs");
   c.option("--cpus-per-pod", f.cpus, "CPUs of each pod, as in Kubernetes: 8, 500m", "QUANTITY");
   c.option("--memory-per-pod", f.memory, "memory of each pod, as in Kubernetes: 64Gi", "QUANTITY");
   c.list_option("--selector", f.pod.selectors, "labels that the node must have", "KEY=VALUE");

@@ -25,7 +25,7 @@ struct SubmitFlags {
   std::string file;          // its text: a JobSpec as JSON
   std::string cpus, memory;  // per pod, Kubernetes quantities
   std::int64_t segment = 0, spare = 0;
-  bool mixed_products = false, balanced = false;
+  bool mixed_products = false, balanced = false, compute_domain = false;
   std::int64_t priority = 0;
   bool held = false;
 };

@@ -242,6 +242,7 @@ std::string shape_text(const v1::GangRequest& request) {
   if (request.balanced()) text += " balanced";
   if (request.spare() > 0) text += " spare=" + std::to_string(request.spare());
   if (request.mixed_products()) text += " mixed-products";
+  if (request.compute_domain()) text += " compute-domain";
   return text;
 }
 

@@ -224,6 +224,10 @@ inline constexpr std::size_t kMetricAccounts = 10'000;
 inline constexpr std::size_t kPlaceTries = 4'000;
 // Nodes of one NVLink domain that a gang may leave for replacements.
 inline constexpr std::uint32_t kMaxSpareNodes = 64;
+// Empty NVLink domains of one cluster and product that may be left to gangs, and gangs with a ComputeDomain that
+// may be allowed in one: a larger policy is refused.
+inline constexpr std::uint32_t kMaxKeepWhole = 1'000;
+inline constexpr std::uint32_t kMaxCliqueGangs = 64;
 // A balanced gang is tried over so many numbers of domains, from the least that may do.
 inline constexpr std::uint32_t kBalancedTries = 64;
 // It is never over more.

@@ -48,6 +48,7 @@ struct PodRecord {
   bool mixed_products = false;  // its gang may have GPUs of several products
   bool balanced = false;        // its gang is split evenly over as few NVLink domains as will do
   std::uint32_t spare = 0;      // nodes of each NVLink domain that its gang leaves for replacements
+  bool compute_domain = false;  // its gang uses a ComputeDomain
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
@@ -79,6 +80,7 @@ struct PodRecord {
     v(27, "mixed_products", mixed_products);
     v(28, "balanced", balanced);
     v(29, "spare", spare);
+    v(30, "compute_domain", compute_domain);
   }
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };

@@ -54,6 +54,9 @@ struct Policy {
   DurationMs default_time_limit_ms = kDayMs;
   std::uint32_t reserve_jobs =
       4;  // of a cluster, that nodes are kept for at the same time; 0 = none
+  // Which NVLink domains of several nodes are whose: DomainRules of placement/fleet.h.
+  std::uint32_t keep_whole = 0;    // empty ones of each cluster and product that are left to gangs
+  std::uint32_t clique_gangs = 1;  // with a ComputeDomain, in one of them; 0 = any number
   // On a node with GPUs, what pods without GPUs leave for each GPU that is free; 0 = nothing is kept.
   std::int64_t cpu_per_gpu_milli = 0;
   std::int64_t memory_per_gpu_bytes = 0;
@@ -73,6 +76,8 @@ struct Policy {
     v(9, "time_limit_grace_ms", time_limit_grace_ms);
     v(10, "default_time_limit_ms", default_time_limit_ms);
     v(11, "reserve_jobs", reserve_jobs);
+    v(12, "keep_whole", keep_whole);
+    v(13, "clique_gangs", clique_gangs);
     v(14, "cpu_per_gpu_milli", cpu_per_gpu_milli);
     v(15, "memory_per_gpu_bytes", memory_per_gpu_bytes);
   }

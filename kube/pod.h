@@ -49,7 +49,7 @@ std::string key_field(std::string_view path, const PodKey& key, std::string_view
 // As written; values are checked by read_keys, which leaves mistakes in the pod.
 struct PodKeys {
   PodKey account, user, job, gang_size, topology, segment, mixed_products, balanced, spare,
-      time_limit, priority, preemptible, checkpoint_interval, replace_within;
+      compute_domain, time_limit, priority, preemptible, checkpoint_interval, replace_within;
 };
 
 // The gang as the pod itself tells it. A pod of a group whose size nobody states is alone: an
@@ -128,6 +128,7 @@ struct Pod {
   bool mixed_products = false;
   bool balanced = false;
   std::uint32_t spare = 0;
+  bool compute_domain = false;
   DurationMs time_limit_ms = 0;
   std::int32_t priority = 0;  // of our key, else Kubernetes' number
   // Each makes the pod impossible as written. At most kMaxMistakes are kept, the rest is counted.

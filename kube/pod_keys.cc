@@ -25,6 +25,7 @@ PodKey* key_slot(PodKeys& keys, Text name) {
   if (name == names::kMixedProducts) return &keys.mixed_products;
   if (name == names::kBalanced) return &keys.balanced;
   if (name == names::kSpare) return &keys.spare;
+  if (name == names::kComputeDomain) return &keys.compute_domain;
   if (name == names::kTimeLimit) return &keys.time_limit;
   if (name == names::kPriority) return &keys.priority;
   if (name == names::kPreemptible) return &keys.preemptible;
@@ -78,6 +79,7 @@ class KeyReader {
     pod_.mixed_products = yes(pod_.keys.mixed_products, names::kMixedProducts);
     balanced();
     spare();
+    pod_.compute_domain = yes(pod_.keys.compute_domain, names::kComputeDomain);
   }
 
  private:
@@ -118,6 +120,7 @@ class KeyReader {
           std::pair(&k.topology, names::kTopology), std::pair(&k.segment, names::kSegment),
           std::pair(&k.mixed_products, names::kMixedProducts),
           std::pair(&k.balanced, names::kBalanced), std::pair(&k.spare, names::kSpare),
+          std::pair(&k.compute_domain, names::kComputeDomain),
           std::pair(&k.time_limit, names::kTimeLimit), std::pair(&k.priority, names::kPriority)}) {
       if (!key->conflict) continue;
       const PodKey other{find_text(pod_.annotations, name), true, false, true};

@@ -114,6 +114,7 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   r.mixed_products = pod.mixed_products;
   r.balanced = pod.balanced;
   r.spare = pod.spare;
+  r.compute_domain = pod.compute_domain;
   r.priority = pod.priority;
   r.time_limit_ms = pod.time_limit_ms;
   r.gated = pod.gated();

@@ -188,6 +188,9 @@ struct GangRequest {
   // So many whole nodes of each NVLink domain of several nodes that it is in are left for replacements, and are
   // nobody's while it is there. Beside what may_spare() says; of a wish they are left, but not kept.
   std::uint32_t spare = 0;
+  // Its pods with GPUs use a ComputeDomain of NVIDIA's DRA driver: a node takes part in one, and in an NVLink
+  // domain of several nodes there are no more such gangs than DomainRules says.
+  bool compute_domain = false;
 
   template <class V>
   void fields(V& v) {
@@ -198,6 +201,7 @@ struct GangRequest {
     v(5, "mixed_products", mixed_products);
     v(6, "balanced", balanced);
     v(7, "spare", spare);
+    v(8, "compute_domain", compute_domain);
   }
   std::uint32_t pods() const {
     std::uint32_t n = 0;

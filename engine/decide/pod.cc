@@ -91,6 +91,7 @@ const state::Job* create_job(Decision& d, const state::Cluster& cluster, const P
   created.request.mixed_products = pod.mixed_products;
   created.request.balanced = pod.balanced;
   created.request.spare = pod.spare;
+  created.request.compute_domain = pod.compute_domain;
   created.priority = pod.priority;
   created.time_limit_ms = pod.time_limit_ms;
   if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
@@ -115,24 +116,23 @@ std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord
   if (pod.gang_size != job.gang_size) {
     return says("size", std::to_string(pod.gang_size), std::to_string(job.gang_size));
   }
-  const GangRequest gang = d.s.jobs().request_of(job);
   const auto topology = [](const auto& asked) {
     std::string text = (asked.prefer ? "prefer:" : "") + std::string(enum_name(asked.topology));
     if (asked.segment > 0) text += " in segments of " + std::to_string(asked.segment);
     if (asked.balanced) text += ", balanced";
     if (asked.spare > 0) text += ", with " + std::to_string(asked.spare) + " spare";
     if (asked.mixed_products) text += ", of mixed products";
+    if (asked.compute_domain) text += ", with a ComputeDomain";
     return text;
   };
-  const std::string mine = topology(pod), gangs = topology(gang);
+  const std::string mine = topology(pod), gangs = topology(d.s.jobs().request_of(job));
   if (mine != gangs) return says("topology", mine, gangs);
   AccountId payer = job.leaf;
   if (payer == kUnassigned || account == kUnassigned) return "";
   if (d.s.tree().node(payer).spec.user) payer = d.s.tree().node(payer).parent;
-  if (payer == account) return "";
   // Without a label it says its namespace's account, which may be another than when its gang began.
-  const bool label_of_gang = is_below(d.s.tree(), payer, account);
-  if (pod.account.empty() && !label_of_gang) return "";
+  const bool of_namespace = pod.account.empty() && !is_below(d.s.tree(), payer, account);
+  if (payer == account || of_namespace) return "";
   return says("account", d.s.tree().node(account).spec.path, d.s.tree().node(payer).spec.path);
 }
 

@@ -33,6 +33,7 @@ void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
   out->balanced = in.balanced();
   out->spare =
       static_cast<std::uint32_t>(check.number("spare", in.spare(), 0, limits::kMaxSpareNodes));
+  out->compute_domain = in.compute_domain();
   out->priority = in.priority();
   out->time_limit_ms =
       check.number("time_limit_ms", in.time_limit_ms(), 0, limits::kMaxTimeLimitMs);

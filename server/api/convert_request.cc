@@ -166,6 +166,7 @@ GangRequest get(Check& check, const v1::GangRequest& in) {
   out.balanced = in.balanced();
   out.spare =
       static_cast<std::uint32_t>(check.number("spare", in.spare(), 0, limits::kMaxSpareNodes));
+  out.compute_domain = in.compute_domain();
   return out;
 }
 
@@ -223,6 +224,7 @@ void put(const GangRequest& request, v1::GangRequest* out) {
   out->set_mixed_products(request.mixed_products);
   out->set_balanced(request.balanced);
   out->set_spare(static_cast<std::int32_t>(request.spare));
+  out->set_compute_domain(request.compute_domain);
 }
 
 std::string shape_text(const GangRequest& request) {
@@ -237,6 +239,7 @@ std::string shape_text(const GangRequest& request) {
   if (request.balanced) out += " balanced";
   if (request.spare != 0) out += " spare " + std::to_string(request.spare);
   if (request.mixed_products) out += " mixed-products";
+  if (request.compute_domain) out += " compute-domain";
   return out;
 }
 

@@ -102,6 +102,7 @@ class Player {
     seen.pod.mixed_products = row.request.mixed_products;
     seen.pod.balanced = row.request.balanced;
     seen.pod.spare = row.request.spare;
+    seen.pod.compute_domain = row.request.compute_domain;
     seen.pod.rank = static_cast<std::int32_t>(pod.rank);
     std::uint32_t rank = pod.rank;
     for (const PodGroup& group : row.request.groups) {

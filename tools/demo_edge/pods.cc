@@ -119,6 +119,7 @@ std::optional<v1::PodRecord> record_of(const json& stored) {
   out.set_mixed_products(in.mixed_products);
   out.set_balanced(in.balanced);
   out.set_spare(static_cast<std::int32_t>(in.spare));
+  out.set_compute_domain(in.compute_domain);
   out.set_priority(in.priority);
   out.set_time_limit_ms(in.time_limit_ms);
   out.set_gated(in.gated);
