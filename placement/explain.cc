@@ -95,7 +95,9 @@ Explainer::Explainer(Search::Impl& memory, const Shape& shape, const Sought& sou
 std::vector<Reason> Explainer::run() {
   for (const Demand& d : demands_) no_matching(d);
   if (reasons_.empty()) {
-    if (!keepers_.empty() && works_in(scene_.unkept(), {})) {
+    const bool left =
+        std::any_of(demands_.begin(), demands_.end(), [](const Demand& d) { return d.left > 0; });
+    if ((left || !keepers_.empty()) && works_in(scene_.for_all(), {})) {
       reserved();
     } else {
       if (!fits_empty_) exceeds_fleet();
@@ -228,11 +230,23 @@ void Explainer::conditions(const Demand& d) {
 }
 
 void Explainer::reserved() {
-  MilliGpu need = 0, kept = 0;
-  for (const Demand& d : demands_) need += d.need, kept += d.kept;
-  Reason& r = add(ReasonToken::kReservedForOther, kind_text(*shape_.pods.front().shape), need, kept,
-                  gpus_text(kept) + " free GPUs are kept for " + keepers_.front() +
-                      (keepers_.size() > 1 ? " and others" : "") + ", which has waited longer");
+  MilliGpu need = 0, kept = 0, left = 0;
+  const Demand* most_left = &demands_.front();
+  for (const Demand& d : demands_) {
+    need += d.need, kept += d.kept, left += d.left;
+    if (d.left > most_left->left) most_left = &d;
+  }
+  std::string detail;
+  if (!keepers_.empty()) {
+    detail = gpus_text(kept) + " free GPUs are kept for " + keepers_.front() +
+             (keepers_.size() > 1 ? " and others" : "") + ", which has waited longer";
+  }
+  if (left > 0) {
+    detail += (detail.empty() ? "" : "; ") + gpus_text(most_left->left) + " free GPUs are " +
+              left_text(*most_left);
+  }
+  Reason& r = add(ReasonToken::kReservedForOther, kind_text(*shape_.pods.front().shape), need,
+                  kept + left, std::move(detail));
   r.blockers = keepers_;
 }
 

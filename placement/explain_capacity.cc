@@ -68,6 +68,9 @@ void Explainer::measure(Demand& d) const {
       d.closed += free_for(pod, i);
     } else if (kept_for_other(i)) {
       d.kept += free_for(pod, i);
+    } else if (pod.kind != GpuKind::kNone && left_to_others(i)) {
+      d.left += free_for(pod, i);
+      if (free_for(pod, i) > 0) d.left_on.insert(scene_.node(i).home());
     } else {
       Free& free = by_product[one_product ? scene_.node(i).product : ProductId()];
       free.milli += free_for(pod, i);
@@ -86,6 +89,12 @@ std::int64_t Explainer::free_slices(const PodShape& pod, NodeIndex i) const {
   return profile < 0 ? 0 : scene_.room(i).mig_free[static_cast<std::size_t>(profile)];
 }
 
+std::string Explainer::left_text(const Demand& d) {
+  const std::size_t domains = d.left_on.size();
+  return "on " + std::to_string(domains) + " empty NVLink domain" + (domains == 1 ? "" : "s") +
+         " that keepWhole leaves to gangs";
+}
+
 // "; free and not for it: ..."; empty if there is nothing of the kind.
 std::string Explainer::not_for_it(const Demand& d) const {
   std::string out;
@@ -96,6 +105,7 @@ std::string Explainer::not_for_it(const Demand& d) const {
   add(d.tainted, "on nodes with taints that it does not tolerate");
   add(d.closed, "on nodes that are not ready, cordoned or drained, or turned such a pod away");
   add(d.spare, "on nodes that gangs keep for replacements");
+  if (d.left > 0) add(d.left, left_text(d));
   add(d.kept, "kept for " + (keepers_.empty() ? "another job" : keepers_.front()));
   return out;
 }
@@ -107,6 +117,7 @@ void Explainer::wrong_slices(const Demand& d) {
   MilliGpu other = 0;
   each([&](NodeIndex i, const NodeState& n) {
     const bool usable = n.open_for(d.filter->tolerates_cordon) && !kept_for_other(i) &&
+                        !left_to_others(i) &&
                         eligibility::tolerates_all(pod.tolerations, n.spec.taints);
     const std::vector<std::int64_t>& free = scene_.room(i).mig_free;
     for (std::size_t m = 0; usable && m < n.spec.mig.size(); ++m) {
@@ -181,7 +192,8 @@ void Explainer::together() {
       *std::max_element(demands_.begin(), demands_.end(),
                         [](const Demand& a, const Demand& b) { return a.need < b.need; });
   const MilliGpu most = most_together([&](NodeIndex i) {
-    const bool counts = matches(d, i) && open(d, i) && !nothing_free(d, i) && !kept_for_other(i);
+    const bool counts = matches(d, i) && open(d, i) && !nothing_free(d, i) && !kept_for_other(i) &&
+                        !left_to_others(i);
     return counts ? free_together(*d.pods->shape, i) : 0;
   });
   const MilliGpu need = t == Topology::kAny ? d.need / d.pods->count : d.need;

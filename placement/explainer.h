@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ class Explainer {
     // for other jobs.
     MilliGpu tainted = 0, closed = 0, kept = 0;
     MilliGpu spare = 0;  // on nodes that a gang keeps for its replacements
+    MilliGpu left = 0;   // on NVLink domains that are left to gangs
+    std::set<DomainIndex> left_on;
     const std::vector<NodeIndex>* barred = nullptr;  // nodes that turned such pods away
   };
 
@@ -52,6 +55,7 @@ class Explainer {
   void wrong_slices(const Demand& d);
   std::int64_t free_slices(const PodShape& pod, NodeIndex i) const;
   std::string not_for_it(const Demand& d) const;
+  static std::string left_text(const Demand& d);  // where it is free and left to gangs
   void capacity(const Demand& d);
   bool enough_gpus() const;
   void together();
@@ -112,6 +116,10 @@ class Explainer {
   bool kept_for_other(NodeIndex i) const {
     const JobId keeper = scene_.owner_of(i);
     return keeper && keeper != owner_;
+  }
+  // By keepWhole.
+  bool left_to_others(NodeIndex i) const {
+    return scene_.left_to_gangs(i) && !scene_.owner_of(i) && !needs_several(shape_, scene_.node(i));
   }
   // What the node has free for such pods, whatever else it lacks.
   MilliGpu free_for(const PodShape& pod, NodeIndex i) const;

@@ -16,7 +16,8 @@ Finder::Finder(Search::Impl& memory, const Shape& shape, const Sought& sought, c
       spread_(memory.spread),
       owner_(owner),
       ignore_(ignore),
-      by_state_(memory.by_state && !scene_.nothing_held && !scene_.all_open) {
+      by_state_(memory.by_state && !scene_.nothing_held && !scene_.all_open),
+      leaves_some_(scene_.rules_hold()) {
   bounds_.without = without;
   trial_.begin(fleet_.nodes.size());
   if (scene_.as_it_is() && !scene_.all_open) return;
@@ -87,6 +88,8 @@ bool Finder::eligible(const Index& x, NodeIndex i) {
     saw_kept_ = true;
     return false;
   }
+  // What is promised to it is its own.
+  if (!keeper && x.of_gpus() && left_to_others(i)) return false;
   return spare_ == 0 || !x.of_gpus() || leaves_spare(i);
 }
 

@@ -103,6 +103,10 @@ class Finder {
   Room& filled(NodeIndex i);
   bool eligible(const Index& x, NodeIndex i);
   bool within_bounds(const Index& x, NodeIndex i) const;
+  // It is of an NVLink domain that is left to others.
+  bool left_to_others(NodeIndex i) const {
+    return leaves_some_ && scene_.left_to_gangs(i) && !needs_several(shape_, node(i));
+  }
   bool allows(ProductId product) const;
   bool fragment(const Index& x, NodeIndex i) const;
   std::int64_t weight(const Index& x, NodeIndex i) const;
@@ -286,6 +290,7 @@ class Finder {
   JobId owner_;
   Ignore ignore_;
   bool by_state_;                 // nodes that are alike may be judged once
+  bool leaves_some_;              // some NVLink domain may be left to others
   bool caps_are_bounds_ = false;  // spread_drained() is at work
   bool saw_kept_ = false;
   bool compact_ = false;      // a wish is not met: close together all the same

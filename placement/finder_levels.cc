@@ -35,7 +35,8 @@ Finder::Tallies Finder::racks(const Run& run, bool exactly) {
       here = {weight(x, i),
               exactly ? cap(run, i, kAllGpus, run.count) : by_gpus(node(i).spec, room(i))};
     } else if (const std::uint32_t number = x.alike_of(i); number != kNotAlike) {
-      if (!some_not || eligible(x, i)) here = of_one[number];
+      const bool sure = !some_not && (!leaves_some_ || !joined_alike(number));
+      if (sure || eligible(x, i)) here = of_one[number];
     }
     if (here.weight == 0 && here.pods == 0) continue;
     Sum& rack = sums[fleet_.rack_of[i]];

@@ -82,6 +82,17 @@ struct MigRow {
   std::int64_t configured = 0, used = 0;
 };
 
+// What an operator says of NVLink domains of several nodes (docs/design/0064, 0065).
+struct DomainRules {
+  // So many empty ones of each cluster and product are left to gangs that need several nodes of one. Which
+  // they are follows from the nodes and what is held: those with the most working GPUs, then those whose
+  // first node has the highest id. 0: none.
+  std::uint32_t keep_whole = 0;
+  // Of gangs with GangRequest::compute_domain so many have places in one; 0: any number.
+  std::uint32_t clique_gangs = 1;
+  friend bool operator==(const DomainRules&, const DomainRules&) = default;
+};
+
 class Fleet;
 
 // One use of a shape. As long as any is left the shape has its number; with the last it is
@@ -182,6 +193,13 @@ class Fleet {
   const BesideGpu& beside_gpus() const;
   // What pods without GPUs take of nodes with GPUs, and what that does. O(nodes and what they hold).
   LightWork light_work(ClusterId cluster) const;
+
+  // --- rules about NVLink domains ----------------------------------------------------------------
+  // Hold from now on; what is held already stays where it is. O(nodes) where they change.
+  void set_domain_rules(const DomainRules& rules);
+  const DomainRules& domain_rules() const;
+  // Idle on domains that are left to gangs. O(their nodes).
+  MilliGpu left_to_gangs_milligpu(ClusterId cluster) const;
 
   // --- nodes that turned a pod away --------------------------------------------------------------
   // No search puts pods of this shape on the node until the bar is lifted. The pods are compared in

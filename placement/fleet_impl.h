@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -67,6 +68,17 @@ inline Room left_if_nothing_held(const NodeState& n, const BesideGpu& beside) {
   return left_on(n.spec, n.empty, load, 0, beside, nullptr);
 }
 
+// An NVLink domain of several nodes: the first is the first to be left to gangs (DomainRules::keep_whole). Small
+// gangs take those with low ids first.
+struct WholeKey {
+  std::int64_t working = 0;  // GPUs on its open nodes; 0: not on several, so it is none
+  NodeIndex low = 0;         // its first node
+  DomainIndex domain = 0;
+  friend bool operator<(const WholeKey& a, const WholeKey& b) {
+    return std::tuple(b.working, b.low) < std::tuple(a.working, a.low);
+  }
+};
+
 // An NVLink domain of several nodes (a clique), or one node that is in none; also a rack or a block.
 struct Group {
   ClusterId cluster;
@@ -76,6 +88,12 @@ struct Group {
   std::uint32_t kept = 0;          // exclusive holds on the whole group
   std::uint32_t parent = kNoArea;  // of a rack or block: the group of the next level that it is in
   bool sparing = false;            // some gang there keeps nodes for replacements
+  // Of an NVLink domain (whole_domains.cc).
+  MilliGpu held = 0;          // on nodes that are wired to it
+  ProductId product;          // of its first node with GPUs
+  WholeKey whole;             // by which it is known to WholeDomains
+  bool left = false;          // DomainRules::keep_whole leaves it to gangs
+  bool left_drained = false;  // the same if nothing were held
 
   // Calls fn(NodeIndex) for each node that is wired to it.
   template <class F>
@@ -93,6 +111,12 @@ struct TopologyLevel {
   using Key = std::tuple<ClusterId, std::uint32_t, std::size_t, std::string>;
   std::vector<Owned<Group>> groups;  // [0] unused
   std::map<Key, std::uint32_t> by_name;
+};
+
+// Those of one cluster and product.
+struct WholeDomains {
+  std::set<WholeKey> all, empty;
+  std::vector<DomainIndex> left, left_drained;  // those that the rule chooses, in this order
 };
 
 // One PodGroup of a shape, as the nodes offer what it asks for.
@@ -115,9 +139,17 @@ struct Shape {
   bool linked = false;         // asks for NVLink, not as a wish
   bool one_product = false;    // it may not mix products, and some would do for all its GPUs
   bool light = false;          // some pods are without GPUs
+  // If linked: whole GPUs and parts that the largest segment has together. On a node with no less it needs no
+  // NVLink domain of several.
+  MilliGpu together = 0;
 
   const GangRequest& request() const { return *asked; }
 };
+
+// It has more together than the node, so it needs an NVLink domain of several.
+inline bool needs_several(const Shape& shape, const NodeState& node) {
+  return shape.together > node.spec.gpus * kMilliPerGpu;
+}
 
 // Nodes that turned such pods away.
 struct Bars {
@@ -134,8 +166,10 @@ struct Fleet::Impl {
   std::size_t depth = 1;               // as many as any node names
   std::size_t named = 0;               // nodes that name what they stand in
   std::vector<std::uint32_t> rack_of;  // by node: its group at the nearest level
-  std::int64_t split_nodes = 0;        // nodes with several inner NVLink domains
-  GpuStates states;                    // of the nodes that are there
+  DomainRules rules;
+  std::map<std::pair<ClusterId, ProductId>, WholeDomains> whole;  // empty without rules.keep_whole
+  std::int64_t split_nodes = 0;  // nodes with several inner NVLink domains
+  GpuStates states;              // of the nodes that are there
 
   std::vector<std::string> products;  // by ProductId::value; [0] = any
   std::map<std::string, ProductId, std::less<>> products_by_name;
@@ -186,6 +220,11 @@ struct Fleet::Impl {
   void deepen(std::size_t levels);
   // spares.cc: chooses anew which nodes of the clique are kept for replacements.
   void respare(DomainIndex domain);
+  // whole_domains.cc: after a change of a node that is or was wired to the domain; of what is held on a node
+  // that is; and of what is left to gangs.
+  void survey(DomainIndex domain);
+  void note_held(const NodeState& node, MilliGpu change);
+  void leave_to_gangs(WholeDomains& domains);
   void note_shared(const NodeState& node, std::int64_t sign);
 
   // shapes.cc

@@ -10,6 +10,7 @@
 #include "placement/product.h"
 #include "placement/search_impl.h"
 #include "placement/spares.h"
+#include "placement/whole_domains.h"
 
 namespace subak {
 namespace {
@@ -99,6 +100,31 @@ void check_groups(const Fleet::Impl& impl) {
     assert(std::is_sorted(impl.domains[d]->members.begin(), impl.domains[d]->members.end()));
     const auto it = kept.find(d);
     assert(impl.domains[d]->kept == (it == kept.end() ? 0 : it->second));
+  }
+}
+
+void check_whole(const Fleet::Impl& impl) {
+  std::map<std::pair<ClusterId, ProductId>, std::vector<std::pair<WholeKey, bool>>> kinds;
+  for (DomainIndex d = 1; d < impl.domains.size(); ++d) {
+    const Group& g = *impl.domains[d];
+    const Group now = measured(impl, d);
+    assert(g.held == now.held && g.whole.working == now.whole.working);
+    if (g.whole.working == 0 || impl.rules.keep_whole == 0) {
+      assert(!g.left && !g.left_drained);
+      continue;
+    }
+    assert(g.product == now.product && g.whole.low == now.whole.low && g.whole.domain == d);
+    kinds[{g.cluster, g.product}].push_back({g.whole, g.held == 0});
+  }
+  for (auto& [kind, domains] : kinds) {
+    std::sort(domains.begin(), domains.end());
+    std::uint32_t all = 0, empty = 0;
+    for (const auto& [key, is_empty] : domains) {
+      const Group& g = *impl.domains[key.domain];
+      assert(g.left_drained == (all++ < impl.rules.keep_whole));
+      assert(g.left == (is_empty && empty < impl.rules.keep_whole));
+      empty += is_empty ? 1 : 0;
+    }
   }
 }
 
@@ -206,6 +232,7 @@ void Fleet::check_invariants() const {
   }
   check_groups(*impl_);
   check_states(*impl_);
+  check_whole(*impl_);
   check_totals(*impl_);
   check_costs(*impl_);
 }

@@ -117,8 +117,9 @@ void Fleet::Impl::move_to_groups(NodeId id, bool present) {
   auto& former = cliques_by_name[{n.cluster, n.spec.former_clique}];
   if (former == kNoArea) {
     former = static_cast<DomainIndex>(domains.size());
-    domains.push_back(
-        std::make_unique<Group>(Group{n.cluster, n.spec.former_clique, {}, {}, 0, false}));
+    domains.push_back(std::make_unique<Group>());
+    domains.back()->cluster = n.cluster;
+    domains.back()->name = n.spec.former_clique;
   }
   n.former = former;
   insert(domains[former]->strays, id.value);
@@ -254,9 +255,11 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   impl_->refresh(id);
   impl_->keep_anew(n.home());
   impl_->respare(n.home());
+  impl_->survey(n.home());
   if (home != n.home()) {
     impl_->keep_anew(home);
     impl_->respare(home);
+    impl_->survey(home);
   }
   ++impl_->freed;
 }
@@ -295,6 +298,7 @@ void Fleet::remove_node(NodeId id, TimeMs now) {
   impl_->refresh(id);
   impl_->keep_anew(home);
   impl_->respare(home);
+  impl_->survey(home);
   ++impl_->freed;
 }
 

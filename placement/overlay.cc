@@ -8,6 +8,7 @@
 #include "core/limits.h"
 #include "core/text.h"
 #include "placement/spares.h"
+#include "placement/whole_domains.h"
 
 namespace subak {
 namespace {
@@ -48,6 +49,7 @@ class Making {
     auto out = std::make_shared<Overlay>();
     for (const auto& [domain, holds] : kept_holds_) out->domains.push_back({domain, holds});
     choose_spares();
+    if (fleet_.rules.keep_whole > 0) out->left = left_to_gangs(fleet_, emptied());
     for (auto& [node, load] : loads_) {
       Room room = room_of(node, *fleet_.nodes[node], load);
       out->nodes.push_back({node, std::move(load), std::move(room)});
@@ -73,6 +75,20 @@ class Making {
       });
       spares_.insert(spares.nodes.begin(), spares.nodes.end());
     }
+  }
+
+  // Domains that hold something in the fleet as it is.
+  std::vector<DomainIndex> emptied() const {
+    std::map<DomainIndex, MilliGpu> gone;
+    for (const auto& [node, load] : loads_) {
+      const NodeState& n = *fleet_.nodes[node];
+      if (n.home() != kNoArea) gone[n.home()] += n.load.allocated - load.allocated;
+    }
+    std::vector<DomainIndex> out;
+    for (const auto& [domain, milli] : gone) {
+      if (milli > 0 && milli == fleet_.domains[domain]->held) out.push_back(domain);
+    }
+    return out;
   }
 
   Room room_of(NodeIndex i, const NodeState& n, const Load& load) const {

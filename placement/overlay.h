@@ -2,6 +2,7 @@
 // clique that nobody keeps any more. Everything else is read from the fleet. Private to placement.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -23,12 +24,16 @@ struct Overlay {
     DomainIndex domain = 0;
     std::uint32_t kept_holds = 0;
   };
-  std::vector<Node> nodes;      // ascending, at most limits::kMaxPictureNodes
-  std::vector<Domain> domains;  // ascending
+  std::vector<Node> nodes;        // ascending, at most limits::kMaxPictureNodes
+  std::vector<Domain> domains;    // ascending
+  std::vector<DomainIndex> left;  // ascending: domains that are left to gangs there
 
   // nullptr: as in the fleet.
   const Node* find(NodeIndex node) const;
   const Domain* find_domain(DomainIndex domain) const;
+  bool is_left(DomainIndex domain) const {
+    return std::binary_search(left.begin(), left.end(), domain);
+  }
 };
 
 // `before` (nullptr: the fleet as it is) with these given back too. Each must be held there.

@@ -17,10 +17,11 @@ struct Scene {
         all_open(picture.all_open_) {}
 
   const Fleet::Impl& fleet;
-  const KeptNodes* kept;   // nullptr: nothing is
-  const Overlay* overlay;  // nullptr: nothing differs from the fleet as it is
-  bool nothing_held;       // all rooms are empty
-  bool all_open;           // every node that matches may be used, whatever its condition
+  const KeptNodes* kept;     // nullptr: nothing is
+  const Overlay* overlay;    // nullptr: nothing differs from the fleet as it is
+  bool nothing_held;         // all rooms are empty
+  bool all_open;             // every node that matches may be used, whatever its condition
+  bool broken_into = false;  // what is left to gangs is for everybody
 
   const NodeState& node(NodeIndex i) const { return *fleet.nodes[i]; }
   // What is left on the node.
@@ -34,6 +35,15 @@ struct Scene {
     const Overlay::Node* other = overlay == nullptr ? nullptr : overlay->find(i);
     return other == nullptr ? node(i).load : other->load;
   }
+  // Its NVLink domain is left to gangs that need several nodes of one (DomainRules::keep_whole).
+  bool left_to_gangs(NodeIndex i) const {
+    const DomainIndex home = node(i).home();
+    if (!rules_hold() || home == kNoArea) return false;
+    if (nothing_held) return fleet.domains[home]->left_drained;
+    if (overlay != nullptr) return overlay->is_left(home);
+    return fleet.domains[home]->left;
+  }
+  bool rules_hold() const { return fleet.rules.keep_whole > 0 && !broken_into && !is_empty(); }
   // Exclusive holds on the whole domain.
   std::uint32_t kept_holds(DomainIndex d) const {
     const Overlay::Domain* other = overlay == nullptr ? nullptr : overlay->find_domain(d);
@@ -50,6 +60,12 @@ struct Scene {
   Scene unkept() const {
     Scene s = *this;
     s.kept = nullptr;
+    return s;
+  }
+  // The same with nothing kept, nor left to gangs.
+  Scene for_all() const {
+    Scene s = unkept();
+    s.broken_into = true;
     return s;
   }
   // The same with every node that matches open.

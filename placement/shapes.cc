@@ -132,6 +132,26 @@ std::uint64_t hash_of(const PodShape& pod) {
 
 namespace {
 
+// Slices and replicas are not joined by NVLink.
+MilliGpu largest_segment(const Shape& shape) {
+  const std::uint32_t pods = shape.request().pods();
+  const std::uint32_t size = shape.request().segment > 0 ? shape.request().segment : pods;
+  MilliGpu largest = 0, here = 0;
+  std::uint32_t filled = 0;  // of the segment
+  for (const Pods& p : shape.pods) {
+    const MilliGpu each = fixed_cost(*p.shape);
+    for (std::uint32_t left = p.count; left > 0;) {
+      const std::uint32_t part = std::min(left, size - filled);
+      here += each * part;
+      largest = std::max(largest, here);
+      left -= part;
+      filled += part;
+      if (filled == size) filled = 0, here = 0;
+    }
+  }
+  return largest;
+}
+
 std::unique_ptr<Shape> made(ClusterId cluster, const GangRequest& request) {
   auto shape = std::make_unique<Shape>();
   shape->cluster = cluster;
@@ -147,6 +167,7 @@ std::unique_ptr<Shape> made(ClusterId cluster, const GangRequest& request) {
         g.count > 0 && (pod.kind == GpuKind::kShared || pod.kind == GpuKind::kMig);
   }
   shape->linked = wants_nvlink(request) && !request.prefer;
+  if (shape->linked) shape->together = largest_segment(*shape);
   shape->one_product = !request.mixed_products && some_product_for_all(*shape);
   return shape;
 }

@@ -200,17 +200,17 @@ class EveryWay {
   bool is_spare(std::uint32_t id) const {
     const naive::Node& n = fleet_.nodes.at(id);
     bool serves = false, would = false;
+    const bool held = std::any_of(n.held.begin(), n.held.end(),
+                                  [](const naive::Held& h) { return h.slot.milligpu > 0; });
     for (const PodGroup& g : request_.groups) {
       const PodShape& pod = g.shape;
       if (pod.kind == GpuKind::kNone || !eligibility::matches(pod, n.spec)) continue;
-      const bool open = fleet_.open(id, pod, kHere, JobId()) && n.spec.unhealthy_gpus == 0;
-      serves |= open && !fleet_.fragment(id, pod) && fleet_.cap(id, pod, naive::kAll) > 0;
+      const bool open = fleet_.open(id, pod, kHere, JobId(), /*bars=*/false) && n.spec.unhealthy_gpus == 0;
+      serves |= open && !held && fleet_.cap(id, pod, naive::kAll) > 0;
       naive::Fleet only_gpus = fleet_;
       NodeSpec& all = only_gpus.nodes.at(id).spec;
       all.cpu_milli = all.memory_bytes = all.pod_slots = 0;
       const bool broken = !open || only_gpus.cap(id, pod, naive::kAll) == 0;
-      const bool held = std::any_of(n.held.begin(), n.held.end(),
-                                    [](const naive::Held& h) { return h.slot.milligpu > 0; });
       would |= !held && broken && fleet_.cap(id, pod, naive::kAll, /*empty=*/true) > 0;
     }
     return serves || (would && spares_ == Spares::kAny);

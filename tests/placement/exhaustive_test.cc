@@ -125,13 +125,16 @@ class SmallWorld {
       n.drained = drained;
     }
     for (std::int64_t i = dice_.below(5); i > 0; --i) hold_one();
+    naive_.keep_whole = dice_.chance(40) ? 1 : 0;
+    fleet_.set_domain_rules({.keep_whole = naive_.keep_whole});
     if (seed % 4 == 0) keep_beside(seed);
   }
 
-  std::uint64_t mixed() const { return mixed_; }    // gangs that got several products
-  std::uint64_t parted() const { return parted_; }  // balanced ones that got several domains
-  std::uint64_t spared() const { return spared_; }  // that left nodes to spare
-  std::uint64_t beside() const { return beside_; }  // that something kept was in the way of
+  std::uint64_t mixed() const { return mixed_; }      // gangs that got several products
+  std::uint64_t parted() const { return parted_; }    // balanced ones that got several domains
+  std::uint64_t spared() const { return spared_; }    // that left nodes to spare
+  std::uint64_t beside() const { return beside_; }    // that something kept was in the way of
+  std::uint64_t refused() const { return refused_; }  // that a clique was not broken into for
 
   // One question, and the same after each end of what is held.
   void judge() {
@@ -142,16 +145,24 @@ class SmallWorld {
   }
 
   void judge(const GangRequest& request) {
+    naive_.ask(request);
+    fleet_.check_invariants();
     const ShapeId shape = fleet_.intern(kHere, request);
     const auto placement = search_.find(Picture(fleet_, kept_), shape, JobId(kHere, 999));
     const bool possible = EveryWay(naive_, request).possible();
     // Of segments that share nodes one after the other may break into more than it need.
-    if (!placement && possible && request.spare > 0 && request.segment > 0) return;
+    const bool may_miss = request.spare > 0 && request.segment > 0;
+    if (!placement && possible && may_miss) return;
     ASSERT_EQ(placement.has_value(), possible) << describe(request);
     if (placement) {
       GangRequest placed = request;
       const bool granted = EveryWay(naive_, request).granted();
       if (request.balanced || request.spare > 0) placed.prefer = !granted;
+      if (request.prefer && request.spare > 0 && !granted) {  // the naive fleet knows of no spares
+        placed.topology = Topology::kAny;
+        placed.segment = 0;
+        placed.prefer = placed.balanced = false;
+      }
       if (request.spare > 0 && granted) confirm_spares(request, *placement);
       ASSERT_EQ(naive_.broken(placed, kHere, JobId(kHere, 999), *placement), "")
           << describe(request);
@@ -171,11 +182,12 @@ class SmallWorld {
     ASSERT_FALSE(reasons.empty()) << describe(request);
     if (naive_.beside.any()) confirm_beside(request, reasons);
     const bool empty = possible_if(request, /*held=*/false, /*closed=*/false, false);
-    // Of segments that share nodes, as above.
-    const bool missed = empty && request.spare > 0 && request.segment > 0;
-    if (missed && !search_.fits_empty_fleet(shape)) return;
+    if (empty && may_miss && !search_.fits_empty_fleet(shape)) return;
     ASSERT_EQ(search_.fits_empty_fleet(shape), empty) << describe(request);
     bool structural = false;
+    const bool by_rule = possible_if_left_to_nobody(request);
+    ASSERT_EQ(by_rule, reasons[0].token == ReasonToken::kReservedForOther)
+        << describe(request) << to_text_of(reasons);
     for (const Reason& r : reasons) structural |= confirm(request, r, empty);
     ASSERT_EQ(structural, !empty) << describe(request) << to_text_of(reasons);
   }
@@ -266,6 +278,13 @@ class SmallWorld {
                      !(request.spare > 0 && request.segment > 0))
             << all;
         return false;
+      case ReasonToken::kReservedForOther:
+        EXPECT_TRUE(possible_if_left_to_nobody(request)) << all;
+        EXPECT_NE(r.detail.find("1 empty NVLink domain that keepWhole leaves to gangs"),
+                  std::string::npos)
+            << all;
+        ++refused_;
+        return false;
       case ReasonToken::kNodeResources:
         EXPECT_TRUE(possible_if(request, true, true, true)) << all;
         return false;
@@ -284,7 +303,7 @@ class SmallWorld {
     naive::Fleet other = naive_;
     if (!held) other.beside = {};
     for (auto& [id, n] : other.nodes) {
-      if (!held) n.held.clear(), n.spec.unhealthy_gpus = 0;
+      if (!held) n.held.clear(), n.spec.unhealthy_gpus = 0, other.leave_nothing();
       if (!closed) {
         n.spec.ready = true;
         n.spec.unfit.clear();
@@ -292,6 +311,12 @@ class SmallWorld {
       }
       if (only_gpus) n.spec.cpu_milli = n.spec.memory_bytes = n.spec.pod_slots = 0;
     }
+    return EveryWay(other, request).possible();
+  }
+
+  bool possible_if_left_to_nobody(const GangRequest& request) const {
+    naive::Fleet other = naive_;
+    other.leave_nothing();
     return EveryWay(other, request).possible();
   }
 
@@ -355,7 +380,7 @@ class SmallWorld {
   Search search_{fleet_};
   naive::Fleet naive_;
   naive::Dice launcher_dice_{0};
-  std::uint64_t jobs_ = 0, mixed_ = 0, parted_ = 0, spared_ = 0, beside_ = 0;
+  std::uint64_t jobs_ = 0, mixed_ = 0, parted_ = 0, spared_ = 0, beside_ = 0, refused_ = 0;
 };
 
 std::uint64_t setting(const char* name, std::uint64_t usual) {
@@ -365,7 +390,7 @@ std::uint64_t setting(const char* name, std::uint64_t usual) {
 
 TEST(Exhaustive, FindsAPlaceIfThereIsOne) {
   const std::uint64_t first = setting("SUBAK_FIRST", 1), states = setting("SUBAK_STATES", 20'000);
-  std::uint64_t mixed = 0, parted = 0, spared = 0, beside = 0;
+  std::uint64_t mixed = 0, parted = 0, spared = 0, beside = 0, refused = 0;
   for (std::uint64_t seed = first; seed < first + states; ++seed) {
     SCOPED_TRACE("SUBAK_FIRST=" + std::to_string(seed));
     SmallWorld world(seed);
@@ -375,11 +400,13 @@ TEST(Exhaustive, FindsAPlaceIfThereIsOne) {
     parted += world.parted();
     spared += world.spared();
     beside += world.beside();
+    refused += world.refused();
   }
   EXPECT_GE(mixed, states / 500);
   EXPECT_GE(parted, states / 500);
   EXPECT_GE(spared, states / 500);
   EXPECT_GE(beside, states / 500);
+  EXPECT_GE(refused, states / 500);
 }
 
 }  // namespace

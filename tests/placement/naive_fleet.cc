@@ -287,7 +287,66 @@ bool Fleet::open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId
   }
   if (n.spec.unschedulable && !eligibility::tolerates_cordon(pod.tolerations)) return false;
   if (n.kept_for && n.kept_for != owner) return false;
+  const bool small = pod.kind != GpuKind::kNone && together_ <= n.spec.gpus * 1000;
+  if (bars && small && !n.kept_for && left_to_gangs(id)) return false;
   return eligibility::matches(pod, n.spec) && (!bars || !barred(id, pod));
+}
+
+std::int64_t Fleet::working(const std::string& name) const {
+  std::int64_t gpus = 0, on = 0;
+  for (const std::uint32_t id : members(name)) {
+    Node free = nodes.at(id);
+    free.held.clear();
+    const NodeSpec& s = free.spec;
+    const bool takes = s.ready && s.unfit.empty() && !s.unschedulable && !free.drained;
+    if (!takes || s.replicas > 1 || !s.former_clique.empty()) continue;
+    Fleet alone;
+    alone.nodes[id] = free;
+    const Left l = alone.left(id);
+    const auto here = std::count(l.gpu.begin(), l.gpu.end(), 1000);
+    gpus += here;
+    on += here > 0 ? 1 : 0;
+  }
+  return on > 1 ? gpus : 0;
+}
+
+void Fleet::ask(const GangRequest& r) {
+  together_ = 0;
+  const std::uint32_t size = r.segment > 0 ? r.segment : r.pods();
+  for (std::uint32_t first = 0; asks_nvlink(r) && !r.prefer && first < r.pods(); first += size) {
+    MilliGpu sum = 0;
+    for (std::uint32_t k = first; k < std::min(first + size, r.pods()); ++k) {
+      const PodShape& pod = pod_of(r, k);
+      if (pod.kind == GpuKind::kWhole) sum += 1000 * pod.gpus;
+      if (pod.kind == GpuKind::kFraction) sum += pod.milligpu;
+    }
+    together_ = std::max(together_, sum);
+  }
+  left_.clear();
+  // By cluster and product: most GPUs first, then the highest first node.
+  std::map<std::string, std::set<std::tuple<std::int64_t, std::int64_t, std::string>>> empty;
+  for (const auto& [id, n] : nodes) {
+    const std::string name = n.present ? clique(id) : "";
+    if (keep_whole == 0 || !n.present || members(name).front() != id) continue;
+    MilliGpu held = 0;
+    for (const std::uint32_t m : wired(name)) {
+      for (const Held& h : nodes.at(m).held) held += h.slot.milligpu;
+    }
+    std::string product;
+    for (const std::uint32_t m : members(name)) {
+      if (product.empty() && nodes.at(m).spec.gpus > 0) product = nodes.at(m).spec.product;
+    }
+    const std::int64_t gpus = working(name);
+    const std::string kind = std::to_string(n.cluster.value) + product;
+    if (held == 0 && gpus > 0) empty[kind].emplace(-gpus, -std::int64_t{id}, name);
+  }
+  for (const auto& [kind, cliques] : empty) {
+    std::uint32_t left = keep_whole;
+    for (const auto& [gpus, low, name] : cliques) {
+      if (left-- == 0) break;
+      left_.insert(name);
+    }
+  }
 }
 
 bool Fleet::put(const NodeSpec& s, Left& l, const PodShape& p, std::uint64_t mask) const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,7 @@ class Fleet {
  public:
   std::map<std::uint32_t, Node> nodes;  // by NodeId
   BesideGpu beside;                     // kept from pods without GPUs for each free GPU
+  std::uint32_t keep_whole = 0;
 
   NodeLevels levels(std::uint32_t id) const;
   void advance(TimeMs now);
@@ -59,6 +61,17 @@ class Fleet {
   bool open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId owner,
             bool bars = true) const;
   bool barred(std::uint32_t id, const PodShape& pod) const;
+  // From now on pods are of this gang: as many empty cliques as `keep_whole` says are not for it if none of its
+  // segments has more GPUs together than a node of them. Anew after each change.
+  void ask(const GangRequest& request);
+  // The clique is left to gangs now; of a lone node false.
+  bool left_to_gangs(std::uint32_t id) const { return left_.contains(home(id)); }
+  void leave_nothing() { left_.clear(); }
+  bool exists_if_left_to_nobody(const GangRequest& request, ClusterId cluster, JobId owner) const {
+    Fleet other = *this;
+    other.leave_nothing();
+    return other.exists(request, cluster, owner);
+  }
   // Takes one pod from what is left on the GPUs of `mask`; false if it does not fit. What is kept beside GPUs
   // is judged when the whole gang is there.
   bool put(const NodeSpec& spec, Left& left, const PodShape& pod, std::uint64_t mask) const;
@@ -101,6 +114,10 @@ class Fleet {
   bool exists_exclusive(const GangRequest& request, ClusterId cluster, JobId owner) const;
   bool unused(std::uint32_t id, std::uint64_t mask) const;
   std::uint64_t kept(std::uint32_t id) const;
+  // GPUs on open nodes of the clique, quite free; 0 if fewer than two have any.
+  std::int64_t working(const std::string& clique) const;
+  std::set<std::string> left_;
+  MilliGpu together_ = 0;
   std::string broken_slot(const PodShape& pod, ClusterId cluster, JobId owner, const PodSlot& slot,
                           std::map<std::uint32_t, Left>& rooms) const;
   std::string broken_topology(const GangRequest& request, Topology topology, std::uint32_t segment,

@@ -396,7 +396,8 @@ std::string Fleet::broken(const GangRequest& r, ClusterId cluster, JobId owner,
     GangRequest of_one = r;
     of_one.mixed_products = false;
     of_one.prefer = false;
-    if (!r.balanced && exists(of_one, cluster, owner)) return "several products where one would do";
+    const bool knows = !r.balanced && r.spare == 0;
+    if (knows && exists(of_one, cluster, owner)) return "several products where one would do";
   }
   if (r.prefer && (r.groups.size() > 1 || r.balanced)) return "";
   if (r.prefer && !exists_as(r, r.topology, r.segment, cluster, owner)) {

@@ -56,6 +56,8 @@ class Twin {
       set_node(static_cast<std::uint32_t>(1 + dice_.below(kNodes)));
     } else if (what < 97) {
       bar_some_node();
+    } else if (what < 98 && dice_.chance(50)) {
+      set_rules();
     } else if (what < 98) {
       remove_node(static_cast<std::uint32_t>(1 + dice_.below(kNodes)));
     } else {
@@ -79,6 +81,7 @@ class Twin {
   }
 
   int found = 0, failed = 0, on_fragments = 0;
+  int refused = 0;  // that only keep_whole leaves without a place
 
  private:
   static ClusterId cluster_of(std::uint32_t id) { return ClusterId(id % 5 == 0 ? 2 : 1); }
@@ -116,6 +119,11 @@ class Twin {
     fleet_.bar(NodeId(id), pod);
   }
 
+  void set_rules() {
+    naive_.keep_whole = static_cast<std::uint32_t>(dice_.below(3));
+    fleet_.set_domain_rules({.keep_whole = naive_.keep_whole});
+  }
+
   void remove_node(std::uint32_t id) {
     fleet_.remove_node(NodeId(id), now_);
     naive_.nodes[id].present = false;
@@ -147,11 +155,13 @@ class Twin {
 
   void judge(const GangRequest& request, ClusterId cluster, JobId owner,
              const std::optional<Placement>& placement) {
+    naive_.ask(request);
     if (placement) {
       ASSERT_EQ(naive_.broken(request, cluster, owner, *placement), "") << to_text(request);
     }
     if (request.groups.size() > 1) return;
     ASSERT_EQ(placement.has_value(), naive_.exists(request, cluster, owner)) << to_text(request);
+    if (!placement) refused += naive_.exists_if_left_to_nobody(request, cluster, owner) ? 1 : 0;
     const GpuKind kind = request.groups[0].shape.kind;
     const bool small = placement && request.topology == Topology::kAny && request.segment == 0 &&
                        request.pods() > 1 && kind != GpuKind::kNone;
@@ -254,6 +264,7 @@ TEST_P(Oracle, AgreesOverRandomOperations) {
   EXPECT_GT(twin.found, kStepsPerSeed / 10);
   EXPECT_GT(twin.failed, kStepsPerSeed / 10);
   EXPECT_GT(twin.on_fragments, kStepsPerSeed / 200);
+  EXPECT_GT(twin.refused, kStepsPerSeed / 400);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Oracle, ::testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9));

@@ -40,6 +40,7 @@ class Pair {
   explicit Pair(std::uint64_t seed) : dice_(seed), depth_(seed % 4) {
     for (std::uint32_t id = 1; id <= kNodes; ++id) set_node(id);
     if (seed > 4) do_it([](Fleet& f) { f.keep_beside_gpus({3000, std::int64_t{1} << 30}); });
+    set_rules();
   }
 
   void step(int n) {
@@ -49,6 +50,8 @@ class Pair {
       submit();
     } else if (what < 90) {
       if (!running_.empty()) end_one();
+    } else if (what < 91) {
+      set_rules();
     } else if (what < 97) {
       set_node(static_cast<std::uint32_t>(1 + dice_.below(kNodes)));
     } else {
@@ -74,6 +77,11 @@ class Pair {
     const bool drained = dice_.chance(4);
     const ClusterId cluster(id % 7 == 0 ? 2 : 1);
     do_it([=, now = now_](Fleet& f) { f.set_node(NodeId(id), cluster, spec, drained, now); });
+  }
+
+  void set_rules() {
+    const DomainRules rules{.keep_whole = static_cast<std::uint32_t>(dice_.below(3))};
+    do_it([rules](Fleet& f) { f.set_domain_rules(rules); });
   }
 
   ShapeId intern(const GangRequest& request) {
@@ -212,6 +220,7 @@ class Pair {
   // Whole cliques and lone nodes, as a cordoned node counts no more for how full its clique is, and
   // a kept one does. The second fleet has cordoned them, but not for the owner.
   void with_kept_cliques() {
+    if (fleet_.domain_rules().keep_whole > 0) return;  // cordoned, others are left to gangs
     KeptNodes kept;
     std::vector<NodeId> nodes;
     for (const NodeId id : fleet_.nodes(kCluster)) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "builders.h"
+#include "naive_fleet.h"
 #include "random_world.h"
 
 namespace subak {
@@ -67,6 +68,8 @@ class Purity {
  public:
   explicit Purity(std::uint64_t seed) : dice_{seed} {
     for (std::uint32_t id = 0; id < 54; ++id) build::add(site_, id + 1, machine(id));
+    keep_whole_ = static_cast<std::size_t>(seed % 3);
+    site_.set_domain_rules({.keep_whole = static_cast<std::uint32_t>(keep_whole_)});
   }
 
   int joined() const { return joined_; }      // segments of several pods that NVLink had to join
@@ -74,16 +77,19 @@ class Purity {
   int mixed() const { return mixed_; }        // gangs of several products
   int balanced() const { return balanced_; }  // in several parts
   int spared() const { return spared_; }      // racks with nodes that were kept
+  int whole() const { return whole_; }        // starts beside racks that were left to gangs
 
   // True: it found a place, which was looked at.
   bool step() {
     const GangRequest r = request(dice_);
+    const std::set<std::string> left = left_racks();
     const std::vector<PodSlot> slots = build::start(site_, ++jobs_, r);
     if (slots.empty()) {
       stop_one();
       return false;
     }
     look(r, slots);
+    look_at_left(r, slots, left);
     held_.push_back({jobs_, r, slots});
     look_at_spares();
     if (held_.size() > 60 || dice_.chance(45)) stop_one();
@@ -112,6 +118,33 @@ class Purity {
       look_at_segment(r, {slots.begin() + static_cast<std::ptrdiff_t>(from),
                           slots.begin() + static_cast<std::ptrdiff_t>(from + size)});
     }
+  }
+
+  // The racks that nothing is in, the last first: as many as the rule says.
+  std::set<std::string> left_racks() const {
+    std::set<std::string> empty{"a.0", "b.0"};
+    for (const Held& h : held_) {
+      for (const PodSlot& slot : h.slots) empty.erase(node_of(slot).clique);
+    }
+    while (empty.size() > keep_whole_) empty.erase(empty.begin());
+    return empty;
+  }
+
+  // Only who needs several nodes that NVLink joins may be there.
+  void look_at_left(const GangRequest& r, const std::vector<PodSlot>& slots,
+                    const std::set<std::string>& left) {
+    std::int64_t most = 0;
+    const std::uint32_t size = r.segment > 0 ? r.segment : r.pods();
+    for (std::uint32_t first = 0; first < r.pods(); first += size) {
+      std::int64_t gpus = 0;
+      for (std::uint32_t k = first; k < first + size; ++k) gpus += naive::pod_of(r, k).gpus;
+      most = std::max(most, gpus);
+    }
+    if (naive::asks_nvlink(r) && most > 4) return;
+    for (const PodSlot& slot : slots) {
+      EXPECT_FALSE(left.contains(node_of(slot).clique)) << to_text(r) << " breaks into a rack";
+    }
+    whole_ += left.empty() ? 0 : 1;
   }
 
   // Whoever came, each gang has of each rack that it is in as many nodes left as it asked for.
@@ -191,13 +224,14 @@ class Purity {
   build::Site site_;
   std::vector<Held> held_;
   std::uint64_t jobs_ = 0;
-  int joined_ = 0, halves_ = 0, mixed_ = 0, balanced_ = 0, spared_ = 0;
+  int joined_ = 0, halves_ = 0, mixed_ = 0, balanced_ = 0, spared_ = 0, whole_ = 0;
+  std::size_t keep_whole_ = 0;
 };
 
 TEST(Purity, NoGangCrossesADomain) {
   const char* const text = std::getenv("SUBAK_PLACEMENTS");
   const int wanted = text != nullptr ? std::atoi(text) : 100'000;
-  int placed = 0, joined = 0, halves = 0, mixed = 0, balanced = 0, spared = 0;
+  int placed = 0, joined = 0, halves = 0, mixed = 0, balanced = 0, spared = 0, whole = 0;
   for (std::uint64_t seed = 1; placed < wanted; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Purity world(seed);
@@ -211,12 +245,14 @@ TEST(Purity, NoGangCrossesADomain) {
     mixed += world.mixed();
     balanced += world.balanced();
     spared += world.spared();
+    whole += world.whole();
   }
   EXPECT_GT(joined, placed / 10);
   EXPECT_GT(halves, placed / 100);
   EXPECT_GT(mixed, placed / 1000);
   EXPECT_GT(balanced, placed / 100);
   EXPECT_GT(spared, placed / 10);
+  EXPECT_GT(whole, placed / 20);
 }
 
 }  // namespace
