@@ -194,8 +194,9 @@ struct Survey {
     // Part of the free GPUs that the usual pods cannot use: Search::fragmentation over the
     // limits::kSurveyShapes shapes that most pods that wait or run have.
     double fragmentation = 0;
-    MilliGpu kept_idle = 0;  // kept_idle() of the cluster
-    LightWork light;         // Fleet::light_work() of the cluster
+    MilliGpu kept_idle = 0;      // kept_idle() of the cluster
+    MilliGpu left_to_gangs = 0;  // idle on NVLink domains that Policy::keep_whole keeps
+    LightWork light;             // Fleet::light_work() of the cluster
   };
   std::vector<OfCluster> clusters;  // by id
   // Earliest submit time of what is queued at or below an account; none if nothing is.

@@ -316,9 +316,6 @@ void Oracle::on(const fact::AttemptStarted& f) {
   if (f.attempt != j->attempt + 1) wrong(name(f.id, 0) + " skips an attempt");
   if (options_.judge_order) judge_order(*j);
   judge_place(*j, f);
-  judge_together(*j, f);
-  judge_spare(*j, f);
-  judge_cpu(*j, f);
   judge_kept(*j, f);
   unreserve(f.id);
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {

@@ -26,6 +26,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +51,9 @@ class Oracle {
   const std::vector<std::string>& mistakes() const { return mistakes_; }
   std::size_t starts_judged() const { return judged_; }       // by the order
   std::size_t reservations() const { return reservations_; }  // that were made or moved
+  std::size_t beside_whole() const {
+    return beside_whole_;
+  }                                             // starts while cliques were left to gangs
   std::size_t fills() const { return fills_; }  // starts on nodes that were kept for another
 
  private:
@@ -238,10 +242,14 @@ class Oracle {
 
   // oracle_place.cc
   void judge_place(const Job& job, const fact::AttemptStarted& f);
+  void judge_gpus(const Job& job, const fact::AttemptStarted& f);
   void judge_cpu(const Job& job, const fact::AttemptStarted& f);
   void judge_beside(const Job& job, const fact::AttemptStarted& f);
   void judge_together(const Job& job, const fact::AttemptStarted& f);
   void judge_spare(const Job& job, const fact::AttemptStarted& f);
+  std::string home_of(NodeId node);  // the clique that it is wired to; empty: none
+  std::set<std::string> left_to_gangs(ClusterId cluster);  // cliques, by keep_whole
+  void judge_whole(const Job& job, const fact::AttemptStarted& f);
   bool barred(NodeId node, const PodShape& shape) const;
   void turned_away(const Slot& slot, const PodShape& shape);
 
@@ -311,7 +319,7 @@ class Oracle {
   std::vector<Interval> uses_;   // all
   std::vector<LedgerRow> rows_;  // all
   std::vector<fact::Reserved> reserved_;
-  std::size_t reservations_ = 0, fills_ = 0;
+  std::size_t reservations_ = 0, fills_ = 0, beside_whole_ = 0;
   std::size_t judged_ = 0;
   std::vector<std::string> mistakes_;
 };

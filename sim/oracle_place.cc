@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <set>
+#include <tuple>
 
 #include "sim/oracle.h"
 
@@ -26,6 +27,14 @@ bool could_serve(const NodeSpec& n, const GangRequest& gang) {
 }  // namespace
 
 void Oracle::judge_place(const Job& j, const fact::AttemptStarted& f) {
+  judge_gpus(j, f);
+  judge_together(j, f);
+  judge_spare(j, f);
+  judge_whole(j, f);
+  judge_cpu(j, f);
+}
+
+void Oracle::judge_gpus(const Job& j, const fact::AttemptStarted& f) {
   if (f.slots.size() != j.gang_size) wrong(name(f.id, 0) + " was not started as a whole");
   std::vector<Slot> with = slots_;
   for (const PodSlot& s : f.slots) with.push_back({f.id, 0, 0, j.leaf, s, now_, now_, false, true});
@@ -196,6 +205,82 @@ void Oracle::judge_spare(const Job& j, const fact::AttemptStarted& f) {
         wrong(name(f.id, 0) + " leaves " + std::to_string(after) + " nodes of " + clique + " to " +
               name(id, 0) + ", which keeps " + std::to_string(wanted));
       }
+    }
+  }
+}
+
+std::string Oracle::home_of(NodeId id) {
+  const Node* const n = node(id);
+  if (n == nullptr || !n->there) return "";
+  return n->spec.former_clique.empty() ? n->spec.clique : n->spec.former_clique;
+}
+
+// Of the cliques of several working nodes in which nobody has a GPU: of each product those with most working GPUs,
+// then those whose first node is the newest.
+std::set<std::string> Oracle::left_to_gangs(ClusterId cluster) {
+  struct Clique {
+    std::string product;
+    std::int64_t working = 0, nodes = 0;
+    NodeId low;
+  };
+  std::map<std::string, Clique> cliques;
+  for (const Node& n : nodes_) {
+    if (!n.there || n.cluster != cluster || n.spec.clique.empty()) continue;
+    Clique& c = cliques[n.spec.clique];
+    if (!c.low) c.low = n.id;
+    if (c.product.empty() && n.spec.gpus > 0) c.product = n.spec.product;
+    const std::int64_t whole = n.spec.gpus - n.spec.mig_gpus - n.spec.unhealthy_gpus;
+    if (!is_open(n.id) || n.spec.replicas > 1 || !n.spec.former_clique.empty() || whole <= 0) {
+      continue;
+    }
+    c.working += whole;
+    ++c.nodes;
+  }
+  for (const Slot& s : slots_) {
+    const Node* const n = node(s.at.node);
+    if (s.at.milligpu > 0 && n->cluster == cluster) cliques.erase(home_of(s.at.node));
+  }
+  std::map<std::string, std::vector<std::tuple<std::int64_t, std::int64_t, std::string>>> order;
+  for (const auto& [name, c] : cliques) {
+    if (c.nodes > 1) order[c.product].push_back({-c.working, -std::int64_t{c.low.value}, name});
+  }
+  std::set<std::string> left;
+  for (auto& [product, best] : order) {
+    std::sort(best.begin(), best.end());
+    for (std::size_t i = 0; i < std::min<std::size_t>(best.size(), policy_.keep_whole); ++i) {
+      left.insert(std::get<2>(best[i]));
+    }
+  }
+  return left;
+}
+
+// A clique that is left to gangs is not broken into by who needs no several nodes of it, but on nodes that were
+// promised to him.
+void Oracle::judge_whole(const Job& j, const fact::AttemptStarted& f) {
+  if (policy_.keep_whole == 0) return;
+  const GangRequest& r = j.request;
+  const bool nvlink = r.topology == Topology::kNvlink || r.topology == Topology::kNvlinkExclusive ||
+                      (r.topology == Topology::kAny && r.segment > 0);
+  const std::uint32_t size = r.segment > 0 ? r.segment : r.pods();
+  MilliGpu together = 0, here = 0;
+  for (std::uint32_t rank = 0; nvlink && !r.prefer && rank < r.pods(); ++rank) {
+    const PodShape& pod = shape_of(j, rank);
+    if (rank % size == 0) here = 0;
+    here += pod.kind == GpuKind::kWhole      ? pod.gpus * kMilliPerGpu
+            : pod.kind == GpuKind::kFraction ? pod.milligpu
+                                             : 0;
+    together = std::max(together, here);
+  }
+  const std::set<std::string> left = left_to_gangs(f.id.cluster());
+  if (!left.empty()) ++beside_whole_;
+  const fact::Reserved* const promise = reservation(f.id);
+  for (const PodSlot& s : f.slots) {
+    const bool promised =
+        promise != nullptr && std::any_of(promise->nodes.begin(), promise->nodes.end(),
+                                          [&](const auto& kept) { return kept.node == s.node; });
+    const bool small = together <= node(s.node)->spec.gpus * kMilliPerGpu;
+    if (s.milligpu > 0 && small && !promised && left.contains(home_of(s.node))) {
+      wrong(name(f.id, 0) + " breaks into " + home_of(s.node) + ", which is left to gangs");
     }
   }
 }

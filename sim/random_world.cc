@@ -27,6 +27,12 @@ void RandomWorld::choose_time(Policy& policy) {
   policy.enforce_time_limits = rng_.percent(30);
 }
 
+// Not of the dice, so that worlds are else what they were.
+void RandomWorld::choose_domains(Policy& policy) const {
+  if (!options_.plain)
+    policy.keep_whole = static_cast<std::uint32_t>((options_.seed + serial_) % 3);
+}
+
 RandomWorld::RandomWorld(Options options)
     : options_(options), rng_(options.seed), now_(kStart), node_there_(kNodes) {
   most_jobs_ = 12 + rng_.below(30);
@@ -46,6 +52,7 @@ void RandomWorld::set_up() {
   choose_time(policy);
   if (options_.beside) policy.cpu_per_gpu_milli = rng_.between(0, 4) * 1000;
   policy.order = kOrders[rng_.below(std::size(kOrders))];
+  choose_domains(policy);
   planned_.emplace_back(in::SetPolicy{policy});
   in::ImportNodes import;
   import.cluster = "bare";
@@ -285,6 +292,7 @@ in::Body RandomWorld::change_policy() {
   if (options_.beside) policy.cpu_per_gpu_milli = rng_.between(0, 4) * 1000;
   policy.order = kOrders[rng_.below(std::size(kOrders))];
   if (rng_.percent(50)) policy.system_namespaces = {"nobodys"};
+  choose_domains(policy);
   return in::SetPolicy{policy};
 }
 

@@ -53,6 +53,7 @@ class RandomWorld {
   DurationMs some_limit();
   void choose_time(Policy& policy);
   void add_launcher(GangRequest& request);
+  void choose_domains(Policy& policy) const;
   in::Body list_again();
   in::Body spare_cluster();
   NodeSpec node_spec(std::size_t i);

@@ -439,7 +439,8 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
   Walked walked = Walked::kAgain;
   std::size_t rounds = 0;
   while (walked == Walked::kAgain && rounds++ < limits::kMaxPassRounds) {
-    // Starts free nothing but what was kept beside GPUs that they take. Then pods without GPUs are asked anew.
+    // Starts free nothing but what was kept beside GPUs that they take, and empty NVLink domains that are left to
+    // gangs no longer. Then who had no place is asked anew.
     const std::uint64_t freed = freed_point(d);
     do {
       give_up_stopped(d);
@@ -452,16 +453,14 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
     forget_blocked(d, memory);
     std::set<ShapeId> too_late;
     walked = start_all(d, memory, work, too_late);
+    if (walked == Walked::kAll && freed != freed_point(d)) walked = Walked::kAgain;
     if (walked != Walked::kAll) continue;
-    if (freed != freed_point(d)) {
-      walked = Walked::kAgain;
-      continue;
-    }
     reserve_in_order(d, memory, too_late);
     fill(d, memory, work);
     pull(d, memory);
     // Nodes that are kept no longer are for others.
-    if (memory.kept_at != d.s.kept().version() || freed != freed_point(d)) walked = Walked::kAgain;
+    const bool freed_some = freed != freed_point(d);
+    if (memory.kept_at != d.s.kept().version() || freed_some) walked = Walked::kAgain;
   }
   if (walked != Walked::kEnough) memory.barred.clear();
   d.tell(note::PassDue{walked != Walked::kAll});

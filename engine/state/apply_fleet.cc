@@ -86,6 +86,7 @@ void State::on(const fact::PolicySet& f) {
   }
   policy_ = f.policy;
   fleet_.keep_beside_gpus({policy_.cpu_per_gpu_milli, policy_.memory_per_gpu_bytes});
+  fleet_.set_domain_rules({policy_.keep_whole, policy_.clique_gangs});
   plan_ends();
   std::unique_ptr<UsageTick> tick;
   if (policy_.order == OrderPolicy::kUsageTick) {

@@ -253,6 +253,7 @@ bool complete(Engine& engine, const JobRow& job, const Reason& reason) {
       seen.pod.mixed_products = job.request.mixed_products;
       seen.pod.balanced = job.request.balanced;
       seen.pod.spare = job.request.spare;
+      seen.pod.compute_domain = job.request.compute_domain;
       if (!apply(engine, seen)) return false;
     }
   }
@@ -295,6 +296,7 @@ bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
     case ReasonToken::kReservedForOther: {
       Policy policy = engine.policy();
       policy.patience_ms = 0;
+      policy.keep_whole = 0;
       return apply(engine, in::SetPolicy{policy}) && apply(engine, in::Pass{});
     }
     case ReasonToken::kWaitingForCapacity:
