@@ -72,6 +72,8 @@ struct Config {
   std::optional<OrderPolicy> order;
   std::optional<DurationMs> half_life_ms, hold_ms, patience_ms;
   std::optional<std::uint32_t> reserve_jobs;
+  std::optional<std::uint32_t> keep_whole;
+  std::optional<std::uint32_t> clique_gangs;
   std::optional<std::int64_t> cpu_per_gpu_milli, memory_per_gpu_bytes;
   std::optional<bool> enforce_time_limits;
   std::optional<DurationMs> time_limit_grace_ms, default_time_limit_ms;

@@ -229,13 +229,14 @@ Found set_bool(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
-Found set_reserve_jobs(Config& c, std::string_view v) {
-  std::uint32_t jobs = 0;
-  const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), jobs);
-  if (error != std::errc() || end != v.data() + v.size() || jobs > limits::kMaxReserveJobs) {
-    return bad_value(v, "a number up to " + std::to_string(limits::kMaxReserveJobs));
+template <std::optional<std::uint32_t> Config::*field, std::uint32_t most>
+Found set_number(Config& c, std::string_view v) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), number);
+  if (error != std::errc() || end != v.data() + v.size() || number > most) {
+    return bad_value(v, "a number up to " + std::to_string(most));
   }
-  c.reserve_jobs = jobs;
+  c.*field = number;
   return std::nullopt;
 }
 
@@ -316,7 +317,13 @@ constexpr std::array kSettings{
             set_duration<&Config::patience_ms, Range{0, 365 * kDayMs}>},
     Setting{"reserveJobs", "--reserve-jobs", "N",
             "jobs of a cluster that nodes are kept for at the same time; 0 is none", false, false,
-            set_reserve_jobs},
+            set_number<&Config::reserve_jobs, limits::kMaxReserveJobs>},
+    Setting{"keepWhole", "--keep-whole", "N",
+            "empty NVLink domains of a product that are left to gangs that need one; 0 is none",
+            false, false, set_number<&Config::keep_whole, limits::kMaxKeepWhole>},
+    Setting{"cliqueGangs", "--clique-gangs", "N",
+            "gangs with a ComputeDomain in one NVLink domain; 0 is any number", false, false,
+            set_number<&Config::clique_gangs, limits::kMaxCliqueGangs>},
     Setting{"cpuPerGpu", "--cpu-per-gpu", "CPUS",
             "kept from pods without GPUs beside each free GPU of a node; 0 is none", false, false,
             set_cpu_per_gpu},

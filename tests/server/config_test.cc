@@ -372,6 +372,8 @@ TEST_F(Start, HelpAndVersionAreDone) {
                             "pods are bound (default: 10m)",
                             "(default: 2h) [patience]",
                             "(default: 4) [reserveJobs]",
+                            "(default: 0) [keepWhole]",
+                            "(default: 1) [cliqueGangs]",
                             "(default: false) [enforceTimeLimits]",
                             "(default: 5m) [timeLimitGrace]",
                             "(default: 1d) [defaultTimeLimit]",
@@ -393,6 +395,15 @@ TEST_F(Start, HelpAndVersionAreDone) {
   EXPECT_EQ(out_.str(), "subakd " + std::string(kVersion) + "\n");
   result = run({"--check-config"});
   EXPECT_TRUE(std::get<StartRequest>(result).check_only);
+}
+
+TEST(Policy, RulesAboutNvlinkDomains) {
+  const Config c = accepted("keepWhole: 3\ncliqueGangs: 0\n");
+  EXPECT_EQ(c.policy_over(Policy()).keep_whole, 3u);
+  EXPECT_EQ(c.policy_over(Policy()).clique_gangs, 0u);
+  EXPECT_EQ(Config().policy_over(Policy()).clique_gangs, 1u);
+  EXPECT_THAT(refusal("keepWhole: 1001\n"), HasSubstr("want a number up to 1000"));
+  EXPECT_THAT(refusal("cliqueGangs: 65\n"), HasSubstr("want a number up to 64"));
 }
 
 TEST(Policy, OnlyWhatIsNamedChanges) {
