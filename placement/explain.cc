@@ -97,8 +97,12 @@ std::vector<Reason> Explainer::run() {
   if (reasons_.empty()) {
     const bool left =
         std::any_of(demands_.begin(), demands_.end(), [](const Demand& d) { return d.left > 0; });
+    const bool beside = std::any_of(demands_.begin(), demands_.end(),
+                                    [](const Demand& d) { return d.computed_on.has_value(); });
     if ((left || !keepers_.empty()) && works_in(scene_.for_all(), {})) {
       reserved();
+    } else if (beside && works_in(scene_.unkept().computed_together(), {})) {
+      computed();
     } else {
       if (!fits_empty_) exceeds_fleet();
       for (const Demand& d : demands_) wrong_slices(d);
@@ -248,6 +252,23 @@ void Explainer::reserved() {
   Reason& r = add(ReasonToken::kReservedForOther, kind_text(*shape_.pods.front().shape), need,
                   kept + left, std::move(detail));
   r.blockers = keepers_;
+}
+
+void Explainer::computed() {
+  const Demand& d =
+      *std::max_element(demands_.begin(), demands_.end(),
+                        [](const Demand& a, const Demand& b) { return a.computed < b.computed; });
+  const NodeState& n = scene_.node(*d.computed_on);
+  const std::string& clique = scene_.fleet.domains[n.home()]->name;
+  std::vector<std::string> names;
+  for (const JobId job : computing_beside(scene_, *d.computed_on, owner_)) {
+    if (names.size() < limits::kMaxBlockers) names.push_back(text::job_id_text(job));
+  }
+  Reason& r = add(ReasonToken::kTopologyPlacementFailed, "compute-domain", d.need, d.computed,
+                  gpus_text(d.computed) + " free GPUs are beside gangs with a ComputeDomain, as " +
+                      (clique.empty() ? "node " + n.spec.name : "clique " + clique) + " has " +
+                      names.front());
+  r.blockers = std::move(names);
 }
 
 std::vector<Reason> Search::explain(const Picture& picture, ShapeId shape, JobId owner) {

@@ -71,6 +71,9 @@ void Explainer::measure(Demand& d) const {
     } else if (pod.kind != GpuKind::kNone && left_to_others(i)) {
       d.left += free_for(pod, i);
       if (free_for(pod, i) > 0) d.left_on.insert(scene_.node(i).home());
+    } else if (pod.kind != GpuKind::kNone && computed_by_others(i)) {
+      d.computed += free_for(pod, i);
+      if (free_for(pod, i) > 0 && !d.computed_on) d.computed_on = i;
     } else {
       Free& free = by_product[one_product ? scene_.node(i).product : ProductId()];
       free.milli += free_for(pod, i);
@@ -105,6 +108,7 @@ std::string Explainer::not_for_it(const Demand& d) const {
   add(d.tainted, "on nodes with taints that it does not tolerate");
   add(d.closed, "on nodes that are not ready, cordoned or drained, or turned such a pod away");
   add(d.spare, "on nodes that gangs keep for replacements");
+  add(d.computed, "beside gangs with a ComputeDomain");
   if (d.left > 0) add(d.left, left_text(d));
   add(d.kept, "kept for " + (keepers_.empty() ? "another job" : keepers_.front()));
   return out;
@@ -117,7 +121,7 @@ void Explainer::wrong_slices(const Demand& d) {
   MilliGpu other = 0;
   each([&](NodeIndex i, const NodeState& n) {
     const bool usable = n.open_for(d.filter->tolerates_cordon) && !kept_for_other(i) &&
-                        !left_to_others(i) &&
+                        !left_to_others(i) && !computed_by_others(i) &&
                         eligibility::tolerates_all(pod.tolerations, n.spec.taints);
     const std::vector<std::int64_t>& free = scene_.room(i).mig_free;
     for (std::size_t m = 0; usable && m < n.spec.mig.size(); ++m) {
@@ -193,7 +197,7 @@ void Explainer::together() {
                         [](const Demand& a, const Demand& b) { return a.need < b.need; });
   const MilliGpu most = most_together([&](NodeIndex i) {
     const bool counts = matches(d, i) && open(d, i) && !nothing_free(d, i) && !kept_for_other(i) &&
-                        !left_to_others(i);
+                        !left_to_others(i) && !computed_by_others(i);
     return counts ? free_together(*d.pods->shape, i) : 0;
   });
   const MilliGpu need = t == Topology::kAny ? d.need / d.pods->count : d.need;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/reason.h"
+#include "placement/compute_domains.h"
 #include "placement/finder.h"
 
 namespace subak {
@@ -38,6 +39,8 @@ class Explainer {
     MilliGpu spare = 0;  // on nodes that a gang keeps for its replacements
     MilliGpu left = 0;   // on NVLink domains that are left to gangs
     std::set<DomainIndex> left_on;
+    MilliGpu computed = 0;                 // where others have a ComputeDomain, and it wants one
+    std::optional<NodeIndex> computed_on;  // the first such node
     const std::vector<NodeIndex>* barred = nullptr;  // nodes that turned such pods away
   };
 
@@ -47,6 +50,7 @@ class Explainer {
   void exceeds_fleet();
   void conditions(const Demand& d);
   void reserved();
+  void computed();
   Reason& add(ReasonToken token, std::string subject, std::int64_t need, std::int64_t have,
               std::string detail);
 
@@ -116,6 +120,10 @@ class Explainer {
   bool kept_for_other(NodeIndex i) const {
     const JobId keeper = scene_.owner_of(i);
     return keeper && keeper != owner_;
+  }
+  // By cliqueGangs.
+  bool computed_by_others(NodeIndex i) const {
+    return shape_.request().compute_domain && is_computed(scene_, i, owner_);
   }
   // By keepWhole.
   bool left_to_others(NodeIndex i) const {

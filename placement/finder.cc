@@ -4,6 +4,8 @@
 #include <bit>
 #include <numeric>
 
+#include "placement/compute_domains.h"
+
 namespace subak {
 
 Finder::Finder(Search::Impl& memory, const Shape& shape, const Sought& sought, const Scene& scene,
@@ -17,7 +19,8 @@ Finder::Finder(Search::Impl& memory, const Shape& shape, const Sought& sought, c
       owner_(owner),
       ignore_(ignore),
       by_state_(memory.by_state && !scene_.nothing_held && !scene_.all_open),
-      leaves_some_(scene_.rules_hold()) {
+      leaves_some_(scene_.rules_hold()),
+      computes_(shape.request().compute_domain && !scene_.together) {
   bounds_.without = without;
   trial_.begin(fleet_.nodes.size());
   if (scene_.as_it_is() && !scene_.all_open) return;
@@ -71,6 +74,13 @@ bool Finder::within_bounds(const Index& x, NodeIndex i) const {
   return allows(n.product) && (!bounds_.fragments || fragment(x, i));
 }
 
+bool Finder::computed_by_others(NodeIndex i) {
+  const auto [at, fresh] = computed_.try_emplace(i, false);
+  if (fresh) at->second = is_computed(scene_, i, owner_);
+  if (at->second && scene_.kept != nullptr) saw_kept_ = true;  // it may be for these
+  return at->second;
+}
+
 bool Finder::allows(ProductId product) const {
   if (bounds_.product && product != bounds_.product) return false;
   return std::find(bounds_.without.begin(), bounds_.without.end(), product) ==
@@ -90,6 +100,7 @@ bool Finder::eligible(const Index& x, NodeIndex i) {
   }
   // What is promised to it is its own.
   if (!keeper && x.of_gpus() && left_to_others(i)) return false;
+  if (computes_ && x.of_gpus() && computed_by_others(i)) return false;
   return spare_ == 0 || !x.of_gpus() || leaves_spare(i);
 }
 

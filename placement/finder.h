@@ -107,6 +107,8 @@ class Finder {
   bool left_to_others(NodeIndex i) const {
     return leaves_some_ && scene_.left_to_gangs(i) && !needs_several(shape_, node(i));
   }
+  // A gang with a ComputeDomain: others have it there.
+  bool computed_by_others(NodeIndex i);
   bool allows(ProductId product) const;
   bool fragment(const Index& x, NodeIndex i) const;
   std::int64_t weight(const Index& x, NodeIndex i) const;
@@ -289,9 +291,11 @@ class Finder {
   std::vector<std::pair<const Filter*, Patch>> patches_;
   JobId owner_;
   Ignore ignore_;
-  bool by_state_;                 // nodes that are alike may be judged once
-  bool leaves_some_;              // some NVLink domain may be left to others
-  bool caps_are_bounds_ = false;  // spread_drained() is at work
+  bool by_state_;                       // nodes that are alike may be judged once
+  bool leaves_some_;                    // some NVLink domain may be left to others
+  bool computes_;                       // it uses a ComputeDomain
+  std::map<NodeIndex, bool> computed_;  // by others, of nodes that were asked for
+  bool caps_are_bounds_ = false;        // spread_drained() is at work
   bool saw_kept_ = false;
   bool compact_ = false;      // a wish is not met: close together all the same
   bool one_product_ = false;  // all GPUs of the gang are to be of one product

@@ -25,7 +25,7 @@ Finder::Tallies Finder::racks(const Run& run, bool exactly) {
     if (within_bounds(x, s)) of_one[x.live()[k]] = {x.weight(s), by_gpus(s.spec, s.room)};
   }
   // One that has no room counts for how full its rack is.
-  const bool some_not = x.any_barred() || scene_.kept != nullptr;
+  const bool some_not = x.any_barred() || scene_.kept != nullptr || computes_;
   const bool some_differ = trial_.touched() > 0 || scene_.overlay != nullptr;
   std::vector<Sum> sums(fleet_.levels[0].groups.size());
   for (NodeIndex i = 0; x.knows(i); ++i) {
@@ -35,8 +35,7 @@ Finder::Tallies Finder::racks(const Run& run, bool exactly) {
       here = {weight(x, i),
               exactly ? cap(run, i, kAllGpus, run.count) : by_gpus(node(i).spec, room(i))};
     } else if (const std::uint32_t number = x.alike_of(i); number != kNotAlike) {
-      const bool sure = !some_not && (!leaves_some_ || !joined_alike(number));
-      if (sure || eligible(x, i)) here = of_one[number];
+      if (some_not ? eligible(x, i) : !left_to_others(i)) here = of_one[number];
     }
     if (here.weight == 0 && here.pods == 0) continue;
     Sum& rack = sums[fleet_.rack_of[i]];

@@ -11,7 +11,7 @@ namespace subak {
 void Finder::add_joined(const Run& run, const std::vector<std::int64_t>& caps,
                         std::array<Lot, 2>& lots) {
   const Index& x = run.index;
-  const bool some_not = x.any_barred() || scene_.kept != nullptr || leaves_some_;
+  const bool some_not = x.any_barred() || scene_.kept != nullptr || leaves_some_ || computes_;
   for (const DomainIndex d : x.joined()) {
     std::array<CapDomain, 2> here{};
     for (const NodeIndex m : members(d)) {

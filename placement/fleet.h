@@ -200,6 +200,9 @@ class Fleet {
   const DomainRules& domain_rules() const;
   // Idle on domains that are left to gangs. O(their nodes).
   MilliGpu left_to_gangs_milligpu(ClusterId cluster) const;
+  // Nodes on which other gangs than `job` that use a ComputeDomain have GPUs, in the NVLink domains of several
+  // nodes that these are in. Ascending.
+  std::vector<NodeId> computing_beside(std::span<const NodeId> nodes, JobId job) const;
 
   // --- nodes that turned a pod away --------------------------------------------------------------
   // No search puts pods of this shape on the node until the bar is lifted. The pods are compared in

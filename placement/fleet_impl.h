@@ -89,11 +89,11 @@ struct Group {
   std::uint32_t parent = kNoArea;  // of a rack or block: the group of the next level that it is in
   bool sparing = false;            // some gang there keeps nodes for replacements
   // Of an NVLink domain (whole_domains.cc).
-  MilliGpu held = 0;          // on nodes that are wired to it
-  ProductId product;          // of its first node with GPUs
-  WholeKey whole;             // by which it is known to WholeDomains
-  bool left = false;          // DomainRules::keep_whole leaves it to gangs
-  bool left_drained = false;  // the same if nothing were held
+  MilliGpu held = 0;             // on nodes that are wired to it
+  ProductId product;             // of its first node with GPUs
+  WholeKey whole;                // by which it is known to WholeDomains
+  bool left = false;             // DomainRules::keep_whole leaves it to gangs
+  std::vector<JobId> computing;  // gangs there that use a ComputeDomain; ascending
 
   // Calls fn(NodeIndex) for each node that is wired to it.
   template <class F>
@@ -115,8 +115,8 @@ struct TopologyLevel {
 
 // Those of one cluster and product.
 struct WholeDomains {
-  std::set<WholeKey> all, empty;
-  std::vector<DomainIndex> left, left_drained;  // those that the rule chooses, in this order
+  std::set<WholeKey> empty;
+  std::vector<DomainIndex> left;  // the first of them, in this order
 };
 
 // One PodGroup of a shape, as the nodes offer what it asks for.
@@ -225,6 +225,8 @@ struct Fleet::Impl {
   void survey(DomainIndex domain);
   void note_held(const NodeState& node, MilliGpu change);
   void leave_to_gangs(WholeDomains& domains);
+  // compute_domains.cc: after a change of what gangs with a ComputeDomain hold on the node.
+  void note_computing(const NodeState& node);
   void note_shared(const NodeState& node, std::int64_t sign);
 
   // shapes.cc

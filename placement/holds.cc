@@ -91,6 +91,7 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   if (keep.domain != kNoArea) ++impl_->domains[keep.domain]->kept;
   n.load.add(hold, *impl_->pods_of(s, rank).shape);
   impl_->note_held(n, slot.milligpu);
+  if (s.request().compute_domain) impl_->note_computing(n);
   if (hold.kept_domain != kNoArea && impl_->domains[hold.kept_domain]->kept == 1) {
     refresh_domain(*impl_, hold.kept_domain);
   } else {
@@ -119,6 +120,7 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   const PodShape& pod = *impl_->pods_of(s, rank).shape;
   const DomainIndex kept = n.load.remove(hold, pod).kept_domain;
   impl_->note_held(n, -slot.milligpu);
+  if (s.request().compute_domain) impl_->note_computing(n);
   impl_->refresh(slot.node);
   respare(*impl_, s, n);
   correct(n.books, before, n.levels, late_ms);

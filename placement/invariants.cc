@@ -109,8 +109,9 @@ void check_whole(const Fleet::Impl& impl) {
     const Group& g = *impl.domains[d];
     const Group now = measured(impl, d);
     assert(g.held == now.held && g.whole.working == now.whole.working);
+    assert(g.computing == now.computing);
     if (g.whole.working == 0 || impl.rules.keep_whole == 0) {
-      assert(!g.left && !g.left_drained);
+      assert(!g.left);
       continue;
     }
     assert(g.product == now.product && g.whole.low == now.whole.low && g.whole.domain == d);
@@ -118,10 +119,9 @@ void check_whole(const Fleet::Impl& impl) {
   }
   for (auto& [kind, domains] : kinds) {
     std::sort(domains.begin(), domains.end());
-    std::uint32_t all = 0, empty = 0;
+    std::uint32_t empty = 0;
     for (const auto& [key, is_empty] : domains) {
       const Group& g = *impl.domains[key.domain];
-      assert(g.left_drained == (all++ < impl.rules.keep_whole));
       assert(g.left == (is_empty && empty < impl.rules.keep_whole));
       empty += is_empty ? 1 : 0;
     }

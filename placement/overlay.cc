@@ -1,12 +1,14 @@
 #include "placement/overlay.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
 
 #include "core/limits.h"
 #include "core/text.h"
+#include "placement/compute_domains.h"
 #include "placement/spares.h"
 #include "placement/whole_domains.h"
 
@@ -47,7 +49,9 @@ class Making {
 
   std::shared_ptr<const Overlay> done() && {
     auto out = std::make_shared<Overlay>();
-    for (const auto& [domain, holds] : kept_holds_) out->domains.push_back({domain, holds});
+    for (const DomainIndex d : other_domains()) {
+      out->domains.push_back({d, kept_holds(d), computing_in(fleet_, d, load_there())});
+    }
     choose_spares();
     if (fleet_.rules.keep_whole > 0) out->left = left_to_gangs(fleet_, emptied());
     for (auto& [node, load] : loads_) {
@@ -69,12 +73,32 @@ class Making {
     for (const auto& [node, load] : loads_) {
       const DomainIndex home = fleet_.nodes[node]->home();
       if (home == kNoArea || !fleet_.domains[home]->sparing || !seen.insert(home).second) continue;
-      const Spares spares = spares_of(fleet_, home, [&](NodeIndex m) -> const Load& {
-        const auto it = loads_.find(m);
-        return it == loads_.end() ? fleet_.nodes[m]->load : it->second;
-      });
+      const Spares spares = spares_of(fleet_, home, load_there());
       spares_.insert(spares.nodes.begin(), spares.nodes.end());
     }
+  }
+
+  std::function<const Load&(NodeIndex)> load_there() const {
+    return [this](NodeIndex m) -> const Load& {
+      const auto it = loads_.find(m);
+      return it == loads_.end() ? fleet_.nodes[m]->load : it->second;
+    };
+  }
+
+  std::uint32_t kept_holds(DomainIndex d) const {
+    const auto kept = kept_holds_.find(d);
+    return kept == kept_holds_.end() ? fleet_.domains[d]->kept : kept->second;
+  }
+
+  // Of whose nodes something is gone that the domain as a whole knows of.
+  std::set<DomainIndex> other_domains() const {
+    std::set<DomainIndex> out;
+    for (const auto& [domain, holds] : kept_holds_) out.insert(domain);
+    for (const auto& [node, load] : loads_) {
+      const DomainIndex home = fleet_.nodes[node]->home();
+      if (home != kNoArea && !fleet_.domains[home]->computing.empty()) out.insert(home);
+    }
+    return out;
   }
 
   // Domains that hold something in the fleet as it is.
@@ -93,10 +117,7 @@ class Making {
 
   Room room_of(NodeIndex i, const NodeState& n, const Load& load) const {
     if (!n.present) return Room{};
-    const auto kept = kept_holds_.find(n.home());
-    const std::uint32_t holds =
-        kept == kept_holds_.end() ? fleet_.domains[n.home()]->kept : kept->second;
-    const bool kept_all = holds > 0 || spares_.contains(i);
+    const bool kept_all = kept_holds(n.home()) > 0 || spares_.contains(i);
     const GpuMask kept_gpus = kept_all ? kAllGpus : load.kept();
     return left_on(n.spec, n.empty, load, kept_gpus, fleet_.beside, nullptr);
   }

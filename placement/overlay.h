@@ -23,6 +23,7 @@ struct Overlay {
   struct Domain {
     DomainIndex domain = 0;
     std::uint32_t kept_holds = 0;
+    std::vector<JobId> computing;  // gangs that use a ComputeDomain; ascending
   };
   std::vector<Node> nodes;        // ascending, at most limits::kMaxPictureNodes
   std::vector<Domain> domains;    // ascending

@@ -6,13 +6,15 @@
 
 namespace subak {
 
-void KeptNodes::keep(std::span<const NodeId> nodes, JobId owner) {
+void KeptNodes::keep(std::span<const NodeId> nodes, JobId owner, bool computes) {
   assert(owner && "nodes are kept for somebody");
   ++version_;
   for (const NodeId id : nodes) {
     if (owner_of(id)) continue;
     if (id.value >= owners_.size()) owners_.resize(id.value + 1);
     owners_[id.value] = owner;
+    if (computes && id.value >= computes_.size()) computes_.resize(id.value + 1);
+    if (computes) computes_[id.value] = true;
     nodes_.push_back(id);
   }
 }
@@ -21,6 +23,7 @@ void KeptNodes::clear() {
   ++version_;
   for (const NodeId id : nodes_) owners_[id.value] = JobId();
   nodes_.clear();
+  computes_.clear();
 }
 
 Picture::Picture(const Fleet& fleet) : fleet_(&fleet), fleet_version_(fleet.version()) {}

@@ -50,8 +50,8 @@ class Picture {
   // kExhausted when more than limits::kMaxPictureNodes nodes would differ from the fleet as it is.
   Result<Picture> without(std::span<const Allocation> gone) const;
 
-  // This one with nothing held; what is closed, broken or kept stays so, and so does what pods take
-  // that are held by nobody (Fleet::set_others). The best fit is where the least is held in this
+  // This one with nothing held; what is closed, broken, kept or left to gangs stays so, and so does
+  // what pods take that are held by nobody (Fleet::set_others). The best fit is where the least is held in this
   // picture, for that is what one would wait for.
   Picture drained() const;
 

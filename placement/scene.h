@@ -22,6 +22,7 @@ struct Scene {
   bool nothing_held;         // all rooms are empty
   bool all_open;             // every node that matches may be used, whatever its condition
   bool broken_into = false;  // what is left to gangs is for everybody
+  bool together = false;     // gangs with a ComputeDomain may be anywhere
 
   const NodeState& node(NodeIndex i) const { return *fleet.nodes[i]; }
   // What is left on the node.
@@ -39,11 +40,15 @@ struct Scene {
   bool left_to_gangs(NodeIndex i) const {
     const DomainIndex home = node(i).home();
     if (!rules_hold() || home == kNoArea) return false;
-    if (nothing_held) return fleet.domains[home]->left_drained;
     if (overlay != nullptr) return overlay->is_left(home);
     return fleet.domains[home]->left;
   }
   bool rules_hold() const { return fleet.rules.keep_whole > 0 && !broken_into && !is_empty(); }
+  // Gangs that use a ComputeDomain and hold something in the domain; ascending. Not with nothing held.
+  const std::vector<JobId>& computing(DomainIndex d) const {
+    const Overlay::Domain* other = overlay == nullptr ? nullptr : overlay->find_domain(d);
+    return other == nullptr ? fleet.domains[d]->computing : other->computing;
+  }
   // Exclusive holds on the whole domain.
   std::uint32_t kept_holds(DomainIndex d) const {
     const Overlay::Domain* other = overlay == nullptr ? nullptr : overlay->find_domain(d);
@@ -66,6 +71,12 @@ struct Scene {
   Scene for_all() const {
     Scene s = unkept();
     s.broken_into = true;
+    return s;
+  }
+  // The same where gangs with a ComputeDomain may be anywhere.
+  Scene computed_together() const {
+    Scene s = *this;
+    s.together = true;
     return s;
   }
   // The same with every node that matches open.

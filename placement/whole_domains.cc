@@ -4,6 +4,8 @@
 #include <bit>
 #include <cassert>
 
+#include "placement/compute_domains.h"
+
 namespace subak {
 namespace {
 
@@ -33,6 +35,8 @@ Group measured(const Fleet::Impl& fleet, DomainIndex domain) {
     out.whole.working += gpus;
     nodes += gpus > 0 ? 1 : 0;
   }
+  out.computing =
+      computing_in(fleet, domain, [&](NodeIndex m) -> const Load& { return fleet.nodes[m]->load; });
   if (nodes <= 1) out.whole.working = 0;
   if (nodes > 1) out.whole = {out.whole.working, g.members.front(), domain};
   return out;
@@ -57,21 +61,16 @@ std::vector<DomainIndex> left_to_gangs(const Fleet::Impl& fleet,
 }
 
 void Fleet::Impl::leave_to_gangs(WholeDomains& of) {
-  const auto choose = [&](std::vector<DomainIndex>& was, const std::set<WholeKey>& from,
-                          bool Group::*flag) {
-    std::vector<DomainIndex> now = first_of(from, rules.keep_whole);
-    if (now == was) return;
-    std::vector<DomainIndex> touched = was;
-    touched.insert(touched.end(), now.begin(), now.end());
-    for (const DomainIndex d : was) (*domains[d]).*flag = false;
-    for (const DomainIndex d : now) (*domains[d]).*flag = true;
-    was = std::move(now);
-    // Searches that found no place look at changed nodes again.
-    for (const DomainIndex d : touched) domains[d]->each_wired([&](NodeIndex m) { changed(m); });
-    ++freed;
-  };
-  choose(of.left, of.empty, &Group::left);
-  choose(of.left_drained, of.all, &Group::left_drained);
+  std::vector<DomainIndex> now = first_of(of.empty, rules.keep_whole);
+  if (now == of.left) return;
+  std::vector<DomainIndex> touched = of.left;
+  touched.insert(touched.end(), now.begin(), now.end());
+  for (const DomainIndex d : of.left) domains[d]->left = false;
+  for (const DomainIndex d : now) domains[d]->left = true;
+  of.left = std::move(now);
+  // Searches that found no place look at changed nodes again.
+  for (const DomainIndex d : touched) domains[d]->each_wired([&](NodeIndex m) { changed(m); });
+  ++freed;
 }
 
 void Fleet::Impl::survey(DomainIndex d) {
@@ -79,18 +78,15 @@ void Fleet::Impl::survey(DomainIndex d) {
   Group& g = *domains[d];
   const auto own = [&] { return whole.find({g.cluster, g.product}); };
   const auto before = own();
-  if (before != whole.end()) {
-    before->second.all.erase(g.whole);
-    before->second.empty.erase(g.whole);
-  }
+  if (before != whole.end()) before->second.empty.erase(g.whole);
   const Group now = measured(*this, d);
   g.held = now.held;
   g.product = now.product;
+  g.computing = now.computing;
   g.whole = now.whole;
   if (rules.keep_whole == 0) return;
   if (g.whole.working > 0) {
     WholeDomains& of = whole[{g.cluster, g.product}];
-    of.all.insert(g.whole);
     if (g.held == 0) of.empty.insert(g.whole);
   }
   if (before != whole.end()) leave_to_gangs(before->second);
@@ -118,7 +114,6 @@ void Fleet::set_domain_rules(const DomainRules& rules) {
   const bool gangs = impl_->rules.clique_gangs != rules.clique_gangs;
   impl_->rules = rules;
   for (auto& [kind, domains] : impl_->whole) {
-    domains.all.clear();
     domains.empty.clear();
     impl_->leave_to_gangs(domains);
   }

@@ -8,7 +8,7 @@
 
 namespace subak {
 
-// Of what a domain is known by itself, from scratch: held, product, working.
+// Of what a domain is known by itself, from scratch: held, product, working, computing.
 Group measured(const Fleet::Impl& fleet, DomainIndex domain);
 // Ascending: those that are left to gangs where, beside those that are empty in the fleet as it is, `emptied` are.
 std::vector<DomainIndex> left_to_gangs(const Fleet::Impl& fleet,

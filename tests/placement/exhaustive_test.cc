@@ -102,6 +102,7 @@ GangRequest small_request(naive::Dice& dice) {
   const auto step = static_cast<std::uint32_t>(1 + dice.below(3));
   if (dice.chance(20) && r.pods() % step == 0) r.segment = step;
   r.mixed_products = dice.chance(20);
+  r.compute_domain = dice.chance(30);
   const bool plain = groups == 1 && r.groups[0].shape.kind != GpuKind::kMig;
   r.balanced = plain && may_balance(r.topology, r.segment) && dice.chance(50);
   if (may_spare(r.topology, r.segment) && dice.chance(40)) {
@@ -109,6 +110,9 @@ GangRequest small_request(naive::Dice& dice) {
   }
   return r;
 }
+
+// Of segments that share nodes one after the other may break into more than it need.
+bool may_miss(const GangRequest& r) { return r.spare > 0 && r.segment > 0; }
 
 class SmallWorld {
  public:
@@ -126,7 +130,8 @@ class SmallWorld {
     }
     for (std::int64_t i = dice_.below(5); i > 0; --i) hold_one();
     naive_.keep_whole = dice_.chance(40) ? 1 : 0;
-    fleet_.set_domain_rules({.keep_whole = naive_.keep_whole});
+    naive_.clique_gangs = static_cast<std::uint32_t>(dice_.below(3));
+    fleet_.set_domain_rules({naive_.keep_whole, naive_.clique_gangs});
     if (seed % 4 == 0) keep_beside(seed);
   }
 
@@ -134,6 +139,7 @@ class SmallWorld {
   std::uint64_t parted() const { return parted_; }    // balanced ones that got several domains
   std::uint64_t spared() const { return spared_; }    // that left nodes to spare
   std::uint64_t beside() const { return beside_; }    // that something kept was in the way of
+  std::uint64_t clashes() const { return clashes_; }  // that a ComputeDomain was in the way of
   std::uint64_t refused() const { return refused_; }  // that a clique was not broken into for
 
   // One question, and the same after each end of what is held.
@@ -150,9 +156,7 @@ class SmallWorld {
     const ShapeId shape = fleet_.intern(kHere, request);
     const auto placement = search_.find(Picture(fleet_, kept_), shape, JobId(kHere, 999));
     const bool possible = EveryWay(naive_, request).possible();
-    // Of segments that share nodes one after the other may break into more than it need.
-    const bool may_miss = request.spare > 0 && request.segment > 0;
-    if (!placement && possible && may_miss) return;
+    if (!placement && possible && may_miss(request)) return;
     ASSERT_EQ(placement.has_value(), possible) << describe(request);
     if (placement) {
       GangRequest placed = request;
@@ -182,10 +186,11 @@ class SmallWorld {
     ASSERT_FALSE(reasons.empty()) << describe(request);
     if (naive_.beside.any()) confirm_beside(request, reasons);
     const bool empty = possible_if(request, /*held=*/false, /*closed=*/false, false);
-    if (empty && may_miss && !search_.fits_empty_fleet(shape)) return;
+    if (empty && may_miss(request) && !search_.fits_empty_fleet(shape)) return;
     ASSERT_EQ(search_.fits_empty_fleet(shape), empty) << describe(request);
     bool structural = false;
     const bool by_rule = possible_if_left_to_nobody(request);
+    if (by_rule && may_miss(request)) return;
     ASSERT_EQ(by_rule, reasons[0].token == ReasonToken::kReservedForOther)
         << describe(request) << to_text_of(reasons);
     for (const Reason& r : reasons) structural |= confirm(request, r, empty);
@@ -270,13 +275,17 @@ class SmallWorld {
         return r.have == 0 && !empty;
       case ReasonToken::kWaitingForCapacity:
         EXPECT_LT(r.have, r.need) << all;
-        EXPECT_FALSE(possible_if(request, true, true, true)) << all;
+        EXPECT_TRUE(may_miss(request) || !possible_if(request, true, true, true)) << all;
         return false;
       case ReasonToken::kTopologyPlacementFailed:
-        // Of segments with nodes to spare a place may be missed, also by GPUs alone.
-        EXPECT_FALSE(possible_if(request, true, true, true) &&
-                     !(request.spare > 0 && request.segment > 0))
-            << all;
+        if (r.subject == "compute-domain") {
+          EXPECT_TRUE(possible_if_together(request)) << all;
+          EXPECT_FALSE(r.blockers.empty()) << all;
+          ++clashes_;
+          return false;
+        }
+        EXPECT_TRUE(may_miss(request) || !possible_if_together(request)) << all;
+        EXPECT_TRUE(may_miss(request) || !possible_if(request, true, true, true)) << all;
         return false;
       case ReasonToken::kReservedForOther:
         EXPECT_TRUE(possible_if_left_to_nobody(request)) << all;
@@ -320,10 +329,18 @@ class SmallWorld {
     return EveryWay(other, request).possible();
   }
 
+  // Where gangs with a ComputeDomain may be beside others.
+  bool possible_if_together(const GangRequest& request) const {
+    naive::Fleet other = naive_;
+    other.compute_together();
+    return EveryWay(other, request).possible();
+  }
+
   void hold_one() {
     GangRequest request;
     request.groups.emplace_back();
     request.groups[0].shape = small_pod(dice_);
+    request.compute_domain = dice_.chance(30);
     const PodShape& pod = request.groups[0].shape;
     const auto id = static_cast<std::uint32_t>(1 + dice_.below(std::ssize(naive_.nodes)));
     naive::Node& n = naive_.nodes[id];
@@ -339,7 +356,7 @@ class SmallWorld {
     const JobId job(kHere, ++jobs_);
     const PodSlot slot{NodeId(id), mask, naive::cost(n.spec, pod)};
     const ShapeId shape = fleet_.intern(kHere, request);
-    n.held.push_back({shape, 0, slot, job, pod, {}, ""});
+    n.held.push_back({shape, 0, slot, job, pod, {}, "", request.compute_domain});
     fleet_.take(shape, 0, slot, job, 0);
   }
 
@@ -380,7 +397,8 @@ class SmallWorld {
   Search search_{fleet_};
   naive::Fleet naive_;
   naive::Dice launcher_dice_{0};
-  std::uint64_t jobs_ = 0, mixed_ = 0, parted_ = 0, spared_ = 0, beside_ = 0, refused_ = 0;
+  std::uint64_t jobs_ = 0, mixed_ = 0, parted_ = 0, spared_ = 0, beside_ = 0, refused_ = 0,
+                clashes_ = 0;
 };
 
 std::uint64_t setting(const char* name, std::uint64_t usual) {
@@ -390,7 +408,7 @@ std::uint64_t setting(const char* name, std::uint64_t usual) {
 
 TEST(Exhaustive, FindsAPlaceIfThereIsOne) {
   const std::uint64_t first = setting("SUBAK_FIRST", 1), states = setting("SUBAK_STATES", 20'000);
-  std::uint64_t mixed = 0, parted = 0, spared = 0, beside = 0, refused = 0;
+  std::uint64_t mixed = 0, parted = 0, spared = 0, beside = 0, refused = 0, clashes = 0;
   for (std::uint64_t seed = first; seed < first + states; ++seed) {
     SCOPED_TRACE("SUBAK_FIRST=" + std::to_string(seed));
     SmallWorld world(seed);
@@ -401,12 +419,14 @@ TEST(Exhaustive, FindsAPlaceIfThereIsOne) {
     spared += world.spared();
     beside += world.beside();
     refused += world.refused();
+    clashes += world.clashes();
   }
   EXPECT_GE(mixed, states / 500);
   EXPECT_GE(parted, states / 500);
   EXPECT_GE(spared, states / 500);
   EXPECT_GE(beside, states / 500);
   EXPECT_GE(refused, states / 500);
+  EXPECT_GE(clashes, states / 500);
 }
 
 }  // namespace

@@ -289,7 +289,23 @@ bool Fleet::open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId
   if (n.kept_for && n.kept_for != owner) return false;
   const bool small = pod.kind != GpuKind::kNone && together_ <= n.spec.gpus * 1000;
   if (bars && small && !n.kept_for && left_to_gangs(id)) return false;
+  if (bars && pod.kind != GpuKind::kNone && computes_ && computed(id, owner)) return false;
   return eligibility::matches(pod, n.spec) && (!bars || !barred(id, pod));
+}
+
+bool Fleet::computed(std::uint32_t id, JobId owner) const {
+  std::set<JobId> beside;
+  bool here = false;
+  for (const std::uint32_t m : wired(home(id))) {
+    const Node& n = nodes.at(m);
+    if (n.kept_computes && n.kept_for != owner) beside.insert(n.kept_for);
+    for (const Held& h : n.held) {
+      if (!h.computes || h.slot.milligpu == 0 || h.owner == owner) continue;
+      beside.insert(h.owner);
+      here = here || m == id;
+    }
+  }
+  return here || (clique_gangs > 0 && beside.size() >= clique_gangs);
 }
 
 std::int64_t Fleet::working(const std::string& name) const {
@@ -312,6 +328,7 @@ std::int64_t Fleet::working(const std::string& name) const {
 
 void Fleet::ask(const GangRequest& r) {
   together_ = 0;
+  computes_ = r.compute_domain;
   const std::uint32_t size = r.segment > 0 ? r.segment : r.pods();
   for (std::uint32_t first = 0; asks_nvlink(r) && !r.prefer && first < r.pods(); first += size) {
     MilliGpu sum = 0;

@@ -22,6 +22,7 @@ struct Held {
   PodShape pod;
   std::vector<std::uint64_t> kept;  // GPUs of this node that an exclusive gang keeps
   std::string kept_clique;
+  bool computes = false;  // its gang uses a ComputeDomain
 };
 
 struct Node {
@@ -30,6 +31,7 @@ struct Node {
   bool present = false, drained = false;
   std::vector<Held> held;
   JobId kept_for;
+  bool kept_computes = false;    // for a gang that uses a ComputeDomain
   std::vector<PodShape> barred;  // pods that it turned away
   NodeBooks books;
   TimeMs as_of = 0;
@@ -49,7 +51,7 @@ class Fleet {
  public:
   std::map<std::uint32_t, Node> nodes;  // by NodeId
   BesideGpu beside;                     // kept from pods without GPUs for each free GPU
-  std::uint32_t keep_whole = 0;
+  std::uint32_t keep_whole = 0, clique_gangs = 1;
 
   NodeLevels levels(std::uint32_t id) const;
   void advance(TimeMs now);
@@ -67,9 +69,15 @@ class Fleet {
   // The clique is left to gangs now; of a lone node false.
   bool left_to_gangs(std::uint32_t id) const { return left_.contains(home(id)); }
   void leave_nothing() { left_.clear(); }
-  bool exists_if_left_to_nobody(const GangRequest& request, ClusterId cluster, JobId owner) const {
+  void compute_together() { computes_ = false; }
+  // Others have a ComputeDomain there, and the gang, which is the owner's, may not be beside them.
+  bool computed(std::uint32_t id, JobId owner) const;
+  // Without the first of these rules, without the second.
+  bool exists_but_for(bool left, bool computed, const GangRequest& request, ClusterId cluster,
+                      JobId owner) const {
     Fleet other = *this;
-    other.leave_nothing();
+    if (left) other.leave_nothing();
+    if (computed) other.compute_together();
     return other.exists(request, cluster, owner);
   }
   // Takes one pod from what is left on the GPUs of `mask`; false if it does not fit. What is kept beside GPUs
@@ -118,6 +126,7 @@ class Fleet {
   std::int64_t working(const std::string& clique) const;
   std::set<std::string> left_;
   MilliGpu together_ = 0;
+  bool computes_ = false;
   std::string broken_slot(const PodShape& pod, ClusterId cluster, JobId owner, const PodSlot& slot,
                           std::map<std::uint32_t, Left>& rooms) const;
   std::string broken_topology(const GangRequest& request, Topology topology, std::uint32_t segment,

@@ -81,7 +81,7 @@ class Twin {
   }
 
   int found = 0, failed = 0, on_fragments = 0;
-  int refused = 0;  // that only keep_whole leaves without a place
+  int refused = 0, clashes = 0;  // that only keep_whole, only clique_gangs leaves without a place
 
  private:
   static ClusterId cluster_of(std::uint32_t id) { return ClusterId(id % 5 == 0 ? 2 : 1); }
@@ -121,7 +121,8 @@ class Twin {
 
   void set_rules() {
     naive_.keep_whole = static_cast<std::uint32_t>(dice_.below(3));
-    fleet_.set_domain_rules({.keep_whole = naive_.keep_whole});
+    naive_.clique_gangs = static_cast<std::uint32_t>(dice_.below(3));
+    fleet_.set_domain_rules({naive_.keep_whole, naive_.clique_gangs});
   }
 
   void remove_node(std::uint32_t id) {
@@ -161,7 +162,10 @@ class Twin {
     }
     if (request.groups.size() > 1) return;
     ASSERT_EQ(placement.has_value(), naive_.exists(request, cluster, owner)) << to_text(request);
-    if (!placement) refused += naive_.exists_if_left_to_nobody(request, cluster, owner) ? 1 : 0;
+    if (!placement) {
+      refused += naive_.exists_but_for(true, false, request, cluster, owner) ? 1 : 0;
+      clashes += naive_.exists_but_for(false, true, request, cluster, owner) ? 1 : 0;
+    }
     const GpuKind kind = request.groups[0].shape.kind;
     const bool small = placement && request.topology == Topology::kAny && request.segment == 0 &&
                        request.pods() > 1 && kind != GpuKind::kNone;
@@ -188,6 +192,7 @@ class Twin {
       const PodSlot& slot = placement.slots[rank];
       const GangRequest as_offered = naive::offered(request);
       naive::Held held{shape, rank, slot, id, naive::pod_of(as_offered, rank), {}, ""};
+      held.computes = request.compute_domain;
       keep(as_offered, held);
       naive_.nodes[slot.node.value].held.push_back(held);
       fleet_.take(shape, rank, slot, id, now_);
@@ -226,14 +231,21 @@ class Twin {
     std::vector<NodeId> nodes;
     for (int k = 0; k < 5; ++k)
       nodes.emplace_back(1 + static_cast<std::uint32_t>(dice_.below(kNodes)));
-    kept_.keep(nodes, owner);
-    for (const NodeId id : nodes) naive_.nodes[id.value].kept_for = owner;
+    const bool computes = dice_.chance(50);
+    kept_.keep(nodes, owner, computes);
+    for (const NodeId id : nodes) {
+      naive_.nodes[id.value].kept_for = owner;
+      naive_.nodes[id.value].kept_computes = computes;
+    }
     const GangRequest request = naive::random_request(dice_, false);
     const ShapeId shape = fleet_.intern(ClusterId(1), request);
     ask(shape, request, ClusterId(1), other);
     ask(shape, request, ClusterId(1), owner);
     kept_.clear();
-    for (const NodeId id : nodes) naive_.nodes[id.value].kept_for = JobId();
+    for (const NodeId id : nodes) {
+      naive_.nodes[id.value].kept_for = JobId();
+      naive_.nodes[id.value].kept_computes = false;
+    }
     ask(shape, request, ClusterId(1), other);
   }
 
@@ -265,6 +277,7 @@ TEST_P(Oracle, AgreesOverRandomOperations) {
   EXPECT_GT(twin.failed, kStepsPerSeed / 10);
   EXPECT_GT(twin.on_fragments, kStepsPerSeed / 200);
   EXPECT_GT(twin.refused, kStepsPerSeed / 400);
+  EXPECT_GT(twin.clashes, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Oracle, ::testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9));

@@ -80,7 +80,8 @@ class Pair {
   }
 
   void set_rules() {
-    const DomainRules rules{.keep_whole = static_cast<std::uint32_t>(dice_.below(3))};
+    const DomainRules rules{static_cast<std::uint32_t>(dice_.below(3)),
+                            static_cast<std::uint32_t>(dice_.below(3))};
     do_it([rules](Fleet& f) { f.set_domain_rules(rules); });
   }
 

@@ -48,6 +48,7 @@ GangRequest request(naive::Dice& dice) {
   if (dice.chance(20))
     r.groups.insert(r.groups.begin(), build::gang(r.segment ? r.segment : 1, 2).groups[0]);
   r.mixed_products = dice.chance(20);
+  r.compute_domain = dice.chance(30);
   r.balanced = may_balance(r.topology, r.segment) && dice.chance(50);
   if (may_spare(r.topology, r.segment) && dice.chance(40)) {
     r.spare = static_cast<std::uint32_t>(1 + dice.below(3));
@@ -69,15 +70,18 @@ class Purity {
   explicit Purity(std::uint64_t seed) : dice_{seed} {
     for (std::uint32_t id = 0; id < 54; ++id) build::add(site_, id + 1, machine(id));
     keep_whole_ = static_cast<std::size_t>(seed % 3);
-    site_.set_domain_rules({.keep_whole = static_cast<std::uint32_t>(keep_whole_)});
+    clique_gangs_ = 1 + static_cast<std::size_t>(seed % 2);
+    site_.set_domain_rules(
+        {static_cast<std::uint32_t>(keep_whole_), static_cast<std::uint32_t>(clique_gangs_)});
   }
 
-  int joined() const { return joined_; }      // segments of several pods that NVLink had to join
-  int halves() const { return halves_; }      // of these on half of a split box
-  int mixed() const { return mixed_; }        // gangs of several products
-  int balanced() const { return balanced_; }  // in several parts
-  int spared() const { return spared_; }      // racks with nodes that were kept
-  int whole() const { return whole_; }        // starts beside racks that were left to gangs
+  int joined() const { return joined_; }        // segments of several pods that NVLink had to join
+  int halves() const { return halves_; }        // of these on half of a split box
+  int mixed() const { return mixed_; }          // gangs of several products
+  int balanced() const { return balanced_; }    // in several parts
+  int spared() const { return spared_; }        // racks with nodes that were kept
+  int computing() const { return computing_; }  // racks that were looked at with a ComputeDomain
+  int whole() const { return whole_; }          // starts beside racks that were left to gangs
 
   // True: it found a place, which was looked at.
   bool step() {
@@ -92,6 +96,7 @@ class Purity {
     look_at_left(r, slots, left);
     held_.push_back({jobs_, r, slots});
     look_at_spares();
+    look_at_computing();
     if (held_.size() > 60 || dice_.chance(45)) stop_one();
     return true;
   }
@@ -118,6 +123,22 @@ class Purity {
       look_at_segment(r, {slots.begin() + static_cast<std::ptrdiff_t>(from),
                           slots.begin() + static_cast<std::ptrdiff_t>(from + size)});
     }
+  }
+
+  // Of gangs with a ComputeDomain as many as may are in a rack, and one on a node.
+  void look_at_computing() {
+    std::map<std::string, std::set<std::uint64_t>> on, in;
+    for (const Held& h : held_) {
+      for (const PodSlot& slot : h.slots) {
+        const NodeSpec& node = node_of(slot);
+        if (!h.request.compute_domain) continue;
+        on[node.name].insert(h.job);
+        if (!node.clique.empty()) in[node.clique].insert(h.job);
+      }
+    }
+    for (const auto& [name, jobs] : on) EXPECT_EQ(jobs.size(), 1u) << name;
+    for (const auto& [rack, jobs] : in) EXPECT_LE(jobs.size(), clique_gangs_) << rack;
+    computing_ += static_cast<int>(in.size());
   }
 
   // The racks that nothing is in, the last first: as many as the rule says.
@@ -225,13 +246,15 @@ class Purity {
   std::vector<Held> held_;
   std::uint64_t jobs_ = 0;
   int joined_ = 0, halves_ = 0, mixed_ = 0, balanced_ = 0, spared_ = 0, whole_ = 0;
-  std::size_t keep_whole_ = 0;
+  int computing_ = 0;
+  std::size_t keep_whole_ = 0, clique_gangs_ = 0;
 };
 
 TEST(Purity, NoGangCrossesADomain) {
   const char* const text = std::getenv("SUBAK_PLACEMENTS");
   const int wanted = text != nullptr ? std::atoi(text) : 100'000;
   int placed = 0, joined = 0, halves = 0, mixed = 0, balanced = 0, spared = 0, whole = 0;
+  int computing = 0;
   for (std::uint64_t seed = 1; placed < wanted; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Purity world(seed);
@@ -246,6 +269,7 @@ TEST(Purity, NoGangCrossesADomain) {
     balanced += world.balanced();
     spared += world.spared();
     whole += world.whole();
+    computing += world.computing();
   }
   EXPECT_GT(joined, placed / 10);
   EXPECT_GT(halves, placed / 100);
@@ -253,6 +277,7 @@ TEST(Purity, NoGangCrossesADomain) {
   EXPECT_GT(balanced, placed / 100);
   EXPECT_GT(spared, placed / 10);
   EXPECT_GT(whole, placed / 20);
+  EXPECT_GT(computing, placed / 10);
 }
 
 }  // namespace

@@ -129,6 +129,7 @@ GangRequest random_request(Dice& dice, bool mixed) {
     if (r.pods() % step == 0) r.segment = step;
   }
   r.mixed_products = dice.chance(15);
+  r.compute_domain = dice.chance(15);
   return r;
 }
 
