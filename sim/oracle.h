@@ -235,6 +235,7 @@ class Oracle {
   DurationMs length_of(const Job& j) const;  // at most, if it started now
   static bool is_drained_before(const Node& n, TimeMs start, DurationMs length);
   bool is_in_time(const fact::Reserved& r);
+  std::set<JobId> too_many_beside(const fact::Reserved& r);
   TimeMs free_at(const fact::Reserved& r, bool* guess);
   void judge_delay(const fact::Reserved& before, const fact::Reserved& after);
   void judge_kept(const Job& job, const fact::AttemptStarted& f);
@@ -250,6 +251,9 @@ class Oracle {
   std::string home_of(NodeId node);  // the clique that it is wired to; empty: none
   std::set<std::string> left_to_gangs(ClusterId cluster);  // cliques, by keep_whole
   void judge_whole(const Job& job, const fact::AttemptStarted& f);
+  // Others with a ComputeDomain in the domain of the node, and where.
+  std::map<JobId, std::set<NodeId>> computing_beside(JobId job, NodeId node);
+  void judge_computing(const Job& job, const fact::AttemptStarted& f);
   bool barred(NodeId node, const PodShape& shape) const;
   void turned_away(const Slot& slot, const PodShape& shape);
 

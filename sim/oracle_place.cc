@@ -31,6 +31,7 @@ void Oracle::judge_place(const Job& j, const fact::AttemptStarted& f) {
   judge_together(j, f);
   judge_spare(j, f);
   judge_whole(j, f);
+  judge_computing(j, f);
   judge_cpu(j, f);
 }
 
@@ -281,6 +282,35 @@ void Oracle::judge_whole(const Job& j, const fact::AttemptStarted& f) {
     const bool small = together <= node(s.node)->spec.gpus * kMilliPerGpu;
     if (s.milligpu > 0 && small && !promised && left.contains(home_of(s.node))) {
       wrong(name(f.id, 0) + " breaks into " + home_of(s.node) + ", which is left to gangs");
+    }
+  }
+}
+
+// Other jobs with a ComputeDomain, and on which nodes of this node's clique they have GPUs.
+std::map<JobId, std::set<NodeId>> Oracle::computing_beside(JobId id, NodeId at) {
+  std::map<JobId, std::set<NodeId>> beside;
+  const std::string clique = home_of(at);
+  for (const Slot& s : slots_) {
+    if (s.job == id || s.at.milligpu == 0 || !job(s.job)->request.compute_domain) continue;
+    const bool near = s.at.node == at || (!clique.empty() && home_of(s.at.node) == clique &&
+                                          node(s.at.node)->cluster == node(at)->cluster);
+    if (near) beside[s.job].insert(s.at.node);
+  }
+  return beside;
+}
+
+// Of gangs with a ComputeDomain as many as may are in a clique, and one on a node.
+void Oracle::judge_computing(const Job& j, const fact::AttemptStarted& f) {
+  if (!j.request.compute_domain) return;
+  for (const PodSlot& s : f.slots) {
+    const auto beside = computing_beside(f.id, s.node);
+    if (s.milligpu == 0 || beside.empty()) continue;
+    const bool on_node = std::any_of(beside.begin(), beside.end(), [&](const auto& gang) {
+      return gang.second.contains(s.node);
+    });
+    if (on_node) wrong(name(f.id, 0) + " shares a node with another ComputeDomain");
+    if (policy_.clique_gangs > 0 && beside.size() >= policy_.clique_gangs) {
+      wrong(name(f.id, 0) + " shares a clique with another ComputeDomain");
     }
   }
 }

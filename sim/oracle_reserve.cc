@@ -53,11 +53,40 @@ bool Oracle::is_in_time(const fact::Reserved& r) {
   });
 }
 
+// Of a job with a ComputeDomain: others in the cliques of its nodes, those that end first, until no more are left
+// than may be beside it.
+std::set<JobId> Oracle::too_many_beside(const fact::Reserved& r) {
+  std::set<JobId> out;
+  if (!job(r.job)->request.compute_domain || policy_.clique_gangs == 0) return out;
+  for (const auto& kept : r.nodes) {
+    std::vector<std::pair<TimeMs, JobId>> gangs;
+    for (const auto& [id, nodes] : computing_beside(r.job, kept.node)) {
+      const Job& gang = *job(id);
+      gangs.emplace_back(holds(gang) ? end_of(gang) : 0, id);
+    }
+    std::sort(gangs.begin(), gangs.end());
+    std::size_t beside = gangs.size();
+    for (const fact::Reserved& other : reserved_) {
+      if (other.job == r.job || other.job.cluster() != r.job.cluster()) continue;
+      const bool near = std::any_of(other.nodes.begin(), other.nodes.end(), [&](const auto& k) {
+        const std::string clique = home_of(kept.node);
+        return k.node == kept.node || (!clique.empty() && home_of(k.node) == clique);
+      });
+      beside += near && job(other.job)->request.compute_domain ? 1 : 0;
+    }
+    for (std::size_t i = 0; i < gangs.size() && beside >= policy_.clique_gangs; ++i, --beside) {
+      out.insert(gangs[i].second);
+    }
+  }
+  return out;
+}
+
 // When the last of what is on its nodes is taken to end; `guess`: whether that rests on one.
 TimeMs Oracle::free_at(const fact::Reserved& r, bool* guess) {
   TimeMs at = now_;
+  const std::set<JobId> beside = too_many_beside(r);
   for (const Slot& s : slots_) {
-    if (!keeps(r, s.at.node)) continue;
+    if (!keeps(r, s.at.node) && !beside.contains(s.job)) continue;
     const Job& j = *job(s.job);
     at = std::max(at, holds(j) ? end_of(j) : 0);
     if (guess != nullptr && !trusted(j)) *guess = true;
@@ -66,10 +95,12 @@ TimeMs Oracle::free_at(const fact::Reserved& r, bool* guess) {
 }
 
 void Oracle::judge_delay(const fact::Reserved& before, const fact::Reserved& after) {
+  const std::set<JobId> beside = too_many_beside(before);
   const auto on_it = [&](auto&& is) {
     return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& s) {
       const Job& j = *job(s.job);
-      return keeps(before, s.at.node) && end_of(j) > before.start_ms && is(j);
+      return (keeps(before, s.at.node) || beside.contains(s.job)) && end_of(j) > before.start_ms &&
+             is(j);
     });
   };
   bool so = false;
@@ -159,8 +190,9 @@ void Oracle::judge_promises() {
     if (!r.estimated && free_at(r, nullptr) > std::max(r.start_ms, now_)) {
       wrong(name(r.job) + " cannot start when it was promised to");
     }
+    const std::set<JobId> beside = too_many_beside(r);
     const bool held = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& s) {
-      return keeps(r, s.at.node) && s.at.milligpu > 0;
+      return (keeps(r, s.at.node) || beside.contains(s.job)) && s.at.milligpu > 0;
     });
     if (!held) wrong(name(r.job) + " has its nodes for itself and does not start");
   }

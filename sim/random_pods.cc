@@ -77,6 +77,7 @@ in::Body RandomWorld::new_pod() {
   if (seen.pod.gang_size > 1 || rng_.percent(50)) seen.pod.gang = name;
   if (rng_.percent(50)) seen.pod.owner = "owner-" + name;
   seen.pod.shape = shape();
+  seen.pod.compute_domain = !options_.plain && serial_ % 4 == 0;
   seen.pod.gated = !rng_.percent(3);
   seen.pod.controlled = rng_.percent(70);
   if (rng_.percent(50)) seen.pod.user = "u" + std::to_string(rng_.below(3));
@@ -177,6 +178,7 @@ in::Body RandomWorld::foreign_pod() {
   seen.pod.name = "foreign-" + std::to_string(++serial_);
   seen.pod.uid = "uid-" + std::to_string(serial_);
   seen.pod.shape = rng_.percent(30) ? light_shape() : shape();
+  seen.pod.compute_domain = serial_ % 4 == 0;
   seen.pod.node = node_name(1 + 2 * rng_.below(8));
   seen.pod.running = rng_.percent(70);
   seen.pod.gated = rng_.percent(10);

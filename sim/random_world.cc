@@ -29,8 +29,9 @@ void RandomWorld::choose_time(Policy& policy) {
 
 // Not of the dice, so that worlds are else what they were.
 void RandomWorld::choose_domains(Policy& policy) const {
-  if (!options_.plain)
-    policy.keep_whole = static_cast<std::uint32_t>((options_.seed + serial_) % 3);
+  if (options_.plain) return;
+  policy.clique_gangs = static_cast<std::uint32_t>(options_.seed % 5 < 4 ? 1 : options_.seed % 3);
+  policy.keep_whole = static_cast<std::uint32_t>((options_.seed + serial_) % 3);
 }
 
 RandomWorld::RandomWorld(Options options)
@@ -234,6 +235,7 @@ in::Body RandomWorld::submit() {
                         job.request.topology == Topology::kNvlinkExclusive;
     if (linked && rng_.percent(30)) job.request.spare = 1;
   }
+  job.request.compute_domain = !options_.plain && serial_ % 4 == 0;
   if (options_.beside && rng_.percent(40)) add_launcher(job.request);
   job.priority = static_cast<std::int32_t>(rng_.below(4) == 0 ? 10 : 0);
   job.held = rng_.percent(4);

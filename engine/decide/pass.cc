@@ -65,6 +65,9 @@ void forget_blocked(const Decision& d, PassMemory& memory) {
 Found find_on_kept(Decision& d, const state::Reservation& r, const state::Job& job) {
   KeptNodes kept = derive::draining_before(d.s, d.s.sure_end(job));
   kept.keep(r.nodes, r.job);
+  for (const state::Reservation& other : d.s.clusters().at(r.job.cluster()).reservations) {
+    if (other.job != r.job) kept.keep(other.nodes, other.job, d.s.computes(other.job));
+  }
   const JobId nobody(r.job.cluster(), 0);
   for (const NodeId node : d.s.fleet().nodes(r.job.cluster())) kept.keep({&node, 1}, nobody);
   return find_entitled(d, job, kept);
@@ -92,7 +95,8 @@ bool start_reserved(Decision& d) {
     if (found.placement) {
       start(d, r.job, *std::move(found.placement));
       any = true;
-    } else if (derive::held_on(d.s, r.nodes) == 0) {
+    } else if (derive::held_on(d.s, r.nodes) == 0 &&
+               derive::too_many_beside(d.s, job, r.nodes).empty()) {
       give_up_in_vain(d, r, found.barred.has_value());
     }
   }

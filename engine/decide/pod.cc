@@ -67,6 +67,7 @@ fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRec
   created.gang_size = pod.gang_size;
   created.gang = !pod.gang.empty();
   created.owner = pod.owner;
+  created.request.compute_domain = pod.compute_domain;
   if (account == kUnassigned) {
     created.account = pod.account;
     created.user = pod.user;
@@ -91,7 +92,6 @@ const state::Job* create_job(Decision& d, const state::Cluster& cluster, const P
   created.request.mixed_products = pod.mixed_products;
   created.request.balanced = pod.balanced;
   created.request.spare = pod.spare;
-  created.request.compute_domain = pod.compute_domain;
   created.priority = pod.priority;
   created.time_limit_ms = pod.time_limit_ms;
   if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;

@@ -59,7 +59,7 @@ std::size_t most_reservations(const Policy& policy) {
 }
 
 bool is_free_in_time(const Decision& d, const Reservation& r) {
-  return derive::all_free_at(d.s, r.nodes) <= std::max(r.start_ms, d.s.now());
+  return derive::free_by(d.s, d.s.jobs().at(r.job), r.nodes) <= std::max(r.start_ms, d.s.now());
 }
 
 // It is gone from its nodes before they are drained as planned.
@@ -70,15 +70,18 @@ bool is_before_drains(const Decision& d, const Reservation& r) {
 
 ReserveCause cause_of_delay(const Decision& d, const Reservation& r) {
   if (!derive::all_open(d.s, r.nodes) || is_free_in_time(d, r)) return ReserveCause::kNode;
-  const auto stays = [&](const state::PodPlace& place) {
-    const state::Job& job = d.s.jobs().at(place.job);
+  const auto stays = [&](JobId id) {
+    const state::Job& job = d.s.jobs().at(id);
     return job.run().end_ms > r.start_ms && job.overruns > 0;
   };
   const auto is_overrun = [&](NodeId node) {
     const auto held = d.s.allocations().on(node);
-    return std::any_of(held.begin(), held.end(), stays);
+    return std::any_of(held.begin(), held.end(),
+                       [&](const state::PodPlace& place) { return stays(place.job); });
   };
-  const bool overrun = std::any_of(r.nodes.begin(), r.nodes.end(), is_overrun);
+  const auto beside = derive::too_many_beside(d.s, d.s.jobs().at(r.job), r.nodes);
+  const bool overrun = std::any_of(r.nodes.begin(), r.nodes.end(), is_overrun) ||
+                       std::any_of(beside.begin(), beside.end(), stays);
   return overrun ? ReserveCause::kOverrun : ReserveCause::kTaken;
 }
 

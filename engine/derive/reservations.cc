@@ -1,6 +1,8 @@
 #include "engine/derive/reservations.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "core/limits.h"
@@ -24,7 +26,7 @@ bool is_guess(const State& s, NodeId node) {
 KeptNodes of_others(const State& s, JobId job) {
   KeptNodes others;
   for (const state::Reservation& r : s.clusters().at(job.cluster()).reservations) {
-    if (r.job != job) others.keep(r.nodes, r.job);
+    if (r.job != job) others.keep(r.nodes, r.job, s.computes(r.job));
   }
   return others;
 }
@@ -60,6 +62,26 @@ TimeMs usable_until(const State& s, const state::Reservation& r) {
   return s.now() + (r.start_ms - s.now()) / 2;
 }
 
+// The NVLink domain of a node in its cluster, by its wires; empty: the node is one by itself.
+std::string domain_of(const State& s, NodeId node) {
+  const NodeSpec* const spec = s.fleet().node(node);
+  if (spec == nullptr) return "";
+  return spec->former_clique.empty() ? spec->clique : spec->former_clique;
+}
+
+// Others that will use a ComputeDomain in the node's domain.
+std::size_t promised_beside(const State& s, const state::Job& job, NodeId node) {
+  const auto& made = s.clusters().at(job.id.cluster()).reservations;
+  return static_cast<std::size_t>(
+      std::count_if(made.begin(), made.end(), [&](const state::Reservation& r) {
+        if (r.job == job.id || !s.computes(r.job)) return false;
+        return std::any_of(r.nodes.begin(), r.nodes.end(), [&](NodeId kept) {
+          return kept == node ||
+                 (!domain_of(s, kept).empty() && domain_of(s, kept) == domain_of(s, node));
+        });
+      }));
+}
+
 using FreeNodes = std::vector<std::pair<TimeMs, NodeId>>;  // by when all of them is free
 
 // The earliest place on these of the nodes that are not `closed`. No other is looked at.
@@ -82,8 +104,9 @@ std::optional<Start> first_place(const State& s, Search& search, const state::Jo
   std::vector<NodeId> place = place_by(ends.back());
   if (place.empty()) return std::nullopt;
   auto low = ends.begin();  // there is no place before
+  auto high = ends.end();
   while (true) {
-    const auto high = std::lower_bound(low, ends.end(), all_free_at(s, place));
+    high = std::min(high, std::lower_bound(low, ends.end(), free_by(s, job, place)));
     if (low >= high) break;
     const auto middle = low + (high - low) / 2;
     std::vector<NodeId> sooner = place_by(*middle);
@@ -91,9 +114,10 @@ std::optional<Start> first_place(const State& s, Search& search, const state::Jo
       low = middle + 1;
     } else {
       place = std::move(sooner);
+      high = middle;
     }
   }
-  const TimeMs start_ms = all_free_at(s, place);
+  const TimeMs start_ms = free_by(s, job, place);
   return Start{std::move(place), start_ms, false};
 }
 
@@ -154,13 +178,44 @@ std::optional<Start> estimated_start(const State& s, Search& search, const state
   }
   std::vector<NodeId> place = search.drain_set(Picture(s.fleet(), closed), job.shape);
   if (place.empty()) return std::nullopt;
-  const TimeMs start_ms = all_free_at(s, place);
+  const TimeMs start_ms = free_by(s, job, place);
   return Start{std::move(place), start_ms, true};
 }
 
 TimeMs all_free_at(const State& s, const std::vector<NodeId>& nodes) {
   TimeMs at = s.now();
   for (const NodeId node : nodes) at = std::max(at, free_at(s, node));
+  return at;
+}
+
+std::vector<JobId> too_many_beside(const State& s, const state::Job& job,
+                                   const std::vector<NodeId>& nodes) {
+  std::set<JobId> out;
+  const std::size_t most = s.policy().clique_gangs;
+  if (most == 0 || !s.computes(job.id)) return {};
+  for (const NodeId node : nodes) {
+    std::set<std::pair<TimeMs, JobId>> gangs;  // by their ends
+    for (const NodeId used : s.fleet().computing_beside({&node, 1}, job.id)) {
+      for (const state::PodPlace& place : *s.allocations().on(used)) {
+        const state::Job& other = s.jobs().at(place.job);
+        const bool gpus = other.pods[place.rank].slot.milligpu > 0;
+        if (place.job == job.id || !gpus || !s.computes(place.job)) continue;
+        gangs.emplace(other.run().end_ms, place.job);
+      }
+    }
+    std::size_t beside = gangs.size() + promised_beside(s, job, node);
+    for (auto gang = gangs.begin(); gang != gangs.end() && beside >= most; ++gang, --beside) {
+      out.insert(gang->second);
+    }
+  }
+  return {out.begin(), out.end()};
+}
+
+TimeMs free_by(const State& s, const state::Job& job, const std::vector<NodeId>& nodes) {
+  TimeMs at = all_free_at(s, nodes);
+  for (const JobId gang : too_many_beside(s, job, nodes)) {
+    at = std::max(at, s.jobs().at(gang).run().end_ms);
+  }
   return at;
 }
 
@@ -227,7 +282,7 @@ const KeptNodes& KeptByEnd::made(TimeMs end_ms, bool with_drains) {
       const bool counts = part_ == Part::kAll ||
                           (part_ == Part::kFirm && is_within_quota(s_, s_.jobs().at(r.job))) ||
                           (part_ == Part::kInUse && usable_until(s_, r) < end_ms);
-      if (counts) kept.keep(r.nodes, r.job);
+      if (counts) kept.keep(r.nodes, r.job, s_.computes(r.job));
     }
   }
   return at->second = std::move(kept);

@@ -42,6 +42,12 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
 std::optional<Start> estimated_start(const State& s, Search& search, const state::Job& job);
 // When the last of what the nodes hold is taken to end, at the earliest now.
 TimeMs all_free_at(const State& s, const std::vector<NodeId>& nodes);
+// Who must be gone, on whatever nodes, before the job can have these: of a job with a ComputeDomain the others
+// in the same NVLink domains that are too many beside it (Policy::clique_gangs), the first to end. Each once.
+std::vector<JobId> too_many_beside(const State& s, const state::Job& job,
+                                   const std::vector<NodeId>& nodes);
+// When both the nodes and these are free of it.
+TimeMs free_by(const State& s, const state::Job& job, const std::vector<NodeId>& nodes);
 // What they hold.
 MilliGpu held_on(const State& s, const std::vector<NodeId>& nodes);
 // All of them are there, ready and open.

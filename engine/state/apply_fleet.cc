@@ -145,7 +145,9 @@ void State::on(const fact::Reserved& f) {
 void State::keep_nodes() {
   kept_.clear();
   for (const auto& [id, cluster] : clusters_.all()) {
-    for (const state::Reservation& r : cluster.reservations) kept_.keep(r.nodes, r.job);
+    for (const state::Reservation& r : cluster.reservations) {
+      kept_.keep(r.nodes, r.job, computes(r.job));
+    }
   }
 }
 

@@ -107,14 +107,21 @@ fact::NodeBilled State::billed(NodeId id, TimeMs as_of) const {
           StoredGpuTime::of(b.unusable)};
 }
 
-GangRequest State::alone(const PodShape& shape) {
+GangRequest State::alone(const PodShape& shape, bool compute_domain) {
   GangRequest request;
   request.groups.push_back({1, shape});
+  request.compute_domain = compute_domain;
   return request;
 }
 
-ShapeUse State::use_alone(ClusterId cluster, const PodShape& shape) {
-  ShapeUse use = fleet_.use(cluster, alone(shape));
+bool State::computes(JobId id) const {
+  const state::Job& job = jobs_.at(id);
+  if (job.shape) return fleet_.request(job.shape).compute_domain;
+  return job.asked != nullptr && job.asked->compute_domain;
+}
+
+ShapeUse State::use_alone(const state::Job& job, const PodShape& shape) {
+  ShapeUse use = fleet_.use(job.id.cluster(), alone(shape, computes(job.id)));
   const ShapeId id = use.id();
   if (bytes_of_shape_.size() <= id.value) bytes_of_shape_.resize(id.value + 1);
   AloneBytes& known = bytes_of_shape_[id.value];

@@ -79,9 +79,11 @@ class State {
   ShapeId shape_of(ClusterId cluster, const GangRequest& request) const;
   // The request of one pod by itself; the pod of such a request; how many bytes that takes as stored.
   // The shape is one of a pod that was added, and is in use.
-  static GangRequest alone(const PodShape& shape);
+  static GangRequest alone(const PodShape& shape, bool compute_domain = false);
   const PodShape& alone(ShapeId shape) const { return fleet_.request(shape).groups.front().shape; }
   std::size_t alone_bytes(ShapeId shape) const { return bytes_of_shape_.at(shape.value).bytes; }
+  // The job, which is known, uses a ComputeDomain.
+  bool computes(JobId id) const;
   // Is the job, which has a limit of its own, ended when it has had it? As the nearest account says that
   // says anything, else the policy. Never of one that was found running. O(depth).
   bool enforces_limit(const state::Job& job) const;
@@ -202,7 +204,7 @@ class State {
   void wait_again(state::Job& job);
   void open_gang(state::Job& job);
   void restore_pod(state::Job& job, std::uint32_t rank, const fact::JobKept::Pod& kept, bool lives);
-  ShapeUse use_alone(ClusterId cluster, const PodShape& shape);
+  ShapeUse use_alone(const state::Job& job, const PodShape& shape);
   std::vector<std::pair<ProductId, MilliGpu>> intern(const ProductAmounts& amounts);
   void remember(const EditStamp& edit, RememberedRequest request);  // content: the stamp's
 

@@ -33,7 +33,10 @@ struct Counts {
 class Fleet {
  public:
   // `calm`: every job has a limit and keeps to it, and nobody edits anything.
-  explicit Fleet(std::uint64_t seed, bool calm) : calm_(calm), rng_(seed) {
+  // In every second world nodes are in cliques, of which some jobs want a ComputeDomain; in every fourth one is
+  // left to gangs.
+  explicit Fleet(std::uint64_t seed, bool calm)
+      : calm_(calm), cliques_(seed / 2 % 2 == 1), keep_whole_(seed / 2 % 4 == 1), rng_(seed) {
     in::SetCluster cluster;
     cluster.name = "main";
     cluster.mode = Mode::kEnforce;
@@ -131,6 +134,7 @@ class Fleet {
       spec.name = "n" + std::to_string(i);
       spec.product = "H100";
       spec.gpus = 8;
+      if (cliques_) spec.clique = i < 3 ? "c" : "d";
       import.nodes.push_back(spec);
     }
     send(import);
@@ -143,6 +147,7 @@ class Fleet {
     set.policy.enforce_time_limits = !calm_ && rng_.percent(30);
     set.policy.default_time_limit_ms = rng_.percent(30) ? 0 : 2 * kHourMs;
     set.policy.hold_ms = 30 * kDayMs;
+    set.policy.keep_whole = keep_whole_ ? 1 : 0;
     send(set);
   }
 
@@ -169,6 +174,7 @@ class Fleet {
     group.shape.kind = GpuKind::kWhole;
     group.shape.gpus = gang && rng_.percent(70) ? 8 : rng_.between(1, 8);
     job.request.groups.push_back(group);
+    job.request.compute_domain = cliques_ && ++submitted_ % 3 == 0;
     if (calm_ || !rng_.percent(8))
       job.time_limit_ms = rng_.between(1, gang ? 30 : 16) * 10 * kMinuteMs;
     send(job);
@@ -243,7 +249,8 @@ class Fleet {
     TimeMs due() const { return pods > 0 ? end : limits::kMaxTimeMs; }
   };
 
-  bool calm_;
+  bool calm_, cliques_, keep_whole_;
+  int submitted_ = 0;
   Rng rng_;
   TimeMs now_ = kStart;
   Engine engine_;
