@@ -63,6 +63,8 @@ TEST(JobSubmit, GpusBecomePods) {
   wish.balanced = wish.mixed_products = true;
   wish.spare = 2;
   EXPECT_EQ(shape(wish), "2x8 nvlink seg=2 balanced spare=2 mixed-products");
+  wish.compute_domain = true;
+  EXPECT_EQ(shape(wish), "2x8 nvlink seg=2 balanced spare=2 mixed-products compute-domain");
   EXPECT_EQ(job_spec_of(wish).request().groups(0).shape().products(0), "NVIDIA-H100-80GB-HBM3");
 }
 

@@ -255,6 +255,16 @@ TEST(PodKeys, BalancedAndSpareNeedDomains) {
               HasSubstr("want at most as many spare nodes as the gang has pods, 1"));
 }
 
+TEST(PodKeys, ComputeDomain) {
+  const Read r(keyed(R"("subak.gpu/compute-domain":"true")"));
+  EXPECT_EQ(r.mistake(), "");
+  EXPECT_TRUE(r.pod.compute_domain);
+  EXPECT_TRUE(r.pod.unknown_keys.empty());
+  EXPECT_FALSE(Read(keyed(R"("subak.gpu/compute-domain":"false")")).pod.compute_domain);
+  EXPECT_THAT(Read(keyed(R"("subak.gpu/compute-domain":"cd-1")")).mistake(),
+              HasSubstr(R"(was "cd-1", want "true" or "false")"));
+}
+
 TEST(PodKeys, PriorityOfKubernetesIfOursIsUnset) {
   const Read r(test::pod(container("nvidia.com/gpu", "1"), R"("name":"p")", R"(,"priority":7)"));
   EXPECT_EQ(r.pod.priority, 7);

@@ -80,6 +80,7 @@ v1::GangRequest full_request() {
   request.set_mixed_products(true);
   request.set_balanced(true);
   request.set_spare(2);
+  request.set_compute_domain(true);
   return request;
 }
 
@@ -92,7 +93,7 @@ TEST(ApiConvert, RequestsComeBackWhole) {
   put(core, &out);
   EXPECT_TRUE(MessageDifferencer::Equals(in, out)) << out.DebugString();
   EXPECT_EQ(shape_text(core),
-            "4x2 mig-1g.10gb prefer:node segment 2 balanced spare 2 mixed-products");
+            "4x2 mig-1g.10gb prefer:node segment 2 balanced spare 2 mixed-products compute-domain");
 }
 
 TEST(ApiConvert, NodesComeBackWhole) {
