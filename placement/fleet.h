@@ -82,7 +82,7 @@ struct MigRow {
   std::int64_t configured = 0, used = 0;
 };
 
-// What an operator says of NVLink domains of several nodes (docs/design/0064, 0065).
+// What an operator says of NVLink domains of several nodes (docs/design/0063, 0066).
 struct DomainRules {
   // So many empty ones of each cluster and product are left to gangs that need several nodes of one. Which
   // they are follows from the nodes and what is held: those with the most working GPUs, then those whose
