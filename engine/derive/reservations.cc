@@ -196,7 +196,7 @@ std::vector<JobId> too_many_beside(const State& s, const state::Job& job,
   for (const NodeId node : nodes) {
     std::set<std::pair<TimeMs, JobId>> gangs;  // by their ends
     for (const NodeId used : s.fleet().computing_beside({&node, 1}, job.id)) {
-      for (const state::PodPlace& place : *s.allocations().on(used)) {
+      for (const state::PodPlace& place : s.allocations().on(used)) {
         const state::Job& other = s.jobs().at(place.job);
         const bool gpus = other.pods[place.rank].slot.milligpu > 0;
         if (place.job == job.id || !gpus || !s.computes(place.job)) continue;

@@ -294,18 +294,18 @@ bool Fleet::open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId
 }
 
 bool Fleet::computed(std::uint32_t id, JobId owner) const {
-  std::set<JobId> beside;
+  std::set<JobId> gangs;
   bool here = false;
   for (const std::uint32_t m : wired(home(id))) {
     const Node& n = nodes.at(m);
-    if (n.kept_computes && n.kept_for != owner) beside.insert(n.kept_for);
+    if (n.kept_computes && n.kept_for != owner) gangs.insert(n.kept_for);
     for (const Held& h : n.held) {
       if (!h.computes || h.slot.milligpu == 0 || h.owner == owner) continue;
-      beside.insert(h.owner);
+      gangs.insert(h.owner);
       here = here || m == id;
     }
   }
-  return here || (clique_gangs > 0 && beside.size() >= clique_gangs);
+  return here || (clique_gangs > 0 && gangs.size() >= clique_gangs);
 }
 
 std::int64_t Fleet::working(const std::string& name) const {
