@@ -120,8 +120,13 @@ Job& Jobs::restore(const fact::JobKept& f, ShapeUse shape) {
     run.ended_ms = f.ended_ms;
     run.end_refused_ms = f.end_refused_ms;
   }
-  if (!job.shape) job.asked = std::make_shared<const GangRequest>(f.job.request);
-  if (job.from_pods() && f.job.state != JobState::kDone) {
+  const bool of_pods = job.from_pods() && f.job.state != JobState::kDone;
+  if (of_pods || !job.shape) {
+    GangRequest asked = f.job.request;
+    if (of_pods && job.shape) asked.groups.clear();
+    job.asked = std::make_shared<const GangRequest>(std::move(asked));
+  }
+  if (of_pods) {
     job.of_pods = said_by_pods(f.job);
     note_unassigned(job);
     if (job.awaits_resume()) awaiting_resume_.insert(job.id);
