@@ -116,7 +116,7 @@ std::vector<ProductId> Finder::products(const Runs& runs) {
   return out;
 }
 
-// It fits on several products together. On one alone, again fragments first.
+// It fits on several products together. On one alone, again fragments first, unless it is to be close together.
 bool Finder::gang_of_one_product(Topology topology, std::uint32_t segment_size, const Runs& all) {
   const std::vector<ProductId> order = products(all);
   const auto on = [&](ProductId product, auto&& place_it) {
@@ -125,8 +125,9 @@ bool Finder::gang_of_one_product(Topology topology, std::uint32_t segment_size, 
     bounds_.product = ProductId();
     return ok;
   };
+  const bool fragments_first = topology == Topology::kAny && !compact_;
   const bool broken =
-      topology == Topology::kAny && std::any_of(order.begin(), order.end(), [&](ProductId product) {
+      fragments_first && std::any_of(order.begin(), order.end(), [&](ProductId product) {
         return on(product, [&] { return on_fragments(all); });
       });
   return broken || std::any_of(order.begin(), order.end(), [&](ProductId product) {
