@@ -96,6 +96,7 @@ class Twin {
     n.cluster = cluster_of(id);
     n.drained = drained;
     n.present = true;
+    keep_anew();
   }
 
   void keep_beside() {
@@ -128,6 +129,7 @@ class Twin {
   void remove_node(std::uint32_t id) {
     fleet_.remove_node(NodeId(id), now_);
     naive_.nodes[id].present = false;
+    keep_anew();
   }
 
   void submit() {
@@ -210,6 +212,17 @@ class Twin {
     if (level != 0) return;
     for (const std::uint64_t half : naive::Fleet::inner(naive_.nodes[id].spec)) {
       if ((half & held.slot.gpu_mask) != 0) held.kept.push_back(half);
+    }
+  }
+
+  // What exclusive gangs keep follows from the nodes as they are now.
+  void keep_anew() {
+    for (auto& [id, n] : naive_.nodes) {
+      for (naive::Held& held : n.held) {
+        held.kept.clear();
+        held.kept_clique.clear();
+        if (n.present) keep(naive::offered(fleet_.request(held.shape)), held);
+      }
     }
   }
 
