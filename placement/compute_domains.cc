@@ -67,22 +67,9 @@ void Fleet::Impl::note_computing(const NodeState& n) {
   if (fewer) g.each_wired([this](NodeIndex m) { changed(m); });
 }
 
-std::vector<NodeId> Fleet::computing_beside(std::span<const NodeId> nodes, JobId job) const {
-  std::vector<NodeId> out;
-  for (const NodeId id : nodes) {
-    const DomainIndex home = impl_->at(id).home();
-    if (home == kNoArea || impl_->domains[home]->computing.empty()) continue;
-    impl_->domains[home]->each_wired([&](NodeIndex m) {
-      const std::vector<Hold>& holds = impl_->nodes[m]->load.holds;
-      const bool any = std::any_of(holds.begin(), holds.end(), [&](const Hold& h) {
-        return h.owner != job && computes(*impl_, h);
-      });
-      if (any) out.emplace_back(m);
-    });
-  }
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
+std::vector<JobId> Fleet::computing_beside(NodeId node) const {
+  const DomainIndex home = wired_domain(node);
+  return home == kNoArea ? std::vector<JobId>() : impl_->domains[home]->computing;
 }
 
 }  // namespace subak

@@ -174,6 +174,7 @@ class Finder {
   bool in_clique(const Runs& runs);
   bool exclusively(const Runs& runs);
   bool unused(NodeIndex i, GpuMask gpus) const;
+  bool promised_to_other(NodeIndex i) const;
   void exclusive_candidates(const Run& run, NodeIndex i, std::vector<Exclusive>& out) const;
   bool inside(Area area, const Runs& runs);
 

@@ -328,6 +328,12 @@ bool Finder::unused(NodeIndex i, GpuMask gpus) const {
   return scene_.kept_holds(node(i).home()) == 0;
 }
 
+// A job waits for it. Nodes that are kept for nobody in particular are not used, that is all.
+bool Finder::promised_to_other(NodeIndex i) const {
+  const JobId keeper = scene_.owner_of(i);
+  return keeper && keeper != owner_ && keeper.sequence() != 0;
+}
+
 void Finder::exclusive_candidates(const Run& run, NodeIndex i, std::vector<Exclusive>& out) const {
   const NodeState& n = node(i);
   if (n.former != kNoArea) return;  // by its wires it is in a domain with others
@@ -346,7 +352,7 @@ void Finder::exclusive_candidates(const Run& run, NodeIndex i, std::vector<Exclu
       std::int64_t gpus = 0;
       bool all_unused = true;
       fleet_.domains[n.domain]->each_wired([&](NodeIndex m) {
-        all_unused = all_unused && unused(m, kAllGpus);
+        all_unused = all_unused && unused(m, kAllGpus) && !promised_to_other(m);
         gpus += node(m).spec.gpus;
       });
       if (!all_unused) return;

@@ -159,6 +159,7 @@ class Fleet {
   std::shared_ptr<const GangRequest> shared_request(ShapeId shape) const;
   ClusterId cluster_of(ShapeId shape) const;  // where its request is to be placed
   std::uint64_t serial(ShapeId shape) const;  // different for any two that there ever were
+  std::uint64_t hash(ShapeId shape) const;    // follows from the cluster and the request alone
   std::size_t shapes() const;                 // how many are in use
   std::size_t shape_numbers() const;          // their numbers are 1 to this
   // The least that the gang can cost in milli-GPU over the products it allows and the fleet has
@@ -200,9 +201,13 @@ class Fleet {
   const DomainRules& domain_rules() const;
   // Idle on domains that are left to gangs. O(their nodes).
   MilliGpu left_to_gangs_milligpu(ClusterId cluster) const;
-  // Nodes on which other gangs than `job` that use a ComputeDomain have GPUs, in the NVLink domains of several
-  // nodes that these are in. Ascending.
-  std::vector<NodeId> computing_beside(std::span<const NodeId> nodes, JobId job) const;
+  // The NVLink domain that the node is wired to, as a number; a node by itself is one too. 0: the node is not there.
+  std::uint32_t wired_domain(NodeId node) const;
+  // Gangs that use a ComputeDomain and have GPUs in the node's domain. Ascending.
+  std::vector<JobId> computing_beside(NodeId node) const;
+  // Gangs that keep the node, or would keep it once it holds nothing: those that have its domain for themselves, and
+  // those that leave nodes of it for replacements. Ascending. O(what the domain holds) where there are any.
+  std::vector<JobId> keepers(NodeId node) const;
 
   // --- nodes that turned a pod away --------------------------------------------------------------
   // No search puts pods of this shape on the node until the bar is lifted. The pods are compared in

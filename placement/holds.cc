@@ -4,6 +4,7 @@
 
 #include "core/must.h"
 #include "placement/fleet_impl.h"
+#include "placement/spares.h"
 
 namespace subak {
 namespace {
@@ -74,6 +75,29 @@ void Fleet::Impl::keep_anew(DomainIndex home) {
     }
   });
   if (changed) refresh_domain(*this, home);
+}
+
+std::vector<JobId> Fleet::keepers(NodeId id) const {
+  const DomainIndex home = wired_domain(id);
+  if (home == kNoArea) return {};
+  const Group& g = *impl_->domains[home];
+  const NodeState& n = impl_->at(id);
+  const bool spares = g.sparing && (n.spare || n.load.allocated > 0);
+  if (g.kept == 0 && !spares) return {};
+  std::vector<JobId> out;
+  g.each_wired([&](NodeIndex m) {
+    for (const Hold& h : impl_->nodes[m]->load.holds) {
+      if (h.kept_domain == home || (spares && keeps_spare(*impl_, h))) out.push_back(h.owner);
+    }
+  });
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+std::uint32_t Fleet::wired_domain(NodeId node) const {
+  const NodeState* n = impl_->find(node);
+  return n == nullptr ? kNoArea : n->home();
 }
 
 void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now) {

@@ -168,6 +168,24 @@ std::int64_t Search::largest_node_gpus() {
   return impl_->largest_gpus;
 }
 
+namespace {
+
+// What an nvlink-exclusive gang has for itself beside its own nodes must be free of others too.
+void add_kept_domain(const Scene& scene, ShapeId shape, std::uint32_t rank, const PodSlot& slot,
+                     std::vector<NodeId>& nodes) {
+  Hold hold;
+  hold.shape = shape;
+  hold.rank = rank;
+  hold.slot = slot;
+  const DomainIndex kept = scene.fleet.keep_of(hold, scene.node(slot.node.value)).domain;
+  if (kept == kNoArea) return;
+  scene.fleet.domains[kept]->each_wired([&](NodeIndex m) {
+    if (scene.node(m).open() && !scene.owner_of(m)) nodes.emplace_back(m);
+  });
+}
+
+}  // namespace
+
 std::vector<NodeId> Search::drain_set(const Picture& picture, ShapeId shape) {
   const Picture drained = picture.drained();
   const auto placement = find(drained, shape);
@@ -179,6 +197,9 @@ std::vector<NodeId> Search::drain_set(const Picture& picture, ShapeId shape) {
     for (const NodeIndex spare : spares_to_wait_for(Scene(drained), asked, placement->slots)) {
       nodes.emplace_back(spare);
     }
+  }
+  for (std::uint32_t rank = 0; rank < placement->slots.size(); ++rank) {
+    add_kept_domain(Scene(drained), shape, rank, placement->slots[rank], nodes);
   }
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());

@@ -275,6 +275,9 @@ std::shared_ptr<const GangRequest> Fleet::shared_request(ShapeId shape) const {
 }
 ClusterId Fleet::cluster_of(ShapeId shape) const { return impl_->shape(shape).cluster; }
 std::uint64_t Fleet::serial(ShapeId shape) const { return impl_->shape(shape).serial; }
+std::uint64_t Fleet::hash(ShapeId shape) const {
+  return hash_of(cluster_of(shape), request(shape));
+}
 std::size_t Fleet::shapes() const { return shape_numbers() - impl_->unused_numbers.size(); }
 std::size_t Fleet::shape_numbers() const { return impl_->shapes.size() - 1; }
 

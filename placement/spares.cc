@@ -30,6 +30,11 @@ bool could_serve(const Shape& s, const Sparing& gang, const NodeState& n) {
 
 }  // namespace
 
+bool keeps_spare(const Fleet::Impl& fleet, const Hold& hold) {
+  const GangRequest& r = fleet.shape(hold.shape).request();
+  return r.spare > 0 && !r.prefer && hold.slot.milligpu > 0;
+}
+
 Spares spares_of(const Fleet::Impl& fleet, DomainIndex domain,
                  const std::function<const Load&(NodeIndex)>& load_of) {
   Spares out;
@@ -37,8 +42,7 @@ Spares spares_of(const Fleet::Impl& fleet, DomainIndex domain,
   std::map<JobId, Sparing> gangs;
   group.each_wired([&](NodeIndex m) {
     for (const Hold& h : load_of(m).holds) {
-      const GangRequest& r = fleet.shape(h.shape).request();
-      if (r.spare == 0 || r.prefer || h.slot.milligpu == 0) continue;
+      if (!keeps_spare(fleet, h)) continue;
       Sparing& gang = gangs[h.owner];
       gang.shape = h.shape;
       gang.products.insert(fleet.nodes[m]->product);

@@ -10,6 +10,9 @@
 
 namespace subak {
 
+// What its gang holds there makes it keep nodes for replacements.
+bool keeps_spare(const Fleet::Impl& fleet, const Hold& hold);
+
 struct Spares {
   bool wanted = false;           // some gang keeps nodes there
   std::vector<NodeIndex> nodes;  // ascending; fewer than are wanted where no more are free

@@ -236,7 +236,13 @@ class Oracle {
   static bool is_drained_before(const Node& n, TimeMs start, DurationMs length);
   bool is_in_time(const fact::Reserved& r);
   std::set<JobId> too_many_beside(const fact::Reserved& r);
-  TimeMs free_at(const fact::Reserved& r, bool* guess);
+  std::set<JobId> keepers_beside(const fact::Reserved& r);
+  // Equal but for what keepers_beside() leaves open.
+  struct FreeAt {
+    TimeMs least = 0, most = 0;
+    bool guess = false;  // some end is one
+  };
+  FreeAt free_at(const fact::Reserved& r);
   void judge_delay(const fact::Reserved& before, const fact::Reserved& after);
   void judge_kept(const Job& job, const fact::AttemptStarted& f);
   void judge_promises();

@@ -81,21 +81,42 @@ std::set<JobId> Oracle::too_many_beside(const fact::Reserved& r) {
   return out;
 }
 
-// When the last of what is on its nodes is taken to end; `guess`: whether that rests on one.
-TimeMs Oracle::free_at(const fact::Reserved& r, bool* guess) {
-  TimeMs at = now_;
-  const std::set<JobId> beside = too_many_beside(r);
+// Gangs that may keep idle nodes in the cliques of these: those that have them for themselves, and those that leave
+// some for replacements. How much a gang keeps is its finder's to say: whether there is one is enough here.
+std::set<JobId> Oracle::keepers_beside(const fact::Reserved& r) {
+  std::set<std::string> cliques;
+  for (const auto& kept : r.nodes) cliques.insert(home_of(kept.node));
+  cliques.erase("");
+  std::set<JobId> out;
   for (const Slot& s : slots_) {
-    if (!keeps(r, s.at.node) && !beside.contains(s.job)) continue;
-    const Job& j = *job(s.job);
-    at = std::max(at, holds(j) ? end_of(j) : 0);
-    if (guess != nullptr && !trusted(j)) *guess = true;
+    const Job& gang = *job(s.job);
+    const bool keeps_some =
+        !gang.request.prefer &&
+        (gang.request.spare > 0 || gang.request.topology == Topology::kNvlinkExclusive);
+    const bool near = s.job.cluster() == r.job.cluster() && cliques.contains(home_of(s.at.node));
+    if (keeps_some && near && s.at.milligpu > 0) out.insert(s.job);
   }
-  return at;
+  return out;
+}
+
+// When the last of what is on its nodes is taken to end, and of who must be gone beside them.
+Oracle::FreeAt Oracle::free_at(const fact::Reserved& r) {
+  FreeAt out{now_, now_, false};
+  const std::set<JobId> beside = too_many_beside(r), keepers = keepers_beside(r);
+  for (const Slot& s : slots_) {
+    const Job& j = *job(s.job);
+    const TimeMs end = holds(j) ? end_of(j) : 0;
+    const bool sure = keeps(r, s.at.node) || beside.contains(s.job);
+    if (sure) out.least = std::max(out.least, end);
+    if (sure || keepers.contains(s.job)) out.most = std::max(out.most, end);
+    out.guess = out.guess || (sure && !trusted(j));
+  }
+  return out;
 }
 
 void Oracle::judge_delay(const fact::Reserved& before, const fact::Reserved& after) {
-  const std::set<JobId> beside = too_many_beside(before);
+  std::set<JobId> beside = too_many_beside(before);
+  beside.merge(keepers_beside(before));
   const auto on_it = [&](auto&& is) {
     return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& s) {
       const Job& j = *job(s.job);
@@ -154,9 +175,11 @@ void Oracle::on(const fact::Reserved& f) {
     }
   }
   if (!is_in_time(f)) wrong(name(f.job) + " waits for a node that is drained before it is done");
-  bool guess = false;
-  if (free_at(f, &guess) != f.start_ms) wrong(name(f.job) + " is told another start");
-  if (guess && !f.estimated) wrong(name(f.job) + " is promised what is a guess");
+  const FreeAt free = free_at(f);
+  if (f.start_ms < free.least || f.start_ms > free.most) {
+    wrong(name(f.job) + " is told another start");
+  }
+  if (free.guess && !f.estimated) wrong(name(f.job) + " is promised what is a guess");
   reserved_.push_back(f);
 }
 
@@ -187,10 +210,11 @@ void Oracle::judge_promises() {
                                   [this](const auto& k) { return is_open(k.node); });
     if (!open) wrong(name(r.job) + " is left waiting for a node that is not open");
     if (!is_in_time(r)) wrong(name(r.job) + " is left waiting for a node that is drained first");
-    if (!r.estimated && free_at(r, nullptr) > std::max(r.start_ms, now_)) {
+    if (!r.estimated && free_at(r).least > std::max(r.start_ms, now_)) {
       wrong(name(r.job) + " cannot start when it was promised to");
     }
-    const std::set<JobId> beside = too_many_beside(r);
+    std::set<JobId> beside = too_many_beside(r);
+    beside.merge(keepers_beside(r));
     const bool held = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& s) {
       return (keeps(r, s.at.node) || beside.contains(s.job)) && s.at.milligpu > 0;
     });

@@ -95,8 +95,7 @@ bool start_reserved(Decision& d) {
     if (found.placement) {
       start(d, r.job, *std::move(found.placement));
       any = true;
-    } else if (derive::held_on(d.s, r.nodes) == 0 &&
-               derive::too_many_beside(d.s, job, r.nodes).empty()) {
+    } else if (!derive::FreeFor(d.s, job).is_held(r.nodes)) {
       give_up_in_vain(d, r, found.barred.has_value());
     }
   }

@@ -59,7 +59,8 @@ std::size_t most_reservations(const Policy& policy) {
 }
 
 bool is_free_in_time(const Decision& d, const Reservation& r) {
-  return derive::free_by(d.s, d.s.jobs().at(r.job), r.nodes) <= std::max(r.start_ms, d.s.now());
+  const derive::FreeFor free(d.s, d.s.jobs().at(r.job));
+  return free.at(r.nodes) <= std::max(r.start_ms, d.s.now());
 }
 
 // It is gone from its nodes before they are drained as planned.
@@ -70,18 +71,12 @@ bool is_before_drains(const Decision& d, const Reservation& r) {
 
 ReserveCause cause_of_delay(const Decision& d, const Reservation& r) {
   if (!derive::all_open(d.s, r.nodes) || is_free_in_time(d, r)) return ReserveCause::kNode;
-  const auto stays = [&](JobId id) {
-    const state::Job& job = d.s.jobs().at(id);
-    return job.run().end_ms > r.start_ms && job.overruns > 0;
-  };
-  const auto is_overrun = [&](NodeId node) {
-    const auto held = d.s.allocations().on(node);
-    return std::any_of(held.begin(), held.end(),
-                       [&](const state::PodPlace& place) { return stays(place.job); });
-  };
-  const auto beside = derive::too_many_beside(d.s, d.s.jobs().at(r.job), r.nodes);
-  const bool overrun = std::any_of(r.nodes.begin(), r.nodes.end(), is_overrun) ||
-                       std::any_of(beside.begin(), beside.end(), stays);
+  const derive::FreeFor free(d.s, d.s.jobs().at(r.job));
+  const bool overrun = std::any_of(r.nodes.begin(), r.nodes.end(), [&](NodeId node) {
+    return free.any(node, [&](const state::Job& job) {
+      return job.run().end_ms > r.start_ms && job.overruns > 0;
+    });
+  });
   return overrun ? ReserveCause::kOverrun : ReserveCause::kTaken;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "core/limits.h"
@@ -10,18 +9,6 @@
 
 namespace subak::derive {
 namespace {
-
-TimeMs free_at(const State& s, NodeId node) {
-  return std::max(s.allocations().free_at(node), s.now());
-}
-
-// Something there has no limit that is trusted.
-bool is_guess(const State& s, NodeId node) {
-  const auto held = s.allocations().on(node);
-  return std::any_of(held.begin(), held.end(), [&](const state::PodPlace& place) {
-    return !s.trusts_limit(s.jobs().at(place.job));
-  });
-}
 
 KeptNodes of_others(const State& s, JobId job) {
   KeptNodes others;
@@ -62,31 +49,11 @@ TimeMs usable_until(const State& s, const state::Reservation& r) {
   return s.now() + (r.start_ms - s.now()) / 2;
 }
 
-// The NVLink domain of a node in its cluster, by its wires; empty: the node is one by itself.
-std::string domain_of(const State& s, NodeId node) {
-  const NodeSpec* const spec = s.fleet().node(node);
-  if (spec == nullptr) return "";
-  return spec->former_clique.empty() ? spec->clique : spec->former_clique;
-}
-
-// Others that will use a ComputeDomain in the node's domain.
-std::size_t promised_beside(const State& s, const state::Job& job, NodeId node) {
-  const auto& made = s.clusters().at(job.id.cluster()).reservations;
-  return static_cast<std::size_t>(
-      std::count_if(made.begin(), made.end(), [&](const state::Reservation& r) {
-        if (r.job == job.id || !s.computes(r.job)) return false;
-        return std::any_of(r.nodes.begin(), r.nodes.end(), [&](NodeId kept) {
-          return kept == node ||
-                 (!domain_of(s, kept).empty() && domain_of(s, kept) == domain_of(s, node));
-        });
-      }));
-}
-
 using FreeNodes = std::vector<std::pair<TimeMs, NodeId>>;  // by when all of them is free
 
 // The earliest place on these of the nodes that are not `closed`. No other is looked at.
 std::optional<Start> first_place(const State& s, Search& search, const state::Job& job,
-                                 const KeptNodes& closed, FreeNodes nodes) {
+                                 const KeptNodes& closed, const FreeFor& free, FreeNodes nodes) {
   const JobId nobody(job.id.cluster(), 0);
   if (nodes.empty() || are_too_few(s, search, job, nodes.size())) return std::nullopt;
   std::vector<TimeMs> ends;  // each once
@@ -106,7 +73,7 @@ std::optional<Start> first_place(const State& s, Search& search, const state::Jo
   auto low = ends.begin();  // there is no place before
   auto high = ends.end();
   while (true) {
-    high = std::min(high, std::lower_bound(low, ends.end(), free_by(s, job, place)));
+    high = std::min(high, std::lower_bound(low, ends.end(), free.at(place)));
     if (low >= high) break;
     const auto middle = low + (high - low) / 2;
     std::vector<NodeId> sooner = place_by(*middle);
@@ -117,7 +84,10 @@ std::optional<Start> first_place(const State& s, Search& search, const state::Jo
       high = middle;
     }
   }
-  const TimeMs start_ms = free_by(s, job, place);
+  if (std::any_of(place.begin(), place.end(), [&](NodeId n) { return free.is_guess(n); })) {
+    return std::nullopt;
+  }
+  const TimeMs start_ms = free.at(place);
   return Start{std::move(place), start_ms, false};
 }
 
@@ -126,12 +96,13 @@ std::optional<Start> first_place(const State& s, Search& search, const state::Jo
 std::optional<Start> promised_start(const State& s, Search& search, const state::Job& job,
                                     TimeMs before_ms) {
   const ClusterId cluster = job.id.cluster();
+  const FreeFor free(s, job);
   KeptNodes closed = of_others(s, job.id);
   FreeNodes nodes;
   std::vector<NodeId> others;
   for (const NodeId node : s.fleet().nodes(cluster)) {
     if (closed.owner_of(node)) continue;
-    const TimeMs end_ms = free_at(s, node);
+    const TimeMs end_ms = free.at(node);
     if (end_ms < before_ms) {
       nodes.push_back({end_ms, node});
     } else {
@@ -140,7 +111,7 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
   }
   if (are_too_few(s, search, job, nodes.size())) return std::nullopt;
   std::erase_if(nodes, [&](const auto& one) {
-    if (!is_guess(s, one.second)) return false;
+    if (!free.is_guess(one.second)) return false;
     others.push_back(one.second);
     return true;
   });
@@ -164,7 +135,7 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
         shut.keep({&node, 1}, JobId(cluster, 0));
       }
     }
-    if (auto start = first_place(s, search, job, shut, std::move(in_time))) return start;
+    if (auto start = first_place(s, search, job, shut, free, std::move(in_time))) return start;
   }
   return std::nullopt;
 }
@@ -178,45 +149,69 @@ std::optional<Start> estimated_start(const State& s, Search& search, const state
   }
   std::vector<NodeId> place = search.drain_set(Picture(s.fleet(), closed), job.shape);
   if (place.empty()) return std::nullopt;
-  const TimeMs start_ms = free_by(s, job, place);
+  const TimeMs start_ms = FreeFor(s, job).at(place);
   return Start{std::move(place), start_ms, true};
 }
 
-TimeMs all_free_at(const State& s, const std::vector<NodeId>& nodes) {
-  TimeMs at = s.now();
-  for (const NodeId node : nodes) at = std::max(at, free_at(s, node));
+FreeFor::FreeFor(const State& s, const state::Job& job)
+    : s_(s), job_(job.id), most_(s.computes(job.id) ? s.policy().clique_gangs : 0) {
+  if (most_ == 0) return;
+  for (const state::Reservation& r : s.clusters().at(job.id.cluster()).reservations) {
+    if (r.job == job.id || !s.computes(r.job)) continue;
+    std::set<std::uint32_t> domains;
+    for (const NodeId node : r.nodes) domains.insert(s.fleet().wired_domain(node));
+    for (const std::uint32_t domain : domains) ++promised_[domain];
+  }
+}
+
+void FreeFor::add_too_many(NodeId node, std::vector<JobId>& out) const {
+  std::vector<JobId> gangs = s_.fleet().computing_beside(node);
+  std::erase(gangs, job_);
+  const auto promised = promised_.find(s_.fleet().wired_domain(node));
+  const std::size_t beside = gangs.size() + (promised == promised_.end() ? 0 : promised->second);
+  if (beside < most_) return;
+  std::sort(gangs.begin(), gangs.end(),
+            [&](JobId a, JobId b) { return std::pair(end_of(a), a) < std::pair(end_of(b), b); });
+  gangs.resize(std::min(gangs.size(), beside - most_ + 1));
+  out.insert(out.end(), gangs.begin(), gangs.end());
+}
+
+std::vector<JobId> FreeFor::beside(NodeId node) const {
+  std::vector<JobId> out = s_.fleet().keepers(node);
+  std::erase(out, job_);
+  if (most_ > 0) add_too_many(node, out);
+  return out;
+}
+
+TimeMs FreeFor::end_of(JobId job) const { return s_.jobs().at(job).run().end_ms; }
+
+TimeMs FreeFor::at(NodeId node) const {
+  TimeMs at = std::max(s_.allocations().free_at(node), s_.now());
+  for (const JobId job : beside(node)) at = std::max(at, end_of(job));
   return at;
 }
 
-std::vector<JobId> too_many_beside(const State& s, const state::Job& job,
-                                   const std::vector<NodeId>& nodes) {
-  std::set<JobId> out;
-  const std::size_t most = s.policy().clique_gangs;
-  if (most == 0 || !s.computes(job.id)) return {};
-  for (const NodeId node : nodes) {
-    std::set<std::pair<TimeMs, JobId>> gangs;  // by their ends
-    for (const NodeId used : s.fleet().computing_beside({&node, 1}, job.id)) {
-      for (const state::PodPlace& place : s.allocations().on(used)) {
-        const state::Job& other = s.jobs().at(place.job);
-        const bool gpus = other.pods[place.rank].slot.milligpu > 0;
-        if (place.job == job.id || !gpus || !s.computes(place.job)) continue;
-        gangs.emplace(other.run().end_ms, place.job);
-      }
-    }
-    std::size_t beside = gangs.size() + promised_beside(s, job, node);
-    for (auto gang = gangs.begin(); gang != gangs.end() && beside >= most; ++gang, --beside) {
-      out.insert(gang->second);
-    }
-  }
-  return {out.begin(), out.end()};
+TimeMs FreeFor::at(const std::vector<NodeId>& nodes) const {
+  TimeMs at = s_.now();
+  for (const NodeId node : nodes) at = std::max(at, this->at(node));
+  return at;
 }
 
-TimeMs free_by(const State& s, const state::Job& job, const std::vector<NodeId>& nodes) {
-  TimeMs at = all_free_at(s, nodes);
-  for (const JobId gang : too_many_beside(s, job, nodes)) {
-    at = std::max(at, s.jobs().at(gang).run().end_ms);
-  }
-  return at;
+bool FreeFor::any(NodeId node, const std::function<bool(const state::Job&)>& is) const {
+  const auto held = s_.allocations().on(node);
+  const std::vector<JobId> others = beside(node);
+  return std::any_of(held.begin(), held.end(),
+                     [&](const state::PodPlace& place) { return is(s_.jobs().at(place.job)); }) ||
+         std::any_of(others.begin(), others.end(), [&](JobId id) { return is(s_.jobs().at(id)); });
+}
+
+bool FreeFor::is_guess(NodeId node) const {
+  return any(node, [&](const state::Job& job) { return !s_.trusts_limit(job); });
+}
+
+bool FreeFor::is_held(const std::vector<NodeId>& nodes) const {
+  return held_on(s_, nodes) > 0 || std::any_of(nodes.begin(), nodes.end(),
+                                               [&](NodeId node) { return !beside(node).empty(); });
 }
 
 MilliGpu held_on(const State& s, const std::vector<NodeId>& nodes) {
@@ -234,9 +229,10 @@ bool gone_before_drains(const State& s, const state::Job& job, const std::vector
                         TimeMs start_ms) {
   if (s.nodes().planned_drains().empty()) return true;
   const DurationMs length_ms = sure_length(s, job);
+  const FreeFor free(s, job);
   return std::none_of(nodes.begin(), nodes.end(), [&](NodeId node) {
     const TimeMs from_ms = s.nodes().drain_times(node).from_ms;
-    return from_ms != 0 && from_ms - std::max(start_ms, free_at(s, node)) < length_ms;
+    return from_ms != 0 && from_ms - std::max(start_ms, free.at(node)) < length_ms;
   });
 }
 

@@ -27,6 +27,33 @@
 
 namespace subak::derive {
 
+// When nodes are free for one job: of what they hold, and of gangs elsewhere that must be gone before: those that keep
+// the node though it is idle (Fleet::keepers), and for a job with a ComputeDomain the others in the same NVLink domain
+// that are too many beside it (Policy::clique_gangs), the first to end. Holds for one state, which outlives it.
+class FreeFor {
+ public:
+  FreeFor(const State& s, const state::Job& job);
+  // At the earliest now; kNever: nobody knows. O(1), where there are such gangs O(what their domain holds).
+  TimeMs at(NodeId node) const;
+  TimeMs at(const std::vector<NodeId>& nodes) const;  // all of them
+  // Who holds the node or must be gone elsewhere.
+  bool any(NodeId node, const std::function<bool(const state::Job&)>& is) const;
+  // Some of these has no limit that is trusted.
+  bool is_guess(NodeId node) const;
+  // Some GPU of the nodes is held, or somebody must be gone elsewhere.
+  bool is_held(const std::vector<NodeId>& nodes) const;
+
+ private:
+  std::vector<JobId> beside(NodeId node) const;
+  void add_too_many(NodeId node, std::vector<JobId>& out) const;
+  TimeMs end_of(JobId job) const;
+
+  const State& s_;
+  const JobId job_;
+  const std::size_t most_;  // Policy::clique_gangs; 0: it uses no ComputeDomain
+  std::map<std::uint32_t, std::size_t> promised_;  // such jobs that nodes are kept for, by domain
+};
+
 struct Start {
   std::vector<NodeId> nodes;  // ascending, not empty
   TimeMs start_ms = 0;        // when the last of what they hold is taken to end; kNever: not known
@@ -40,14 +67,6 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
                                     TimeMs before_ms);
 // Where there is none: the nodes on which the job has the least to wait for. One search.
 std::optional<Start> estimated_start(const State& s, Search& search, const state::Job& job);
-// When the last of what the nodes hold is taken to end, at the earliest now.
-TimeMs all_free_at(const State& s, const std::vector<NodeId>& nodes);
-// Who must be gone, on whatever nodes, before the job can have these: of a job with a ComputeDomain the others
-// in the same NVLink domains that are too many beside it (Policy::clique_gangs), the first to end. Each once.
-std::vector<JobId> too_many_beside(const State& s, const state::Job& job,
-                                   const std::vector<NodeId>& nodes);
-// When both the nodes and these are free of it.
-TimeMs free_by(const State& s, const state::Job& job, const std::vector<NodeId>& nodes);
 // What they hold.
 MilliGpu held_on(const State& s, const std::vector<NodeId>& nodes);
 // All of them are there, ready and open.

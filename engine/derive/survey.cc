@@ -13,9 +13,10 @@ namespace {
 
 using Mix = std::vector<std::pair<ShapeId, double>>;  // a shape, and how many pods have it
 
-void keep_most_usual(Mix& mix) {
-  std::sort(mix.begin(), mix.end(), [](const auto& a, const auto& b) {
-    return a.second != b.second ? a.second > b.second : a.first < b.first;
+// Of those that are as usual the same ones, whatever their numbers are.
+void keep_most_usual(const Fleet& fleet, Mix& mix) {
+  std::sort(mix.begin(), mix.end(), [&](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : fleet.hash(a.first) < fleet.hash(b.first);
   });
   if (mix.size() > limits::kSurveyShapes) mix.resize(limits::kSurveyShapes);
 }
@@ -68,7 +69,7 @@ Survey survey(const State& s, const Places& places) {
     mixes[s.fleet().cluster_of(shape)].push_back({shape, count});
   for (const auto& [id, cluster] : s.clusters().all()) {
     Mix& mix = mixes[id];
-    keep_most_usual(mix);
+    keep_most_usual(s.fleet(), mix);
     out.clusters.push_back({id, foreign[id], places.search.fragmentation(mix), kept_idle(s, id),
                             s.fleet().left_to_gangs_milligpu(id), s.fleet().light_work(id)});
   }

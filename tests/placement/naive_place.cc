@@ -66,7 +66,10 @@ bool Fleet::exists_exclusive(const GangRequest& r, ClusterId cluster, JobId owne
     } else {
       std::int64_t sum = 0;
       bool clean = true;
-      for (const std::uint32_t m : wired(clique(id))) clean = clean && unused(m, kAll);
+      for (const std::uint32_t m : wired(clique(id))) {
+        const JobId keeper = nodes.at(m).kept_for;
+        clean = clean && unused(m, kAll) && (!keeper || keeper == owner);
+      }
       for (const std::uint32_t m : members(clique(id))) {
         if (open(m, pod, cluster, owner)) sum += cap(m, pod, kAll);
       }
