@@ -235,14 +235,14 @@ class Oracle {
   DurationMs length_of(const Job& j) const;  // at most, if it started now
   static bool is_drained_before(const Node& n, TimeMs start, DurationMs length);
   bool is_in_time(const fact::Reserved& r);
-  std::set<JobId> too_many_beside(const fact::Reserved& r);
+  std::set<JobId> too_many_beside(const fact::Reserved& r, TimeMs start);
   std::set<JobId> keepers_beside(const fact::Reserved& r);
   // Equal but for what keepers_beside() leaves open.
   struct FreeAt {
     TimeMs least = 0, most = 0;
     bool guess = false;  // some end is one
   };
-  FreeAt free_at(const fact::Reserved& r);
+  FreeAt free_at(const fact::Reserved& r, TimeMs start);
   void judge_delay(const fact::Reserved& before, const fact::Reserved& after);
   void judge_kept(const Job& job, const fact::AttemptStarted& f);
   void judge_promises();

@@ -15,7 +15,7 @@ std::string name(JobId id, std::uint32_t rank) {
 
 // Quite free, the node could have some pod of the gang.
 bool could_serve(const NodeSpec& n, const GangRequest& gang) {
-  const std::int64_t whole = n.gpus - n.mig_gpus - n.unhealthy_gpus;
+  const std::int64_t whole = n.replicas > 1 ? 0 : n.gpus - n.mig_gpus - n.unhealthy_gpus;
   return std::any_of(gang.groups.begin(), gang.groups.end(), [&](const PodGroup& g) {
     const bool gpus = g.shape.kind == GpuKind::kWhole      ? g.shape.gpus <= whole
                       : g.shape.kind == GpuKind::kFraction ? whole >= 1

@@ -54,8 +54,8 @@ bool Oracle::is_in_time(const fact::Reserved& r) {
 }
 
 // Of a job with a ComputeDomain: others in the cliques of its nodes, those that end first, until no more are left
-// than may be beside it.
-std::set<JobId> Oracle::too_many_beside(const fact::Reserved& r) {
+// than may be beside it. Of those that nodes are kept for only the ones that start no later than `start` take part.
+std::set<JobId> Oracle::too_many_beside(const fact::Reserved& r, TimeMs start) {
   std::set<JobId> out;
   if (!job(r.job)->request.compute_domain || policy_.clique_gangs == 0) return out;
   for (const auto& kept : r.nodes) {
@@ -67,7 +67,8 @@ std::set<JobId> Oracle::too_many_beside(const fact::Reserved& r) {
     std::sort(gangs.begin(), gangs.end());
     std::size_t beside = gangs.size();
     for (const fact::Reserved& other : reserved_) {
-      if (other.job == r.job || other.job.cluster() != r.job.cluster()) continue;
+      if (other.job == r.job || other.start_ms > start || other.job.cluster() != r.job.cluster())
+        continue;
       const bool near = std::any_of(other.nodes.begin(), other.nodes.end(), [&](const auto& k) {
         const std::string clique = home_of(kept.node);
         return k.node == kept.node || (!clique.empty() && home_of(k.node) == clique);
@@ -100,9 +101,9 @@ std::set<JobId> Oracle::keepers_beside(const fact::Reserved& r) {
 }
 
 // When the last of what is on its nodes is taken to end, and of who must be gone beside them.
-Oracle::FreeAt Oracle::free_at(const fact::Reserved& r) {
+Oracle::FreeAt Oracle::free_at(const fact::Reserved& r, TimeMs start) {
   FreeAt out{now_, now_, false};
-  const std::set<JobId> beside = too_many_beside(r), keepers = keepers_beside(r);
+  const std::set<JobId> beside = too_many_beside(r, start), keepers = keepers_beside(r);
   for (const Slot& s : slots_) {
     const Job& j = *job(s.job);
     const TimeMs end = holds(j) ? end_of(j) : 0;
@@ -115,7 +116,7 @@ Oracle::FreeAt Oracle::free_at(const fact::Reserved& r) {
 }
 
 void Oracle::judge_delay(const fact::Reserved& before, const fact::Reserved& after) {
-  std::set<JobId> beside = too_many_beside(before);
+  std::set<JobId> beside = too_many_beside(before, before.start_ms);
   beside.merge(keepers_beside(before));
   const auto on_it = [&](auto&& is) {
     return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& s) {
@@ -175,7 +176,7 @@ void Oracle::on(const fact::Reserved& f) {
     }
   }
   if (!is_in_time(f)) wrong(name(f.job) + " waits for a node that is drained before it is done");
-  const FreeAt free = free_at(f);
+  const FreeAt free = free_at(f, kNeverEnds);
   if (f.start_ms < free.least || f.start_ms > free.most) {
     wrong(name(f.job) + " is told another start");
   }
@@ -210,10 +211,10 @@ void Oracle::judge_promises() {
                                   [this](const auto& k) { return is_open(k.node); });
     if (!open) wrong(name(r.job) + " is left waiting for a node that is not open");
     if (!is_in_time(r)) wrong(name(r.job) + " is left waiting for a node that is drained first");
-    if (!r.estimated && free_at(r).least > std::max(r.start_ms, now_)) {
+    if (!r.estimated && free_at(r, r.start_ms).least > std::max(r.start_ms, now_)) {
       wrong(name(r.job) + " cannot start when it was promised to");
     }
-    std::set<JobId> beside = too_many_beside(r);
+    std::set<JobId> beside = too_many_beside(r, r.start_ms);
     beside.merge(keepers_beside(r));
     const bool held = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& s) {
       return (keeps(r, s.at.node) || beside.contains(s.job)) && s.at.milligpu > 0;

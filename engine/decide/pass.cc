@@ -95,7 +95,7 @@ bool start_reserved(Decision& d) {
     if (found.placement) {
       start(d, r.job, *std::move(found.placement));
       any = true;
-    } else if (!derive::FreeFor(d.s, job).is_held(r.nodes)) {
+    } else if (!derive::FreeFor(d.s, job, r.start_ms).is_held(r.nodes)) {
       give_up_in_vain(d, r, found.barred.has_value());
     }
   }

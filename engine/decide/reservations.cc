@@ -59,7 +59,7 @@ std::size_t most_reservations(const Policy& policy) {
 }
 
 bool is_free_in_time(const Decision& d, const Reservation& r) {
-  const derive::FreeFor free(d.s, d.s.jobs().at(r.job));
+  const derive::FreeFor free(d.s, d.s.jobs().at(r.job), r.start_ms);
   return free.at(r.nodes) <= std::max(r.start_ms, d.s.now());
 }
 
@@ -71,7 +71,7 @@ bool is_before_drains(const Decision& d, const Reservation& r) {
 
 ReserveCause cause_of_delay(const Decision& d, const Reservation& r) {
   if (!derive::all_open(d.s, r.nodes) || is_free_in_time(d, r)) return ReserveCause::kNode;
-  const derive::FreeFor free(d.s, d.s.jobs().at(r.job));
+  const derive::FreeFor free(d.s, d.s.jobs().at(r.job), r.start_ms);
   const bool overrun = std::any_of(r.nodes.begin(), r.nodes.end(), [&](NodeId node) {
     return free.any(node, [&](const state::Job& job) {
       return job.run().end_ms > r.start_ms && job.overruns > 0;

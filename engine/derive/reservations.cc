@@ -153,11 +153,11 @@ std::optional<Start> estimated_start(const State& s, Search& search, const state
   return Start{std::move(place), start_ms, true};
 }
 
-FreeFor::FreeFor(const State& s, const state::Job& job)
+FreeFor::FreeFor(const State& s, const state::Job& job, TimeMs start_ms)
     : s_(s), job_(job.id), most_(s.computes(job.id) ? s.policy().clique_gangs : 0) {
   if (most_ == 0) return;
   for (const state::Reservation& r : s.clusters().at(job.id.cluster()).reservations) {
-    if (r.job == job.id || !s.computes(r.job)) continue;
+    if (r.job == job.id || r.start_ms > start_ms || !s.computes(r.job)) continue;
     std::set<std::uint32_t> domains;
     for (const NodeId node : r.nodes) domains.insert(s.fleet().wired_domain(node));
     for (const std::uint32_t domain : domains) ++promised_[domain];

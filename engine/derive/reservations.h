@@ -32,7 +32,9 @@ namespace subak::derive {
 // that are too many beside it (Policy::clique_gangs), the first to end. Holds for one state, which outlives it.
 class FreeFor {
  public:
-  FreeFor(const State& s, const state::Job& job);
+  // Of other jobs with a ComputeDomain that nodes are kept for, those count that start no later than `start_ms`: all
+  // where a start is looked for, as it must delay none of them.
+  FreeFor(const State& s, const state::Job& job, TimeMs start_ms = state::kNever);
   // At the earliest now; kNever: nobody knows. O(1), where there are such gangs O(what their domain holds).
   TimeMs at(NodeId node) const;
   TimeMs at(const std::vector<NodeId>& nodes) const;  // all of them

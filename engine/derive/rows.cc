@@ -66,7 +66,7 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   row.planned_end_ms = run.end_ms == state::kNever ? 0 : run.end_ms;
   if (const state::Reservation* const r = s.clusters().reservation_of(job.id)) {
     row.start_ms = r->start_ms == state::kNever ? 0 : r->start_ms;
-    row.start_expected_ms = std::min(row.start_ms, FreeFor(s, job).at(r->nodes));
+    row.start_expected_ms = std::min(row.start_ms, FreeFor(s, job, r->start_ms).at(r->nodes));
     row.start_promised = !r->estimated;
     row.start_cause = r->cause;
     row.start_moves = r->late;

@@ -77,6 +77,24 @@ TEST_P(World, AgreesWithTheOracleOnWhatIsKeptBesideGpus) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, World, testing::Range<std::uint64_t>(0, kWorlds));
 
+// The worlds have what the oracle judges.
+TEST(Oracle, SeesStartsBesideCliquesThatAreLeftToGangs) {
+  std::size_t starts = 0;
+  for (const std::uint64_t seed : {1, 3, 5, 7}) {
+    RandomWorld world({seed, false});
+    Oracle oracle({false, false});
+    Engine engine;
+    for (int i = 0; i < 3000; ++i) {
+      const Input input = world.next(engine.next_deadline());
+      const ApplyOutcome outcome = engine.apply(input);
+      world.saw(input, outcome);
+      oracle.saw(input, outcome);
+    }
+    starts += oracle.beside_whole();
+  }
+  EXPECT_GT(starts, 100u);
+}
+
 // The oracle must be able to say no: facts that are wrong in one way each.
 TEST(Oracle, NoticesWrongFacts) {
   const auto mistakes_with = [](auto spoil) {
