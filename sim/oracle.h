@@ -152,6 +152,7 @@ class Oracle {
   struct Choice {
     const Job* job = nullptr;
     bool within = false;
+    bool close = false;  // rounding alone decided that it is not another's
   };
   struct Candidate {
     AccountId id;

@@ -210,7 +210,7 @@ std::vector<Oracle::Candidate> Oracle::candidates(AccountId id) const {
     const bool within = c.quota > 0 && covers(child.id, *choice.job) && choice.within;
     c.band = within && policy_.order == OrderPolicy::kTargetShare ? 0 : c.shares > 0 ? 1 : 2;
     c.v = policy_.order == OrderPolicy::kTargetShare ? sort_surplus(child.id) : usage(child.id);
-    c.choice = {choice.job, c.quota == 0 ? own_quota : within};
+    c.choice = {choice.job, c.quota == 0 ? own_quota : within, choice.close};
     all.push_back(c);
   }
   // What rounding leaves of sums that should cancel out is nothing.
@@ -265,7 +265,15 @@ Oracle::Choice Oracle::choose(AccountId id) const {
     return std::tuple(a.band, a.first, a.second, a.id) <
            std::tuple(b.band, b.first, b.second, b.id);
   });
-  return best == all.end() ? Choice{} : best->choice;
+  if (best == all.end()) return Choice{};
+  Choice out = best->choice;
+  out.close = std::any_of(all.begin(), all.end(), [&](const Candidate& c) {
+    const bool same = c.first == best->first && c.second == best->second;
+    const bool may_be_less =
+        c.first == best->first ? near(c.second, best->second) : near(c.first, best->first);
+    return c.choice.close || (c.band == best->band && !same && may_be_less);
+  });
+  return out;
 }
 
 // At each node from the root down to the job's account,
@@ -298,7 +306,7 @@ void Oracle::judge_order(const Job& chosen) {
         text::job_id_text(chosen.id) + " at \"" + account(path[level])->spec.path + "\"";
     if (mine == all.end()) return wrong(who + " was started though it should not be");
     for (const Candidate& c : all) {
-      if (c.band > mine->band || &c == &*mine) continue;
+      if (c.band > mine->band || &c == &*mine || c.choice.close || mine->choice.close) continue;
       const bool first_close = c.band == mine->band && near(c.first, mine->first);
       const bool ahead = c.band < mine->band || (!first_close && c.first < mine->first) ||
                          (first_close && !near(c.second, mine->second) && c.second < mine->second &&
