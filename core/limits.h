@@ -361,6 +361,8 @@ inline constexpr DurationMs kClockAnchorMs = kHourMs;
 // At a start, ahead of the last fact: beyond it the service is not ready until the clock is
 // accepted (`admin accept-clock`).
 inline constexpr DurationMs kMaxClockAheadMs = 30 * kDayMs;
+// Days of which each node's totals are written one by one when time leaps; what is before them is one sum.
+inline constexpr std::int64_t kMaxClosedDays = 400;
 
 // What an API server says. A longer line of a watch, or a longer kubeconfig, is refused.
 inline constexpr std::size_t kMaxWatchLineBytes = 8u << 20;  // etcd takes objects of 1.5 MiB

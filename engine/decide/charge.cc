@@ -55,12 +55,14 @@ void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
   charge(d, job, rank, to, UsageState::kLost, kPlatform);
 }
 
-// Before anything happens on the new day.
+// Before anything happens on the new day. A clock that was wrong by ages and is accepted makes no fact for each day.
 void close_days(Decision& d) {
   if (!d.s.keeps_books()) return;
   const state::Nodes& nodes = d.s.nodes();
-  while (nodes.size() > 0 && nodes.billed_until() + kDayMs <= d.s.now()) {
-    const TimeMs midnight = nodes.billed_until() + kDayMs;
+  const TimeMs today = d.s.now() - d.s.now() % kDayMs;
+  while (nodes.size() > 0 && nodes.billed_until() < today) {
+    const TimeMs midnight =
+        std::max(nodes.billed_until() + kDayMs, today - limits::kMaxClosedDays * kDayMs);
     for (const auto& [name, id] : state::Nodes::ByName(nodes.all())) {
       d.emit(d.s.billed(id, midnight));
     }

@@ -52,6 +52,22 @@ void set_up(Engine& engine, int nodes) {
   engine.apply(at(0, account("b")));
 }
 
+TEST(Engine, ALeapOverAgesMakesNoFactForEachDay) {
+  Engine engine;
+  set_up(engine, 2);
+  const TimeMs end_ms = limits::kMaxTimeMs - limits::kMaxTimeMs % kDayMs;
+  const auto outcome = engine.apply(at(end_ms, in::Tick{}));
+  std::vector<TimeMs> days;  // of the first node
+  for (const Fact& fact : outcome.facts) {
+    const auto* billed = std::get_if<fact::NodeBilled>(&fact.body);
+    if (billed != nullptr && billed->node == NodeId(1)) days.push_back(billed->as_of_ms);
+  }
+  ASSERT_EQ(days.size(), static_cast<std::size_t>(limits::kMaxClosedDays) + 1);
+  EXPECT_EQ(days.front(), end_ms - limits::kMaxClosedDays * kDayMs);
+  EXPECT_EQ(days.back(), end_ms);
+  engine.check_invariants();
+}
+
 TEST(Engine, TheViewTellsTheLargestNodeOfEachProduct) {
   Engine engine;
   engine.apply(at(0, in::SetCluster{"main", Mode::kEnforce, {}, "", false}));
