@@ -4,9 +4,7 @@
 Usage: subakd_postgres_test.py PATH_TO_SUBAKD PATH_TO_SUBAK
 """
 
-import glob
 import os
-import pwd
 import re
 import shutil
 import signal
@@ -17,71 +15,18 @@ import tempfile
 import time
 import unittest
 import urllib.error
-import urllib.parse
 import urllib.request
 
+from pg_server import DEADLINE_S, Server
+
 SUBAKD, SUBAK = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
-DEADLINE_S = 120  # generous: other work may share the machine
 PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
-BIN = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
-USER = pwd.getpwnam("postgres") if os.geteuid() == 0 else None  # it does not run as root
 
 
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
-
-
-def as_server(command, **options):
-    who = {"user": USER.pw_uid, "group": USER.pw_gid, "extra_groups": []} if USER else {}
-    return subprocess.Popen(command, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **who, **options)
-
-
-class Server:
-    def __init__(self):
-        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self.folder = tempfile.mkdtemp(prefix="subak_pg_", dir=memory)
-        if USER:
-            os.chown(self.folder, USER.pw_uid, USER.pw_gid)
-        self.data = os.path.join(self.folder, "data")
-        initdb = [f"{BIN}/initdb", "-D", self.data, "-U", "subak", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
-        if as_server(initdb).wait(DEADLINE_S) != 0:
-            raise RuntimeError("initdb failed")
-        self.start()
-
-    def start(self):
-        self.child = as_server([f"{BIN}/postgres", "-D", self.data, "-k", self.folder, "-c", "listen_addresses=",
-                                "-c", "dynamic_shared_memory_type=mmap"])
-        end = time.monotonic() + DEADLINE_S
-        while time.monotonic() < end:
-            ready = [f"{BIN}/pg_isready", "-q", "-h", self.folder, "-U", "subak", "-d", "postgres"]
-            if subprocess.run(ready, check=False).returncode == 0:
-                return
-            time.sleep(0.02)
-        raise RuntimeError("PostgreSQL does not start")
-
-    def kill(self):
-        """All its processes, at once."""
-        self.child.send_signal(signal.SIGSTOP)
-        pid = self.child.pid
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            children = [int(child) for child in file.read().split()]
-        for process in [*children, pid]:
-            os.kill(process, signal.SIGKILL)
-        self.child.wait(DEADLINE_S)
-
-    def end(self):
-        self.kill()
-        shutil.rmtree(self.folder)
-
-    def make_database(self, name):
-        command = [f"{BIN}/psql", "-q", "-h", self.folder, "-U", "subak", "-d", "postgres", "-c", f"CREATE DATABASE {name}"]
-        subprocess.run(command, check=True, timeout=DEADLINE_S)
-        return self.address(name)
-
-    def address(self, database="postgres"):
-        return f"postgres://subak@{urllib.parse.quote(self.folder, safe='')}/{database}"
 
 
 class Process:

@@ -1,0 +1,96 @@
+"""A PostgreSQL server of a test's own: a new cluster in a temporary folder, reached by a socket there. As root it runs as
+the user postgres."""
+
+import glob
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.parse
+
+DEADLINE_S = 120  # generous: other work may share the machine
+BIN = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
+USER = pwd.getpwnam("postgres") if os.geteuid() == 0 else None  # it does not run as root
+
+
+def as_server(command, **options):
+    who = {"user": USER.pw_uid, "group": USER.pw_gid, "extra_groups": []} if USER else {}
+    return subprocess.Popen(command, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **who, **options)
+
+
+def address_by(folder, database="postgres"):
+    """Of a database by the socket in a folder."""
+    return f"postgres://subak@{urllib.parse.quote(folder, safe='')}/{database}"
+
+
+class Server:
+    def __init__(self, copy_of=None):
+        """`copy_of`: a server that runs; this one is its standby, named "standby" there."""
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.folder = tempfile.mkdtemp(prefix="subak_pg_", dir=memory)
+        if USER:
+            os.chown(self.folder, USER.pw_uid, USER.pw_gid)
+        self.data = os.path.join(self.folder, "data")
+        make = [f"{BIN}/initdb", "-D", self.data, "-U", "subak", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        if copy_of:
+            make = [f"{BIN}/pg_basebackup", "-D", self.data, "-R", "-c", "fast", "--no-sync",
+                    "-d", f"host={copy_of.folder} user=subak application_name=standby"]
+        if as_server(make).wait(DEADLINE_S) != 0:
+            raise RuntimeError(f"{os.path.basename(make[0])} failed")
+        self.start()
+
+    def start(self):
+        self.child = as_server([f"{BIN}/postgres", "-D", self.data, "-k", self.folder, "-c", "listen_addresses=",
+                                "-c", "dynamic_shared_memory_type=mmap"])
+        end = time.monotonic() + DEADLINE_S
+        while time.monotonic() < end:
+            ready = [f"{BIN}/pg_isready", "-q", "-h", self.folder, "-U", "subak", "-d", "postgres"]
+            if subprocess.run(ready, check=False).returncode == 0:
+                return
+            time.sleep(0.02)
+        raise RuntimeError("PostgreSQL does not start")
+
+    def kill(self):
+        """All its processes, at once."""
+        self.child.send_signal(signal.SIGSTOP)
+        pid = self.child.pid
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+            children = [int(child) for child in file.read().split()]
+        for process in [*children, pid]:
+            os.kill(process, signal.SIGKILL)
+        self.child.wait(DEADLINE_S)
+
+    def restart(self):
+        """As an operator does it: sessions are ended, what is done is kept."""
+        self.child.send_signal(signal.SIGINT)
+        self.child.wait(DEADLINE_S)
+        self.start()
+
+    def end(self):
+        self.kill()
+        shutil.rmtree(self.folder)
+
+    def psql_command(self, statement, database):
+        return [f"{BIN}/psql", "-qAtX", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-h", self.folder, "-U", "subak", "-d", database,
+                "-c", statement]
+
+    def psql(self, statement, database="postgres"):
+        """The rows that it prints: a line each, columns apart by tabs."""
+        done = subprocess.run(self.psql_command(statement, database), check=True, timeout=DEADLINE_S,
+                              stdout=subprocess.PIPE, text=True)
+        return done.stdout.splitlines()
+
+    def set(self, name, value):
+        """A setting of the server, from now on."""
+        self.psql(f"ALTER SYSTEM SET {name} = '{value}'")
+        self.psql("SELECT pg_reload_conf()")
+
+    def make_database(self, name):
+        self.psql(f"CREATE DATABASE {name}")
+        return self.address(name)
+
+    def address(self, database="postgres"):
+        return address_by(self.folder, database)
