@@ -11,6 +11,8 @@
 #include <chrono>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
+#include <utility>
 
 namespace subak {
 namespace {
@@ -73,26 +75,45 @@ void PgProxy::cut() {
   while (cut_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
+void PgProxy::drop() {
+  drop_ = true;
+  while (drop_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void PgProxy::lead_to(const std::string& server_folder) {
+  const std::lock_guard lock(mutex_);
+  server_ = server_folder;
+}
+
+void PgProxy::connect(int client) {
+  Line line;
+  line.client = client;
+  line.server = open_socket();
+  sockaddr_un address{};
+  {
+    const std::lock_guard lock(mutex_);
+    address = address_of(server_);
+  }
+  if (turn_away_ ||
+      ::connect(line.server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    close_if_open(line.client);
+    close_if_open(line.server);
+  }
+  lines_.push_back(std::move(line));
+}
+
 void PgProxy::serve() {
   while (!stop_) {
     const int client = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (client >= 0) {
-      Line line;
-      line.client = client;
-      line.server = open_socket();
-      const sockaddr_un address = address_of(server_);
-      if (::connect(line.server, reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
-          0) {
-        close_if_open(line.client);
-        close_if_open(line.server);
-      }
-      lines_.push_back(std::move(line));
-    }
+    if (client >= 0) connect(client);
     for (Line& line : lines_) {
-      if (cut_) close_if_open(line.client);
+      if (cut_ || drop_) close_if_open(line.client);
+      if (drop_) close_if_open(line.server);
+      if (let_go_) line.to_server += std::exchange(line.kept, {});
       move(line);
     }
-    cut_ = false;
+    cut_ = drop_ = false;
+    if (let_go_.exchange(false)) keeps_end_ = false;
     std::size_t requests = 0, answers = 0;
     for (const Line& line : lines_) {
       requests += line.to_server.size();
@@ -121,6 +142,21 @@ bool PgProxy::is_awaited(const std::string& request) {
   return true;
 }
 
+// Whether the request may go on. Where the end of a batch is to be kept: once it is all here, from its Parse ('P') to
+// its Sync, and then without that end.
+bool PgProxy::is_whole(Line& line) {
+  constexpr std::string_view kSync("S\0\0\0\4", 5);
+  std::string& request = line.to_server;
+  if (kept_tail_ == 0 || !line.kept.empty() || !request.starts_with('P')) return true;
+  if (!request.ends_with(kSync)) return false;
+  if (request.find("INSERT INTO facts") == std::string::npos) return true;
+  const std::size_t tail = std::min(kept_tail_.exchange(0), request.size() - 1);
+  line.kept = request.substr(request.size() - tail);
+  request.resize(request.size() - tail);
+  keeps_end_ = true;
+  return true;
+}
+
 void PgProxy::deliver_late() {
   for (Line& line : lines_) {
     if (line.client >= 0 || line.server < 0) continue;
@@ -134,17 +170,19 @@ void PgProxy::deliver_late() {
 }
 
 void PgProxy::move(Line& line) {
-  if (line.client >= 0 && !take(line.client, line.to_server)) close_if_open(line.client);
+  std::string& request = line.kept.empty() ? line.to_server : line.kept;
+  if (line.client >= 0 && !take(line.client, request)) close_if_open(line.client);
   if (line.server >= 0 && !take(line.server, line.to_client)) close_if_open(line.server);
   const bool late = line.client < 0;
   if (!late && is_awaited(line.to_server)) deliver_late();
-  if (!late && !hold_requests_ && line.server >= 0 && !give(line.server, line.to_server)) {
+  if (!late && !hold_requests_ && line.server >= 0 && is_whole(line) &&
+      !give(line.server, line.to_server)) {
     close_if_open(line.server);
   }
   if (!hold_answers_ && line.client >= 0 && !give(line.client, line.to_client)) {
     close_if_open(line.client);
   }
-  if (line.client < 0 && line.to_server.empty()) close_if_open(line.server);
+  if (line.client < 0 && line.to_server.empty() && line.kept.empty()) close_if_open(line.server);
   if (line.server < 0 && line.to_client.empty()) close_if_open(line.client);
 }
 
