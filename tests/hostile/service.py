@@ -23,7 +23,7 @@ def compile_protos(root):
     source = os.path.join(root, "proto")
     files = [
         os.path.relpath(os.path.join(at, name), source)
-        for part in ("subak/v1", "google")
+        for part in ("subak/v1", "subak/fact/v1", "google")
         for at, _, names in os.walk(os.path.join(source, part))
         for name in names
         if name.endswith(".proto")
@@ -104,6 +104,30 @@ def get(address, path, timeout_s, headers=None):
         connection.close()
 
 
+def faketime_library():
+    for where in ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"):
+        library = os.path.join(where, "faketime", "libfaketimeMT.so.1")
+        if os.path.exists(library):
+            return library
+    return None
+
+
+def with_clock(clock_file):
+    """An environment in which a program's wall clock is off by what the file says, where libfaketime is installed."""
+    environment = dict(os.environ)
+    library = faketime_library()
+    if library:
+        environment.update(
+            LD_PRELOAD=library,
+            FAKETIME_TIMESTAMP_FILE=clock_file,
+            FAKETIME_DONT_FAKE_MONOTONIC="1",
+            FAKETIME_CACHE_DURATION="1",
+            # A program under AddressSanitizer wants to be asked before others.
+            ASAN_OPTIONS=f"{environment.get('ASAN_OPTIONS', '')}:verify_asan_link_order=0",
+        )
+    return environment
+
+
 class Service:
     """A running subakd on the state in `folder`; its clock can be moved where libfaketime is installed."""
 
@@ -123,24 +147,10 @@ class Service:
         os.replace(whole, self.clock_file)
 
     def faketime(self):
-        for where in ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"):
-            library = os.path.join(where, "faketime", "libfaketimeMT.so.1")
-            if os.path.exists(library):
-                return library
-        return None
+        return faketime_library()
 
     def start(self):
-        environment = dict(os.environ)
-        library = self.faketime()
-        if library:
-            environment.update(
-                LD_PRELOAD=library,
-                FAKETIME_TIMESTAMP_FILE=self.clock_file,
-                FAKETIME_DONT_FAKE_MONOTONIC="1",
-                FAKETIME_CACHE_DURATION="1",
-                # A program under AddressSanitizer wants to be asked before others.
-                ASAN_OPTIONS=f"{environment.get('ASAN_OPTIONS', '')}:verify_asan_link_order=0",
-            )
+        environment = with_clock(self.clock_file)
         ports = ("webhook", "grpc", "http")
         command = [self.binary, "--state", self.state, *self.flags]
         for port in ports:
