@@ -1,0 +1,176 @@
+"""What callers and the edge saw, what the database has, and whether the one can be true of the other.
+
+Values and pure functions. Each check returns what is wrong, as sentences; nothing: all is well. Instants are seconds of
+one monotonic clock of the machine that all of them ran on.
+"""
+
+import collections
+import dataclasses
+
+ACKNOWLEDGED, REFUSED, UNANSWERED = "acknowledged", "refused", "unanswered"
+CREATE = "CreateJob"
+
+
+@dataclasses.dataclass
+class Call:
+    """One call with one request id, repeated or not: from its first try to its last word."""
+
+    method: str
+    request_id: str
+    begin: float
+    end: float = 0.0
+    outcome: str = UNANSWERED
+    job: str = ""  # "1-42": that was made, or that was to be changed
+    by: int = -1  # which server acknowledged it
+
+
+@dataclasses.dataclass
+class Row:
+    """A row of `facts`. `name` is the fact's message, `fact` the message itself; None: nobody wants to know."""
+
+    seq: int
+    epoch: int
+    name: str
+    fact: object
+
+
+@dataclasses.dataclass
+class Step:
+    """At the edge: the gate of a pod was opened on these GPUs of a node, or the pod is gone. In the order of the list."""
+
+    what: str  # "open", "gone"
+    job: str
+    rank: int
+    attempt: int
+    node: str
+    gpu_mask: int
+
+    @property
+    def pod(self):
+        return self.job, self.rank, self.attempt
+
+
+def job_text(number):
+    return f"{number >> 48}-{number & ((1 << 48) - 1)}"
+
+
+def job_number(text):
+    cluster, number = text.split("-")
+    return int(cluster) << 48 | int(number)
+
+
+def check_rows(rows):
+    """Numbers have no gap and begin at 1; epochs never fall."""
+    wrong = []
+    if rows and rows[0].seq != 1:
+        wrong.append(f"the first fact is {rows[0].seq}, not 1")
+    for a, b in zip(rows, rows[1:]):
+        if b.seq != a.seq + 1:
+            wrong.append(f"after fact {a.seq} comes {b.seq}")
+        if b.epoch < a.epoch:
+            wrong.append(f"fact {b.seq} has epoch {b.epoch}, the one before it {a.epoch}")
+    return wrong
+
+
+def stamp_of(fact):
+    """The edit that a fact is of; RequestKept is one by itself."""
+    return getattr(fact, "edit", None) or getattr(fact, "by", fact)
+
+
+def check_calls(calls, rows):
+    """Of calls with a request id. Acknowledged: there once. Unanswered: at most once. Refused: not there. And nothing that nobody asked for."""
+    wrong = []
+    done = collections.defaultdict(list)  # request id: what facts say of it
+    for row in rows:
+        if request_id := getattr(stamp_of(row.fact), "request_id", ""):
+            done[request_id].append(row)
+    calls = [call for call in calls if call.request_id]
+    asked = {call.request_id for call in calls}
+    wrong += [f"request {request_id} is there, and nobody asked for it" for request_id in done if request_id not in asked]
+    for call in calls:
+        there = done.get(call.request_id, [])
+        what = f"{call.outcome} {call.method} {call.request_id}"
+        if len(there) > 1:
+            wrong.append(f"{what} is there {len(there)} times: facts {[row.seq for row in there]}")
+        elif call.outcome == ACKNOWLEDGED and not there:
+            wrong.append(f"{what} ({call.job}) is not there")
+        elif call.outcome == REFUSED and there:
+            wrong.append(f"{what} is there: fact {there[0].seq}")
+        elif call.outcome == ACKNOWLEDGED and call.method == CREATE and made_by(there[0]) != call.job:
+            wrong.append(f"{what} made {made_by(there[0])}, and its caller was told {call.job}")
+    return wrong
+
+
+def made_by(row):
+    return job_text(row.fact.id if row.name == "JobCreated" else row.fact.job)
+
+
+def check_order(calls):
+    """A job whose call began after another's had ended has the higher number, within a cluster."""
+    wrong = []
+    made = [call for call in calls if call.method == CREATE and call.outcome == ACKNOWLEDGED]
+    ended = sorted(made, key=lambda call: call.end)
+    highest, at = {}, 0  # by cluster: of those that had ended before
+    for call in sorted(made, key=lambda call: call.begin):
+        while ended[at].end < call.begin:
+            cluster, number = (int(part) for part in ended[at].job.split("-"))
+            highest[cluster] = max(highest.get(cluster, (0, "")), (number, ended[at].request_id))
+            at += 1
+        cluster, number = (int(part) for part in call.job.split("-"))
+        before = highest.get(cluster, (0, ""))
+        if number <= before[0]:
+            wrong.append(f"{call.request_id} made {call.job}, and {before[1]} had made {cluster}-{before[0]} before it began")
+    return wrong
+
+
+def check_edge(steps, rows):
+    """No GPU is held by two pods at a time, and each gate was opened as a fact says."""
+    wrong = []
+    names = {row.fact.id: row.fact.spec.name for row in rows if row.name == "NodeSet"}
+    given = {}
+    for row in rows:
+        if row.name == "AttemptStarted":
+            for rank, slot in enumerate(row.fact.slots):
+                given[job_text(row.fact.id), rank, row.fact.attempt] = (names.get(slot.node), slot.gpu_mask)
+    held = {}  # pod: (node, mask)
+    by_node = collections.defaultdict(dict)  # node: pod: mask
+    for step in steps:
+        if step.what == "gone":
+            node, _ = held.pop(step.pod)
+            del by_node[node][step.pod]
+            continue
+        if given.get(step.pod) != (step.node, step.gpu_mask):
+            wrong.append(f"pod {step.pod} was let go to {step.node} {step.gpu_mask:#x}, and facts say {given.get(step.pod)}")
+        for pod, mask in by_node[step.node].items():
+            if mask & step.gpu_mask:
+                wrong.append(f"GPUs {mask & step.gpu_mask:#x} of {step.node} were given to {step.pod} while {pod} had them")
+        held[step.pod] = (step.node, step.gpu_mask)
+        by_node[step.node][step.pod] = step.gpu_mask
+    return wrong
+
+
+def check_digests(seen):
+    """`seen` is what state_digest prints."""
+    wrong = []
+    if seen["checkpoint_seq"] == 0:
+        wrong.append("there is no checkpoint to compare with")
+    if seen["as_started"] != seen["all_facts"]:
+        wrong.append(f"the checkpoint of {seen['checkpoint_seq']} and what follows give another state than all facts")
+    return wrong
+
+
+def pause_s(calls, old, begin, end):
+    """How long nobody got anything acknowledged around a fault: from the last word of `old` to the first of another; the
+    longest silence between `begin` and `end` where `old` went on. None: nothing was acknowledged then."""
+    words = sorted((c.end, c.by) for c in calls if c.outcome == ACKNOWLEDGED and begin <= c.end <= end)
+    first = next((at for at, by in words if by != old and at > begin), None)
+    last = max((at for at, by in words if by == old and (first is None or at < first)), default=None)
+    if first is not None and last is not None:
+        return first - last
+    return max((b[0] - a[0] for a, b in zip(words, words[1:])), default=None)
+
+
+def percentile(values, part):
+    """The value that this part of them does not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(part * len(ordered)))]

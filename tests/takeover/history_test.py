@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""The checker finds what it is to find: histories with one planted violation each, and one without."""
+
+import types
+import unittest
+
+import history as h
+
+
+def row(seq, epoch, name, **fields):
+    return h.Row(seq, epoch, name, types.SimpleNamespace(**fields))
+
+
+def edit(request_id):
+    return types.SimpleNamespace(request_id=request_id)
+
+
+def created(seq, epoch, job, request_id):
+    return row(seq, epoch, "JobCreated", id=h.job_number(job), edit=edit(request_id))
+
+
+def started(seq, epoch, job, attempt, node, mask):
+    return row(seq, epoch, "AttemptStarted", id=h.job_number(job), attempt=attempt,
+               slots=[types.SimpleNamespace(node=node, gpu_mask=mask)])
+
+
+def create(request_id, begin, end, job="", outcome=h.ACKNOWLEDGED, by=0):
+    return h.Call(h.CREATE, request_id, begin, end, outcome, job, by)
+
+
+def opened(job, node="n1", mask=1, attempt=1):
+    return h.Step("open", job, 0, attempt, node, mask)
+
+
+def gone(job, node="n1", mask=1, attempt=1):
+    return h.Step("gone", job, 0, attempt, node, mask)
+
+
+NODE = row(1, 1, "NodeSet", id=7, spec=types.SimpleNamespace(name="n1"))
+
+
+class Rows(unittest.TestCase):
+    def test_good(self):
+        self.assertEqual(h.check_rows([created(1, 1, "1-1", "a"), created(2, 1, "1-2", "b"), created(3, 4, "1-3", "c")]), [])
+
+    def test_a_gap(self):
+        self.assertEqual(h.check_rows([created(1, 1, "1-1", "a"), created(3, 1, "1-2", "b")]), ["after fact 1 comes 3"])
+
+    def test_the_first_is_missing(self):
+        self.assertEqual(h.check_rows([created(2, 1, "1-1", "a")]), ["the first fact is 2, not 1"])
+
+    def test_an_epoch_that_falls(self):
+        found = h.check_rows([created(1, 1, "1-1", "a"), created(2, 3, "1-2", "b"), created(3, 2, "1-3", "c")])
+        self.assertEqual(found, ["fact 3 has epoch 2, the one before it 3"])
+
+
+class Calls(unittest.TestCase):
+    def found(self, calls, rows):
+        return h.check_calls(calls, rows)
+
+    def test_good(self):
+        calls = [create("a", 0, 1, "1-1"), create("b", 0, 1, outcome=h.UNANSWERED),
+                 create("c", 0, 1, outcome=h.UNANSWERED), create("d", 0, 1, outcome=h.REFUSED),
+                 h.Call("CancelJob", "e", 2, 3, h.ACKNOWLEDGED, "1-1"), h.Call("HoldJob", "f", 2, 3, h.ACKNOWLEDGED, "1-1")]
+        rows = [created(1, 1, "1-1", "a"), created(2, 1, "1-2", "b"), row(3, 1, "JobMoved", edit=edit("e")),
+                row(4, 1, "RequestKept", request_id="f", job=1), row(5, 1, "JobMoved", edit=edit(""))]
+        self.assertEqual(self.found(calls, rows), [])
+
+    def test_acknowledged_and_not_there(self):
+        self.assertEqual(self.found([create("a", 0, 1, "1-1")], []), ["acknowledged CreateJob a (1-1) is not there"])
+
+    def test_an_edit_that_is_not_there(self):
+        calls = [h.Call("CancelJob", "e", 2, 3, h.ACKNOWLEDGED, "1-1")]
+        self.assertEqual(self.found(calls, []), ["acknowledged CancelJob e (1-1) is not there"])
+
+    def test_there_twice(self):
+        rows = [created(1, 1, "1-1", "a"), created(2, 1, "1-2", "a")]
+        for outcome in (h.ACKNOWLEDGED, h.UNANSWERED):
+            self.assertEqual(self.found([create("a", 0, 1, "1-1", outcome)], rows),
+                             [f"{outcome} CreateJob a is there 2 times: facts [1, 2]"])
+
+    def test_refused_and_done(self):
+        self.assertEqual(self.found([create("a", 0, 1, outcome=h.REFUSED)], [created(1, 1, "1-1", "a")]),
+                         ["refused CreateJob a is there: fact 1"])
+
+    def test_another_number_than_was_told(self):
+        self.assertEqual(self.found([create("a", 0, 1, "1-2")], [created(1, 1, "1-1", "a")]),
+                         ["acknowledged CreateJob a made 1-1, and its caller was told 1-2"])
+
+    def test_what_nobody_asked_for(self):
+        self.assertEqual(self.found([], [created(1, 1, "1-1", "a")]), ["request a is there, and nobody asked for it"])
+
+
+class Order(unittest.TestCase):
+    def test_good(self):
+        beside = [create("a", 0, 5, "1-2"), create("b", 1, 2, "1-1"), create("c", 6, 7, "1-3"), create("d", 8, 9, "2-1")]
+        self.assertEqual(h.check_order(beside), [])
+
+    def test_a_later_call_with_a_lower_number(self):
+        found = h.check_order([create("a", 0, 1, "1-9"), create("b", 0, 4, "1-8"), create("c", 2, 3, "1-7")])
+        self.assertEqual(found, ["c made 1-7, and a had made 1-9 before it began"])
+
+
+class Edge(unittest.TestCase):
+    ROWS = [NODE, started(2, 1, "1-1", 1, 7, 3), started(3, 1, "1-2", 1, 7, 2), started(4, 2, "1-1", 2, 7, 4)]
+
+    def test_good(self):
+        steps = [opened("1-1", mask=3), gone("1-1"), opened("1-2", mask=2), opened("1-1", mask=4, attempt=2)]
+        self.assertEqual(h.check_edge(steps, self.ROWS), [])
+
+    def test_a_gpu_that_is_given_twice(self):
+        found = h.check_edge([opened("1-1", mask=3), opened("1-2", mask=2)], self.ROWS)
+        self.assertEqual(found, ["GPUs 0x2 of n1 were given to ('1-2', 0, 1) while ('1-1', 0, 1) had them"])
+
+    def test_a_gate_that_no_fact_opens(self):
+        found = h.check_edge([opened("1-3", mask=8)], self.ROWS)
+        self.assertEqual(found, ["pod ('1-3', 0, 1) was let go to n1 0x8, and facts say None"])
+
+    def test_other_gpus_than_the_fact_says(self):
+        found = h.check_edge([opened("1-2", mask=1)], self.ROWS)
+        self.assertEqual(found, ["pod ('1-2', 0, 1) was let go to n1 0x1, and facts say ('n1', 2)"])
+
+
+class Digests(unittest.TestCase):
+    def test_equal_different_and_nothing_to_compare(self):
+        self.assertEqual(h.check_digests({"checkpoint_seq": 5, "as_started": "x", "all_facts": "x"}), [])
+        self.assertEqual(h.check_digests({"checkpoint_seq": 5, "as_started": "x", "all_facts": "y"}),
+                         ["the checkpoint of 5 and what follows give another state than all facts"])
+        self.assertEqual(h.check_digests({"checkpoint_seq": 0, "as_started": "x", "all_facts": "x"}),
+                         ["there is no checkpoint to compare with"])
+
+
+class Pauses(unittest.TestCase):
+    def test_from_the_last_word_of_the_old_to_the_first_of_the_new(self):
+        calls = [create("a", 0, 1, by=0), create("b", 0, 2, by=0), create("c", 0, 6, by=1), create("d", 0, 9, by=1)]
+        self.assertEqual(h.pause_s(calls, 0, 0, 10), 4)
+
+    def test_the_longest_silence_where_the_old_goes_on(self):
+        calls = [create("a", 0, 1), create("b", 0, 2), create("c", 0, 5), create("d", 0, 9, outcome=h.UNANSWERED)]
+        self.assertEqual(h.pause_s(calls, 0, 0, 10), 3)
+        self.assertIsNone(h.pause_s(calls, 0, 20, 30))
+
+    def test_percentiles(self):
+        self.assertEqual([h.percentile(range(100), part) for part in (0.5, 0.99)], [50, 99])
+        self.assertEqual(h.percentile([7], 0.99), 7)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

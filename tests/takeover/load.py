@@ -1,0 +1,340 @@
+"""Callers and an edge that do their work whoever leads, and write down what they saw."""
+
+import heapq
+import itertools
+import queue
+import random
+import threading
+import time
+
+import grpc
+
+import history as h
+import service as s
+
+CLUSTER, NODES, GPUS = "east", 4, 8
+TRY_S = 1.0  # a caller waits so long for an answer, and asks another server then
+SILENT_S = 2.0  # who did not answer is asked after the others for so long
+CALLS_PER_S = 20  # of each caller
+GIVES_UP = 0.1  # this part of the callers' new jobs is asked for once and never again
+OUTSTANDING = 60  # jobs of a caller that wait or run, before it cancels the oldest
+FOR_GOOD = (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.NOT_FOUND, grpc.StatusCode.FAILED_PRECONDITION,
+            grpc.StatusCode.ALREADY_EXISTS, grpc.StatusCode.OUT_OF_RANGE, grpc.StatusCode.RESOURCE_EXHAUSTED)
+QUICK = [("grpc.initial_reconnect_backoff_ms", 20), ("grpc.min_reconnect_backoff_ms", 20),
+         ("grpc.max_reconnect_backoff_ms", 100)]
+
+
+class Finder:
+    """Who leads, as far as answers say. Any thread."""
+
+    def __init__(self, addresses):
+        self.addresses = addresses
+        self.leader = 0
+        self.silent_until = [0.0] * len(addresses)
+
+    def next(self, tried):
+        """Where to ask: the leader first, then in turn, those that did not answer last."""
+        now = time.monotonic()
+        turn = [(self.leader + i) % len(self.addresses) for i in range(len(self.addresses))]
+        turn = [i for i in turn if self.silent_until[i] <= now] or turn
+        return turn[tried % len(turn)]
+
+    def answered(self, place):
+        self.leader = place
+        self.silent_until[place] = 0.0
+
+    def silent(self, place):
+        self.silent_until[place] = time.monotonic() + SILENT_S
+
+
+class Caller:
+    """Makes calls that are written down. One thread each."""
+
+    def __init__(self, finder, stop):
+        self.finder, self.stop = finder, stop
+        self.apis = [s.Api(address, None, QUICK) for address in finder.addresses]
+        self.calls = []
+
+    def ask(self, method, request, answer, once=False, service="JobService"):
+        """Repeats until there is an answer, with the same request id. The answer; None: none came, or a refusal."""
+        call = h.Call(method, request.request_id, time.monotonic(), job=getattr(request, "job_id", ""))
+        self.calls.append(call)
+        for tried in itertools.count():
+            place = self.finder.next(tried)
+            try:
+                reply = self.apis[place].call(service, method, request, answer, TRY_S)
+            except grpc.RpcError as error:
+                call.end = time.monotonic()
+                if error.code() in FOR_GOOD:
+                    call.outcome = h.REFUSED
+                    return None
+                if error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
+                    self.finder.silent(place)
+                if once or self.stop.is_set() and tried > 100:
+                    return None
+                time.sleep(0.02)
+                continue
+            call.end, call.outcome, call.by = time.monotonic(), h.ACKNOWLEDGED, place
+            call.job = getattr(reply, "job_id", "")
+            self.finder.answered(place)
+            return reply
+
+    def set_up(self, which="begin"):
+        from subak.v1 import account_service_pb2 as accounts
+        from subak.v1 import cluster_service_pb2 as clusters
+
+        for path in ("ml", "bio"):
+            account = accounts.UpdateAccountRequest(account=accounts.Account(path=path, shares=1), reason="test",
+                                                    allow_missing=True, request_id=f"{which}-{path}")
+            self.ask("UpdateAccount", account, accounts.EditAccountResponse, service="AccountService")
+        cluster = clusters.UpdateClusterRequest(name=CLUSTER, mode=clusters.MODE_ENFORCE, reason="test",
+                                                allow_missing=True)
+        self.ask("UpdateCluster", cluster, clusters.UpdateClusterResponse, service="ClusterService")
+
+    def work(self, name, seed):
+        """Submits jobs, holds some of them and releases them again, and cancels the oldest, until it is stopped."""
+        from subak.v1 import job_service_pb2 as jobs
+
+        chance = random.Random(f"{seed} {name}")
+        mine, held = [], []
+        due = time.monotonic()
+        for number in itertools.count():
+            if self.stop.is_set():
+                return
+            job = jobs.JobSpec(cluster=CLUSTER, account=("ml", "bio")[number % 2], user="ana", name=f"{name}-{number}")
+            group = job.request.groups.add(count=chance.randint(1, 2))
+            group.shape.kind, group.shape.gpus = 1, chance.choice((1, 2, 4))
+            request = jobs.CreateJobRequest(job=job, request_id=f"{name}-{number}")
+            made = self.ask("CreateJob", request, jobs.CreateJobResponse, once=chance.random() < GIVES_UP)
+            if made:
+                mine.append(made.job_id)
+            if made and number % 7 == 0:
+                edit = jobs.HoldJobRequest(job_id=made.job_id, reason="wait", request_id=f"{name}-hold-{number}")
+                self.ask("HoldJob", edit, jobs.EditJobResponse)
+                held.append(made.job_id)
+            if len(held) > 3:
+                edit = jobs.ReleaseJobRequest(job_id=held.pop(0), reason="go on", request_id=f"{name}-release-{number}")
+                self.ask("ReleaseJob", edit, jobs.EditJobResponse)
+            if len(mine) > OUTSTANDING:
+                edit = jobs.CancelJobRequest(job_id=mine.pop(0), reason="enough", request_id=f"{name}-cancel-{number}")
+                self.ask("CancelJob", edit, jobs.EditJobResponse)
+            due = max(due + 1 / CALLS_PER_S, time.monotonic() - 1)
+            time.sleep(max(0.0, due - time.monotonic()))
+
+    def fill(self, count):
+        """Jobs that wait for good, as nothing in the fleet is what they ask for: a queue of that length."""
+        from subak.v1 import job_service_pb2 as jobs
+
+        for first in range(0, count, 1000):
+            batch = jobs.BatchCreateJobsRequest()
+            for number in range(first, min(first + 1000, count)):
+                job = batch.requests.add().job
+                job.cluster, job.account, job.user, job.name = CLUSTER, "bio", f"u{number % 50}", f"fill-{number}"
+                group = job.request.groups.add(count=4)
+                group.shape.kind, group.shape.gpus = 1, 8
+                group.shape.products.append("NVIDIA-B200")
+            answer = self.apis[self.finder.leader].call("JobService", "BatchCreateJobs", batch,
+                                                        jobs.BatchCreateJobsResponse, s.DEADLINE_S)
+            assert all(result.HasField("job") for result in answer.results), answer.results[0]
+
+
+class Pod:
+    def __init__(self, step):
+        self.step = step
+        self.bound_ms = 0
+        self.running = False
+        self.ended_ms = self.cause = None
+        self.known = False  # its end is acknowledged
+
+
+class Edge:
+    """A small cluster: opens gates as it is told, binds, runs and ends pods, and tells what it did. Whoever leads is
+    given the whole list first. `steps` is its own log."""
+
+    BIND_S, RUN_S, END_S = 0.03, 0.05, (0.2, 1.2)
+
+    def __init__(self, finder, stop, seed):
+        self.finder, self.stop = finder, stop
+        self.chance = random.Random(f"{seed} edge")
+        self.lock = threading.RLock()
+        self.steps, self.pods, self.due = [], {}, []
+        self.complaints = []
+        self.session = self.sequence = 0
+        self.outbox = None  # of the stream that is open
+        self.ends_sent = {}  # by sequence
+        self.stale = self.again = 0  # effects of an older session, or known
+        self.count = itertools.count()
+
+    def run(self):
+        threading.Thread(target=self.time_passes, daemon=True).start()
+        while not self.stop.is_set():
+            place = self.finder.leader
+            api = s.Api(self.finder.addresses[place], None, QUICK)
+            try:
+                self.follow(api, place)
+            except grpc.RpcError:
+                pass
+            with self.lock:
+                self.outbox = None
+            time.sleep(0.05)
+
+    def follow(self, api, place):
+        """Until the stream breaks or another leads."""
+        from subak.v1 import cluster_service_pb2 as clusters
+
+        with self.lock:
+            outbox = self.outbox = queue.SimpleQueue()
+            self.sequence = 0
+            self.ends_sent.clear()
+            self.list_all()
+        answers = api.both_ways("ClusterService", "Observe", iter(outbox.get, None), clusters.ObserveResponse, None)
+        threading.Thread(target=self.until_another_leads, args=(place, answers, outbox), daemon=True).start()
+        for answer in answers:
+            if answer.session:
+                with self.lock:
+                    self.session = answer.session
+                threading.Thread(target=self.effects, args=(api,), daemon=True).start()
+            self.acknowledged(answer)
+
+    def until_another_leads(self, place, answers, outbox):
+        while self.finder.leader == place and not self.stop.is_set() and answers.is_active():
+            time.sleep(0.05)
+        outbox.put(None)
+        answers.cancel()
+
+    def effects(self, api):
+        """As long as the server sends them: what comes late of an old one must do no harm."""
+        from subak.v1 import cluster_service_pb2 as clusters
+
+        try:
+            request = clusters.EffectsRequest(cluster=CLUSTER)
+            for answer in api.stream("ClusterService", "Effects", request, clusters.EffectsResponse):
+                with self.lock:
+                    self.told(answer.effect)
+        except grpc.RpcError:
+            pass
+
+    # All that follows holds the lock.
+
+    def told(self, effect):
+        from subak.v1 import cluster_service_pb2 as clusters
+        from subak.v1 import job_service_pb2 as jobs
+
+        if effect.session < self.session:
+            self.stale += 1
+            return
+        for place in effect.pods:
+            step = h.Step("open", effect.job_id, place.rank, effect.attempt, place.node, place.gpu_mask)
+            pod = self.pods.get(step.pod)
+            if effect.kind == clusters.EFFECT_KIND_EVICT:
+                if pod is None:  # it never came here
+                    self.pods[step.pod] = pod = Pod(step)
+                    pod.ended_ms, pod.cause = time.time_ns() // 1_000_000, jobs.CAUSE_CANCELLED
+                    self.send(self.gone_event(pod), pod)
+                elif pod.ended_ms is None:
+                    self.end(pod, jobs.CAUSE_CANCELLED)
+            elif pod:
+                self.again += 1
+            else:
+                self.pods[step.pod] = pod = Pod(step)
+                self.steps.append(step)
+                self.later(self.BIND_S, self.bind, pod)
+
+    def later(self, seconds, call, pod):
+        heapq.heappush(self.due, (time.monotonic() + seconds, next(self.count), call, pod))
+
+    def bind(self, pod):
+        pod.bound_ms = time.time_ns() // 1_000_000
+        self.send(self.bound_event(pod))
+        self.later(self.RUN_S, self.start, pod)
+
+    def start(self, pod):
+        pod.running = True
+        self.send(self.running_event(pod))
+        self.later(self.chance.uniform(*self.END_S), self.finish, pod)
+
+    def finish(self, pod):
+        from subak.v1 import job_service_pb2 as jobs
+
+        self.end(pod, jobs.CAUSE_FINISHED)
+
+    def end(self, pod, cause):
+        pod.ended_ms, pod.cause = max(time.time_ns() // 1_000_000, pod.bound_ms), cause
+        step = pod.step
+        self.steps.append(h.Step("gone", step.job, step.rank, step.attempt, step.node, step.gpu_mask))
+        self.send(self.gone_event(pod), pod)
+
+    def send(self, event, ends=None):
+        if self.outbox is None:
+            return  # the next list tells it
+        self.sequence += 1
+        event.sequence, event.cluster = self.sequence, CLUSTER
+        if ends:
+            self.ends_sent[self.sequence] = ends
+        self.outbox.put(event)
+
+    def event(self):
+        from subak.v1 import cluster_service_pb2 as clusters
+
+        return clusters.ObserveRequest()
+
+    def of(self, event, pod):
+        event.pod.job_id, event.pod.rank, event.pod.attempt = pod.step.pod
+
+    def bound_event(self, pod):
+        event = self.event()
+        self.of(event.pod_bound, pod)
+        event.pod_bound.node = pod.step.node
+        event.pod_bound.bound_at.FromMilliseconds(pod.bound_ms)
+        return event
+
+    def running_event(self, pod):
+        event = self.event()
+        self.of(event.pod_running, pod)
+        return event
+
+    def gone_event(self, pod):
+        event = self.event()
+        self.of(event.pod_gone, pod)
+        event.pod_gone.ended_at.FromMilliseconds(pod.ended_ms)
+        event.pod_gone.cause = pod.cause
+        return event
+
+    def list_all(self):
+        begin, complete = self.event(), self.event()
+        begin.list_begin.SetInParent()
+        complete.list_complete.SetInParent()
+        self.send(begin)
+        for number in range(NODES):
+            event = self.event()
+            node = event.node_seen.node
+            node.name, node.product, node.gpus = f"n{number}", "NVIDIA-H100-80GB-HBM3", GPUS
+            node.cpu_milli, node.memory_bytes, node.pod_slots = 64000, 1 << 40, 110
+            self.send(event)
+        for pod in self.pods.values():
+            if pod.known:
+                continue
+            if pod.bound_ms:
+                self.send(self.bound_event(pod))
+            if pod.running and pod.ended_ms is None:
+                self.send(self.running_event(pod))
+            if pod.ended_ms is not None:
+                self.send(self.gone_event(pod), pod)
+        self.send(complete)
+
+    # Without it.
+
+    def acknowledged(self, answer):
+        with self.lock:
+            self.complaints += [error.status.message for error in answer.errors]
+            for sequence in [n for n in self.ends_sent if n <= answer.acknowledged_sequence]:
+                self.ends_sent.pop(sequence).known = True
+
+    def time_passes(self):
+        while not self.stop.is_set():
+            with self.lock:
+                while self.due and self.due[0][0] <= time.monotonic():
+                    _, _, call, pod = heapq.heappop(self.due)
+                    if pod.ended_ms is None:
+                        call(pod)
+            time.sleep(0.01)

@@ -1,0 +1,185 @@
+"""What is tested: a PostgreSQL server, and on its database some subakd, each by a proxy of its own."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+import service as s
+from pg_server import DEADLINE_S, Server, address_by
+
+DATABASE = "takeover"
+
+
+class Proxy:
+    def __init__(self, binary, server):
+        self.child = subprocess.Popen([binary, server.folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.folder = self.child.stdout.readline().strip()
+
+    def do(self, command, value=""):
+        self.child.stdin.write(f"{command} {value}\n")
+        self.child.stdin.flush()
+        held, keeps = self.child.stdout.readline().split()
+        return int(held), keeps == "1"
+
+    def end(self):
+        self.child.stdin.close()
+        self.child.wait(DEADLINE_S)
+
+
+def free_ports(count):
+    probes = [socket.socket() for _ in range(count)]
+    for probe in probes:
+        probe.bind(("127.0.0.1", 0))
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
+
+
+class Replica:
+    """One subakd, started again and again at the same ports. Its clock can be set."""
+
+    def __init__(self, binary, proxy_binary, server, folder):
+        self.binary, self.folder = binary, folder
+        os.mkdir(folder)
+        self.proxy = Proxy(proxy_binary, server)
+        self.log_path, self.clock_file = os.path.join(folder, "log"), os.path.join(folder, "clock")
+        webhook, grpc_port, http = free_ports(3)
+        self.grpc = f"127.0.0.1:{grpc_port}"
+        self.flags = ["--state", address_by(self.proxy.folder, DATABASE), "--listen-webhook", f"127.0.0.1:{webhook}",
+                      "--listen-grpc", self.grpc, "--listen-http", f"127.0.0.1:{http}"]
+        self.set_clock("+0")
+        self.ends = []  # how each run ended
+        self.start()
+
+    def set_clock(self, offset):
+        with open(self.clock_file + ".new", "w", encoding="utf-8") as file:
+            file.write(offset + "\n")
+        os.replace(self.clock_file + ".new", self.clock_file)
+
+    def start(self):
+        with open(self.log_path, "a", encoding="utf-8") as log:
+            self.child = subprocess.Popen([self.binary, *self.flags], stdout=log, stderr=log, cwd=self.folder,
+                                          env=s.with_clock(self.clock_file))
+
+    def send(self, what):
+        self.child.send_signal(what)
+
+    def lives(self):
+        return self.child.poll() is None
+
+    def wait_end(self):
+        self.ends.append(self.child.wait(DEADLINE_S))
+
+    def start_again_if_ended(self):
+        if not self.lives():
+            self.wait_end()
+            self.start()
+
+    def tail(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as file:
+            return "".join(file.readlines()[-10:])
+
+    def end(self, how=signal.SIGTERM):
+        self.send(signal.SIGCONT)
+        self.send(how)
+        self.wait_end()
+
+
+class Stand:
+    def __init__(self, binaries, replicas):
+        self.binaries = binaries
+        self.folder = tempfile.mkdtemp(prefix="subak_takeover_")
+        self.server = Server()
+        self.standby = None
+        self.replicas = []
+        try:
+            self.server.make_database(DATABASE)
+            for number in range(replicas):
+                self.replicas.append(Replica(binaries["subakd"], binaries["pg_proxy"], self.server,
+                                             os.path.join(self.folder, f"r{number}")))
+                if number == 0:  # it makes the tables
+                    self.wait(lambda: "ready" in self.replicas[0].tail(), "the first does not start")
+        except BaseException:
+            self.end()
+            raise
+
+    def wait(self, truth, words, seconds=DEADLINE_S):
+        """What truth() says once it says something. Who ends meanwhile starts again, as its unit would see to."""
+        end = time.monotonic() + seconds
+        while not (found := truth()):
+            for replica in self.replicas:
+                replica.start_again_if_ended()
+            if time.monotonic() > end:
+                raise AssertionError(words + "\n" + "\n".join(r.tail() for r in self.replicas))
+            time.sleep(0.02)
+        return found
+
+    def lead(self):
+        """(epoch, process id of who leads or None), as the database has it; None: it does not answer, or not yet."""
+        try:
+            rows = self.server.psql("SELECT epoch, holder FROM lead", DATABASE)
+        except subprocess.CalledProcessError:
+            return None
+        if not rows:
+            return None
+        epoch, holder = rows[0].split("\t")
+        process = re.search(r" process (\d+) ", holder)
+        return int(epoch), int(process[1]) if process else None
+
+    def holder(self):
+        """The replica that leads; None: nobody."""
+        lead = self.lead()
+        found = [r for r in self.replicas if lead and r.child.pid == lead[1]]
+        return found[0] if found else None
+
+    def wait_for_another(self, old):
+        """Whoever of the others leads next."""
+        return self.wait(lambda: (now := self.holder()) and now is not old and now, "no other leads")
+
+    def facts(self):
+        """(seq, epoch, kind, body) of each fact."""
+        query = "COPY (SELECT seq, epoch, kind, encode(body, 'hex') FROM facts ORDER BY seq) TO STDOUT"
+        with subprocess.Popen(self.server.psql_command(query, DATABASE), stdout=subprocess.PIPE, text=True) as child:
+            for line in child.stdout:
+                seq, epoch, kind, body = line.rstrip("\n").split("\t")
+                yield int(seq), int(epoch), int(kind), bytes.fromhex(body)
+        assert child.returncode == 0, "the facts cannot be read"
+
+    def digests(self):
+        done = subprocess.run([self.binaries["state_digest"], self.server.address(DATABASE)], check=True, text=True,
+                              timeout=10 * DEADLINE_S, stdout=subprocess.PIPE)
+        return json.loads(done.stdout)
+
+    def fail_over(self):
+        """The database's machine is gone; its synchronous standby, which must be there, takes its place."""
+        self.server.kill()
+        self.standby.psql("SELECT pg_promote()")
+        old, self.server, self.standby = self.server, self.standby, None
+        self.server.set("synchronous_standby_names", "")
+        for replica in self.replicas:
+            replica.proxy.do("lead_to", self.server.folder)
+            replica.proxy.do("drop")
+        shutil.rmtree(old.folder)
+
+    def add_standby(self):
+        self.standby = Server(copy_of=self.server)
+        self.server.set("synchronous_standby_names", "standby")
+        streams = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
+        self.wait(lambda: self.server.psql(streams) == ["1"], "the standby does not follow")
+
+    def end(self):
+        for replica in self.replicas:
+            if replica.lives():
+                replica.end(signal.SIGKILL)
+            replica.proxy.end()
+        for server in (self.standby, self.server):
+            if server and server.child.poll() is None:
+                server.end()
+        shutil.rmtree(self.folder)

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""Leaders that fail under load, on a real PostgreSQL: what was acknowledged is there once, and no GPU is given twice.
+
+Usage: takeover_test.py [--bin build/bin] [--fault KIND,...] [--times N] [--seed S] [--replicas 2] [--queued 0]
+
+Some subakd on one database, each by a proxy of its own; callers that submit, hold, release and cancel; an edge that runs
+the pods. Again and again one thing goes wrong (KIND; all of them unless some are named), another leads or the same goes on,
+and the failed one starts again. At the end the histories of callers and edge are held against the facts (history.py,
+which history_test.py proves). Prints how long nobody got anything acknowledged, for each kind. Exit 1: something is wrong.
+"""
+
+import argparse
+import itertools
+import os
+import random
+import re
+import signal
+import sys
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "..", "..")
+for part in ("hostile", "server"):
+    sys.path.insert(0, os.path.join(HERE, "..", part))
+try:
+    import service as s
+except ImportError as missing:
+    print(f"takeover_test: skipped: {missing}")
+    sys.exit(77)
+
+import history as h
+from load import Caller, Edge, Finder
+from stand import Stand
+
+CALLERS = 3
+LOAD_S = 0.3  # of undisturbed load before each fault
+WELL = 10  # calls that are acknowledged after it, and the next may come
+SYNC_BYTES = 5
+
+
+class Faults:
+    """Each method does one thing to the stand and undoes it. `leads`: who led before."""
+
+    def __init__(self, stand, chance, shortest):
+        self.stand, self.chance, self.shortest = stand, chance, shortest
+
+    def term(self, leads):
+        """It is stopped as an operator stops it, and writes a checkpoint."""
+        leads.send(signal.SIGTERM)
+        self.stand.wait_for_another(leads)
+
+    def kill(self, leads):
+        leads.send(signal.SIGKILL)
+        self.stand.wait_for_another(leads)
+
+    def stop(self, leads):
+        """It sleeps for a while, in whatever it was about to do."""
+        seconds = 3.5 if self.shortest else self.chance.uniform(1, 30)
+        leads.send(signal.SIGSTOP)
+        time.sleep(seconds)
+        leads.send(signal.SIGCONT)
+
+    def middle(self, leads):
+        """It sleeps in the middle of a batch: before its end, or after all of it but the Sync, when the server has locked
+        what the batch locks. The rest comes later."""
+        tail = SYNC_BYTES if self.chance.random() < 0.7 else self.chance.randint(SYNC_BYTES + 1, 2000)
+        leads.proxy.do("keep_end", tail)
+        self.stand.wait(lambda: leads.proxy.do("state")[1], "no batch came")
+        leads.send(signal.SIGSTOP)
+        self.stand.wait_for_another(leads)
+        leads.proxy.do("let_go")
+        leads.send(signal.SIGCONT)
+
+    def late(self, leads):
+        """Its batch is held on its way until after the takeover; its own line is cut meanwhile, or not."""
+        leads.proxy.do("hold_requests", 1)
+        self.stand.wait(lambda: leads.proxy.do("state")[0] > 500, "no batch came")
+        if self.chance.random() < 0.5:
+            leads.proxy.do("cut")
+        self.stand.wait_for_another(leads)
+        leads.proxy.do("hold_requests", 0)
+
+    def cut(self, leads):
+        """Its lines end, and no new one comes to the database."""
+        leads.proxy.do("turn_away", 1)
+        leads.proxy.do("drop")
+        self.stand.wait_for_another(leads)
+        time.sleep(self.chance.uniform(0, 1))
+        leads.proxy.do("turn_away", 0)
+
+    def half_open(self, leads):
+        """What it sends goes nowhere and nothing comes, and nobody closes the lines."""
+        leads.proxy.do("hold_requests", 1)
+        leads.proxy.do("hold_answers", 1)
+        self.stand.wait_for_another(leads)
+        leads.proxy.do("drop")
+        leads.proxy.do("hold_requests", 0)
+        leads.proxy.do("hold_answers", 0)
+
+    def clock(self, leads):
+        """Its wall clock is an hour off, and then it is killed; who leads next has the right one."""
+        leads.set_clock(self.chance.choice(("+1h", "-1h")))
+        time.sleep(1.5)  # libfaketime looks once a second
+        leads.send(signal.SIGKILL)
+        leads.set_clock("+0")
+        self.stand.wait_for_another(leads)
+
+    def restart(self, leads):
+        """The database is restarted, or its processes are killed."""
+        if self.chance.random() < 0.5:
+            self.stand.server.restart()
+        else:
+            self.stand.server.kill()
+            self.stand.server.start()
+
+    def failover(self, leads):
+        """The database's machine is gone, and its synchronous standby is promoted."""
+        self.stand.add_standby()
+        time.sleep(LOAD_S)
+        self.stand.fail_over()
+
+
+KINDS = ("term", "kill", "stop", "middle", "late", "cut", "half_open", "clock", "restart", "failover")
+
+
+class Load:
+    def __init__(self, stand, seed, queued):
+        self.stop = threading.Event()
+        self.finder = Finder([replica.grpc for replica in stand.replicas])
+        first = Caller(self.finder, self.stop)
+        first.set_up()
+        first.fill(queued)
+        self.edge = Edge(self.finder, self.stop, seed)
+        self.callers = [Caller(self.finder, self.stop) for _ in range(CALLERS)]
+        work = [threading.Thread(target=self.edge.run, daemon=True)]
+        work += [threading.Thread(target=c.work, args=(f"c{i}", seed), daemon=True) for i, c in enumerate(self.callers)]
+        self.callers.append(first)
+        self.threads = work
+        for thread in work:
+            thread.start()
+
+    def calls(self, since=0.0):
+        """Those that began since then."""
+        return [call for caller in self.callers
+                for call in itertools.takewhile(lambda c: c.begin >= since, reversed(caller.calls[:]))]
+
+    def acknowledged_since(self, instant):
+        return sum(call.outcome == h.ACKNOWLEDGED for call in self.calls(instant))
+
+    def end(self):
+        self.stop.set()
+        for thread in self.threads:
+            thread.join(s.DEADLINE_S)
+
+
+def one_fault(stand, load, faults, kind):
+    """Lets it happen, waits until all is well. How long nobody got anything acknowledged, and whether another leads."""
+    time.sleep(LOAD_S)
+    leads = stand.wait(stand.holder, "nobody leads")
+    place = stand.replicas.index(leads)
+    begin, process = time.monotonic(), leads.child.pid
+    getattr(faults, kind)(leads)
+
+    def is_well():
+        now = stand.holder()
+        ended = now is leads or leads.child.pid != process  # who leads no longer ends, and waits again
+        return now and ended and load.acknowledged_since(instant) >= WELL
+
+    instant = time.monotonic()
+    stand.wait(is_well, f"after {kind} nothing is acknowledged any more")
+    pause = h.pause_s(load.calls(begin - 60), place, begin - LOAD_S, time.monotonic())
+    return pause, stand.holder() is not leads
+
+
+# Most of all facts, and no check looks into them.
+UNREAD = ("PodAdded", "PodBound", "PodRunning", "PodGone", "Charged", "AttemptEnded", "Reserved")
+
+
+def rows_of(stand):
+    from subak.fact.v1 import fact_pb2
+
+    names = {int(kind): name for name, kind in numbered_facts()}
+    for seq, epoch, kind, body in stand.facts():
+        name = names[kind]
+        yield h.Row(seq, epoch, name, None if name in UNREAD else getattr(fact_pb2, name).FromString(body))
+
+
+def numbered_facts():
+    """(message, kind) of each, as fact.proto numbers them."""
+    with open(os.path.join(ROOT, "proto", "subak", "fact", "v1", "fact.proto"), encoding="utf-8") as file:
+        return [(name, kind) for kind, name in re.findall(r"// Kind (\d+)\D[^\n]*\n(?://[^\n]*\n)*message (\w+)", file.read())]
+
+
+def judge(stand, load):
+    rows, calls = list(rows_of(stand)), load.calls()
+    wrong = h.check_rows(rows) + h.check_calls(calls, rows) + h.check_order(calls)
+    wrong += h.check_edge(load.edge.steps, rows) + h.check_digests(stand.digests())
+    count = lambda outcome: sum(call.outcome == outcome for call in calls)
+    print(f"{len(rows)} facts, {rows[-1].epoch} epochs; calls: {count(h.ACKNOWLEDGED)} acknowledged, {count(h.REFUSED)} refused, "
+          f"{count(h.UNANSWERED)} unanswered; edge: {len(load.edge.steps)} steps, {load.edge.stale} stale effects, "
+          f"{load.edge.again} told again, {len(load.edge.complaints)} events refused")
+    if count(h.ACKNOWLEDGED) < 100 or len(load.edge.steps) < 20:
+        wrong.append("too little happened to judge by")
+    return wrong
+
+
+def run(stand, arguments, kinds):
+    load = Load(stand, arguments.seed, arguments.queued)
+    faults = Faults(stand, random.Random(arguments.seed), arguments.times == 1)
+    pauses, others = {kind: [] for kind in kinds}, dict.fromkeys(kinds, 0)
+    order = list(kinds) * arguments.times
+    for number, kind in enumerate(order):
+        pause, other = one_fault(stand, load, faults, kind)
+        pauses[kind].append(pause)
+        others[kind] += other
+        if len(order) > 20:
+            print(f"{number + 1}/{len(order)} {kind}: {pause:.2f} s", flush=True)
+    load.end()
+    # Another writes a checkpoint, and facts come after it.
+    leads = stand.holder()
+    leads.end()
+    next_one = stand.wait_for_another(leads)
+    load.callers[-1].set_up("end")
+    for replica in stand.replicas:
+        if replica.lives():
+            replica.end(signal.SIGKILL if replica is next_one else signal.SIGTERM)
+    for kind in kinds:
+        known = pauses[kind]
+        print(f"{kind:10} {len(known):4} times, another led after {others[kind]:4}; nothing acknowledged for p50 "
+              f"{h.percentile(known, 0.5):5.2f} s, p99 {h.percentile(known, 0.99):5.2f} s, most {max(known):5.2f} s")
+    for number, replica in enumerate(stand.replicas):
+        print(f"replica {number} ended with {replica.ends}")
+    return judge(stand, load)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"))
+    parser.add_argument("--fault", default="all", help="KIND,...: " + " ".join(KINDS))
+    parser.add_argument("--times", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--replicas", type=int, default=2)
+    parser.add_argument("--queued", type=int, default=0, help="jobs that wait all the time")
+    parser.add_argument("--list", action="store_true", help="only name the kinds")
+    arguments = parser.parse_args()
+    if arguments.list:
+        print("takeover_test\n  " + "\n  ".join(KINDS))
+        return 0
+    kinds = KINDS if arguments.fault == "all" else arguments.fault.split(",")
+    if unknown := set(kinds) - set(KINDS):
+        parser.error(f"no fault is called {unknown.pop()} (there are {', '.join(KINDS)})")
+    if s.faketime_library() is None:
+        kinds = [kind for kind in kinds if kind != "clock"]
+    s.compile_protos(ROOT)
+    binaries = {name: os.path.abspath(os.path.join(arguments.bin, name)) for name in ("subakd", "pg_proxy", "state_digest")}
+    print(f"takeovers: {', '.join(kinds)}, {arguments.times} times each, seed {arguments.seed}", flush=True)
+    stand = Stand(binaries, arguments.replicas)
+    try:
+        wrong = run(stand, arguments, kinds)
+    finally:
+        stand.end()
+    for words in wrong[:50]:
+        print("WRONG: " + words)
+    print(f"takeovers: {len(wrong)} wrong, seed {arguments.seed}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
