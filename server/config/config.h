@@ -49,8 +49,19 @@ struct ClusterConfig {
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;
 };
 
+// What a commit must have survived where the state is in a database.
+enum class DatabaseDurability : std::uint8_t {
+  kReplicated,  // the loss of the server's machine: it is on a synchronous standby too
+  kLocal,       // a crash of the server
+};
+template <>
+struct EnumText<DatabaseDurability> {
+  static constexpr std::array<std::string_view, 2> names{"replicated", "local"};
+};
+
 struct Config {
   std::string state = "var/subak.db";  // a file, or the address of a database
+  DatabaseDurability database_durability = DatabaseDurability::kReplicated;
   ListenAddress listen_webhook{"127.0.0.1", 9443};
   ListenAddress listen_grpc{"127.0.0.1", 9444};
   ListenAddress listen_http{"127.0.0.1", 9445};

@@ -27,6 +27,7 @@ std::string default_of(const Setting& setting) {
   const Policy policy;
   const std::map<std::string_view, std::string> values{
       {"state", config.state},
+      {"databaseDurability", std::string(enum_name(config.database_durability))},
       {"listenWebhook", config.listen_webhook.text()},
       {"listenGrpc", config.listen_grpc.text()},
       {"listenHttp", config.listen_http.text()},

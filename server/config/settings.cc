@@ -270,6 +270,9 @@ Found add_socket_user(Config& c, std::string_view v) {
 constexpr std::array kSettings{
     Setting{"state", "--state", "FILE|URI", "the store: a file, or postgres://user@host/database",
             false, false, set_state},
+    Setting{"databaseDurability", "--database-durability", "WHAT",
+            "replicated: refuses a database server without synchronous standbys; local: takes it",
+            false, false, set_choice<DatabaseDurability, &Config::database_durability>},
     Setting{"listenWebhook", "--listen-webhook", "ADDRESS:PORT", "admission webhook, HTTPS", false,
             false, set_address<&Config::listen_webhook>},
     Setting{"listenGrpc", "--listen-grpc", "ADDRESS:PORT", "gRPC API", false, false,

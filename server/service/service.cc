@@ -146,6 +146,7 @@ Result<std::unique_ptr<Store>> Service::Impl::open_store() {
     options.clock = &clock;
     options.holder = machine_name() + " process " + std::to_string(::getpid());
     options.ignore_checkpoint = config.ignore_checkpoint;
+    options.replicated = config.database_durability == DatabaseDurability::kReplicated;
     options.copy_path = copy_file(config.state);
     options.stop = stop_asked;
     options.while_waiting = [this](StoreReader& reader) { standby.look(reader); };

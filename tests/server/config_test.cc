@@ -92,6 +92,12 @@ TEST(Settings, TheContractsFlagsAreThere) {
   }
 }
 
+TEST(Yaml, DatabaseDurability) {
+  EXPECT_EQ(accepted("state: s\n").database_durability, DatabaseDurability::kReplicated);
+  EXPECT_EQ(accepted("databaseDurability: local\n").database_durability,
+            DatabaseDurability::kLocal);
+}
+
 TEST(Yaml, EveryKeyIsRead) {
   const Config c = accepted(R"(state: /data/s.db
 listenWebhook: 0.0.0.0:1

@@ -21,9 +21,9 @@ def as_server(command, **options):
     return subprocess.Popen(command, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **who, **options)
 
 
-def address_by(folder, database="postgres"):
+def address_by(folder, database="postgres", role="subak"):
     """Of a database by the socket in a folder."""
-    return f"postgres://subak@{urllib.parse.quote(folder, safe='')}/{database}"
+    return f"postgres://{role}@{urllib.parse.quote(folder, safe='')}/{database}"
 
 
 class Server:
@@ -73,24 +73,32 @@ class Server:
         self.kill()
         shutil.rmtree(self.folder)
 
-    def psql_command(self, statement, database):
-        return [f"{BIN}/psql", "-qAtX", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-h", self.folder, "-U", "subak", "-d", database,
+    def psql_command(self, statement, database, role="subak"):
+        return [f"{BIN}/psql", "-qAtX", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-h", self.folder, "-U", role, "-d", database,
                 "-c", statement]
 
-    def psql(self, statement, database="postgres"):
+    def psql(self, statement, database="postgres", role="subak"):
         """The rows that it prints: a line each, columns apart by tabs."""
-        done = subprocess.run(self.psql_command(statement, database), check=True, timeout=DEADLINE_S,
+        done = subprocess.run(self.psql_command(statement, database, role), check=True, timeout=DEADLINE_S,
                               stdout=subprocess.PIPE, text=True)
         return done.stdout.splitlines()
+
+    def run_file(self, path, database, role, **variables):
+        """A file as psql runs it for a person."""
+        said = [word for name, value in variables.items() for word in ("-v", f"{name}={value}")]
+        command = [f"{BIN}/psql", "-qX", "-h", self.folder, "-U", role, "-d", database, *said, "-f", path]
+        subprocess.run(command, check=True, timeout=DEADLINE_S)
 
     def set(self, name, value):
         """A setting of the server, from now on."""
         self.psql(f"ALTER SYSTEM SET {name} = '{value}'")
         self.psql("SELECT pg_reload_conf()")
+        while self.psql(f"SHOW {name}") != [value]:  # the server reads it in its own time
+            time.sleep(0.01)
 
     def make_database(self, name):
         self.psql(f"CREATE DATABASE {name}")
         return self.address(name)
 
-    def address(self, database="postgres"):
-        return address_by(self.folder, database)
+    def address(self, database="postgres", role="subak"):
+        return address_by(self.folder, database, role)

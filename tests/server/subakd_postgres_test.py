@@ -19,7 +19,9 @@ import urllib.request
 
 from pg_server import DEADLINE_S, Server
 
+GRANTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "deploy", "postgres", "service_role.sql")
 SUBAKD, SUBAK = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
+LOCAL = ("--database-durability", "local")  # the servers here have no standbys
 PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
 
 
@@ -32,13 +34,13 @@ def free_port():
 class Process:
     """A running subakd, in a folder of its own."""
 
-    def __init__(self, state, wait=True):
+    def __init__(self, state, *flags, durability=LOCAL, wait=True):
         self.folder = tempfile.mkdtemp(prefix="subak_pgd_")
         self.http = free_port()
         ports = (*PORTS[:-1], f"127.0.0.1:{self.http}")
         pipe = subprocess.PIPE
         self.child = subprocess.Popen(
-            [SUBAKD, "--state", state, *ports], stdout=pipe, stderr=pipe, text=True, cwd=self.folder
+            [SUBAKD, "--state", state, *durability, *ports, *flags], stdout=pipe, stderr=pipe, text=True, cwd=self.folder
         )
         if wait:
             self.is_ready()
@@ -166,10 +168,58 @@ class OnPostgres(unittest.TestCase):
         self.assertEqual(first.end(signal.SIGTERM), 0)
 
     def test_without_its_database_it_does_not_start(self):
-        done = subprocess.run([SUBAKD, "--state", self.server.address("none"), *PORTS], capture_output=True,
+        done = subprocess.run([SUBAKD, "--state", self.server.address("none"), *LOCAL, *PORTS], capture_output=True,
                               text=True, timeout=DEADLINE_S, check=False, cwd=self.server.folder)
         self.assertEqual(done.returncode, 1)
         self.assertIn('database "none" does not exist', done.stderr)
+
+    def test_a_server_without_synchronous_standbys_is_taken_if_that_is_said(self):
+        state = self.server.make_database("alone")
+        done = subprocess.run([SUBAKD, "--state", state, *PORTS], capture_output=True, text=True, timeout=DEADLINE_S,
+                              check=False, cwd=self.server.folder)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("without synchronous standbys", done.stderr)
+        self.assertIn("databaseDurability: local", done.stderr)
+        standby = Server(copy_of=self.server)
+        try:
+            self.server.set("synchronous_standby_names", "standby")
+            self.assertEqual(Process(state, durability=()).end(signal.SIGTERM), 0)
+        finally:
+            self.server.set("synchronous_standby_names", "")
+            standby.end()
+
+    def test_a_role_that_may_not_change_rows_is_enough(self):
+        for role in ("books_owner", "books_service"):
+            self.server.psql(f"CREATE ROLE {role} LOGIN")
+        self.server.psql("CREATE DATABASE books OWNER books_owner")
+        as_service = self.server.address("books", "books_service")
+        done = subprocess.run([SUBAKD, "--state", as_service, *LOCAL, *PORTS], capture_output=True, text=True,
+                              timeout=DEADLINE_S, check=False, cwd=self.server.folder)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("permission denied", done.stderr)
+
+        owner = Process(self.server.address("books", "books_owner"))
+        self.assertEqual(owner.set_shares("ml", 2)[0], 0)
+        self.assertEqual(owner.end(signal.SIGTERM), 0)
+        self.assertIn("may do more than the service needs", owner.errors)
+        self.server.run_file(GRANTS, "books", "books_owner", service="books_service")
+
+        first = Process(as_service)
+        self.assertEqual(first.set_shares("ml", 3)[0], 0)
+        second = Process(as_service, wait=False)
+        self.assertIn("recovering", second.health())
+        self.assertEqual(first.end(signal.SIGTERM), 0)  # with a checkpoint
+        self.assertNotIn("may do more", first.errors)
+        second.is_ready()
+        self.assertEqual(second.set_shares("ml", 4)[0], 0)
+        self.assertEqual(second.end(signal.SIGKILL), -signal.SIGKILL)
+        third = Process(as_service, "--ignore-checkpoint")
+        self.assertRegex(third.call("account", "get", "ml")[1], r"shares:\s+4")
+        self.assertEqual(third.end(signal.SIGTERM), 0)
+        for change in ("UPDATE facts SET seq = seq", "DELETE FROM facts", "DELETE FROM ledger", "UPDATE audit SET seq = seq",
+                       "TRUNCATE facts", "DROP TABLE facts"):
+            with self.assertRaises(subprocess.CalledProcessError, msg=change):
+                self.server.psql(change, "books", "books_service")
 
 
 if __name__ == "__main__":

@@ -52,8 +52,9 @@ class Replica:
         self.log_path, self.clock_file = os.path.join(folder, "log"), os.path.join(folder, "clock")
         webhook, grpc_port, http = free_ports(3)
         self.grpc = f"127.0.0.1:{grpc_port}"
-        self.flags = ["--state", address_by(self.proxy.folder, DATABASE), "--listen-webhook", f"127.0.0.1:{webhook}",
-                      "--listen-grpc", self.grpc, "--listen-http", f"127.0.0.1:{http}"]
+        self.flags = ["--state", address_by(self.proxy.folder, DATABASE), "--database-durability", "local",
+                      "--listen-webhook", f"127.0.0.1:{webhook}", "--listen-grpc", self.grpc,
+                      "--listen-http", f"127.0.0.1:{http}"]
         self.set_clock("+0")
         self.ends = []  # how each run ended
         self.start()

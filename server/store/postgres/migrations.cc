@@ -9,9 +9,28 @@ constexpr char kTable[] =
     "CREATE TABLE IF NOT EXISTS migrations (version BIGINT PRIMARY KEY, name TEXT NOT NULL, "
     "checksum TEXT NOT NULL, applied_ms BIGINT NOT NULL)";
 
+// SQLSTATEs of PostgreSQL's manual, appendix A.
+constexpr std::string_view kNoTable = "42P01", kNoRight = "42501";
+constexpr char kApplied[] = "SELECT version, name, checksum FROM migrations ORDER BY version";
+
+Error refused(PgConnection& db, std::string_view what, const PgResult& result) {
+  Error error = db.error(what, result);
+  if (result.sqlstate() == kNoRight) {
+    error.want =
+        "want the role that owns the tables: start this version once as that one, then grant "
+        "(deploy/postgres/service_role.sql)";
+  }
+  return error;
+}
+
 // Those that the store has must be the first ones of `all`, unchanged.
 Result<std::size_t> check_applied(PgConnection& db, const std::vector<Migration>& all) {
-  const PgResult rows = db.run("SELECT version, name, checksum FROM migrations ORDER BY version");
+  PgResult rows = db.run(kApplied);
+  if (rows.sqlstate() == kNoTable) {
+    const PgResult table = db.script(kTable);
+    if (!table.ok()) return refused(db, "store.migrations", table);
+    rows = db.run(kApplied);
+  }
   if (!rows.ok()) return db.error("store.migrations", rows);
   for (int i = 0; i < rows.rows(); ++i) {
     const auto done = static_cast<std::size_t>(i);
@@ -25,8 +44,6 @@ Result<std::size_t> check_applied(PgConnection& db, const std::vector<Migration>
 
 Result<int> migrate(PgConnection& db, const std::vector<Migration>& all, std::int64_t epoch,
                     TimeMs now_ms) {
-  const PgResult table = db.script(kTable);
-  if (!table.ok()) return db.error("store.migrations", table);
   const auto done = check_applied(db, all);
   if (!done.ok()) return done.error();
   for (std::size_t i = *done; i < all.size(); ++i) {
@@ -40,7 +57,7 @@ Result<int> migrate(PgConnection& db, const std::vector<Migration>& all, std::in
                   "; INSERT INTO migrations VALUES (" + std::to_string(i + 1) + ", '" + name +
                   "', '" + sha256_hex(all[i].sql) + "', " + std::to_string(now_ms) + "); COMMIT");
     if (applied.ok()) continue;
-    const Error error = db.error("store.migration " + name, applied);
+    const Error error = refused(db, "store.migration " + name, applied);
     db.script("ROLLBACK");
     return error;
   }

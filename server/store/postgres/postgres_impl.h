@@ -40,7 +40,8 @@ class PostgresStore final : public Store {
     kAgain,    // nothing of it is there
     kUnknown,  // it may be there
   };
-  std::optional<Error> check_server();
+  std::optional<Error> check_server(bool replicated);
+  void check_role();
   std::optional<Error> lead(const PostgresOptions& options);
   std::optional<Error> found();
   std::optional<Error> load();

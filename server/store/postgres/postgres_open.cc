@@ -19,17 +19,40 @@ Error refuse(std::string got, std::string want) {
 
 }  // namespace
 
-std::optional<Error> PostgresStore::check_server() {
-  for (const char* const setting : {"fsync", "full_page_writes"}) {
+// synchronous_commit is our session's own, which a pooler may have lost.
+std::optional<Error> PostgresStore::check_server(bool replicated) {
+  for (const char* const setting :
+       {"fsync", "full_page_writes", "synchronous_commit", "synchronous_standby_names"}) {
     const PgResult row =
         db_.run("SELECT current_setting($1)", Parameters().add(std::string_view(setting)));
     if (!row.ok()) return db_.error("store.open", row);
-    if (row.bytes(0, 0) != "on") {
-      return refuse(std::string(setting) + " = " + std::string(row.bytes(0, 0)) + " on the server",
+    const std::string_view value = row.bytes(0, 0);
+    if (std::string_view(setting) == "synchronous_standby_names") {
+      if (!replicated || !value.empty()) continue;
+      return refuse(
+          "a database server without synchronous standbys (synchronous_standby_names is empty)",
+          "want one, or databaseDurability: local (--database-durability local), if it is enough "
+          "that what is acknowledged survives a crash of the server but not the loss of its "
+          "machine");
+    }
+    if (value != "on") {
+      return refuse(std::string(setting) + " = " + std::string(value) + " on the server",
                     "want on: without it a crash of the server loses or damages the books");
     }
   }
   return std::nullopt;
+}
+
+// A role that can change rows can forge the books. Where a database does not know the question, nothing is said.
+void PostgresStore::check_role() {
+  const PgResult row = db_.run(
+      "SELECT count(*)::bigint FROM (VALUES ('facts'), ('ledger'), ('audit')) AS t(name) "
+      "WHERE has_table_privilege(name, 'UPDATE, DELETE, TRUNCATE')");
+  if (!row.ok() || row.number(0, 0) == 0) return;
+  log::warn("the database role may do more than the service needs",
+            {{"store", describe()},
+             {"may", "change or delete rows of facts, ledger, audit"},
+             {"want", "a role of its own: deploy/postgres/service_role.sql"}});
 }
 
 std::optional<Error> PostgresStore::lead(const PostgresOptions& options) {
@@ -60,12 +83,13 @@ std::optional<Error> PostgresStore::lead(const PostgresOptions& options) {
 
 std::optional<Error> PostgresStore::open(const PostgresOptions& options) {
   if (auto error = db_.open(address_)) return error;
-  if (auto error = check_server()) return error;
+  if (auto error = check_server(options.replicated)) return error;
   if (auto error = make_lead(db_)) return error;
   if (auto error = lead(options)) return error;
   const Result<int> applied = migrate(db_, postgres_migrations(), epoch_, clock_.wall_ms());
   if (!applied.ok()) return applied.error();
   if (*applied > 0) log::info("store migrated", {{"store", describe()}, {"migrations", *applied}});
+  check_role();
   if (auto error = found()) return error;
   if (ignore_checkpoint_) {
     log::warn("the checkpoint is left out", {{"store", describe()}});

@@ -22,6 +22,8 @@ struct PostgresOptions {
   std::uint32_t fact_version = kFactVersion;
   // Leaves the checkpoint out: the state comes from all facts.
   bool ignore_checkpoint = false;
+  // Refuses a server without synchronous standbys, on which a commit is lost with the server's machine.
+  bool replicated = false;
   // Of a store that is made now, and is to be a copy of another: whoever opens one that has facts already is refused.
   // Empty: any store.
   std::string uuid{};
@@ -35,7 +37,7 @@ struct PostgresOptions {
   std::string copy_path{};
 };
 
-// Connects, checks the server (it must keep what it says it kept: fsync, full_page_writes), waits for the lead, takes it
+// Connects, checks the server (it must keep what it says it kept: fsync, full_page_writes, synchronous_commit), waits for the lead, takes it
 // and migrates. Errors say what is wrong and what to do. A commit whose outcome is not known, as the line was cut or the
 // server ended, is looked up under a new epoch and is then there, or committed again under the same numbers; after
 // limits::kDatabaseAwayMs without the database the commit fails for good.
