@@ -140,9 +140,9 @@ class Stand:
         found = [r for r in self.replicas if lead and r.child.pid == lead[1]]
         return found[0] if found else None
 
-    def wait_for_another(self, old):
-        """Whoever of the others leads next."""
-        return self.wait(lambda: (now := self.holder()) and now is not old and now, "no other leads")
+    def wait_for_another(self, process):
+        """Whoever leads once this process does not: another replica, or the same, started again."""
+        return self.wait(lambda: (now := self.holder()) and now.child.pid != process and now, "no other leads")
 
     def facts(self):
         """(seq, epoch, kind, body) of each fact."""

@@ -44,15 +44,16 @@ class Faults:
 
     def __init__(self, stand, chance, shortest):
         self.stand, self.chance, self.shortest = stand, chance, shortest
+        self.process = 0  # that leads
 
     def term(self, leads):
         """It is stopped as an operator stops it, and writes a checkpoint."""
         leads.send(signal.SIGTERM)
-        self.stand.wait_for_another(leads)
+        self.stand.wait_for_another(self.process)
 
     def kill(self, leads):
         leads.send(signal.SIGKILL)
-        self.stand.wait_for_another(leads)
+        self.stand.wait_for_another(self.process)
 
     def stop(self, leads):
         """It sleeps for a while, in whatever it was about to do."""
@@ -68,7 +69,7 @@ class Faults:
         leads.proxy.do("keep_end", tail)
         self.stand.wait(lambda: leads.proxy.do("state")[1], "no batch came")
         leads.send(signal.SIGSTOP)
-        self.stand.wait_for_another(leads)
+        self.stand.wait_for_another(self.process)
         leads.proxy.do("let_go")
         leads.send(signal.SIGCONT)
 
@@ -78,14 +79,14 @@ class Faults:
         self.stand.wait(lambda: leads.proxy.do("state")[0] > 500, "no batch came")
         if self.chance.random() < 0.5:
             leads.proxy.do("cut")
-        self.stand.wait_for_another(leads)
+        self.stand.wait_for_another(self.process)
         leads.proxy.do("hold_requests", 0)
 
     def cut(self, leads):
         """Its lines end, and no new one comes to the database."""
         leads.proxy.do("turn_away", 1)
         leads.proxy.do("drop")
-        self.stand.wait_for_another(leads)
+        self.stand.wait_for_another(self.process)
         time.sleep(self.chance.uniform(0, 1))
         leads.proxy.do("turn_away", 0)
 
@@ -93,7 +94,7 @@ class Faults:
         """What it sends goes nowhere and nothing comes, and nobody closes the lines."""
         leads.proxy.do("hold_requests", 1)
         leads.proxy.do("hold_answers", 1)
-        self.stand.wait_for_another(leads)
+        self.stand.wait_for_another(self.process)
         leads.proxy.do("drop")
         leads.proxy.do("hold_requests", 0)
         leads.proxy.do("hold_answers", 0)
@@ -104,7 +105,7 @@ class Faults:
         time.sleep(1.5)  # libfaketime looks once a second
         leads.send(signal.SIGKILL)
         leads.set_clock("+0")
-        self.stand.wait_for_another(leads)
+        self.stand.wait_for_another(self.process)
 
     def restart(self, leads):
         """The database is restarted, or its processes are killed."""
@@ -160,17 +161,19 @@ def one_fault(stand, load, faults, kind):
     leads = stand.wait(stand.holder, "nobody leads")
     place = stand.replicas.index(leads)
     begin, process = time.monotonic(), leads.child.pid
+    faults.process = process
     getattr(faults, kind)(leads)
 
     def is_well():
         now = stand.holder()
-        ended = now is leads or leads.child.pid != process  # who leads no longer ends, and waits again
-        return now and ended and load.acknowledged_since(instant) >= WELL
+        if not now or now.child.pid != process == leads.child.pid:
+            return False  # who leads no longer ends, and waits again
+        return load.acknowledged_since(instant) >= WELL
 
     instant = time.monotonic()
     stand.wait(is_well, f"after {kind} nothing is acknowledged any more")
     pause = h.pause_s(load.calls(begin - 60), place, begin - LOAD_S, time.monotonic())
-    return pause, stand.holder() is not leads
+    return pause, stand.holder().child.pid != process
 
 
 # Most of all facts, and no check looks into them.
@@ -220,7 +223,7 @@ def run(stand, arguments, kinds):
     # Another writes a checkpoint, and facts come after it.
     leads = stand.holder()
     leads.end()
-    next_one = stand.wait_for_another(leads)
+    next_one = stand.wait_for_another(leads.child.pid)
     load.callers[-1].set_up("end")
     for replica in stand.replicas:
         if replica.lives():
