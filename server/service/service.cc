@@ -333,6 +333,8 @@ void Service::Impl::stop() {
   audit.reset();
   watchdog.reset();
   if (runtime) runtime->stop();
+  // Whoever takes over need not wait for a checkpoint.
+  if (store && postgres::is_address(config.state)) give_up_lead(*store);
   if (follower) follower->stop();
 }
 

@@ -33,6 +33,10 @@ Raised raise(PgConnection& db, const char* sql, const Parameters& parameters) {
                 "want the session that locks it to end (pg_locks shows it)"}};
 }
 
+Error stopped(const std::string& leader) {
+  return {ErrorCode::kPrecondition, "state", "asked to stop while " + leader + " leads", ""};
+}
+
 }  // namespace
 
 // A role that may not make tables may not say IF NOT EXISTS of one that is there either.
@@ -45,11 +49,15 @@ std::optional<Error> make_lead(PgConnection& db) {
   return std::nullopt;
 }
 
-Raised take_lead(PgConnection& db, const std::string& holder, std::int64_t seen) {
+Raised take_lead(PgConnection& db, const std::string& holder, const LeadSeen& seen) {
+  if (!seen.holder.empty()) {  // rather than wait for its lock first
+    db.run("SELECT pg_terminate_backend(backend::int) FROM lead WHERE backend <> 0 AND epoch = $1",
+           Parameters().add(seen.epoch));
+  }
   return raise(db,
                "UPDATE lead SET epoch = epoch + 1, holder = $1, backend = pg_backend_pid() "
                "WHERE id = 1 AND epoch = $2 RETURNING epoch",
-               Parameters().add(std::string_view(holder)).add(seen));
+               Parameters().add(std::string_view(holder)).add(seen.epoch));
 }
 
 Raised raise_own(PgConnection& db, const std::string& holder) {
@@ -73,14 +81,21 @@ Result<LeadSeen> wait_for_lead(PgConnection& db, const Address& address, const C
                                const std::function<bool()>& stop,
                                const std::function<void()>& looked) {
   std::optional<LeadSeen> last;
-  std::int64_t alive_ms = clock.boot_ms();
+  const std::int64_t begun_ms = clock.boot_ms();
+  std::int64_t alive_ms = begun_ms;
   while (true) {
     if (!db.is_open()) {
       if (auto error = db.open(address); error && !last) return *error;
     }
     auto seen = look_at_lead(db);
     if (!seen.ok() && !last) return seen.error();
-    if (seen.ok() && seen->holder.empty()) return *seen;
+    if (seen.ok() && seen->holder.empty()) {
+      // Who has just come lets those go first who know the state.
+      if (seen->epoch == 0 || clock.boot_ms() - begun_ms >= limits::kBeatMs) return *seen;
+      if (stop && stop()) return stopped("nobody");
+      std::this_thread::sleep_for(std::chrono::milliseconds(limits::kLeadLookMs));
+      continue;
+    }
     const bool lives =
         !seen.ok() || !last || seen->epoch != last->epoch || seen->beats != last->beats;
     if (lives) alive_ms = clock.boot_ms();  // without a database nobody can tell
@@ -92,10 +107,7 @@ Result<LeadSeen> wait_for_lead(PgConnection& db, const Address& address, const C
       last = *std::move(seen);
       looked();
     }
-    if (stop && stop()) {
-      return Error{ErrorCode::kPrecondition, "state",
-                   "asked to stop while " + last->holder + " leads", ""};
-    }
+    if (stop && stop()) return stopped(last->holder);
     std::this_thread::sleep_for(std::chrono::milliseconds(limits::kLeadLookMs));
   }
 }

@@ -31,6 +31,7 @@ Result<LeadSeen> look_at_lead(PgConnection& db);
 // Returns once nobody leads: the holder gave the lead up, or showed no sign of life for limits::kLeaderSilentMs of a
 // clock that does not stop while a machine sleeps. A sign is a hint, never proof. `stop` is asked between looks;
 // once it says yes, this ends with an error. `looked` is called after each look that found a leader.
+// Where somebody has led before, the first limits::kBeatMs are left to those who wait already and know the state.
 Result<LeadSeen> wait_for_lead(PgConnection& db, const Address& address, const Clock& clock,
                                const std::function<bool()>& stop,
                                const std::function<void()>& looked);
@@ -43,8 +44,8 @@ struct Raised {
 };
 // Whoever led until now leads no longer: nothing of theirs becomes durable after this. A holder that stopped in the
 // middle of a message keeps the row locked, and no timeout of the server ends that: its backend is ended.
-// kOther: the epoch is not `seen` any more, so somebody else was first.
-Raised take_lead(PgConnection& db, const std::string& holder, std::int64_t seen);
+// kOther: the epoch is not that of `seen` any more, so somebody else was first.
+Raised take_lead(PgConnection& db, const std::string& holder, const LeadSeen& seen);
 // The same for who leads already, on a new connection. kOther: somebody else leads.
 Raised raise_own(PgConnection& db, const std::string& holder);
 // A sign of life, and the end of a lead; nothing happens where another leads.

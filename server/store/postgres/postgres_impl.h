@@ -19,8 +19,8 @@ namespace subak::postgres {
 class PostgresStore final : public Store {
  public:
   PostgresStore(Address address, const PostgresOptions& options);
-  // Gives the lead up.
-  ~PostgresStore() override;
+  ~PostgresStore() override { give_up_lead(); }
+  void give_up_lead();
   // Connects, waits for the lead and takes it, migrates; nothing else works before.
   std::optional<Error> open(const PostgresOptions& options);
 

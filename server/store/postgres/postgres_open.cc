@@ -72,7 +72,7 @@ std::optional<Error> PostgresStore::lead(const PostgresOptions& options) {
                           : wait_for_lead(db_, address_, clock_, options.stop, looked);
     if (!seen.ok()) return seen.error();
     confirmed_ms_ = clock_.monotonic_ms();
-    const Raised raised = take_lead(db_, holder_, seen->epoch);
+    const Raised raised = take_lead(db_, holder_, *seen);
     if (raised.how == Raised::How::kUnknown) return raised.error;
     if (raised.how == Raised::How::kOther) continue;
     epoch_ = raised.epoch;
@@ -89,7 +89,7 @@ std::optional<Error> PostgresStore::open(const PostgresOptions& options) {
   const Result<int> applied = migrate(db_, postgres_migrations(), epoch_, clock_.wall_ms());
   if (!applied.ok()) return applied.error();
   if (*applied > 0) log::info("store migrated", {{"store", describe()}, {"migrations", *applied}});
-  check_role();
+  if (wanted_uuid_.empty()) check_role();  // else a copy is put there, by its owner
   if (auto error = found()) return error;
   if (ignore_checkpoint_) {
     log::warn("the checkpoint is left out", {{"store", describe()}});
@@ -160,5 +160,7 @@ Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& option
   if (auto error = store->open(named)) return *error;
   return std::unique_ptr<Store>(std::move(store));
 }
+
+void give_up_lead(Store& store) { static_cast<postgres::PostgresStore&>(store).give_up_lead(); }
 
 }  // namespace subak

@@ -54,9 +54,9 @@ PostgresStore::PostgresStore(Address address, const PostgresOptions& options)
       copy_path_(options.copy_path),
       wanted_uuid_(options.uuid) {}
 
-PostgresStore::~PostgresStore() {
+void PostgresStore::give_up_lead() {
   beats_ = nullptr;
-  if (epoch_ != 0 && db_.is_open()) give_up_lead(db_, epoch_);
+  if (epoch_ != 0 && db_.is_open()) postgres::give_up_lead(db_, epoch_);
 }
 
 // --- commits -------------------------------------------------------------------------------------

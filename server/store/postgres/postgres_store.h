@@ -43,4 +43,8 @@ struct PostgresOptions {
 // limits::kDatabaseAwayMs without the database the commit fails for good.
 Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options);
 
+// `store` is one of these, and no commit comes any more: another process may go on with it. A checkpoint that is still
+// written is refused once one does. Call it after the thread that commits has ended; closing the store does it too.
+void give_up_lead(Store& store);
+
 }  // namespace subak
