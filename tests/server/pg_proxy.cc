@@ -122,12 +122,23 @@ void PgProxy::serve() {
     held_requests_ = requests;
     held_answers_ = answers;
     std::erase_if(lines_, [](const Line& l) { return l.client < 0 && l.server < 0; });
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    wait_for_bytes();
   }
   for (Line& line : lines_) {
     close_if_open(line.client);
     close_if_open(line.server);
   }
+}
+
+// Or a moment: commands come without any.
+void PgProxy::wait_for_bytes() {
+  constexpr int kMomentMs = 1;
+  std::vector<pollfd> sockets{{listener_, POLLIN, 0}};
+  for (const Line& line : lines_) {
+    sockets.push_back({line.client, POLLIN, 0});
+    sockets.push_back({line.server, POLLIN, 0});
+  }
+  ::poll(sockets.data(), sockets.size(), kMomentMs);
 }
 
 void PgProxy::deliver_late_before(std::string text) {

@@ -49,6 +49,7 @@ class PgProxy {
     std::string kept;  // the end of a batch and what came after it; follows to_server
   };
   void serve();
+  void wait_for_bytes();
   void move(Line& line);
   void deliver_late();
   bool is_awaited(const std::string& request);
