@@ -70,7 +70,7 @@ class Caller:
                     return None
                 if error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
                     self.finder.silent(place)
-                if once or self.stop.is_set() and tried > 100:
+                if once or self.stop.is_set() and tried > 500:
                     return None
                 time.sleep(0.02)
                 continue

@@ -220,14 +220,15 @@ def run(stand, arguments, kinds):
         if len(order) > 20:
             print(f"{number + 1}/{len(order)} {kind}: {pause:.2f} s", flush=True)
     load.end()
-    # Another writes a checkpoint, and facts come after it.
-    leads = stand.holder()
-    leads.end()
-    next_one = stand.wait_for_another(leads.child.pid)
-    load.callers[-1].set_up("end")
+    # The last one writes a checkpoint, as nobody waits for the lead, and facts come after it.
+    last = stand.wait(stand.holder, "nobody leads")
     for replica in stand.replicas:
-        if replica.lives():
-            replica.end(signal.SIGKILL if replica is next_one else signal.SIGTERM)
+        if replica is not last:
+            replica.end(signal.SIGKILL)
+    last.end()
+    last.start()
+    load.callers[-1].set_up("end")
+    last.end(signal.SIGKILL)
     for kind in kinds:
         known = pauses[kind]
         print(f"{kind:10} {len(known):4} times, another led after {others[kind]:4}; nothing acknowledged for p50 "
