@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The real service beside what the same machine can do at best: admission, submission, restart, memory.
 
-Usage: service_bench.py BIN_DIR WORK_DIR
+Usage: service_bench.py BIN_DIR WORK_DIR [PART...]     admission, submissions, restart; or postgres
 
 Prints one JSON row a line (tests/bench/row.h); details go to stderr. Everything that it writes is below
 WORK_DIR. SUBAK_BENCH_JOBS and SUBAK_BENCH_LEDGER (1,000,000 and 10,000,000) set the size of the restart.
@@ -17,6 +17,9 @@ import subprocess
 import sys
 import time
 import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
+from pg_server import Server
 
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
@@ -62,16 +65,19 @@ def run_json(*command):
 
 
 class Service:
-    def __init__(self, bench, state):
+    def __init__(self, bench, state, database=None):
+        """`state`: a folder of its own, with the store unless that is a database, whose address is given then."""
         os.makedirs(state, exist_ok=True)
+        store = ["--state", os.path.join(state, "subak.db")]
+        if database:
+            store = ["--state", database, "--database-durability", "local"]
         config = os.path.join(state, "subak.yaml")
         with open(config, "w", encoding="utf-8") as f:
             f.write(CONFIG)
         begin = time.monotonic()
         with open(os.path.join(state, "log"), "a", encoding="utf-8") as log:
             self.child = bench.start(
-                [bench.tool("subakd"), "--config", config, "--state", os.path.join(state, "subak.db"), *PORTS],
-                stderr=log)
+                [bench.tool("subakd"), "--config", config, *store, *PORTS], stderr=log)
         self.line = self.child.stdout.readline()
         self.ready_s = time.monotonic() - begin
         if not self.line.startswith("subakd ready"):
@@ -234,10 +240,11 @@ class Bench:
         os.remove(copy)
         return raw["rows"] / raw["seconds"]
 
-    def submit(self, name, form, jobs):
-        """`form`: calls in flight on each of 8 connections, and jobs a call."""
+    def submit(self, name, form, jobs, database=None):
+        """`form`: calls in flight on each of 8 connections, and jobs a call. Returns the bytes of memory a job, and how
+        many facts a second were committed, so many at a time."""
         bare = [self.bare(form, jobs)]  # before and after, as other work on the machine comes and goes
-        service = Service(self, self.state(name))
+        service = Service(self, self.state(name), database)
         self.set_up(service)
         self.load(service.pid, service.ports["grpc"], form, jobs // 20, 0)
         before_bytes, before = rss_bytes(service.pid), histogram(service.metrics(), "subak_store_batch_facts")
@@ -254,13 +261,30 @@ class Bench:
             f"{best_us:.1f} us and {best_clients_us:.1f}")
         row(f"{name}_ratio", ours, "jobs/s", best, ours / best,
             "a gRPC server that reads the same calls of the same clients and answers with nothing done")
-        raw = self.raw_rows_per_s(os.path.join(service.state, "subak.db"), facts / commits, jobs)
+        return job_bytes, facts / jobs * ours, facts / commits
+
+    def submit_to_file(self, name, form, jobs):
+        job_bytes, _, a_commit = self.submit(name, form, jobs)
+        raw = self.raw_rows_per_s(os.path.join(self.state(name), "subak.db"), a_commit, jobs)
         row(f"{name}_raw_rows_per_s", raw, "rows/s", None, None, None)
         return job_bytes
 
     def submissions(self):
-        self.submit("submit", (64, 1), 200_000)
-        row("service_job_bytes", self.submit("submit_batch", (4, 100), 800_000), "bytes", None, None, None)
+        self.submit_to_file("submit", (64, 1), 200_000)
+        row("service_job_bytes", self.submit_to_file("submit_batch", (4, 100), 800_000), "bytes", None, None, None)
+
+    def postgres(self):
+        """Submissions with the state in a database, whose files are where those of the others are."""
+        jobs = 100_000
+        server = Server(folder=self.work)
+        try:
+            database = server.make_database("bench")
+            _, per_s, a_commit = self.submit("pg_submit", (64, 1), jobs, database)
+            raw = run_json(self.tool("pg_raw"), database, str(max(1, round(a_commit))), str(jobs))
+            row("pg_rows_ratio", per_s, "facts/s", raw["rows"] / raw["seconds"], per_s / (raw["rows"] / raw["seconds"]),
+                "bare statements with the same rows, as many at a time, one after another, to the same server")
+        finally:
+            server.end()
 
     # --- restart ---------------------------------------------------------------------------------
 

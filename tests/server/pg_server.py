@@ -27,10 +27,11 @@ def address_by(folder, database="postgres", role="subak"):
 
 
 class Server:
-    def __init__(self, copy_of=None):
-        """`copy_of`: a server that runs; this one is its standby, named "standby" there."""
+    def __init__(self, copy_of=None, folder=None):
+        """`copy_of`: a server that runs; this one is its standby, named "standby" there. `folder`: where its own is made;
+        in memory, unless it is said."""
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self.folder = tempfile.mkdtemp(prefix="subak_pg_", dir=memory)
+        self.folder = tempfile.mkdtemp(prefix="subak_pg_", dir=folder or memory)
         if USER:
             os.chown(self.folder, USER.pw_uid, USER.pw_gid)
         self.data = os.path.join(self.folder, "data")
