@@ -125,6 +125,22 @@ TEST_F(PostgresStoreTest, OthersWaitUntilTheLeadIsGivenUp) {
   EXPECT_EQ(facts_of(**store), 6u);
 }
 
+// A leader that stops gives the lead up before it writes its last checkpoint.
+TEST_F(PostgresStoreTest, ACheckpointAfterTheLeadIsGivenUpIsRefusedOnceAnotherLeads) {
+  const PackedFacts state = pack({account_set(0, 2, "ml", 1, "")});
+  auto first = open("first");
+  ASSERT_FALSE(first->commit(batch(1)));
+  give_up_lead(*first);
+  EXPECT_EQ(word_of(first->write_checkpoint(3, state)), "");
+  auto second = open("second");
+  ASSERT_FALSE(second->commit(batch(4)));
+  EXPECT_NE(word_of(first->write_checkpoint(6, state)).find("another process leads"),
+            std::string::npos);
+  first = nullptr;  // gives nothing up that another has
+  EXPECT_FALSE(second->commit(batch(7)));
+  EXPECT_FALSE(second->check_owned());
+}
+
 // Its line is cut for good, so it shows no sign of life; another leads, and it finds that out.
 TEST_F(PostgresStoreTest, WhoShowsNoSignOfLifeLeadsNoLonger) {
   PgProxy proxy(cluster_->folder());
