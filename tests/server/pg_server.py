@@ -1,6 +1,7 @@
 """A PostgreSQL server of a test's own: a new cluster in a temporary folder, reached by a socket there. As root it runs as
 the user postgres."""
 
+import ctypes
 import glob
 import os
 import pwd
@@ -16,9 +17,16 @@ BIN = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
 USER = pwd.getpwnam("postgres") if os.geteuid() == 0 else None  # it does not run as root
 
 
+def die_with_parent():
+    """In a child, before its program: it is killed when the thread that started it ends, whatever becomes of that."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
 def as_server(command, **options):
     who = {"user": USER.pw_uid, "group": USER.pw_gid, "extra_groups": []} if USER else {}
-    return subprocess.Popen(command, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **who, **options)
+    return subprocess.Popen(command, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                            preexec_fn=die_with_parent, **who, **options)
 
 
 def address_by(folder, database="postgres", role="subak"):

@@ -10,6 +10,7 @@ which history_test.py proves). Prints how long nobody got anything acknowledged,
 """
 
 import argparse
+import collections
 import itertools
 import os
 import random
@@ -34,7 +35,7 @@ from load import Caller, Edge, Finder
 from stand import Stand
 
 CALLERS = 3
-LOAD_S = 0.3  # of undisturbed load before each fault
+LOAD_S = 0.3  # of undisturbed load before each fault, unless --rest says more
 WELL = 10  # calls that are acknowledged after it, and the next may come
 SYNC_BYTES = 5
 
@@ -155,9 +156,9 @@ class Load:
             thread.join(s.DEADLINE_S)
 
 
-def one_fault(stand, load, faults, kind):
+def one_fault(stand, load, faults, kind, rest_s):
     """Lets it happen, waits until all is well. How long nobody got anything acknowledged, and whether another leads."""
-    time.sleep(LOAD_S)
+    time.sleep(rest_s)
     leads = stand.wait(stand.holder, "nobody leads")
     place = stand.replicas.index(leads)
     begin, process = time.monotonic(), leads.child.pid
@@ -203,6 +204,8 @@ def judge(stand, load):
     print(f"{len(rows)} facts, {rows[-1].epoch} epochs; calls: {count(h.ACKNOWLEDGED)} acknowledged, {count(h.REFUSED)} refused, "
           f"{count(h.UNANSWERED)} unanswered; edge: {len(load.edge.steps)} steps, {load.edge.stale} stale effects, "
           f"{load.edge.again} told again, {len(load.edge.complaints)} events refused")
+    for words, times in collections.Counter(re.sub(r"\d+", "N", said) for said in load.edge.complaints).most_common(3):
+        print(f"refused {times} times: {words}")
     if count(h.ACKNOWLEDGED) < 100 or len(load.edge.steps) < 20:
         wrong.append("too little happened to judge by")
     return wrong
@@ -214,7 +217,7 @@ def run(stand, arguments, kinds):
     pauses, others = {kind: [] for kind in kinds}, dict.fromkeys(kinds, 0)
     order = list(kinds) * arguments.times
     for number, kind in enumerate(order):
-        pause, other = one_fault(stand, load, faults, kind)
+        pause, other = one_fault(stand, load, faults, kind, arguments.rest)
         pauses[kind].append(pause)
         others[kind] += other
         if len(order) > 20:
@@ -246,6 +249,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--replicas", type=int, default=2)
     parser.add_argument("--queued", type=int, default=0, help="jobs that wait all the time")
+    parser.add_argument("--rest", type=float, default=LOAD_S, help="seconds of load before each fault: until who waits is warm")
     parser.add_argument("--list", action="store_true", help="only name the kinds")
     arguments = parser.parse_args()
     if arguments.list:
@@ -256,6 +260,7 @@ def main():
         parser.error(f"no fault is called {unknown.pop()} (there are {', '.join(KINDS)})")
     if s.faketime_library() is None:
         kinds = [kind for kind in kinds if kind != "clock"]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("takeovers: stopped"))  # and clean up
     s.compile_protos(ROOT)
     binaries = {name: os.path.abspath(os.path.join(arguments.bin, name)) for name in ("subakd", "pg_proxy", "state_digest")}
     print(f"takeovers: {', '.join(kinds)}, {arguments.times} times each, seed {arguments.seed}", flush=True)
