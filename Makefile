@@ -58,7 +58,7 @@ test: everything  ## all tests that need only Debian's packages
 bench: everything  ## benchmarks beside their physical limits; writes build/bench.json
 	@$(call TOOL,bench)
 
-soak: everything  ## the long form of the tests, under 3 hours, seeds printed
+soak: everything  ## the long form of the tests, each under 3 hours, seeds printed
 	@$(call TOOL,soak)
 
 asan: $(STAMP)  ## all tests under AddressSanitizer and UBSan
