@@ -141,6 +141,28 @@ TEST_F(PostgresStoreTest, ACheckpointAfterTheLeadIsGivenUpIsRefusedOnceAnotherLe
   EXPECT_FALSE(second->check_owned());
 }
 
+// The line breaks while it waits to raise the epoch: what became of that is not known. It looks again.
+TEST_F(PostgresStoreTest, WhoDoesNotKnowWhetherItLeadsLooksAgain) {
+  open("first")->commit(batch(1));
+  PgProxy proxy(cluster_->folder());
+  PgSession other(address_);
+  other.run("BEGIN");
+  other.run("SELECT epoch FROM lead FOR UPDATE");
+  const PostgresOptions options{cluster_->uri_by(proxy.folder(), address_), &clock_, "second"};
+  auto opened = std::async(std::launch::async, [&] { return open_postgres_store(options); });
+  PgSession looker(cluster_->uri("postgres"));
+  while (looker.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") ==
+         0) {
+    std::this_thread::sleep_for(1ms);
+  }
+  proxy.drop();
+  other.run("COMMIT");
+  const auto store = opened.get();
+  ASSERT_TRUE(store.ok()) << store.error().message();
+  EXPECT_FALSE((*store)->commit(batch(4)));
+  EXPECT_EQ(facts_of(**store), 6u);
+}
+
 // Its line is cut for good, so it shows no sign of life; another leads, and it finds that out.
 TEST_F(PostgresStoreTest, WhoShowsNoSignOfLifeLeadsNoLonger) {
   PgProxy proxy(cluster_->folder());

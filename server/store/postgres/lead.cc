@@ -84,11 +84,8 @@ Result<LeadSeen> wait_for_lead(PgConnection& db, const Address& address, const C
   const std::int64_t begun_ms = clock.boot_ms();
   std::int64_t alive_ms = begun_ms;
   while (true) {
-    if (!db.is_open()) {
-      if (auto error = db.open(address); error && !last) return *error;
-    }
+    if (!db.is_open()) db.open(address);
     auto seen = look_at_lead(db);
-    if (!seen.ok() && !last) return seen.error();
     if (seen.ok() && seen->holder.empty()) {
       // Who has just come lets those go first who know the state.
       if (seen->epoch == 0 || clock.boot_ms() - begun_ms >= limits::kBeatMs) return *seen;
@@ -107,7 +104,7 @@ Result<LeadSeen> wait_for_lead(PgConnection& db, const Address& address, const C
       last = *std::move(seen);
       looked();
     }
-    if (stop && stop()) return stopped(last->holder);
+    if (stop && stop()) return stopped(last ? last->holder : "an unknown process");
     std::this_thread::sleep_for(std::chrono::milliseconds(limits::kLeadLookMs));
   }
 }

@@ -29,8 +29,8 @@ struct LeadSeen {
 Result<LeadSeen> look_at_lead(PgConnection& db);
 
 // Returns once nobody leads: the holder gave the lead up, or showed no sign of life for limits::kLeaderSilentMs of a
-// clock that does not stop while a machine sleeps. A sign is a hint, never proof. `stop` is asked between looks;
-// once it says yes, this ends with an error. `looked` is called after each look that found a leader.
+// clock that does not stop while a machine sleeps. A sign is a hint, never proof; without an answer of the database there is
+// none, and this waits on. `stop` is asked between looks; once it says yes, this ends with an error. `looked` is called after each look that found a leader.
 // Where somebody has led before, the first limits::kBeatMs are left to those who wait already and know the state.
 Result<LeadSeen> wait_for_lead(PgConnection& db, const Address& address, const Clock& clock,
                                const std::function<bool()>& stop,

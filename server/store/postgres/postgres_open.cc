@@ -73,7 +73,14 @@ std::optional<Error> PostgresStore::lead(const PostgresOptions& options) {
     if (!seen.ok()) return seen.error();
     confirmed_ms_ = clock_.monotonic_ms();
     const Raised raised = take_lead(db_, holder_, *seen);
-    if (raised.how == Raised::How::kUnknown) return raised.error;
+    if (raised.how == Raised::How::kUnknown) {
+      const bool refused = db_.broken() == Broken::kNo && !db_.warned();
+      if (refused || options.take_lead) return raised.error;
+      // If it was raised after all, we wait until we take ourselves for dead.
+      log::warn("the lead was not taken",
+                {{"store", describe()}, {"error", raised.error->message()}});
+      continue;
+    }
     if (raised.how == Raised::How::kOther) continue;
     epoch_ = raised.epoch;
     beats_ = std::make_unique<Beats>(address_, epoch_, in_trouble_);
