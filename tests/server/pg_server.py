@@ -1,7 +1,6 @@
 """A PostgreSQL server of a test's own: a new cluster in a temporary folder, reached by a socket there. As root it runs as
 the user postgres."""
 
-import ctypes
 import glob
 import os
 import pwd
@@ -17,16 +16,14 @@ BIN = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
 USER = pwd.getpwnam("postgres") if os.geteuid() == 0 else None  # it does not run as root
 
 
-def die_with_parent():
-    """In a child, before its program: it is killed when the thread that started it ends, whatever becomes of that."""
-    pr_set_pdeathsig = 1
-    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+# Before a command: it is killed when the thread that started it ends, whatever becomes of that. (What Popen does itself
+# before a program, it does after a fork, for which gRPC's threads would have to stand still.)
+MORTAL = ["setpriv", "--pdeathsig", "KILL"]
+AS_SERVER = MORTAL + [f"--reuid={USER.pw_uid}", f"--regid={USER.pw_gid}", "--clear-groups"] if USER else MORTAL
 
 
-def as_server(command, **options):
-    who = {"user": USER.pw_uid, "group": USER.pw_gid, "extra_groups": []} if USER else {}
-    return subprocess.Popen(command, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                            preexec_fn=die_with_parent, **who, **options)
+def as_server(command):
+    return subprocess.Popen([*AS_SERVER, *command], cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def address_by(folder, database="postgres", role="subak"):

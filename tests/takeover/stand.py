@@ -11,7 +11,7 @@ import tempfile
 import time
 
 import service as s
-from pg_server import DEADLINE_S, Server, address_by, die_with_parent
+from pg_server import DEADLINE_S, MORTAL, Server, address_by
 
 DATABASE = "takeover"
 
@@ -66,8 +66,8 @@ class Replica:
 
     def start(self):
         with open(self.log_path, "a", encoding="utf-8") as log:
-            self.child = subprocess.Popen([self.binary, *self.flags], stdout=log, stderr=log, cwd=self.folder,
-                                          env=s.with_clock(self.clock_file), preexec_fn=die_with_parent)
+            self.child = subprocess.Popen([*MORTAL, self.binary, *self.flags], stdout=log, stderr=log, cwd=self.folder,
+                                          env=s.with_clock(self.clock_file))
 
     def send(self, what):
         self.child.send_signal(what)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Leaders that fail under load, on a real PostgreSQL: what was acknowledged is there once, and no GPU is given twice.
 
-Usage: takeover_test.py [--bin build/bin] [--fault KIND,...] [--times N] [--seed S] [--replicas 2] [--queued 0]
+Usage: takeover_test.py [--bin build/bin] [--fault KIND,...] [--times N] [--seed S] [--replicas 2] [--queued 0] [--rest S]
 
 Some subakd on one database, each by a proxy of its own; callers that submit, hold, release and cancel; an edge that runs
 the pods. Again and again one thing goes wrong (KIND; all of them unless some are named), another leads or the same goes on,
@@ -48,7 +48,7 @@ class Faults:
         self.process = 0  # that leads
 
     def term(self, leads):
-        """It is stopped as an operator stops it, and writes a checkpoint."""
+        """It is stopped as an operator stops it, and hands over."""
         leads.send(signal.SIGTERM)
         self.stand.wait_for_another(self.process)
 
