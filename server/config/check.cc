@@ -115,6 +115,13 @@ std::optional<Error> check_replica_keys(const Config& config, std::span<const Or
   return std::nullopt;
 }
 
+std::string Config::advertised() const {
+  if (!advertise.empty()) return advertise;
+  const bool is_any = listen_grpc.host == "0.0.0.0" || listen_grpc.host == "::";
+  const bool is_told = !is_any && !listen_grpc.loopback() && listen_grpc.port != 0;
+  return is_told ? listen_grpc.text() : std::string();
+}
+
 bool Config::follows_plainly() const {
   const Result<ListenAddress> address = parse_listen_address(follow);
   return follow_ca.empty() && address && address->loopback();

@@ -73,6 +73,10 @@ struct Config {
   // A replica: the gRPC API of the leader, HOST:PORT, whose webhook this process serves too. Else empty.
   std::string follow;
   std::string follow_ca, follow_token;  // PEM of who vouches for the leader; file of a token there
+  // HOST:PORT at which clients reach the gRPC API of this process once it leads; empty: that of listen_grpc, where
+  // another machine could use it.
+  std::string advertise;
+  std::string advertised() const;       // or empty: nobody is told
   std::string grpc_socket;              // Unix socket of the gRPC API; empty: none
   std::vector<std::uint32_t> socket_users;  // admins there, beside root and the service's own user
 

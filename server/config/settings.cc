@@ -94,7 +94,8 @@ Found set_text(Config& c, std::string_view v) {
 }
 
 // A name is for the resolver; gRPC asks it for each connection.
-Found set_follow(Config& c, std::string_view v) {
+template <std::string Config::*field>
+Found set_host(Config& c, std::string_view v) {
   const std::size_t colon = std::min(v.rfind(':'), v.size());
   const std::string_view host = v.substr(0, colon), port = v.substr(std::min(colon + 1, v.size()));
   bool good = !host.empty() && v.size() <= limits::kMaxNameBytes;
@@ -107,7 +108,7 @@ Found set_follow(Config& c, std::string_view v) {
   if (!good || number == 0 || error != std::errc() || end != port.data() + port.size()) {
     return bad_value(v, "HOST:PORT, such as subak-leader.subak-system.svc:9444");
   }
-  c.follow = v;
+  c.*field = v;
   return std::nullopt;
 }
 
@@ -277,6 +278,9 @@ constexpr std::array kSettings{
             false, set_address<&Config::listen_webhook>},
     Setting{"listenGrpc", "--listen-grpc", "ADDRESS:PORT", "gRPC API", false, false,
             set_address<&Config::listen_grpc>},
+    Setting{"advertise", "--advertise", "HOST:PORT",
+            "where clients reach the gRPC API of this replica, told to them once it leads", false,
+            false, set_host<&Config::advertise>},
     Setting{"listenHttp", "--listen-http", "ADDRESS:PORT", "metrics, health and console", false,
             false, set_address<&Config::listen_http>},
     Setting{"httpHosts", "--http-host", "NAME",
@@ -294,7 +298,7 @@ constexpr std::array kSettings{
             set_bool<&Config::loopback_admin>},
     Setting{"follow", "--follow", "HOST:PORT",
             "serve the webhook alone, as the service with this gRPC address answers it", false,
-            false, set_follow},
+            false, set_host<&Config::follow>},
     Setting{"followCa", "--follow-ca", "FILE",
             "PEM certificate of who vouches for that service; without one, the system's", false,
             false, set_text<&Config::follow_ca>},
