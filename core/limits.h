@@ -200,8 +200,11 @@ inline constexpr std::size_t kLedgerAuditPageRows = 10'000;
 // A database (server/store/postgres). Nothing came or went on a line for so long: it is cut, and what became of
 // the statement is looked up.
 inline constexpr DurationMs kDatabaseReplyMs = 10 * kSecondMs;
-// A commit is tried again so long, after a wait that doubles from the first to the most; then the process ends.
+// A commit is tried again so long; then the process ends.
 inline constexpr DurationMs kDatabaseAwayMs = kMinuteMs;
+// A commit without an answer is tried again for ever, after a wait that doubles from the first to the most. Once it
+// has waited for so long, changes are refused until it is done.
+inline constexpr DurationMs kDatabaseSlowMs = 2 * kSecondMs;
 inline constexpr DurationMs kDatabaseRetryMs = 50;
 inline constexpr DurationMs kMaxDatabaseRetryMs = kSecondMs;
 // Whoever leads shows answers without a commit for so long after a confirmation of it began.
@@ -212,6 +215,15 @@ inline constexpr DurationMs kBeatMs = 500;
 inline constexpr DurationMs kLeaderSilentMs = 3 * kSecondMs;
 inline constexpr DurationMs kLeadLookMs = 20;  // between looks of who waits to lead
 inline constexpr int kLeadTries = 20;          // to lock the row of who leads, half a second each
+// A read that names the fact it wants to see waits for so long, and looks so often.
+inline constexpr DurationMs kSequenceWaitMs = kSecondMs;
+inline constexpr DurationMs kSequenceLookMs = 20;
+// Of a client: servers that it is given, and rounds in which it looks for one that leads. All rounds together are
+// longer than a leader may be silent.
+inline constexpr std::size_t kMaxServers = 16;
+inline constexpr int kServerRounds = 10;
+inline constexpr DurationMs kServerRoundMs = 500;
+inline constexpr DurationMs kServerConnectMs = 2 * kSecondMs;  // then the next one is tried
 inline constexpr std::size_t kDatabasePageRows = 4096;  // of facts, ledger, audit: read at a time
 inline constexpr std::size_t kCopiedFactsAtOnce =
     10'000;  // from one store to another: a transaction

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -125,6 +126,17 @@ class StoreReader {
 
 // --- writes --------------------------------------------------------------------------------------
 
+// By cluster: the user as whom it knows the edge of who leads (ClusterView::known_as).
+using KnownAs = std::map<std::string, std::string>;
+
+// Who may commit, where several processes share a store.
+struct Lead {
+  std::int64_t epoch = 0;  // only rises; 0: the store is one process's
+  std::string holder;      // in words; empty: nobody
+  std::string address;     // at which clients reach the holder; empty: not known
+  KnownAs known_as;        // no fact, so those who follow are told it
+};
+
 // The durable facts. Threads: commit() is called by one thread, write_checkpoint() and write_told() by
 // one other; the rest by any.
 class Store {
@@ -137,6 +149,11 @@ class Store {
   // whose replies and effects rest on the facts so far being all there are. An error is final, as
   // that of commit(), and called by the same thread.
   virtual std::optional<Error> check_owned() { return std::nullopt; }
+  // How long the commit or the check under way has been waiting for its store, as a database may be away; 0: none
+  // is, or that is not known. Threads: any.
+  virtual DurationMs waiting_ms() const { return 0; }
+  // Who leads, as it was last seen. Threads: any.
+  virtual Lead lead() const { return {}; }
   // Facts that rebuild the state as of `seq`, which is durable. Replaces the previous
   // checkpoint once all of it is durable; commits may run meanwhile.
   // An error loses the checkpoint, nothing else.
