@@ -1,5 +1,5 @@
-// The one place that speaks gRPC: connects, authenticates, calls by method name, turns a refusal
-// into a Failure. Methods are named without the package: "JobService/GetJob"; the types of request
+// The one place that speaks gRPC: connects, to another of several servers where one is away or does not lead,
+// authenticates, calls by method name, turns a refusal into a Failure. Methods are named without the package: "JobService/GetJob"; the types of request
 // and answer are checked against the service's descriptor. Threads: one.
 #pragma once
 
@@ -14,13 +14,15 @@
 namespace subak::cli {
 
 struct ServerOptions {
-  std::string server;      // HOST:PORT
+  std::string server;      // HOST:PORT, or several with commas between
   std::string token_file;  // a bearer token; empty: none
   std::string tls_ca;      // PEM; empty: none, or the system's beyond loopback
 };
 
 // "127.0.0.1:9444", "localhost:1", "[::1]:9444": plain text is good enough.
 bool is_loopback(std::string_view server);
+// A call of this method may be repeated where it is not known what became of it: it reads, or its request has an id.
+bool may_repeat(std::string_view method, const google::protobuf::Message& request);
 
 class Client {
  public:

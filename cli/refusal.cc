@@ -1,7 +1,9 @@
 #include "cli/refusal.h"
 
+#include <algorithm>
 #include <optional>
 
+#include "cli/servers.h"
 #include "cli/table.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -109,6 +111,23 @@ void refine(grpc::StatusCode code, const std::string& want, Failure& failure) {
 Failure refusal(const grpc::Status& status, const std::string& server) {
   Failure failure{exit_code_of(status.error_code()), printable(status.error_message()),
                   advice(status.error_code(), server), "", ""};
+  google::rpc::Status details;
+  const bool has_details =
+      !status.error_details().empty() && details.ParseFromString(status.error_details());
+  if (const auto leader = leader_named_in(status)) {
+    failure.what = server + " does not lead, and no server that was named does";
+    failure.todo = leader->empty()
+                       ? "name all replicas: --server HOST:PORT,HOST:PORT"
+                       : printable(*leader) + " leads: name it, --server or SUBAK_SERVER";
+    return failure;
+  }
+  if (failure.exit_code == kExitUnreachable && has_details) {
+    failure.what = server + ": " + failure.what;
+    const std::size_t cut = failure.what.rfind("; ");
+    failure.todo = cut == std::string::npos ? "" : failure.what.substr(cut + 2);
+    failure.what.resize(std::min(cut, failure.what.size()));
+    return failure;
+  }
   if (failure.exit_code == kExitUnreachable) {
     failure.what = "cannot reach " + server + ": " + without_layers(failure.what);
     for (const char* sign : {"Ssl handshake", "Socket closed"}) {
@@ -117,8 +136,7 @@ Failure refusal(const grpc::Status& status, const std::string& server) {
     }
     return failure;
   }
-  google::rpc::Status details;
-  if (!details.ParseFromString(status.error_details())) return failure;
+  if (!has_details) return failure;
   if (const auto info = find_detail<google::rpc::ErrorInfo>(details)) {
     const auto value = [&info](const char* key) {
       const auto it = info->metadata().find(key);

@@ -15,8 +15,9 @@ constexpr char kAbout[] =
     "Exit codes: 0 done, 1 refused by the service, 2 usage, 3 unreachable, 4 not found.";
 
 void add_global_options(Command root, GlobalOptions& options) {
-  root.option("--server", options.server.server, "where subakd listens", "HOST:PORT|unix:FILE",
-              "SUBAK_SERVER");
+  root.option("--server", options.server.server,
+              "where subakd listens; several with commas between, of which one leads",
+              "HOST:PORT|unix:FILE[,...]", "SUBAK_SERVER");
   root.option("--token-file", options.server.token_file,
               "file with your token, where the service asks for one", "FILE", "SUBAK_TOKEN_FILE");
   root.option("--tls-ca", options.server.tls_ca,

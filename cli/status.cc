@@ -65,12 +65,23 @@ Table cluster_table(const v1::Status& status) {
   return table;
 }
 
+// Only where several replicas share a store.
+void print_lead(Session& s, const v1::Status& status) {
+  if (status.epoch() == 0) return;
+  const std::string who = status.leader_name().empty() ? "nobody" : status.leader_name();
+  const std::string where = status.leader_address().empty() ? "" : " at " + status.leader_address();
+  line(s, "leader", who + where + ", epoch " + std::to_string(status.epoch()));
+  if (status.leader()) return;
+  line(s, "as of", age_text(to_ms(status.picture_age())) + " ago");
+}
+
 void print_status(Session& s, const v1::Status& status) {
   const bool serving = status.state() == "serving";
   line(s, "subakd", status.version() + ", up since " + time_text(status.start_time()));
   s.out() << "state:          "
           << s.paint(serving ? Colour::kGreen : Colour::kYellow, printable(status.state()))
           << (status.leader() ? ", leader" : ", not the leader") << '\n';
+  print_lead(s, status);
   if (!status.clock_believed()) {
     const std::int64_t ms = to_ms(status.clock_offset());
     s.out() << "clock:          "
