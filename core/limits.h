@@ -200,8 +200,6 @@ inline constexpr std::size_t kLedgerAuditPageRows = 10'000;
 // A database (server/store/postgres). Nothing came or went on a line for so long: it is cut, and what became of
 // the statement is looked up.
 inline constexpr DurationMs kDatabaseReplyMs = 10 * kSecondMs;
-// A commit is tried again so long; then the process ends.
-inline constexpr DurationMs kDatabaseAwayMs = kMinuteMs;
 // A commit without an answer is tried again for ever, after a wait that doubles from the first to the most. Once it
 // has waited for so long, changes are refused until it is done.
 inline constexpr DurationMs kDatabaseSlowMs = 2 * kSecondMs;

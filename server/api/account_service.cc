@@ -117,7 +117,7 @@ AccountService::Reactor* AccountService::CreateAccount(Context* context,
                                                        const v1::CreateAccountRequest* in,
                                                        v1::EditAccountResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kTeamAdmin)) return call.reactor();
+  if (!call.allow_change(Role::kTeamAdmin)) return call.reactor();
   Check check;
   AccountEdit::Order order;
   order.account = &in->account();
@@ -139,7 +139,7 @@ AccountService::Reactor* AccountService::UpdateAccount(Context* context,
                                                        const v1::UpdateAccountRequest* in,
                                                        v1::EditAccountResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kTeamAdmin)) return call.reactor();
+  if (!call.allow_change(Role::kTeamAdmin)) return call.reactor();
   Check check;
   AccountEdit::Order order;
   order.account = &in->account();
@@ -165,7 +165,7 @@ AccountService::Reactor* AccountService::DeleteAccount(Context* context,
                                                        const v1::DeleteAccountRequest* in,
                                                        v1::EditAccountResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kTeamAdmin)) return call.reactor();
+  if (!call.allow_change(Role::kTeamAdmin)) return call.reactor();
   Check check;
   in::DeleteAccount body;
   body.path = check.name("path", in->path(), true);

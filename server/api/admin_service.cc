@@ -28,8 +28,15 @@ void put_process(Shared& shared, v1::Status* out) {
   const RuntimeStats stats = shared.runtime.stats();
   out->set_version(shared.options.version);
   out->set_newest_fact_version(static_cast<std::int32_t>(kFactVersion));
-  out->set_leader(!stats.failed);
+  const Lead lead = shared.store.lead();
+  out->set_leader(stats.leads && !stats.failed);
+  out->set_leader_name(lead.holder);
+  out->set_leader_address(lead.address);
+  out->set_epoch(lead.epoch);
+  if (!stats.leads) put_us(stats.behind_ms * 1000, out->mutable_picture_age());
+  const bool is_away = shared.store.waiting_ms() > limits::kDatabaseSlowMs;
   out->set_state(stats.failed                              ? "failed"
+                 : is_away                                 ? "waits for the database"
                  : stats.clock.state == ClockState::kWaits ? "waits for accept-clock"
                  : shared.serving                          ? "serving"
                                                            : "not serving");
@@ -156,7 +163,11 @@ grpc::ServerWriteReactor<v1::BackupResponse>* AdminService::Backup(Context* cont
                                                                    const v1::BackupRequest*) {
   const Admission admission = admit(shared_, *context, Role::kAdmin);
   auto stream = std::make_shared<BackupStream>(shared_.streams, shared_.backups, shared_.store);
-  if (stream->begin(StreamKind::kBackup, admission)) {
+  if (!stream->begin(StreamKind::kBackup, admission)) return stream.get();
+  if (const auto why =
+          shared_.why_no_change()) {  // a copy needs what only who leads knows of the store
+    stream->close(*why);
+  } else {
     stream->start(shared_.follower, admission.caller->actor);
   }
   return stream.get();
@@ -165,7 +176,7 @@ grpc::ServerWriteReactor<v1::BackupResponse>* AdminService::Backup(Context* cont
 AdminService::Reactor* AdminService::Finalize(Context* context, const v1::FinalizeRequest* in,
                                               v1::FinalizeResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kAdmin)) return call.reactor();
+  if (!call.allow_change(Role::kAdmin)) return call.reactor();
   Check check;
   in::Finalize body;
   const std::int64_t version =
@@ -185,7 +196,7 @@ AdminService::Reactor* AdminService::Finalize(Context* context, const v1::Finali
 AdminService::Reactor* AdminService::AcceptClock(Context* context, const v1::AcceptClockRequest* in,
                                                  v1::AcceptClockResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kAdmin)) return call.reactor();
+  if (!call.allow_change(Role::kAdmin)) return call.reactor();
   Check check;
   in::AcceptClock body;
   body.reason = get_reason(check, in->reason(), true);

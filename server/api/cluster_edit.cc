@@ -97,7 +97,7 @@ ClusterService::Reactor* ClusterService::UpdateCluster(Context* context,
                                                        const v1::UpdateClusterRequest* in,
                                                        v1::UpdateClusterResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kAdmin)) return call.reactor();
+  if (!call.allow_change(Role::kAdmin)) return call.reactor();
   Check check;
   in::SetCluster body;
   body.name = check.name("name", in->name(), true);
@@ -128,7 +128,7 @@ ClusterService::Reactor* ClusterService::DeleteCluster(Context* context,
                                                        const v1::DeleteClusterRequest* in,
                                                        v1::DeleteClusterResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kAdmin)) return call.reactor();
+  if (!call.allow_change(Role::kAdmin)) return call.reactor();
   Check check;
   in::DeleteCluster body;
   body.name = check.name("name", in->name(), true);
@@ -152,7 +152,7 @@ ClusterService::Reactor* ClusterService::ImportNodes(Context* context,
                                                      const v1::ImportNodesRequest* in,
                                                      v1::ImportNodesResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kAdmin)) return call.reactor();
+  if (!call.allow_change(Role::kAdmin)) return call.reactor();
   Check check;
   in::ImportNodes body = get_import(check, *in);
   if (!check.ok()) return call.fail(check.error());
@@ -182,8 +182,9 @@ ClusterService::Reactor* ClusterService::ImportNodes(Context* context,
     const Asked all = asked(*in);
     inputs[1] = {0, all.request_id, call.caller().actor, std::move(body), all.content};
   }
-  const bool posted =
-      shared_.runtime.post_many(std::move(inputs), [answer](const std::vector<Reply>& replies) {
+  const bool posted = shared_.runtime.post_many(
+      std::move(inputs), [call, answer](const std::vector<Reply>& replies) {
+        call.rests_on_all();
         answer(replies.front().error ? replies.front() : replies.back());
       });
   return posted ? call.reactor() : call.finish(shared_.why_refused("the mailbox"));
@@ -192,7 +193,7 @@ ClusterService::Reactor* ClusterService::ImportNodes(Context* context,
 ClusterService::Reactor* ClusterService::DrainNode(Context* context, const v1::DrainNodeRequest* in,
                                                    v1::DrainNodeResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kAdmin)) return call.reactor();
+  if (!call.allow_change(Role::kAdmin)) return call.reactor();
   Check check;
   in::DrainNode body = get_drain(check, *in, true);
   if (in->has_from()) body.from_ms = check.time("from", in->from());
@@ -205,7 +206,7 @@ ClusterService::Reactor* ClusterService::UndrainNode(Context* context,
                                                      const v1::UndrainNodeRequest* in,
                                                      v1::DrainNodeResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kAdmin)) return call.reactor();
+  if (!call.allow_change(Role::kAdmin)) return call.reactor();
   Check check;
   in::DrainNode body = get_drain(check, *in, false);
   if (!check.ok()) return call.fail(check.error());

@@ -143,7 +143,9 @@ grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>* ClusterService
   auto stream = std::make_shared<ObserveStream>(shared_.streams, observers_, shared_.runtime,
                                                 admission.caller ? admission.caller->actor : "");
   const std::optional<Error> not_ready = shared_.not_ready();
-  stream->begin(admission, not_ready ? to_status(*not_ready) : grpc::Status::OK);
+  stream->begin(admission, !shared_.runtime.stats().leads ? not_leader(shared_.store.lead())
+                           : not_ready                    ? to_status(*not_ready)
+                                                          : grpc::Status::OK);
   return stream.get();
 }
 
@@ -156,7 +158,9 @@ grpc::ServerWriteReactor<v1::EffectsResponse>* ClusterService::Effects(
   auto stream = std::make_shared<EffectsWriter>(shared_.streams, shared_.launchers,
                                                 cluster != nullptr ? cluster->name : std::string());
   if (!stream->begin(StreamKind::kEffects, admission)) return stream.get();
-  if (const auto error = shared_.not_ready()) {
+  if (!shared_.runtime.stats().leads) {
+    stream->close(not_leader(shared_.store.lead()));
+  } else if (const auto error = shared_.not_ready()) {
     stream->close(to_status(*error));
   } else if (cluster == nullptr) {
     stream->close(to_status(no_cluster(in->cluster())));

@@ -54,7 +54,7 @@ struct EditFields {
 JobService::Reactor* JobService::CancelJob(Context* context, const v1::CancelJobRequest* in,
                                            v1::EditJobResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kTeamAdmin)) return call.reactor();
+  if (!call.allow_change(Role::kTeamAdmin)) return call.reactor();
   const EditFields fields(*in);
   if (fields.error) return call.fail(*fields.error);
   return edit_job(call, fields.id, in::CancelJob{fields.id, fields.reason}, asked(*in), out);
@@ -63,7 +63,7 @@ JobService::Reactor* JobService::CancelJob(Context* context, const v1::CancelJob
 JobService::Reactor* JobService::HoldJob(Context* context, const v1::HoldJobRequest* in,
                                          v1::EditJobResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kTeamAdmin)) return call.reactor();
+  if (!call.allow_change(Role::kTeamAdmin)) return call.reactor();
   const EditFields fields(*in);
   if (fields.error) return call.fail(*fields.error);
   return edit_job(call, fields.id, in::HoldJob{fields.id, true, fields.reason}, asked(*in), out);
@@ -72,7 +72,7 @@ JobService::Reactor* JobService::HoldJob(Context* context, const v1::HoldJobRequ
 JobService::Reactor* JobService::ReleaseJob(Context* context, const v1::ReleaseJobRequest* in,
                                             v1::EditJobResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kTeamAdmin)) return call.reactor();
+  if (!call.allow_change(Role::kTeamAdmin)) return call.reactor();
   const EditFields fields(*in);
   if (fields.error) return call.fail(*fields.error);
   return edit_job(call, fields.id, in::HoldJob{fields.id, false, fields.reason}, asked(*in), out);

@@ -99,7 +99,7 @@ Batch read_batch(const Call& call, const v1::BatchCreateJobsRequest& in,
 JobService::Reactor* JobService::CreateJob(Context* context, const v1::CreateJobRequest* in,
                                            v1::CreateJobResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kTeamAdmin)) return call.reactor();
+  if (!call.allow_change(Role::kTeamAdmin)) return call.reactor();
   Check check;
   in::SubmitJob body = get_submit(check, *in);
   if (!check.ok()) return call.fail(check.error());
@@ -116,7 +116,7 @@ JobService::Reactor* JobService::BatchCreateJobs(Context* context,
                                                  const v1::BatchCreateJobsRequest* in,
                                                  v1::BatchCreateJobsResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kTeamAdmin)) return call.reactor();
+  if (!call.allow_change(Role::kTeamAdmin)) return call.reactor();
   Check check;
   check.number("requests", in->requests_size(), 1, limits::kMaxBatchJobs);
   if (!check.ok()) return call.fail(check.error());
@@ -127,6 +127,7 @@ JobService::Reactor* JobService::BatchCreateJobs(Context* context,
       std::move(batch.inputs),
       [call, out, index = std::move(batch.index),
        warnings = std::move(batch.warnings)](const std::vector<Reply>& replies) {
+        call.rests_on_all();
         for (std::size_t i = 0; i < replies.size(); ++i) {
           v1::BatchCreateJobsResult* result = out->mutable_results(index[i]);
           if (replies[i].error) {

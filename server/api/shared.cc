@@ -1,12 +1,20 @@
 #include "server/api/shared.h"
 
 #include <algorithm>
+#include <charconv>
+#include <chrono>
 #include <utility>
 
 #include "core/limits.h"
 #include "engine/bounds.h"
+#include "server/api/later.h"
 
 namespace subak::api {
+namespace {
+
+constexpr char kSequence[] = "subak-sequence", kMinSequence[] = "subak-min-sequence";
+
+}  // namespace
 
 Shared::Shared(ApiOptions given, const ApiDeps& deps)
     : options(std::move(given)),
@@ -26,6 +34,13 @@ std::optional<Error> Shared::not_ready() const {
   const ClockStatus status = runtime.stats().clock;
   if (status.state != ClockState::kWaits) return std::nullopt;
   return Error{ErrorCode::kPrecondition, "clock", "", "not ready: " + why_not_ready(status)};
+}
+
+std::optional<grpc::Status> Shared::why_no_change() const {
+  if (!runtime.stats().leads) return not_leader(store.lead());
+  const DurationMs waits_ms = store.waiting_ms();
+  if (waits_ms > limits::kDatabaseSlowMs) return database_away(waits_ms);
+  return std::nullopt;
 }
 
 grpc::Status Shared::denied(const grpc::CallbackServerContext& context, const std::string& actor,
@@ -91,10 +106,28 @@ bool Call::allow(Role least) {
     return false;
   }
   caller_ = std::make_shared<const Caller>(*std::move(admission.caller));
-  return true;
+  const auto& metadata = context_->client_metadata();
+  const auto it = metadata.find(kMinSequence);
+  if (it == metadata.end()) return true;
+  const char* const end = it->second.data() + it->second.size();
+  const auto [stop, error] = std::from_chars(it->second.data(), end, min_sequence_);
+  if (error == std::errc() && stop == end) return true;
+  fail({ErrorCode::kInvalid, kMinSequence, std::string(it->second.data(), it->second.size()),
+        "want the number of a fact, as subak-sequence says it"});
+  return false;
+}
+
+bool Call::allow_change(Role least) {
+  if (!allow(least)) return false;
+  const auto why = shared_->why_no_change();
+  if (why) finish(*why);
+  return !why;
 }
 
 Call::Reactor* Call::finish(const grpc::Status& status) const {
+  if (answer_->sequence > 0) {
+    context_->AddTrailingMetadata(kSequence, std::to_string(answer_->sequence));
+  }
   reactor_->Finish(status);
   return reactor_;
 }
@@ -123,6 +156,26 @@ void Call::report_denied(const Error& error) const {
   shared_->denied(*context_, caller_->actor, error.got, to_status(error));
 }
 
+void Call::rests_on_all() const { rests_on(shared_->runtime.view()->seq); }
+
+Call::Reactor* Call::once_seen(std::function<void()> go) const {
+  look_for_it(go, static_cast<int>(limits::kSequenceWaitMs / limits::kSequenceLookMs));
+  return reactor_;
+}
+
+// A read sees all that was released before it was asked for.
+void Call::look_for_it(const std::function<void()>& go, int looks_left) const {
+  if (min_sequence_ == 0) return go();
+  const std::uint64_t seen = shared_->runtime.view()->seq;
+  if (seen >= min_sequence_) return go();
+  if (looks_left == 0) {
+    finish(is_behind(seen, min_sequence_));
+    return;
+  }
+  run_later(std::chrono::milliseconds(limits::kSequenceLookMs),
+            [call = *this, go, looks_left] { call.look_for_it(go, looks_left - 1); });
+}
+
 Call::Reactor* Call::read(Fill fill) const { return read_then(finishing(*this, std::move(fill))); }
 
 Call::Reactor* Call::read_dear(Fill fill) const {
@@ -130,21 +183,45 @@ Call::Reactor* Call::read_dear(Fill fill) const {
 }
 
 Call::Reactor* Call::read_starts(StartsFill fill) const {
-  return queued(
-      shared_->follower.read_dear_starts(caller_->actor, finishing(*this, std::move(fill))));
+  return once_seen([call = *this, next = finishing(*this, std::move(fill))] {
+    call.queued(call.shared_->follower.read_dear_starts(
+        call.caller_->actor, [call, next](const Engine& engine, const ForecastStarts& starts) {
+          call.rests_on(engine.seq());
+          next(engine, starts);
+        }));
+  });
 }
 
+// The picture of the order may be a little older than the rest.
 Call::Reactor* Call::read_queue(QueueFill fill) const {
-  return queued(shared_->follower.read_queue(caller_->actor, finishing(*this, std::move(fill))));
+  return once_seen([call = *this, next = finishing(*this, std::move(fill))] {
+    call.queued(call.shared_->follower.read_queue(
+        call.caller_->actor, [call, next](const Engine& engine, const QueuePicture& picture,
+                                          const ForecastStarts& starts) {
+          call.rests_on(std::min(engine.seq(), picture.seq()));
+          next(engine, picture, starts);
+        }));
+  });
 }
 
 Call::Reactor* Call::read_then(Follower::Read next) const {
-  if (!shared_->follower.read(std::move(next))) finish(shared_->why_refused("the queue of reads"));
-  return reactor_;
+  return once_seen([call = *this, next = std::move(next)] {
+    const bool queued = call.shared_->follower.read([call, next](const Engine& engine) {
+      call.rests_on(engine.seq());
+      next(engine);
+    });
+    if (!queued) call.finish(call.shared_->why_refused("the queue of reads"));
+  });
 }
 
 Call::Reactor* Call::read_dear_then(Follower::Read next) const {
-  return queued(shared_->follower.read_dear(caller_->actor, std::move(next)));
+  return once_seen([call = *this, next = std::move(next)] {
+    call.queued(
+        call.shared_->follower.read_dear(call.caller_->actor, [call, next](const Engine& engine) {
+          call.rests_on(engine.seq());
+          next(engine);
+        }));
+  });
 }
 
 Call::Reactor* Call::queued(Queued how) const {
@@ -155,10 +232,9 @@ Call::Reactor* Call::queued(Queued how) const {
 Call::Reactor* Call::post(in::Body body, const Asked& asked,
                           std::function<void(const Reply&)> fill) const {
   return post_then(std::move(body), asked,
-                   [reactor = reactor_, fill = std::move(fill)](const Reply& reply) {
-                     if (reply.error) return reactor->Finish(to_status(*reply.error));
-                     fill(reply);
-                     reactor->Finish(grpc::Status::OK);
+                   [call = *this, fill = std::move(fill)](const Reply& reply) {
+                     if (!reply.error) fill(reply);
+                     reply.error ? call.fail(*reply.error) : call.done();
                    });
 }
 
@@ -168,16 +244,23 @@ Call::Reactor* Call::post_then(in::Body body, const Asked& asked, ReplyFn next) 
   if (const auto error = shared_->not_ready(); error && !ends_waiting) return fail(*error);
   Input input{0, asked.request_id, caller_->actor, std::move(body), asked.content};
   if (auto error = bounds::check(input)) return fail(*error);  // before it waits in the mailbox
-  if (!shared_->runtime.post(std::move(input), std::move(next))) {
+  const auto durable = [call = *this, next = std::move(next)](const Reply& reply) {
+    call.rests_on_all();
+    next(reply);
+  };
+  if (!shared_->runtime.post(std::move(input), durable)) {
     finish(shared_->why_refused("the mailbox"));
   }
   return reactor_;
 }
 
+// What was durable when this began is in what it reads.
 Call::Reactor* Call::store_then(StoreReads::Task next) const {
-  const Queued queued = shared_->reads.run(caller_->actor, std::move(next));
-  if (queued != Queued::kYes) finish(shared_->why_not(queued, "store reads"));
-  return reactor_;
+  return once_seen([call = *this, next = std::move(next)] {
+    if (call.answer_->sequence == 0) call.rests_on_all();  // its first part says it
+    const Queued queued = call.shared_->reads.run(call.caller_->actor, next);
+    if (queued != Queued::kYes) call.finish(call.shared_->why_not(queued, "store reads"));
+  });
 }
 
 }  // namespace subak::api

@@ -5,6 +5,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -57,6 +58,8 @@ struct Shared {
                       const std::string& subject, const grpc::Status& status);
   // While the wall clock waits to be accepted: what every call is told but those that end it.
   std::optional<Error> not_ready() const;
+  // What keeps this replica from changing anything: another leads, or the database is away.
+  std::optional<grpc::Status> why_no_change() const;
   // Why post() or read() said no.
   grpc::Status why_refused(std::string_view what) const;
   // Why work of one caller was not queued, `what` being "reads", "store reads".
@@ -67,6 +70,10 @@ struct Shared {
 Admission admit(Shared& shared, const grpc::CallbackServerContext& context, Role least);
 
 // A value: copy it into whatever finishes the call. The request and the response outlive the call.
+//
+// Every answer has trailing metadata `subak-sequence`: the last fact that it rests on at least. A call whose metadata
+// have `subak-min-sequence` reads only once this replica has that fact; after limits::kSequenceWaitMs without it, it
+// ends with UNAVAILABLE.
 class Call {
  public:
   using Reactor = grpc::ServerUnaryReactor;
@@ -74,6 +81,8 @@ class Call {
 
   // False: the call is finished with the refusal.
   bool allow(Role least);
+  // The same for what changes something, and so is the leader's alone.
+  bool allow_change(Role least);
   const Caller& caller() const { return *caller_; }
   Shared& shared() const { return *shared_; }
   Reactor* reactor() const { return reactor_; }
@@ -109,8 +118,14 @@ class Call {
   Reactor* post_then(in::Body body, const Asked& asked, ReplyFn next) const;
   // Runs `next` on the thread that reads the store; it has to see to the end of the call.
   Reactor* store_then(StoreReads::Task next) const;
+  // The answer rests on all that is durable by now: for who posts to the runtime without post_then(), in its reply.
+  void rests_on_all() const;
 
  private:
+  void rests_on(std::uint64_t sequence) const { answer_->sequence = sequence; }
+  // Runs `go`, which reads, now or once this replica has the fact that the caller wants to see.
+  Reactor* once_seen(std::function<void()> go) const;
+  void look_for_it(const std::function<void()>& go, int looks_left) const;
   // Finishes the call if its read was not queued.
   Reactor* queued(Queued how) const;
 
@@ -118,6 +133,11 @@ class Call {
   grpc::CallbackServerContext* context_;
   Reactor* reactor_;
   std::shared_ptr<const Caller> caller_;
+  struct Answer {
+    std::uint64_t sequence = 0;  // 0: it rests on none
+  };
+  std::shared_ptr<Answer> answer_ = std::make_shared<Answer>();
+  std::uint64_t min_sequence_ = 0;  // 0: the caller wants to see nothing in particular
 };
 
 }  // namespace subak::api

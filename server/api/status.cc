@@ -1,6 +1,7 @@
 #include "server/api/status.h"
 
 #include <string>
+#include <utility>
 
 #include "core/cut.h"
 #include "google/rpc/error_details.pb.h"
@@ -9,6 +10,7 @@ namespace subak::api {
 namespace {
 
 constexpr int kRetrySeconds = 1;
+constexpr char kDomain[] = "subak.gpu";
 
 std::string_view reason_of(ErrorCode code) {
   switch (code) {
@@ -58,11 +60,20 @@ void add_retry(google::rpc::Status& status) {
 void add_info(const Error& error, google::rpc::Status& status) {
   google::rpc::ErrorInfo info;
   info.set_reason(std::string(reason_of(error.code)));
-  info.set_domain("subak.gpu");
+  info.set_domain(kDomain);
   if (!error.field.empty()) (*info.mutable_metadata())["field"] = error.field;
   if (!error.got.empty()) (*info.mutable_metadata())["got"] = error.got;
   if (!error.want.empty()) (*info.mutable_metadata())["want"] = error.want;
   status.add_details()->PackFrom(info);
+}
+
+grpc::Status unavailable(std::string message, const google::rpc::ErrorInfo& info, bool retry) {
+  google::rpc::Status status;
+  status.set_code(grpc::StatusCode::UNAVAILABLE);
+  status.set_message(std::move(message));
+  if (retry) add_retry(status);
+  status.add_details()->PackFrom(info);
+  return {grpc::StatusCode::UNAVAILABLE, status.message(), status.SerializeAsString()};
 }
 
 }  // namespace
@@ -120,6 +131,37 @@ grpc::Status not_in_this_version() {
 
 grpc::Status shutting_down() {
   return {grpc::StatusCode::UNAVAILABLE, "the service is stopping; try again"};
+}
+
+grpc::Status not_leader(const Lead& lead) {
+  google::rpc::ErrorInfo info;
+  info.set_reason("NOT_LEADER");
+  info.set_domain(kDomain);
+  if (!lead.address.empty()) (*info.mutable_metadata())["leader"] = lead.address;
+  (*info.mutable_metadata())["epoch"] = std::to_string(lead.epoch);
+  const std::string who = lead.holder.empty()    ? "nobody leads just now"
+                          : lead.address.empty() ? lead.holder + " leads"
+                                                 : lead.holder + " at " + lead.address + " leads";
+  return unavailable("this replica does not lead; " + who, info, false);
+}
+
+grpc::Status is_behind(std::uint64_t seen, std::uint64_t wanted) {
+  google::rpc::ErrorInfo info;
+  info.set_reason("BEHIND");
+  info.set_domain(kDomain);
+  (*info.mutable_metadata())["sequence"] = std::to_string(seen);
+  return unavailable("this replica has facts up to " + std::to_string(seen) + ", and " +
+                         std::to_string(wanted) + " was asked for; try again, or another one",
+                     info, true);
+}
+
+grpc::Status database_away(DurationMs waits_ms) {
+  google::rpc::ErrorInfo info;
+  info.set_reason("DATABASE_AWAY");
+  info.set_domain(kDomain);
+  return unavailable("the database has not answered for " + std::to_string(waits_ms / kSecondMs) +
+                         " s; try again later",
+                     info, true);
 }
 
 }  // namespace subak::api

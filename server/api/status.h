@@ -4,10 +4,12 @@
 
 #include <grpcpp/support/status.h>
 
+#include <cstdint>
 #include <string_view>
 
 #include "core/error.h"
 #include "google/rpc/status.pb.h"
+#include "server/runtime/ports.h"
 
 namespace subak::api {
 
@@ -23,5 +25,13 @@ Error busy(std::string_view what);
 grpc::Status unauthenticated(std::string_view want);
 grpc::Status not_in_this_version();
 grpc::Status shutting_down();
+// What changes something is not for this replica: UNAVAILABLE with an ErrorInfo NOT_LEADER, whose metadata are `leader`,
+// the address of who leads, if it is known, and `epoch`.
+grpc::Status not_leader(const Lead& lead);
+// A commit has been waiting for the database for so long: UNAVAILABLE with an ErrorInfo DATABASE_AWAY and a RetryInfo.
+grpc::Status database_away(DurationMs waits_ms);
+// This replica has seen facts up to `seen`, and `wanted` was asked for: UNAVAILABLE with an ErrorInfo BEHIND and a
+// RetryInfo.
+grpc::Status is_behind(std::uint64_t seen, std::uint64_t wanted);
 
 }  // namespace subak::api

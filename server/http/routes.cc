@@ -30,7 +30,7 @@ void HttpRoutes::handle(std::string_view method, std::string_view target, HttpDo
   const std::string_view path = target.substr(0, target.find('?'));
   if (path == "/metrics") return metrics(std::move(done));
   if (path == "/healthz") return done(healthz());
-  if (path == "/readyz") return done(readyz());
+  if (path == "/readyz") return done(readyz(target.substr(path.size()) == "?leader"));
   if (path == "/api/summary") return summary(done);
   if (path == "/") {
     return done({200, "text/html; charset=utf-8", console_page(sources_.state().version)});
@@ -77,7 +77,7 @@ HttpResponse HttpRoutes::healthz() const {
   return plain(200, "ok");
 }
 
-HttpResponse HttpRoutes::readyz() const {
+HttpResponse HttpRoutes::readyz(bool to_lead) const {
   const metrics::ShellState state = sources_.state();
   if (!state.view) return plain(503, "recovering");
   if (state.runtime.failed) return plain(503, "the store failed; the process ends");
@@ -86,6 +86,11 @@ HttpResponse HttpRoutes::readyz() const {
   if (const auto silent = silent_listener(state)) return plain(503, *silent);
   if (state.runtime.clock.state == ClockState::kWaits) {
     return plain(503, why_not_ready(state.runtime.clock));
+  }
+  const int if_to_lead = to_lead ? 503 : 200;
+  if (!state.runtime.leads) return plain(if_to_lead, "a standby: webhook and reads are served");
+  if (state.commit_waits_ms > limits::kDatabaseSlowMs) {
+    return plain(if_to_lead, "the database is away: webhook and reads are served");
   }
   return plain(200, "ok");
 }

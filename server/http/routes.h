@@ -1,5 +1,5 @@
 // What the HTTP port answers: /metrics, /healthz, /readyz, the console page at / and its data at
-// /api/summary. All of it is read-only and without login, so beyond loopback it belongs behind what
+// /api/summary. /readyz is well where the webhook and reads are served; /readyz?leader only where changes are too. All of it is read-only and without login, so beyond loopback it belongs behind what
 // protects your dashboards. Knows nothing of sockets: the listener calls handle().
 #pragma once
 
@@ -37,14 +37,14 @@ class HttpRoutes {
       : sources_(std::move(sources)),
         surveyor_(std::make_shared<metrics::Surveyor>(*sources_.clock, *sources_.events)) {}
   // Calls `done` exactly once: at once, or later on the follower's thread. `target` may have a
-  // query, which is ignored. Only GET and HEAD.
+  // query, which is ignored but for that of /readyz. Only GET and HEAD.
   void handle(std::string_view method, std::string_view target, HttpDone done) const;
 
  private:
   void metrics(HttpDone done) const;
   void summary(const HttpDone& done) const;
   HttpResponse healthz() const;
-  HttpResponse readyz() const;
+  HttpResponse readyz(bool to_lead) const;
 
   HttpSources sources_;
   std::shared_ptr<metrics::Surveyor> surveyor_;  // reads that are queued may outlive the routes

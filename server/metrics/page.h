@@ -50,6 +50,8 @@ struct EdgeState {
 struct ShellState {
   TimeMs now_ms = 0;  // the service's own (Runtime::now_ms)
   std::shared_ptr<const View> view;
+  Lead lead;                       // who leads, as it was last seen
+  DurationMs commit_waits_ms = 0;  // Store::waiting_ms
   RuntimeStats runtime;
   FollowerStats follower;
   bool stalled = false;

@@ -166,6 +166,22 @@ void write_listeners(Families& out, const std::vector<ListenerState>& listeners)
   rows([](const ListenerState& l) { return l.evicted; });
 }
 
+// What only a store of several replicas has comes with an epoch.
+void write_lead(Families& out, const ShellState& state) {
+  out.gauge("subak_leader", "1 if this process may write.");
+  out.sample({}, state.view && state.runtime.leads && !state.runtime.failed);
+  if (state.lead.epoch == 0) return;
+  out.gauge("subak_leader_epoch",
+            "Of who leads, as this process last saw it: how often the lead was taken.");
+  out.sample({}, state.lead.epoch);
+  out.gauge("subak_standby_lag_seconds",
+            "Since this replica last had all that the store has; 0 while it leads.");
+  out.sample({}, seconds(state.runtime.behind_ms));
+  out.gauge("subak_store_waiting_seconds",
+            "How long the commit under way has been waiting for the database.");
+  out.sample({}, seconds(state.commit_waits_ms));
+}
+
 // What any process of ours has: listeners, a certificate, itself.
 void write_process(Families& out, const ShellState& state) {
   write_listeners(out, state.listeners);
@@ -197,8 +213,7 @@ void write_state(Families& out, const ShellState& state) {
   }
   write_runtime(out, state.runtime);
   write_follower(out, state.follower);
-  out.gauge("subak_leader", "1 if this process may write.");
-  out.sample({}, state.view && !state.runtime.failed);
+  write_lead(out, state);
   out.gauge("subak_loop_stalled", "1 while the loop has work and makes no progress.");
   out.sample({}, state.stalled);
   if (state.drift_gpu_seconds) {

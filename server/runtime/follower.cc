@@ -79,6 +79,7 @@ struct Follower::Impl {
   void evolve(const Released& batch);
   bool catch_up();
   void compare(const std::array<std::uint64_t, 2>& digest);
+  bool may_write() const { return !options.may_write || options.may_write(); }
   bool checkpoint_due() const;
   void begin_checkpoint();
   void write_checkpoint(std::uint64_t seq, const PackedFacts& facts, std::string_view told);
@@ -242,7 +243,8 @@ void Follower::Impl::run() {
 void Follower::Impl::finish() {
   end_picture();
   end_checkpoint();
-  if (options.checkpoint_on_stop && !stats.failed && engine.seq() > checkpoint_seq) {
+  const bool is_newer = !stats.failed && engine.seq() > checkpoint_seq;
+  if (options.checkpoint_on_stop && is_newer && may_write()) {
     begin_checkpoint();
     end_checkpoint();
   }
@@ -253,8 +255,6 @@ bool Follower::Impl::recover() {
   const auto saw = [&](const Fact& fact) {
     if (fact.seq > told_seq) forecaster->recovered(fact);
   };
-  const bool warm = options.warm != nullptr;
-  if (warm) engine = std::move(*options.warm);
   const Result<Recovered> recovered = recover_engine(*reader, engine, saw);
   if (!recovered.ok()) {
     fail(recovered.error());
@@ -262,9 +262,7 @@ bool Follower::Impl::recover() {
   }
   checkpoint_seq = recovered->checkpoint_seq;
   checkpoint_size = recovered->checkpoint_facts;
-  const bool whole =
-      warm ? told_seq == engine.seq() : told_seq >= checkpoint_seq && told_seq <= engine.seq();
-  forecaster->go_on(engine, whole);
+  forecaster->go_on(engine, told_seq >= checkpoint_seq && told_seq <= engine.seq());
   const std::lock_guard lock(mutex);
   stats.seq = engine.seq();
   stats.checkpoint_seq = checkpoint_seq;
@@ -422,7 +420,9 @@ void Follower::Impl::compare(const std::array<std::uint64_t, 2>& digest) {
 // While one is being written the next has to wait, so that reads do not.
 bool Follower::Impl::checkpoint_due() const {
   if (options.checkpoint_every == 0 || writing) return false;
-  return engine.seq() - checkpoint_seq >= std::max(options.checkpoint_every, checkpoint_size / 2);
+  const bool is_due =
+      engine.seq() - checkpoint_seq >= std::max(options.checkpoint_every, checkpoint_size / 2);
+  return is_due && may_write();
 }
 
 // The facts are made here, where the engine is; they are written beside the reads.

@@ -33,8 +33,8 @@ struct FollowerOptions {
   // writing them costs a constant part of all work). 0: only on stop.
   std::uint64_t checkpoint_every = limits::kCheckpointEveryFacts;
   bool checkpoint_on_stop = true;
-  // As RuntimeOptions::warm.
-  std::shared_ptr<Engine> warm{};
+  // Asked before a checkpoint is written, as only who leads may. None: yes.
+  std::function<bool()> may_write{};
   std::size_t most_queued_facts = limits::kFollowerFacts;
   // No threads: the caller runs turn(), so that a simulation of faults repeats exactly.
   bool stepped = false;
@@ -74,7 +74,8 @@ class Follower {
   Follower& operator=(const Follower&) = delete;
 
   // Opens a reader and starts the thread, which first rebuilds the state; reads wait for that.
-  // Call before Runtime::start(), or right after it.
+  // Call before Runtime::start(), or right after it; after Runtime::follow() and before Runtime::followed(), so that
+  // no fact comes in between.
   std::optional<Error> start();
   // Works off what is queued, writes a checkpoint if one is due, joins. Call after Runtime::stop().
   void stop();

@@ -35,6 +35,11 @@ struct Runtime::Impl {
   Impl(RuntimeOptions o, Store& s, const Clock& c)
       : options(std::move(o)), store(s), clock(c), mailbox(options.most_waiting) {}
 
+  Result<Recovered> recover(const std::function<void(const Fact&)>& saw);
+  Result<Recovered> follow(const std::function<void(const Fact&)>& saw);
+  void followed(std::vector<Fact> facts, const KnownAs& known_as);
+  std::shared_ptr<const View> followed_view() const;
+  void show(std::vector<Fact> facts);
   Result<Recovered> start();
   void start_threads();
   void stop();
@@ -85,10 +90,13 @@ struct Runtime::Impl {
   bool accepting = false;
   bool stopping = false;
   bool nudged = false;
-  bool running = false;  // between start() and stop()
+  bool running = false;             // between start() and stop()
+  std::int64_t followed_at_ms = 0;  // boot clock: when it last had all that the store has
 
   // The loop's own.
   Engine engine;
+  bool is_known = false;  // it has the state, as it followed
+  KnownAs known_as;       // of who was followed
   TimeMs last_stamp = 0;
   std::deque<Mail> mails;        // taken, not yet applied
   std::size_t tick_put_off = 0;  // turns that a due Tick has waited for mails

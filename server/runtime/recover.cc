@@ -1,4 +1,3 @@
-#include "core/limits.h"
 #include "server/runtime/runtime.h"
 
 namespace subak {
@@ -20,22 +19,6 @@ class EngineSink final : public FactSink {
   const std::function<void(const Fact&)>& saw_;
 };
 
-Result<Recovered> read_on(StoreReader& reader, Engine& engine,
-                          const std::function<void(const Fact&)>& saw) {
-  Recovered out;
-  while (true) {
-    const auto facts = reader.facts(engine.seq(), limits::kCopiedFactsAtOnce);
-    if (!facts.ok()) return facts.error();
-    for (const Fact& fact : *facts) {
-      engine.evolve(fact);
-      if (saw) saw(fact);
-    }
-    out.tail_facts += facts->size();
-    out.seq = engine.seq();
-    if (facts->empty()) return out;
-  }
-}
-
 }  // namespace
 
 // A store that is no file has a database behind it with ways of its own.
@@ -46,7 +29,6 @@ Result<std::string> Store::make_copy(const std::function<bool()>&) {
 
 Result<Recovered> recover_engine(StoreReader& reader, Engine& engine,
                                  const std::function<void(const Fact&)>& saw) {
-  if (engine.seq() > 0) return read_on(reader, engine, saw);
   EngineSink sink(engine, saw);
   return reader.recover(sink);
 }

@@ -14,6 +14,14 @@ Runtime::~Runtime() {
   if (!impl_->options.stepped) stop();
 }
 
+Result<Recovered> Runtime::follow(const std::function<void(const Fact&)>& saw) {
+  return impl_->follow(saw);
+}
+
+void Runtime::followed(std::vector<Fact> facts, const KnownAs& known_as) {
+  impl_->followed(std::move(facts), known_as);
+}
+
 Result<Recovered> Runtime::start() { return impl_->start(); }
 
 void Runtime::stop() { impl_->stop(); }
@@ -49,6 +57,7 @@ RuntimeStats Runtime::stats() const {
   const std::lock_guard lock(impl_->mutex);
   RuntimeStats stats = impl_->stats;
   stats.mailbox = impl_->mailbox.waiting();
+  if (!stats.leads) stats.behind_ms = impl_->clock.boot_ms() - impl_->followed_at_ms;
   return stats;
 }
 
@@ -69,11 +78,70 @@ void Runtime::nudge() {
   impl_->wake.notify_all();
 }
 
-Result<Recovered> Runtime::Impl::start() {
+Result<Recovered> Runtime::Impl::recover(const std::function<void(const Fact&)>& saw) {
   auto reader = store.open_reader();
   if (!reader.ok()) return reader.error();
-  if (options.warm != nullptr) engine = std::move(*options.warm);
-  const Result<Recovered> recovered = recover_engine(**reader, engine);
+  return recover_engine(**reader, engine, saw);
+}
+
+Result<Recovered> Runtime::Impl::follow(const std::function<void(const Fact&)>& saw) {
+  const std::int64_t began_ms = clock.boot_ms();
+  const Result<Recovered> recovered = recover(saw);
+  if (!recovered.ok()) return recovered;
+  is_known = true;
+  {
+    const std::lock_guard lock(mutex);
+    time.start(engine.now(), read_clock());
+    stats.clock = time.status();
+    followed_at_ms = began_ms;
+  }
+  show({});
+  return recovered;
+}
+
+void Runtime::Impl::followed(std::vector<Fact> facts, const KnownAs& now_known_as) {
+  for (const Fact& fact : facts) engine.evolve(fact);
+  const bool is_new = !facts.empty();
+  const bool is_told = known_as != now_known_as;
+  known_as = now_known_as;
+  if (is_new || is_told) show(std::move(facts));
+  const std::lock_guard lock(mutex);
+  followed_at_ms = clock.boot_ms();
+  if (is_new && time.status().state != ClockState::kBelieved) {
+    time.start(engine.now(), read_clock());  // who leads may have accepted it
+  } else {
+    time.look(read_clock());
+  }
+  stats.clock = time.status();
+}
+
+void Runtime::Impl::show(std::vector<Fact> facts) {
+  Batch batch;
+  *batch.facts = std::move(facts);
+  batch.released.facts = batch.facts;
+  batch.released.ours = false;
+  batch.released.seq = engine.seq();
+  batch.released.time_ms = engine.now();
+  batch.released.view = followed_view();
+  release(batch);
+}
+
+std::shared_ptr<const View> Runtime::Impl::followed_view() const {
+  std::shared_ptr<const View> own = engine.view();
+  if (known_as.empty()) return own;
+  auto clusters = std::make_shared<std::vector<ClusterView>>(*own->clusters);
+  for (ClusterView& cluster : *clusters) {
+    const auto it = known_as.find(cluster.name);
+    if (it != known_as.end()) cluster.known_as = it->second;
+  }
+  auto told = std::make_shared<View>(*own);
+  told->clusters = std::move(clusters);
+  return told;
+}
+
+Result<Recovered> Runtime::Impl::start() {
+  Result<Recovered> recovered = Recovered{engine.seq(), 0, 0, 0};
+  if (!is_known) recovered = recover(nullptr);
   if (!recovered.ok()) return recovered;
   last_stamp = engine.now();
   Mail restarted;
@@ -82,12 +150,13 @@ Result<Recovered> Runtime::Impl::start() {
   time.start(last_stamp, read_clock());
   stats.clock = time.status();
   tell_clock({});
-  accepting = running = true;
+  accepting = running = stats.leads = true;
+  const std::uint64_t before = stats.batches;
   mailbox.put(std::move(restarted));
   stats.has_work = true;
   if (options.stepped) return recovered;
   start_threads();
-  started.wait(lock, [&] { return stats.batches > 0 || stats.failed; });
+  started.wait(lock, [&] { return stats.batches > before || stats.failed; });
   if (failure) return *failure;
   return recovered;
 }

@@ -37,6 +37,7 @@ struct Released {
   std::shared_ptr<const std::vector<Fact>> facts;  // may be empty
   std::uint64_t seq = 0;                           // of the last fact so far
   TimeMs time_ms = 0;
+  bool ours = true;                  // false: another process committed it, and this one follows
   std::size_t inputs = 0;            // that were applied in it
   std::int64_t commit_us = 0;        // 0: no facts, nothing was committed
   std::shared_ptr<const View> view;  // of the loop's engine at `seq`; published with this batch
@@ -48,8 +49,6 @@ struct RuntimeOptions {
   // End each batch with in::Pass when the engine says that one is due. Tests that must agree with a
   // simulation switch it off and post Pass themselves.
   bool auto_pass = true;
-  // An engine that knows the first facts of the store already; it is moved from. None: all are read.
-  std::shared_ptr<Engine> warm{};
   // No threads: the caller runs turn() and commit(),
   // so that a simulation of faults repeats exactly.
   bool stepped = false;
@@ -58,7 +57,7 @@ struct RuntimeOptions {
   // Every n-th batch carries a digest, if its last fact was made at its last instant (O(state) on
   // the loop: tests and audits). 0: none.
   std::uint64_t digest_every = 0;
-  // All of these run on the loop's thread and must not block.
+  // All of these run on the loop's thread, and before there is one on that which follows; they must not block.
   std::function<void(const Released&)> on_durable;  // in order, before the replies of that batch
   std::function<void(const Input&)> record;         // every input as stamped, in order
   std::function<void(std::int64_t us)> on_pass;     // duration of one Pass
@@ -77,6 +76,8 @@ struct RuntimeStats {
   ClockStatus clock;          // kWaits: not ready; only AcceptClock and Finalize make sense
   bool has_work = false;      // something waits for its release
   bool failed = false;        // a commit failed
+  bool leads = false;         // start() was called; else it follows at most
+  DurationMs behind_ms = 0;   // of one that follows: since it last had all that the store has
 };
 
 class Runtime {
@@ -87,9 +88,16 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  // Rebuilds the state, starts both threads, applies in::Restarted and returns when that is
-  // durable (stepped: as soon as it waits for the first turn). Call once. An error (damaged store,
-  // unknown fact, failed commit): nothing runs.
+  // While another process leads, instead of start() and before it: rebuilds the state and publishes it. Nothing runs,
+  // post() and subscribe() refuse, and view(), stats() and now_ms() go on. `saw` gets each fact after the checkpoint.
+  // Call once; an error: nothing was published.
+  Result<Recovered> follow(const std::function<void(const Fact&)>& saw = nullptr);
+  // The next facts, which are durable and all that the store has by now, and what is no fact: released like a batch of
+  // our own, if any of it is new. Between follow() and start(), by one thread.
+  void followed(std::vector<Fact> facts, const KnownAs& known_as = {});
+  // Rebuilds the state, unless it followed until now and has all facts; starts both threads, applies in::Restarted and
+  // returns when that is durable (stepped: as soon as it waits for the first turn). Call once. An error (damaged
+  // store, unknown fact, failed commit): nothing runs.
   Result<Recovered> start();
   // Refuses new posts, works off what was accepted, makes it durable and releases it, closes the
   // effect streams, joins. Idempotent. Not from the loop's own callbacks.
@@ -106,7 +114,7 @@ class Runtime {
   // Effects of one cluster: first what is outstanding, then each new one, all of it durable.
   // nullptr when not running.
   std::shared_ptr<EffectStream> subscribe(ClusterId cluster, std::function<void()> wake);
-  // The last durable picture; never null after start().
+  // The last durable picture; never null after start() or follow().
   std::shared_ptr<const View> view() const;
   RuntimeStats stats() const;
   // The time that an input would be stamped with (server/runtime/believed_time.h).
@@ -126,8 +134,7 @@ class Runtime {
   std::unique_ptr<Impl> impl_;
 };
 
-// Feeds an engine with all that `reader` has and it does not know: an empty one, or one that knows the first facts,
-// of whose checkpoint nothing is said then.
+// Feeds an empty engine with all that `reader` has; `saw` gets the facts after the checkpoint.
 Result<Recovered> recover_engine(StoreReader& reader, Engine& engine,
                                  const std::function<void(const Fact&)>& saw = nullptr);
 

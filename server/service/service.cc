@@ -62,10 +62,15 @@ struct Service::Impl {
   std::optional<Error> start();
   std::optional<Error> start_http();
   std::optional<Error> open_state();
-  Result<std::unique_ptr<Store>> open_store();
-  std::optional<Error> take_standby();
+  std::optional<Error> open_shared();
   void make_runtime();
+  std::optional<Error> begin();
+  std::optional<Error> lead();
+  std::optional<Error> take_over();
+  RuntimeStats watched() const;
+  void make_api();
   std::optional<Error> start_webhook();
+  Result<std::vector<NamedEdge>> made_edges();
   std::optional<Error> start_edges();
   void start_prober();
   std::vector<metrics::ListenerState> listeners() const;
@@ -73,6 +78,8 @@ struct Service::Impl {
   void stop();
   // On the loop's thread, for each durable batch.
   void released(const Released& batch);
+  void count(const Released& batch);
+  void tell_known_as(const View& view);
   metrics::ShellState shell_state() const;
   std::vector<std::string> warnings() const;
 
@@ -84,14 +91,14 @@ struct Service::Impl {
   metrics::Events events;
   ConnectionLimits connections;
   std::unique_ptr<Store> store;
+  SharedStore* shared = nullptr;  // the store, if others have it open too
   std::unique_ptr<InputTrace> trace;
   std::unique_ptr<Follower> follower;
   std::unique_ptr<Runtime> runtime;
   std::unique_ptr<ApiServer> api;
   std::unique_ptr<Watchdog> watchdog;
   std::unique_ptr<metrics::LedgerAudit> audit;
-  Standby standby;                                  // while another leads
-  Standby::Engines warm;                            // what it knew; moved from at the start
+  std::unique_ptr<Standby> standby;                 // of a store that others have open too
   std::unique_ptr<OwnCertificate> own_certificate;  // none where a pair is configured
   std::shared_ptr<CertificateStore> certificate;
   std::unique_ptr<Webhook> hook;
@@ -100,7 +107,11 @@ struct Service::Impl {
   std::unique_ptr<Listener> http;
   std::unique_ptr<Prober> prober;
   std::vector<NamedEdge> edges;
-  std::atomic<bool> recovered{false};  // the parts above may be asked
+  // The loop's thread: of which clusters, and what, others were told last.
+  std::shared_ptr<const std::vector<ClusterView>> told_clusters;
+  KnownAs told;
+  std::atomic<bool> recovered{false};  // the parts above may be asked, but for the edges
+  std::atomic<bool> has_edges{false};  // these too
 };
 
 std::optional<Error> Service::Impl::start_http() {
@@ -122,52 +133,48 @@ std::optional<Error> Service::Impl::start_http() {
 
 std::optional<Error> Service::Impl::open_state() {
   if (auto error = make_state_folder(config.state)) return error;
-  Result<std::unique_ptr<Store>> opened = open_store();
-  if (!opened) return opened.error();
-  store = std::move(opened).value();
-  trace = std::make_unique<InputTrace>(input_trace_file(config.state));
-  return take_standby();
-}
-
-// It looks once more: the one who led before may have committed since the last time.
-std::optional<Error> Service::Impl::take_standby() {
-  if (!standby.is_warm()) return std::nullopt;
-  auto reader = store->open_reader();
-  if (!reader.ok()) return reader.error();
-  standby.look(**reader);
-  warm = standby.take();
-  return std::nullopt;
-}
-
-Result<std::unique_ptr<Store>> Service::Impl::open_store() {
-  if (postgres::is_address(config.state)) {
-    PostgresOptions options;
-    options.address = config.state;
-    options.clock = &clock;
-    options.holder = machine_name() + " process " + std::to_string(::getpid());
-    options.ignore_checkpoint = config.ignore_checkpoint;
-    options.replicated = config.database_durability == DatabaseDurability::kReplicated;
-    options.copy_path = copy_file(config.state);
-    options.stop = stop_asked;
-    options.while_waiting = [this](StoreReader& reader) { standby.look(reader); };
-    return open_postgres_store(options);
-  }
+  if (postgres::is_address(config.state)) return open_shared();
   SqliteOptions options;
   options.path = config.state;
   options.ignore_checkpoint = config.ignore_checkpoint;
   options.on_lost = [this](const Error& error) { end_process(error, fatal); };
-  return open_sqlite_store(options);
+  Result<std::unique_ptr<Store>> opened = open_sqlite_store(options);
+  if (!opened) return opened.error();
+  store = std::move(opened).value();
+  make_runtime();
+  return std::nullopt;
+}
+
+std::optional<Error> Service::Impl::open_shared() {
+  PostgresOptions options;
+  options.address = config.state;
+  options.clock = &clock;
+  options.holder = machine_name() + " process " + std::to_string(::getpid());
+  options.advertise = config.advertised();
+  options.ignore_checkpoint = config.ignore_checkpoint;
+  options.replicated = config.database_durability == DatabaseDurability::kReplicated;
+  options.copy_path = copy_file(config.state);
+  options.stop = stop_asked;
+  Result<std::unique_ptr<SharedStore>> opened = open_shared_store(options);
+  if (!opened) return opened.error();
+  shared = opened->get();
+  store = std::move(opened).value();
+  make_runtime();
+  standby = std::make_unique<Standby>(
+      Standby::Ports{*shared, *runtime, [this] { return take_over(); }, fatal, stop_asked});
+  return std::nullopt;
 }
 
 void Service::Impl::make_runtime() {
   FollowerOptions follower_options;
-  follower_options.warm = warm.follower;
+  follower_options.may_write = [this] { return runtime->stats().leads; };
   follower_options.fatal = fatal;
-  follower_options.on_told_start = [this](DurationMs error_ms) { events.told_start(error_ms); };
+  follower_options.on_told_start = [this](DurationMs error_ms) {
+    if (runtime->stats().leads) events.told_start(error_ms);
+  };
   follower_options.now_ms = [this] { return runtime->now_ms(); };
   follower = std::make_unique<Follower>(std::move(follower_options), *store);
   RuntimeOptions options;
-  options.warm = warm.loop;
   options.on_durable = [this](const Released& batch) { released(batch); };
   options.record = [this](const Input& input) {
     trace->append(input);
@@ -179,6 +186,10 @@ void Service::Impl::make_runtime() {
   };
   options.fatal = fatal;
   runtime = std::make_unique<Runtime>(std::move(options), *store, clock);
+  make_api();
+}
+
+void Service::Impl::make_api() {
   ApiOptions api_options;
   api_options.address = config.listen_grpc.text();
   api_options.connections = connections.grpc;
@@ -233,7 +244,7 @@ std::optional<Error> Service::Impl::start_webhook() {
   return webhook->start();
 }
 
-std::optional<Error> Service::Impl::start_edges() {
+Result<std::vector<NamedEdge>> Service::Impl::made_edges() {
   EdgePorts ports;
   ports.post = [this](Input input, ReplyFn done) {
     return runtime->post(std::move(input), std::move(done));
@@ -253,10 +264,15 @@ std::optional<Error> Service::Impl::start_edges() {
   };
   ports.now_ms = [this] { return runtime->now_ms(); };
   ports.monotonic_ms = [this] { return clock.monotonic_ms(); };
-  Result<std::vector<NamedEdge>> made = make_edges(config, *runtime->view(), ports, clock);
+  return make_edges(config, *runtime->view(), ports, clock);
+}
+
+std::optional<Error> Service::Impl::start_edges() {
+  Result<std::vector<NamedEdge>> made = made_edges();
   if (!made) return made.error();
   edges = std::move(made).value();
   for (const NamedEdge& named : edges) named.edge->start();
+  has_edges = true;
   return std::nullopt;
 }
 
@@ -283,14 +299,62 @@ std::vector<metrics::ListenerState> Service::Impl::listeners() const {
 
 void Service::Impl::released(const Released& batch) {
   follower->durable(batch);
+  if (batch.ours) count(batch);
+  if (shared != nullptr && batch.ours) tell_known_as(*batch.view);
+  api->on_durable(batch);
+}
+
+// A new list of clusters is made where anything of them has changed.
+void Service::Impl::tell_known_as(const View& view) {
+  if (view.clusters == told_clusters) return;
+  told_clusters = view.clusters;
+  KnownAs known_as;
+  for (const ClusterView& cluster : *view.clusters) {
+    if (!cluster.known_as.empty()) known_as[cluster.name] = cluster.known_as;
+  }
+  if (known_as == told) return;
+  told = known_as;
+  shared->tell(known_as);
+}
+
+// Each event once, by who leads.
+void Service::Impl::count(const Released& batch) {
   metrics::Reservations found = events.durable(batch);
   if (!found.empty()) {
-    const auto shared = std::make_shared<const metrics::Reservations>(std::move(found));
+    const auto kept = std::make_shared<const metrics::Reservations>(std::move(found));
     const bool queued =
-        follower->read([this, shared](const Engine& engine) { events.look_up(*shared, &engine); });
-    if (!queued) events.look_up(*shared, nullptr);
+        follower->read([this, kept](const Engine& engine) { events.look_up(*kept, &engine); });
+    if (!queued) events.look_up(*kept, nullptr);
   }
-  api->on_durable(batch);
+}
+
+// Nobody leads, or nobody else can: this process does before anybody is answered. Else it follows who does.
+std::optional<Error> Service::Impl::begin() {
+  bool leads = true;
+  if (standby) {
+    const Result<bool> led = standby->begin();
+    if (!led) return led.error();
+    leads = *led;
+  }
+  if (auto error = follower->start()) return error;
+  return leads ? lead() : std::nullopt;
+}
+
+std::optional<Error> Service::Impl::lead() {
+  trace = std::make_unique<InputTrace>(input_trace_file(config.state));
+  const Result<Recovered> state = runtime->start();
+  if (!state) return state.error();
+  log::info("recovered", {{"store", store->describe()},
+                          {"seq", state->seq},
+                          {"checkpoint", state->checkpoint_seq},
+                          {"tail_facts", state->tail_facts}});
+  return configure(config, *runtime, *store);
+}
+
+std::optional<Error> Service::Impl::take_over() {
+  log::info("takes over", {{"store", store->describe()}, {"epoch", store->lead().epoch}});
+  if (auto error = lead()) return error;
+  return start_edges();
 }
 
 std::optional<Error> Service::Impl::start() {
@@ -299,30 +363,35 @@ std::optional<Error> Service::Impl::start() {
   connections = *divided;
   if (auto error = start_http()) return error;
   if (auto error = open_state()) return error;
-  make_runtime();
-  if (auto error = follower->start()) return error;
-  const Result<Recovered> state = runtime->start();
-  if (!state) return state.error();
-  log::info("recovered", {{"store", store->describe()},
-                          {"seq", state->seq},
-                          {"checkpoint", state->checkpoint_seq},
-                          {"tail_facts", state->tail_facts},
-                          {"warm", warm.loop != nullptr}});
-  if (auto error = configure(config, *runtime, *store)) return error;
-  watchdog = std::make_unique<Watchdog>([this] { return runtime->stats(); }, clock);
+  if (auto error = begin()) return error;
+  watchdog = std::make_unique<Watchdog>([this] { return watched(); }, clock);
   audit = std::make_unique<metrics::LedgerAudit>(*follower, *store, clock);
   if (auto error = start_webhook()) return error;
   if (auto error = api->start()) return error;
-  if (auto error = start_edges()) return error;
+  const bool leads = runtime->stats().leads;
+  if (leads) {
+    if (auto error = start_edges()) return error;
+  } else if (const auto made = made_edges(); !made) {
+    return made.error();  // now, and not when it is to lead
+  }
   start_prober();
   warn_of_tokens(*api);
   recovered = true;
+  if (!leads) standby->start();
   return std::nullopt;
+}
+
+// A loop that waits for a database is not stuck.
+RuntimeStats Service::Impl::watched() const {
+  RuntimeStats stats = runtime->stats();
+  if (store->waiting_ms() > 0) stats.has_work = false;
+  return stats;
 }
 
 // What was never started is stopped harmlessly.
 // Each part takes nothing new before what it feeds stops.
 void Service::Impl::stop() {
+  if (standby) standby->stop();
   if (prober) prober->stop();
   if (api) api->set_serving(false);
   for (const NamedEdge& named : edges) named.edge->stop();
@@ -333,8 +402,7 @@ void Service::Impl::stop() {
   audit.reset();
   watchdog.reset();
   if (runtime) runtime->stop();
-  // Whoever takes over need not wait for a checkpoint.
-  if (store && postgres::is_address(config.state)) give_up_lead(*store);
+  if (shared != nullptr) shared->give_up_lead();  // before the last checkpoint, for which nobody need wait
   if (follower) follower->stop();
 }
 
@@ -348,6 +416,8 @@ metrics::ShellState Service::Impl::shell_state() const {
   state.now_ms = runtime->now_ms();
   state.uptime_ms = clock.boot_ms() - start_boot_ms;
   state.view = runtime->view();
+  state.lead = store->lead();
+  state.commit_waits_ms = store->waiting_ms();
   state.runtime = runtime->stats();
   state.follower = follower->stats();
   state.stalled = watchdog->stalled();
@@ -359,12 +429,13 @@ metrics::ShellState Service::Impl::shell_state() const {
   state.stale_events = api->stale_events();
   state.last_observed = events.last_observed();
   state.listeners = listeners();
-  state.edges = edge_states(edges);
+  if (has_edges) state.edges = edge_states(edges);
   return state;
 }
 
 std::vector<std::string> Service::Impl::warnings() const {
-  std::vector<std::string> out = edge_warnings(edges);
+  std::vector<std::string> out;
+  if (has_edges) out = edge_warnings(edges);
   if (own_certificate) {
     for (std::string& warning : own_certificate->warnings()) out.push_back(std::move(warning));
   }

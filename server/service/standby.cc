@@ -1,12 +1,13 @@
 #include "server/service/standby.h"
 
+#include <chrono>
 #include <string>
 #include <utility>
 
 #include "core/limits.h"
 #include "server/codec/codec.h"
 #include "server/log/log.h"
-#include "server/runtime/runtime.h"
+#include "server/log/thread_name.h"
 
 namespace subak {
 namespace {
@@ -20,68 +21,111 @@ bool is_same(const Fact& a, const Fact& b) {
 
 }  // namespace
 
-void Standby::look(StoreReader& reader) {
-  auto error = engines_.loop == nullptr ? read_all(reader) : read_on(reader);
-  if (!error && engines_.loop == nullptr) error = read_all(reader);
-  if (error && !failed_) log::warn("a standby cannot read", {{"error", error->message()}});
-  failed_ = error.has_value();
+Result<Recovered> StoreTail::begin() {
+  return runtime_.follow([this](const Fact& fact) { last_ = fact; });
 }
 
-Standby::Engines Standby::take() {
-  last_.reset();
-  Engines known = std::exchange(engines_, {});
-  return failed_ ? Engines() : known;
-}
-
-void Standby::evolve(const Fact& fact) {
-  engines_.loop->evolve(fact);
-  engines_.follower->evolve(fact);
-}
-
-std::optional<Error> Standby::read_all(StoreReader& reader) {
-  class Sink final : public FactSink {
-   public:
-    explicit Sink(Standby& standby) : standby_(standby) {}
-    void checkpoint_fact(const Fact& fact) override { standby_.evolve(fact); }
-    void checkpoint_end(std::uint64_t seq) override {
-      standby_.engines_.loop->set_seq(seq);
-      standby_.engines_.follower->set_seq(seq);
-    }
-    void fact(const Fact& fact) override {
-      standby_.evolve(fact);
-      standby_.last_ = fact;
-    }
-
-   private:
-    Standby& standby_;
-  };
-  engines_ = {std::make_shared<Engine>(), std::make_shared<Engine>()};
-  last_.reset();
-  Sink sink(*this);
-  const auto recovered = reader.recover(sink);
-  if (recovered.ok()) return std::nullopt;
-  engines_ = {};
-  return recovered.error();
-}
-
-// The last fact that is known is read again. Where there is none (a checkpoint is all there was), the next must be the one
-// after it.
-std::optional<Error> Standby::read_on(StoreReader& reader) {
+// The last fact that is known is read again. Where there is none, the next must be the one after it.
+StoreTail::Look StoreTail::look(StoreReader& reader, const KnownAs& known_as) {
   while (true) {
-    const std::uint64_t from = engines_.loop->seq() - (last_ ? 1 : 0);
-    const auto facts = reader.facts(from, limits::kCopiedFactsAtOnce);
-    if (!facts.ok()) return facts.error();
-    if (last_ && (facts->empty() || !is_same(facts->front(), *last_))) {
-      log::warn("what a standby knew is not in the store any more: it reads all of it anew",
-                {{"seq", last_->seq}});
-      engines_ = {};
-      return std::nullopt;
+    const std::uint64_t from = runtime_.view()->seq - (last_ ? 1 : 0);
+    auto read = reader.facts(from, limits::kCopiedFactsAtOnce);
+    if (!read.ok()) {
+      if (!failed_) log::warn("a standby cannot read", {{"error", read.error().message()}});
+      failed_ = true;
+      return Look::kFailed;
     }
-    const std::size_t known = last_ ? 1 : 0;
-    if (facts->size() == known) return std::nullopt;
-    for (std::size_t i = known; i < facts->size(); ++i) evolve((*facts)[i]);
-    last_ = facts->back();
+    failed_ = false;
+    std::vector<Fact> facts = std::move(read).value();
+    if (last_) {
+      if (facts.empty() || !is_same(facts.front(), *last_)) return Look::kGone;
+      facts.erase(facts.begin());
+    }
+    const bool is_all = facts.empty();
+    if (!is_all) last_ = facts.back();
+    runtime_.followed(std::move(facts), known_as);
+    if (is_all) return Look::kAll;
   }
+}
+
+Standby::Standby(Ports ports) : ports_(std::move(ports)), tail_(ports_.runtime) {}
+
+Standby::~Standby() { stop(); }
+
+// Whoever leads may be making the tables: then there is nothing to read yet.
+Result<bool> Standby::begin() {
+  while (true) {
+    const Result<bool> led = ports_.store.try_lead();
+    if (!led.ok() || *led) return led;
+    auto opened = ports_.store.open_reader();
+    if (opened.ok()) {
+      reader_ = std::move(*opened);
+      break;
+    }
+    if (ports_.stop && ports_.stop()) return opened.error();
+    if (!failed_) log::warn("a standby cannot read yet", {{"error", opened.error().message()}});
+    failed_ = true;
+    pause();
+  }
+  failed_ = false;
+  const Result<Recovered> followed = tail_.begin();
+  if (!followed.ok()) return followed.error();
+  ports_.runtime.followed({}, ports_.store.lead().known_as);
+  log::info("a standby", {{"store", ports_.store.describe()},
+                          {"leader", ports_.store.lead().holder},
+                          {"seq", followed->seq},
+                          {"checkpoint", followed->checkpoint_seq}});
+  return false;
+}
+
+void Standby::start() {
+  thread_ = std::thread([this] { run(); });
+}
+
+void Standby::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Standby::run() {
+  name_thread("standby");
+  if (const auto error = wait_and_lead()) end_process(*error, ports_.fatal);
+}
+
+std::optional<Error> Standby::wait_and_lead() {
+  bool leads = false;
+  KnownAs known_as = ports_.store.lead().known_as;
+  while (true) {
+    if (!leads) {
+      const Result<bool> led = ports_.store.try_lead();
+      if (!led.ok() && ports_.store.leads()) return led.error();
+      if (!led.ok() && !failed_) {
+        log::warn("who leads is not known", {{"error", led.error().message()}});
+      }
+      failed_ = !led.ok();
+      leads = led.ok() && *led;
+      if (!leads) known_as = ports_.store.lead().known_as;
+    }
+    const StoreTail::Look look = tail_.look(*reader_, known_as);
+    if (look == StoreTail::Look::kGone) {
+      return Error{ErrorCode::kPrecondition, "store.facts",
+                   "what a standby knew is not in " + ports_.store.describe() + " any more",
+                   "want a database that keeps what it has: this process begins anew"};
+    }
+    // Whoever led before may have committed until the lead was taken: only a look after that has all.
+    if (leads && look == StoreTail::Look::kAll) return ports_.take_over();
+    if (!pause()) return std::nullopt;
+  }
+}
+
+bool Standby::pause() {
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, std::chrono::milliseconds(limits::kLeadLookMs), [&] { return stopping_; });
+  return !stopping_;
 }
 
 }  // namespace subak

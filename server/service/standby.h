@@ -1,38 +1,79 @@
-// The state of another's store, kept up with while that one leads, so that who takes over copies nothing.
+// What a replica does while another leads: it keeps up with the store, so that it can serve reads and has nothing to
+// read when it takes over.
 #pragma once
 
+#include <atomic>
+#include <condition_variable>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <thread>
 
-#include "engine/engine.h"
-#include "server/runtime/ports.h"
+#include "core/error.h"
+#include "engine/fact.h"
+#include "server/runtime/fatal.h"
+#include "server/runtime/runtime.h"
+#include "server/store/postgres/postgres_store.h"
 
 namespace subak {
 
-// Threads: one at a time.
-class Standby {
+// Feeds a runtime with the facts of a store that another process writes. Threads: one at a time.
+class StoreTail {
  public:
-  // Reads what has come since the last look; all of it at the first. If the last fact that it knows is not there any
-  // more, as after a failover to a copy that lacked it, it begins anew. An error is logged, and tried again at the
-  // next look.
-  void look(StoreReader& reader);
-  bool is_warm() const { return engines_.loop != nullptr; }
-  // Two engines in the same state, for the loop and for the follower; both nullptr: nothing was read, or the last look
-  // failed, so that it is not known whether the store still has what they know. It has none after this.
-  struct Engines {
-    std::shared_ptr<Engine> loop, follower;
-  };
-  Engines take();
+  // `runtime` outlives it.
+  explicit StoreTail(Runtime& runtime) : runtime_(runtime) {}
+  // Reads all of the store: Runtime::follow().
+  Result<Recovered> begin();
+  // Hands over what has come since the last look, and what the leader says of itself. kGone: the last fact that was read is not there any more, as after a
+  // failover to a copy of the database that lacked it: what is known is not the store's, and the process has to begin
+  // anew. An error is logged, once until a look succeeds.
+  enum class Look : unsigned char { kAll, kFailed, kGone };
+  Look look(StoreReader& reader, const KnownAs& known_as = {});
 
  private:
-  std::optional<Error> read_all(StoreReader& reader);
-  std::optional<Error> read_on(StoreReader& reader);
-  void evolve(const Fact& fact);
-
-  Engines engines_;
-  std::optional<Fact>
-      last_;             // that was read; none: the engines know a checkpoint alone, or nothing
+  Runtime& runtime_;
+  // That was read; none: all that is known came from a checkpoint.
+  std::optional<Fact> last_;
   bool failed_ = false;  // the last look
+};
+
+class Standby {
+ public:
+  struct Ports {
+    SharedStore& store;
+    Runtime& runtime;
+    // On the standby's thread, once it leads and the runtime knows all facts. An error ends the process.
+    std::function<std::optional<Error>()> take_over;
+    Fatal fatal;
+    // The start of the process is to be given up.
+    std::function<bool()> stop;
+  };
+  explicit Standby(Ports ports);
+  ~Standby();  // stop()
+  Standby(const Standby&) = delete;
+  Standby& operator=(const Standby&) = delete;
+
+  // Returns once it leads (true), or once another does and the runtime follows (false). An error: neither can be.
+  Result<bool> begin();
+  // After that said false: goes on looking every limits::kLeadLookMs on a thread, until it leads.
+  void start();
+  // Idempotent. A take-over that has begun is finished first.
+  void stop();
+
+ private:
+  void run();
+  std::optional<Error> wait_and_lead();
+  bool pause();  // false: it is stopped
+
+  Ports ports_;
+  StoreTail tail_;
+  std::unique_ptr<StoreReader> reader_;
+  bool failed_ = false;  // the last look at who leads
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  std::thread thread_;
 };
 
 }  // namespace subak

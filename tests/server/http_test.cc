@@ -36,6 +36,7 @@ class RoutesTest : public ::testing::Test {
     state_.view = engine_.view();
     state_.version = "9.9";
     state_.now_ms = 5000;
+    state_.runtime.leads = true;
   }
   HttpResponse get(std::string_view target, std::string_view method = "GET") {
     HttpSources sources;
@@ -106,6 +107,24 @@ TEST_F(RoutesTest, ReadinessNeedsStateStoreAndReader) {
   state_.view = nullptr;
   EXPECT_EQ(get("/readyz").body, "recovering\n");
   EXPECT_EQ(get("/metrics").status, 200);
+}
+
+// What serves reads need not lead; who wants that asks for it.
+TEST_F(RoutesTest, ReadinessToLeadIsApart) {
+  EXPECT_EQ(get("/readyz?leader").body, "ok\n");
+  state_.runtime.leads = false;
+  EXPECT_EQ(get("/readyz").status, 200);
+  EXPECT_THAT(get("/readyz").body, HasSubstr("a standby"));
+  EXPECT_EQ(get("/readyz?leader").status, 503);
+  EXPECT_EQ(get("/healthz").body, "ok\n");
+  state_.runtime.leads = true;
+  state_.commit_waits_ms = limits::kDatabaseSlowMs + 1;
+  EXPECT_EQ(get("/readyz").status, 200);
+  EXPECT_THAT(get("/readyz").body, HasSubstr("the database is away"));
+  EXPECT_EQ(get("/readyz?leader").status, 503);
+  EXPECT_EQ(get("/healthz").body, "ok\n");
+  state_.view = nullptr;
+  EXPECT_EQ(get("/readyz?leader").body, "recovering\n");
 }
 
 TEST_F(RoutesTest, Summary) {

@@ -45,6 +45,7 @@ class PageTest : public ::testing::Test {
  protected:
   PageTest() {
     state_.version = "1.2.3";
+    state_.runtime.leads = true;
     state_.drift_gpu_seconds = 0;
     state_.certificate_end_ms = 1'800'000'000'000;
     state_.certificate_change_ms = 1'790'000'000'000;
@@ -210,6 +211,26 @@ TEST_F(PageTest, TheClock) {
   EXPECT_THAT(text, HasSubstr("subak_clock_steps_refused_total 3\n"));
   state_.runtime.clock.state = ClockState::kWaits;
   EXPECT_THAT(page(false), HasSubstr("subak_clock_believed 0\n"));
+}
+
+TEST_F(PageTest, WhoLeadsWhereSeveralShareAStore) {
+  EXPECT_THAT(page(false), Not(HasSubstr("subak_leader_epoch"))) << "a file is one process's";
+  state_.lead = {7, "gpu-7 process 4711", "gpu-7:9444", {}};
+  state_.runtime.leads = false;
+  state_.runtime.behind_ms = 40;
+  std::string text = page(false);
+  for (const char* line : {"subak_leader 0\n", "subak_leader_epoch 7\n",
+                           "subak_standby_lag_seconds 0.04\n", "subak_store_waiting_seconds 0\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  state_.runtime.leads = true;
+  state_.runtime.behind_ms = 0;
+  state_.commit_waits_ms = 2500;
+  text = page(false);
+  for (const char* line : {"subak_leader 1\n", "subak_standby_lag_seconds 0\n",
+                           "subak_store_waiting_seconds 2.5\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
 }
 
 TEST_F(PageTest, UsersOnlyBehindTheSwitch) {

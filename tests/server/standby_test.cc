@@ -1,136 +1,270 @@
-// A standby knows what the store has, and begins anew when the store has something else.
+// A standby shows what the store has, ends when the store has something else, and goes on as the leader.
 #include "server/service/standby.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <array>
+#include <future>
 
+#include "runtime_fakes.h"
+#include "server/runtime/follower.h"
 #include "sim/random_world.h"
 
 namespace subak {
 namespace {
 
-// Facts in memory, and a checkpoint of the first of them.
-class Reader final : public StoreReader {
+using Look = StoreTail::Look;
+
+// Facts in memory, and a checkpoint of the first of them, which somebody else writes until the lead is free.
+class Shared final : public SharedStore {
  public:
   std::vector<Fact> kept, all;
   std::uint64_t checkpoint = 0;
-  bool fails = false;
-  std::size_t whole_reads = 0;
+  std::atomic<bool> fails{false}, is_free{false};
+  std::size_t whole_reads = 0, checkpoints = 0;
 
-  Result<Recovered> recover(FactSink& sink) override {
-    ++whole_reads;
-    if (fails) return Error{ErrorCode::kPrecondition, "store", "away", ""};
-    for (const Fact& fact : kept) sink.checkpoint_fact(fact);
-    sink.checkpoint_end(checkpoint);
-    for (const Fact& fact : all) {
-      if (fact.seq > checkpoint) sink.fact(fact);
+  Result<bool> try_lead() override {
+    if (is_free) leads_ = true;
+    return leads_.load();
+  }
+  bool leads() const override { return leads_; }
+  void tell(const KnownAs&) override {}
+  std::optional<Error> commit(std::span<const Fact> facts) override {
+    all.insert(all.end(), facts.begin(), facts.end());
+    return std::nullopt;
+  }
+  std::optional<Error> write_checkpoint(std::uint64_t, const PackedFacts&) override {
+    ++checkpoints;
+    return std::nullopt;
+  }
+  Result<std::unique_ptr<StoreReader>> open_reader() override {
+    return std::unique_ptr<StoreReader>(std::make_unique<Reader>(*this));
+  }
+  std::string describe() const override { return "shared"; }
+
+ private:
+  class Reader final : public StoreReader {
+   public:
+    explicit Reader(Shared& store) : store_(store) {}
+    Result<Recovered> recover(FactSink& sink) override {
+      ++store_.whole_reads;
+      for (const Fact& fact : store_.kept) sink.checkpoint_fact(fact);
+      sink.checkpoint_end(store_.checkpoint);
+      for (const Fact& fact : store_.all) {
+        if (fact.seq > store_.checkpoint) sink.fact(fact);
+      }
+      return Recovered{store_.all.empty() ? 0 : store_.all.back().seq, store_.checkpoint, 0, 0};
     }
-    return Recovered{};
-  }
-  Result<std::vector<Fact>> facts(std::uint64_t after, std::size_t most) override {
-    if (fails) return Error{ErrorCode::kPrecondition, "store", "away", ""};
-    std::vector<Fact> out;
-    for (const Fact& fact : all) {
-      if (fact.seq > after && out.size() < most) out.push_back(fact);
+    Result<std::vector<Fact>> facts(std::uint64_t after, std::size_t most) override {
+      if (store_.fails) return Error{ErrorCode::kPrecondition, "store", "away", ""};
+      std::vector<Fact> out;
+      for (const Fact& fact : store_.all) {
+        if (fact.seq > after && out.size() < most) out.push_back(fact);
+      }
+      return out;
     }
-    return out;
-  }
-  Result<std::vector<LedgerEntry>> ledger(const LedgerQuery&) override {
-    return std::vector<LedgerEntry>();
-  }
-  Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery&) override {
-    return std::vector<DailyUsage>();
-  }
-  Result<std::vector<AuditEntry>> audit(const AuditQuery&) override {
-    return std::vector<AuditEntry>();
-  }
+    Result<std::vector<LedgerEntry>> ledger(const LedgerQuery&) override {
+      return std::vector<LedgerEntry>();
+    }
+    Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery&) override {
+      return std::vector<DailyUsage>();
+    }
+    Result<std::vector<AuditEntry>> audit(const AuditQuery&) override {
+      return std::vector<AuditEntry>();
+    }
+
+   private:
+    Shared& store_;
+  };
+  std::atomic<bool> leads_{false};
 };
 
 class StandbyTest : public testing::Test {
  protected:
+  StandbyTest() {
+    FollowerOptions reading;
+    reading.stepped = true;
+    reading.checkpoint_every = 1;
+    reading.may_write = [this] { return runtime_->stats().leads; };
+    follower_ = std::make_unique<Follower>(std::move(reading), store_);
+    RuntimeOptions options;
+    options.stepped = true;
+    options.digest_every = 1;
+    options.on_durable = [this](const Released& batch) {
+      follower_->durable(batch);
+      ours_ += batch.ours ? 1 : 0;
+    };
+    runtime_ = std::make_unique<Runtime>(std::move(options), store_, clock_);
+    tail_ = std::make_unique<StoreTail>(*runtime_);
+  }
   void live(int inputs) {
     for (int i = 0; i < inputs; ++i) {
       const Input input = world_.next(leader_.next_deadline());
       const ApplyOutcome outcome = leader_.apply(input);
       world_.saw(input, outcome);
-      reader_.all.insert(reader_.all.end(), outcome.facts.begin(), outcome.facts.end());
+      store_.all.insert(store_.all.end(), outcome.facts.begin(), outcome.facts.end());
     }
   }
-  void expect_the_same() {
-    const Standby::Engines engines = standby_.take();
-    ASSERT_NE(engines.loop, nullptr);
-    EXPECT_EQ(engines.loop->seq(), leader_.seq());
-    EXPECT_EQ(engines.loop->digest(), engines.follower->digest());
+  void begin() {
+    ASSERT_TRUE(tail_->begin().ok());
+    ASSERT_FALSE(follower_->start());
+  }
+  Look look() { return tail_->look(*reader_); }
+  std::array<std::uint64_t, 2> digest_of_reads() {
+    std::array<std::uint64_t, 2> out{};
+    EXPECT_TRUE(follower_->read([&](const Engine& engine) { out = engine.digest(); }));
+    follower_->turn();
+    return out;
+  }
+  void expect_what_the_store_has() {
+    EXPECT_EQ(runtime_->view()->seq, store_.all.back().seq);
     Engine fresh;
-    for (const Fact& fact : reader_.all) fresh.evolve(fact);
-    EXPECT_EQ(engines.loop->digest(), fresh.digest());
+    for (const Fact& fact : store_.all) fresh.evolve(fact);
+    EXPECT_EQ(digest_of_reads(), fresh.digest());
   }
 
   sim::RandomWorld world_{{5, false}};
   Engine leader_;
-  Reader reader_;
-  Standby standby_;
+  Shared store_;
+  FakeClock clock_;
+  int ours_ = 0;
+  std::unique_ptr<Follower> follower_;
+  std::unique_ptr<Runtime> runtime_;
+  std::unique_ptr<StoreTail> tail_;
+  std::unique_ptr<StoreReader> reader_ = store_.open_reader().value();
 };
 
-TEST_F(StandbyTest, KeepsUp) {
-  EXPECT_FALSE(standby_.is_warm());
-  for (int look = 0; look < 20; ++look) {
+TEST_F(StandbyTest, ShowsWhatAnotherCommits) {
+  live(50);
+  begin();
+  for (int i = 0; i < 20; ++i) {
     live(50);
-    standby_.look(reader_);
+    EXPECT_EQ(look(), Look::kAll);
+    expect_what_the_store_has();
   }
-  EXPECT_EQ(reader_.whole_reads, 1u);
-  expect_the_same();
-  EXPECT_FALSE(standby_.is_warm());
+  EXPECT_EQ(store_.whole_reads, 2u) << "once for each engine";
+  EXPECT_EQ(store_.checkpoints, 0u) << "it may not write";
+  EXPECT_EQ(ours_, 0);
+}
+
+// No fact says it, and the webhook needs it: who opens gates is known by it.
+TEST_F(StandbyTest, KnowsAsWhomClustersKnowTheLeader) {
+  live(50);
+  begin();
+  const std::string cluster = runtime_->view()->clusters->front().name;
+  const std::uint64_t seq = runtime_->view()->seq;
+  EXPECT_EQ(runtime_->view()->cluster(cluster)->known_as, "");
+  EXPECT_EQ(tail_->look(*reader_, {{cluster, "subak"}, {"elsewhere", "other"}}), Look::kAll);
+  EXPECT_EQ(runtime_->view()->cluster(cluster)->known_as, "subak");
+  EXPECT_EQ(runtime_->view()->seq, seq);
+  live(50);
+  EXPECT_EQ(tail_->look(*reader_, {{cluster, "subak"}}), Look::kAll);
+  EXPECT_EQ(runtime_->view()->cluster(cluster)->known_as, "subak") << "with new facts too";
+  EXPECT_EQ(runtime_->view()->seq, store_.all.back().seq);
 }
 
 TEST_F(StandbyTest, BeginsWithACheckpoint) {
   live(400);
-  leader_.checkpoint([&](const Fact& fact) { reader_.kept.push_back(fact); });
-  reader_.checkpoint = leader_.seq();
-  standby_.look(reader_);
+  leader_.checkpoint([&](const Fact& fact) { store_.kept.push_back(fact); });
+  store_.checkpoint = leader_.seq();
+  begin();
+  EXPECT_EQ(look(), Look::kAll);
   live(400);
-  standby_.look(reader_);
-  EXPECT_EQ(reader_.whole_reads, 1u);
-  EXPECT_EQ(standby_.take().loop->seq(), leader_.seq());
+  EXPECT_EQ(look(), Look::kAll);
+  expect_what_the_store_has();
+}
+
+TEST_F(StandbyTest, ChangesNothingAndSaysHowOldItsPictureIs) {
+  live(50);
+  begin();
+  EXPECT_FALSE(runtime_->stats().leads);
+  EXPECT_FALSE(runtime_->post(input(in::Pass{}), nullptr));
+  EXPECT_EQ(runtime_->subscribe(ClusterId{1}, [] {}), nullptr);
+  const TimeMs before = runtime_->now_ms();
+  clock_.set_wall(clock_.wall_ms() + 5000);
+  store_.fails = true;
+  EXPECT_EQ(look(), Look::kFailed);
+  EXPECT_EQ(runtime_->stats().behind_ms, 5000);
+  EXPECT_EQ(runtime_->now_ms(), before + 5000);
+  store_.fails = false;
+  EXPECT_EQ(look(), Look::kAll);
+  EXPECT_EQ(runtime_->stats().behind_ms, 0);
 }
 
 // A copy of the database that lacked the last facts took its place, and others came there.
-TEST_F(StandbyTest, BeginsAnewWhereTheStoreHasSomethingElse) {
+TEST_F(StandbyTest, SeesThatTheStoreHasSomethingElse) {
   live(300);
-  standby_.look(reader_);
-  reader_.all.back().time_ms += 1;
-  standby_.look(reader_);
-  EXPECT_EQ(reader_.whole_reads, 2u);
-  reader_.all.pop_back();
-  standby_.look(reader_);
-  EXPECT_EQ(reader_.whole_reads, 3u);
-  EXPECT_EQ(standby_.take().loop->seq(), reader_.all.back().seq);
+  begin();
+  store_.all.back().time_ms += 1;
+  EXPECT_EQ(look(), Look::kGone);
+  store_.all.pop_back();
+  EXPECT_EQ(look(), Look::kGone);
 }
 
-TEST_F(StandbyTest, TriesAgainWhatItCouldNotRead) {
-  live(100);
-  reader_.fails = true;
-  standby_.look(reader_);
-  EXPECT_FALSE(standby_.is_warm());
-  reader_.fails = false;
-  standby_.look(reader_);
-  live(100);
-  reader_.fails = true;
-  standby_.look(reader_);
-  EXPECT_TRUE(standby_.is_warm());
-  reader_.fails = false;
-  standby_.look(reader_);
-  expect_the_same();
+TEST_F(StandbyTest, GoesOnAsTheLeader) {
+  live(300);
+  begin();
+  live(50);
+  EXPECT_EQ(look(), Look::kAll);
+  const std::uint64_t led_by_other = store_.all.back().seq;
+  ASSERT_TRUE(runtime_->start().ok());
+  bool is_done = false;
+  in::SetAccount account;
+  account.spec.path = "new";
+  account.reason = "test";
+  ASSERT_TRUE(runtime_->post(input(account), [&](const Reply& reply) { is_done = !reply.error; }));
+  for (int i = 0; i < 10 && runtime_->stats().has_work; ++i) {
+    runtime_->turn();
+    runtime_->commit();
+  }
+  EXPECT_TRUE(is_done);
+  EXPECT_TRUE(runtime_->stats().leads);
+  EXPECT_GT(ours_, 0);
+  EXPECT_EQ(store_.all[led_by_other].seq, led_by_other + 1) << "there is no gap";
+  expect_what_the_store_has();
+  EXPECT_GT(follower_->stats().digests_equal, 0u) << "the loop's engine knows the same";
+  EXPECT_EQ(follower_->stats().digests_different, 0u);
+  EXPECT_GT(store_.checkpoints, 0u);
 }
 
-// What it knew may not be there any more.
-TEST_F(StandbyTest, HasNothingToGiveIfItsLastLookFailed) {
+// --- the thread ----------------------------------------------------------------------------------
+
+TEST_F(StandbyTest, WhereNobodyLeadsItNeedNotFollow) {
+  store_.is_free = true;
+  Standby standby({store_, *runtime_, nullptr, nullptr, nullptr});
+  const auto leads = standby.begin();
+  ASSERT_TRUE(leads.ok());
+  EXPECT_TRUE(*leads);
+  EXPECT_EQ(store_.whole_reads, 0u);
+}
+
+TEST_F(StandbyTest, TakesOverOnceTheLeadIsFree) {
   live(100);
-  standby_.look(reader_);
-  reader_.fails = true;
-  standby_.look(reader_);
-  EXPECT_EQ(standby_.take().loop, nullptr);
+  std::promise<std::uint64_t> took;
+  const auto take_over = [&]() -> std::optional<Error> {
+    took.set_value(runtime_->view()->seq);
+    return std::nullopt;
+  };
+  Standby standby({store_, *runtime_, take_over, nullptr, nullptr});
+  const auto leads = standby.begin();
+  ASSERT_TRUE(leads.ok());
+  EXPECT_FALSE(*leads);
+  live(100);  // committed before the lead was free, and not seen yet
+  store_.is_free = true;
+  standby.start();
+  EXPECT_EQ(took.get_future().get(), store_.all.back().seq);
+  standby.stop();
+}
+
+TEST_F(StandbyTest, EndsTheProcessWhereItCannotGoOn) {
+  live(100);
+  std::promise<std::string> why;
+  const auto fatal = [&](const Error& error) { why.set_value(error.message()); };
+  Standby standby({store_, *runtime_, nullptr, fatal, nullptr});
+  ASSERT_TRUE(standby.begin().ok());
+  store_.all.pop_back();
+  standby.start();
+  EXPECT_NE(why.get_future().get().find("is not in shared any more"), std::string::npos);
 }
 
 }  // namespace

@@ -128,15 +128,18 @@ TEST_F(PostgresStoreTest, OthersWaitUntilTheLeadIsGivenUp) {
 // A leader that stops gives the lead up before it writes its last checkpoint.
 TEST_F(PostgresStoreTest, ACheckpointAfterTheLeadIsGivenUpIsRefusedOnceAnotherLeads) {
   const PackedFacts state = pack({account_set(0, 2, "ml", 1, "")});
-  auto first = open("first");
+  auto opened = open_shared_store({address_, &clock_, "first"});
+  ASSERT_TRUE(opened.ok()) << opened.error().message();
+  const std::unique_ptr<SharedStore> first = std::move(*opened);
+  ASSERT_TRUE(*first->try_lead());
   ASSERT_FALSE(first->commit(batch(1)));
-  give_up_lead(*first);
+  first->give_up_lead();
   EXPECT_EQ(word_of(first->write_checkpoint(3, state)), "");
   auto second = open("second");
   ASSERT_FALSE(second->commit(batch(4)));
   EXPECT_NE(word_of(first->write_checkpoint(6, state)).find("another process leads"),
             std::string::npos);
-  first = nullptr;  // gives nothing up that another has
+  first->give_up_lead();  // not what another has
   EXPECT_FALSE(second->commit(batch(7)));
   EXPECT_FALSE(second->check_owned());
 }
@@ -161,6 +164,68 @@ TEST_F(PostgresStoreTest, WhoDoesNotKnowWhetherItLeadsLooksAgain) {
   ASSERT_TRUE(store.ok()) << store.error().message();
   EXPECT_FALSE((*store)->commit(batch(4)));
   EXPECT_EQ(facts_of(**store), 6u);
+}
+
+// What replicas know of each other, beside the facts.
+TEST_F(PostgresStoreTest, WhoWaitsSeesWhoLeadsAndWhere) {
+  PostgresOptions options{address_, &clock_, "first host"};
+  options.advertise = "gpu-7:9444";
+  auto first = open_shared_store(options);
+  ASSERT_TRUE(first.ok()) << first.error().message();
+  EXPECT_FALSE((*first)->leads());
+  ASSERT_TRUE(*(*first)->try_lead());
+  auto second = open_shared_store({address_, &clock_, "second host"});
+  ASSERT_TRUE(second.ok()) << second.error().message();
+  EXPECT_FALSE(*(*second)->try_lead());
+  EXPECT_FALSE((*second)->leads());
+  for (const auto* store : {first->get(), second->get()}) {
+    EXPECT_EQ(store->lead().epoch, 1);
+    EXPECT_EQ(store->lead().holder, "first host");
+    EXPECT_EQ(store->lead().address, "gpu-7:9444");
+  }
+  EXPECT_TRUE((*second)->lead().known_as.empty());
+  const KnownAs known_as{{"east", "system:serviceaccount:subak-system:subak"}, {"west", "a\\b c"}};
+  (*first)->tell(known_as);
+  while ((*second)->lead().known_as != known_as) {
+    EXPECT_FALSE(*(*second)->try_lead());
+    std::this_thread::sleep_for(5ms);
+  }
+  *first = nullptr;
+  clock_.ahead_us += limits::kBeatMs * 1000;  // it has watched for long enough
+  EXPECT_TRUE(*(*second)->try_lead());
+  EXPECT_EQ((*second)->lead().holder, "second host");
+  EXPECT_EQ((*second)->lead().epoch, 2);
+  EXPECT_FALSE((*second)->commit(batch(1)));
+}
+
+// As it was before the leader had an address.
+TEST_F(PostgresStoreTest, TheRowsOfALeadOfBeforeAreMended) {
+  open("first");
+  sql("ALTER TABLE lead DROP COLUMN address");
+  sql("ALTER TABLE beat DROP COLUMN said");
+  auto second = open_shared_store({address_, &clock_, "second"});
+  ASSERT_TRUE(second.ok()) << second.error().message();
+  EXPECT_FALSE(*(*second)->try_lead()) << "others may know the state";
+  clock_.ahead_us += limits::kBeatMs * 1000;
+  EXPECT_TRUE(*(*second)->try_lead());
+  EXPECT_EQ((*second)->lead().address, "");
+}
+
+TEST_F(PostgresStoreTest, ItIsKnownHowLongACommitWaits) {
+  PgProxy proxy(cluster_->folder());
+  auto store = open_at(cluster_->uri_by(proxy.folder(), address_), "a");
+  EXPECT_EQ(store->waiting_ms(), 0);
+  proxy.hold_answers(true);
+  auto commit = std::async(std::launch::async, [&] { return store->commit(batch(1)); });
+  while (proxy.held_answers() == 0) std::this_thread::sleep_for(1ms);
+  const DurationMs at_first = store->waiting_ms();
+  EXPECT_GT(at_first, 0);
+  clock_.ahead_us += 90'000'000;
+  EXPECT_GE(store->waiting_ms(), 90'000);
+  proxy.cut();
+  proxy.hold_answers(false);
+  EXPECT_EQ(word_of(commit.get()), "") << "a minute and a half is no reason to give up";
+  EXPECT_EQ(store->waiting_ms(), 0);
 }
 
 // Its line is cut for good, so it shows no sign of life; another leads, and it finds that out.
@@ -311,13 +376,27 @@ TEST_F(PostgresStoreTest, ARestartOfTheServerIsOvercome) {
   EXPECT_EQ(word_of(store->write_checkpoint(6, pack({account_set(0, 2, "ml", 1, "")}))), "");
 }
 
-TEST_F(PostgresStoreTest, WithoutADatabaseACommitFailsInTheEnd) {
-  auto store = open();
+TEST_F(PostgresStoreTest, WithoutADatabaseACommitWaitsForItOrForTheEnd) {
+  std::atomic<bool> stop{false};
+  PostgresOptions options{address_, &clock_, "a"};
+  options.stop = [&] { return stop.load(); };
+  auto store = open_postgres_store(options);
+  ASSERT_TRUE(store.ok()) << store.error().message();
+  const auto begin = [&](std::uint64_t first) {
+    return std::async(std::launch::async, [&, first] { return (*store)->commit(batch(first)); });
+  };
   cluster_->kill();
-  auto commit = std::async(std::launch::async, [&] { return store->commit(batch(1)); });
-  EXPECT_EQ(commit.wait_for(300ms), std::future_status::timeout);
+  auto waiting = begin(1);
   clock_.ahead_us += 3'600'000'000;
-  EXPECT_NE(word_of(commit.get()), "");
+  EXPECT_EQ(waiting.wait_for(300ms), std::future_status::timeout) << "an hour is no reason";
+  cluster_->start();
+  EXPECT_EQ(word_of(waiting.get()), "");
+  EXPECT_EQ(facts_of(**store), 3u);
+  cluster_->kill();
+  auto given_up = begin(4);
+  EXPECT_EQ(given_up.wait_for(100ms), std::future_status::timeout);
+  stop = true;
+  EXPECT_NE(word_of(given_up.get()), "");
   cluster_->start();
 }
 

@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""The real binary on a real PostgreSQL: a server that is killed and comes back, a second leader, what is refused.
+"""The real binary on a real PostgreSQL: a server that is killed and comes back, a standby that serves and takes over, what is refused.
 
 Usage: subakd_postgres_test.py PATH_TO_SUBAKD PATH_TO_SUBAK
 """
 
+import glob
+import json
 import os
 import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import urllib.error
@@ -34,33 +38,61 @@ def free_port():
 class Process:
     """A running subakd, in a folder of its own."""
 
-    def __init__(self, state, *flags, durability=LOCAL, wait=True):
+    def __init__(self, state, *flags, durability=LOCAL):
         self.folder = tempfile.mkdtemp(prefix="subak_pgd_")
         self.http = free_port()
-        ports = (*PORTS[:-1], f"127.0.0.1:{self.http}")
+        self.grpc = f"127.0.0.1:{free_port()}"
+        ports = (*PORTS[:3], self.grpc, *PORTS[4:5], f"127.0.0.1:{self.http}")
         pipe = subprocess.PIPE
         self.child = subprocess.Popen(
-            [SUBAKD, "--state", state, *durability, *ports, *flags], stdout=pipe, stderr=pipe, text=True, cwd=self.folder
+            [SUBAKD, "--state", state, *durability, *ports, "--mode", "enforce", "--advertise", self.grpc, *flags],
+            stdout=pipe, stderr=pipe, text=True, cwd=self.folder,
         )
-        if wait:
-            self.is_ready()
+        self.is_ready()
 
     def is_ready(self):
         """Waits for its first line, which says the ports."""
         self.ports = dict(re.findall(r"(\w+)=([\d.]+:\d+)", self.child.stdout.readline()))
 
+    def get(self, path):
+        """What the HTTP port says, whatever the status."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.http}{path}", timeout=DEADLINE_S) as reply:
+                return reply.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.read().decode()
+
     def health(self):
-        """What /readyz says, once the port answers."""
+        return self.get("/readyz")
+
+    def leads(self):
+        return self.get("/readyz?leader") == "ok\n"
+
+    def until(self, condition):
         end = time.monotonic() + DEADLINE_S
-        while time.monotonic() < end:
-            try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{self.http}/readyz", timeout=DEADLINE_S) as reply:
-                    return reply.read().decode()
-            except urllib.error.HTTPError as error:
-                return error.read().decode()
-            except OSError:
-                time.sleep(0.02)
-        raise RuntimeError("no answer")
+        while not condition():
+            if time.monotonic() > end:
+                raise RuntimeError("it does not come")
+            time.sleep(0.02)
+
+    def until_it_leads(self):
+        self.until(self.leads)
+
+    def metric(self, name):
+        return float(re.search(rf"^{name} (\S+)$", self.get("/metrics"), re.MULTILINE)[1])
+
+    def review(self):
+        """The webhook's answer to a pod with a GPU."""
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ml"},
+               "spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}}
+        body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+            "uid": "u1", "kind": {"group": "", "version": "v1", "kind": "Pod"}, "namespace": "ml", "operation": "CREATE",
+            "userInfo": {"username": "ana"}, "object": pod}}
+        context = ssl.create_default_context(cafile=os.path.join(self.folder, "var/tls/ca.crt"))
+        request = urllib.request.Request(f"https://{self.ports['webhook']}/mutate", json.dumps(body).encode(),
+                                         {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=DEADLINE_S, context=context) as reply:
+            return json.loads(reply.read())["response"]
 
     def wait(self):
         self.errors = self.child.communicate(timeout=DEADLINE_S)[1]
@@ -71,13 +103,42 @@ class Process:
         self.child.send_signal(how)
         return self.wait()
 
-    def call(self, *words):
-        command = [SUBAK, "--server", self.ports["grpc"], *words]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
-        return done.returncode, done.stdout, done.stderr
+    def begin(self, *words, server=None):
+        command = [SUBAK, "--server", server or self.ports["grpc"], *words]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-    def set_shares(self, path, shares):
-        return self.call("account", "set", path, "--shares", str(shares), "--reason", "test")
+    def call(self, *words, server=None):
+        done = self.begin(*words, server=server)
+        out, errors = done.communicate(timeout=DEADLINE_S)
+        return done.returncode, out, errors
+
+    def set_shares(self, path, shares, server=None):
+        words = ("account", "set", path, "--shares", str(shares), "--namespaces", path, "--reason", "test")
+        return self.call(*words, server=server)
+
+
+class Reviews:
+    """Pods that come one after the other."""
+
+    def __init__(self, replica):
+        self.failed = []
+        self.answered = 0
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self.run, args=(replica,))
+        self.thread.start()
+
+    def run(self, replica):
+        while not self.stopped.is_set():
+            try:
+                replica.review()
+                self.answered += 1
+            except OSError as error:
+                self.failed.append(str(error))
+
+    def end(self):
+        self.stopped.set()
+        self.thread.join()
+        return self.answered
 
 
 class OnPostgres(unittest.TestCase):
@@ -105,35 +166,87 @@ class OnPostgres(unittest.TestCase):
 
         self.assertEqual(second.end(signal.SIGTERM), 0)
 
-    def test_a_second_one_waits_and_takes_over(self):
+    def test_a_standby_serves_and_takes_over(self):
         state = self.server.make_database("two")
         first = Process(state)
         self.assertEqual(first.set_shares("ml", 2)[0], 0)
-        second = Process(state, wait=False)
-        self.assertIn("recovering", second.health())
+        second = Process(state)  # it says that it is ready, and does not lead
+        self.assertEqual(second.health(), "a standby: webhook and reads are served\n")
+        self.assertEqual((first.health(), first.leads(), second.leads()), ("ok\n", True, False))
+        self.assertEqual((first.metric("subak_leader"), second.metric("subak_leader")), (1, 0))
+        self.assertEqual(second.metric("subak_leader_epoch"), 1)
+        self.assertLess(second.metric("subak_standby_lag_seconds"), DEADLINE_S)
+        self.assertRegex(second.call("account", "get", "ml")[1], r"shares:\s+2")
+        self.assertEqual(second.call("audit")[1], first.call("audit")[1])
+        self.assertRegex(second.call("status")[1], r"serving, not the leader\nleader: +\S+ process \d+ at "
+                         + first.ports["grpc"] + r", epoch 1\nas of: ")
+        self.assertEqual(second.review(), first.review())
+        self.assertIn("patch", second.review())
+
+        code, _, errors = second.set_shares("ml", 3)
+        self.assertEqual(code, 3)
+        self.assertIn(f"{second.ports['grpc']} does not lead", errors)
+        self.assertIn(f"{first.ports['grpc']} leads: name it", errors)
+        both = f"{second.ports['grpc']},{first.ports['grpc']}"
+        self.assertEqual(second.set_shares("ml", 3, server=both)[0], 0)
+        self.assertEqual(first.call("admin", "backup", os.path.join(first.folder, "copy.db"), server=both)[0], 0)
+
+        # The ports go on: whoever is connected notices nothing, and no review is left without an answer.
+        asked = Reviews(second)
         begin = time.monotonic()
         self.assertEqual(first.end(signal.SIGTERM), 0)
-        second.is_ready()
+        second.until_it_leads()
         print(f"after SIGTERM another leads within {time.monotonic() - begin:.1f} s", file=sys.stderr)
-        self.assertEqual(second.set_shares("ml", 3)[0], 0)
+        self.assertEqual(second.set_shares("ml", 4)[0], 0)
+        self.assertGreater(asked.end(), 0)
+        self.assertEqual(asked.failed, [])
+        self.assertEqual(second.metric("subak_leader"), 1)
 
-        third = Process(state, wait=False)
+        third = Process(state)
         begin = time.monotonic()
         second.child.send_signal(signal.SIGSTOP)  # it hangs, and does not know
-        third.is_ready()
-        print(f"after a stop another leads within {time.monotonic() - begin:.1f} s", file=sys.stderr)
-        self.assertEqual(third.set_shares("ml", 4)[0], 0)
+        both = f"{second.ports['grpc']},{third.ports['grpc']}"
+        self.assertEqual(third.set_shares("ml", 5, server=both)[0], 0)  # the one does not answer, the other does not lead yet
+        print(f"after a stop a command is done within {time.monotonic() - begin:.1f} s", file=sys.stderr)
         second.child.send_signal(signal.SIGCONT)
         second.call("account", "set", "ml", "--shares", "9", "--reason", "late")
         self.assertEqual(second.wait(), 3)
         self.assertIn("leads by now", second.errors)
-        self.assertIn("shares 3 -> 4", third.call("audit")[1])
-        self.assertRegex(third.call("account", "get", "ml")[1], r"shares:\s+4")
+        self.assertIn("shares 4 -> 5", third.call("audit")[1])
+        self.assertRegex(third.call("account", "get", "ml")[1], r"shares:\s+5")
 
-        fourth = Process(state, wait=False)
-        self.assertIn("recovering", fourth.health())
+        fourth = Process(state)
         self.assertEqual(fourth.end(signal.SIGTERM), 0)  # while it waits
         self.assertEqual(third.end(signal.SIGTERM), 0)
+
+    def test_while_the_database_is_away_reads_go_on_and_changes_are_refused(self):
+        state = self.server.make_database("away")
+        first = Process(state)
+        self.assertEqual(first.set_shares("ml", 2)[0], 0)
+        second = Process(state)
+        self.server.kill()
+        waiting = first.begin("account", "set", "ml", "--shares", "3", "--reason", "waits")
+        first.until(lambda: first.metric("subak_store_waiting_seconds") > 2)
+        code, _, errors = first.set_shares("bio", 1)
+        self.assertEqual(code, 3)
+        self.assertRegex(errors, r"the database has not answered for \d+ s")
+        for replica in (first, second):
+            self.assertRegex(replica.call("account", "get", "ml")[1], r"shares:\s+2")
+            self.assertIn("patch", replica.review())
+            self.assertEqual(replica.get("/healthz"), "ok\n")
+            self.assertFalse(replica.leads())
+        self.assertEqual(first.health(), "the database is away: webhook and reads are served\n")
+        self.assertIn("waits for the database", first.call("status")[1])
+        self.assertGreater(second.metric("subak_standby_lag_seconds"), 1)
+        self.assertIsNone(waiting.poll())
+        self.server.start()
+        self.assertEqual(waiting.communicate(timeout=DEADLINE_S)[1], "")
+        self.assertEqual(waiting.returncode, 0)
+        both = f"{first.ports['grpc']},{second.ports['grpc']}"
+        self.assertEqual(first.set_shares("bio", 1, server=both)[0], 0)
+        for replica in (first, second):
+            replica.until(lambda replica=replica: "3" in re.search(r"shares:\s+(\d+)", replica.call("account", "get", "ml")[1])[1])
+            self.assertEqual(replica.end(signal.SIGTERM), 0)
 
     def test_a_backup_goes_to_a_file_and_back_into_a_database(self):
         first = Process(self.server.make_database("moved"))
@@ -206,11 +319,11 @@ class OnPostgres(unittest.TestCase):
 
         first = Process(as_service)
         self.assertEqual(first.set_shares("ml", 3)[0], 0)
-        second = Process(as_service, wait=False)
-        self.assertIn("recovering", second.health())
+        second = Process(as_service)
+        self.assertIn("a standby", second.health())
         self.assertEqual(first.end(signal.SIGTERM), 0)  # with a checkpoint
         self.assertNotIn("may do more", first.errors)
-        second.is_ready()
+        second.until_it_leads()
         self.assertEqual(second.set_shares("ml", 4)[0], 0)
         self.assertEqual(second.end(signal.SIGKILL), -signal.SIGKILL)
         third = Process(as_service, "--ignore-checkpoint")

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "server/store/postgres/address.h"
@@ -20,6 +21,8 @@ class Beats {
   ~Beats();
   Beats(const Beats&) = delete;
   Beats& operator=(const Beats&) = delete;
+  // Said with the next sign of life, which comes at once, and those after it. Empty: what the row says stays.
+  void tell(std::string said);
 
  private:
   void run();
@@ -30,6 +33,8 @@ class Beats {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;
+  bool is_due_ = false;
+  std::string said_;  // under the mutex
   std::thread thread_;
 };
 

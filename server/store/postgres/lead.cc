@@ -1,21 +1,20 @@
 #include "server/store/postgres/lead.h"
 
-#include <chrono>
-#include <thread>
+#include <algorithm>
+#include <utility>
 
 #include "core/limits.h"
-#include "server/log/log.h"
 
 namespace subak::postgres {
 namespace {
 
-constexpr std::string_view kLocked = "55P03", kExists = "23505";
+constexpr std::string_view kLocked = "55P03", kExists = "23505", kNoColumn = "42703";
 
 constexpr char kMake[] =
     "CREATE TABLE IF NOT EXISTS lead (id BIGINT PRIMARY KEY CHECK (id = 1), epoch BIGINT NOT NULL, "
-    "holder TEXT NOT NULL, backend BIGINT NOT NULL); "
+    "holder TEXT NOT NULL, backend BIGINT NOT NULL, address TEXT NOT NULL DEFAULT ''); "
     "CREATE TABLE IF NOT EXISTS beat (id BIGINT PRIMARY KEY CHECK (id = 1), beats BIGINT NOT "
-    "NULL); "
+    "NULL, said BYTEA NOT NULL DEFAULT ''); "
     "INSERT INTO lead VALUES (1, 0, '', 0) ON CONFLICT (id) DO NOTHING; "
     "INSERT INTO beat VALUES (1, 0) ON CONFLICT (id) DO NOTHING";
 
@@ -33,8 +32,18 @@ Raised raise(PgConnection& db, const char* sql, const Parameters& parameters) {
                 "want the session that locks it to end (pg_locks shows it)"}};
 }
 
-Error stopped(const std::string& leader) {
-  return {ErrorCode::kPrecondition, "state", "asked to stop while " + leader + " leads", ""};
+// In a database of before. Asked first: adding a column waits for whoever has a lock on the table, even where it is
+// there already.
+std::optional<Error> add_column(PgConnection& db, const std::string& table,
+                                const std::string& column, const std::string& type) {
+  const PgResult there = db.run(("SELECT " + column + " FROM " + table + " LIMIT 0").c_str());
+  if (there.ok()) return std::nullopt;
+  if (there.sqlstate() != kNoColumn) return db.error("store.lead", there);
+  const PgResult added = db.run(("ALTER TABLE " + table + " ADD COLUMN IF NOT EXISTS " + column +
+                                 " " + type + " NOT NULL DEFAULT ''")
+                                    .c_str());
+  if (!added.ok()) return db.error("store.lead", added);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -42,22 +51,28 @@ Error stopped(const std::string& leader) {
 // A role that may not make tables may not say IF NOT EXISTS of one that is there either.
 std::optional<Error> make_lead(PgConnection& db) {
   const PgResult there = db.run("SELECT epoch, beats FROM lead, beat");
-  if (there.ok() && there.rows() == 1) return std::nullopt;
-  PgResult made = db.script(kMake);
-  if (!made.ok() && made.sqlstate() == kExists) made = db.script(kMake);
-  if (!made.ok()) return db.error("store.lead", made);
-  return std::nullopt;
+  if (!there.ok() || there.rows() != 1) {
+    PgResult made = db.script(kMake);
+    if (!made.ok() && made.sqlstate() == kExists) made = db.script(kMake);
+    if (!made.ok()) return db.error("store.lead", made);
+  }
+  if (auto error = add_column(db, "lead", "address", "TEXT")) return error;
+  return add_column(db, "beat", "said", "BYTEA");
 }
 
-Raised take_lead(PgConnection& db, const std::string& holder, const LeadSeen& seen) {
-  if (!seen.holder.empty()) {  // rather than wait for its lock first
+Raised take_lead(PgConnection& db, const std::string& holder, const std::string& address,
+                 const LeadSeen& seen) {
+  if (!seen.lead.holder.empty()) {  // rather than wait for its lock first
     db.run("SELECT pg_terminate_backend(backend::int) FROM lead WHERE backend <> 0 AND epoch = $1",
-           Parameters().add(seen.epoch));
+           Parameters().add(seen.lead.epoch));
   }
   return raise(db,
-               "UPDATE lead SET epoch = epoch + 1, holder = $1, backend = pg_backend_pid() "
-               "WHERE id = 1 AND epoch = $2 RETURNING epoch",
-               Parameters().add(std::string_view(holder)).add(seen.epoch));
+               "UPDATE lead SET epoch = epoch + 1, holder = $1, address = $2, "
+               "backend = pg_backend_pid() WHERE id = 1 AND epoch = $3 RETURNING epoch",
+               Parameters()
+                   .add(std::string_view(holder))
+                   .add(std::string_view(address))
+                   .add(seen.lead.epoch));
 }
 
 Raised raise_own(PgConnection& db, const std::string& holder) {
@@ -68,50 +83,51 @@ Raised raise_own(PgConnection& db, const std::string& holder) {
 }
 
 Result<LeadSeen> look_at_lead(PgConnection& db) {
-  const PgResult row = db.run("SELECT epoch, beats, holder FROM lead, beat");
+  const PgResult row = db.run("SELECT epoch, beats, holder, address, said FROM lead, beat");
   if (!row.ok()) return db.error("store.lead", row);
   if (row.rows() == 0) {
     return Error{ErrorCode::kPrecondition, "store.lead", "row 1 is missing",
                  "want a store of ours"};
   }
-  return LeadSeen{row.number(0, 0), row.number(0, 1), std::string(row.bytes(0, 2))};
+  Lead lead{row.number(0, 0), std::string(row.bytes(0, 2)), std::string(row.bytes(0, 3)),
+            read_known_as(row.bytes(0, 4))};
+  return LeadSeen{std::move(lead), row.number(0, 1)};
 }
 
-Result<LeadSeen> wait_for_lead(PgConnection& db, const Address& address, const Clock& clock,
-                               const std::function<bool()>& stop,
-                               const std::function<void()>& looked) {
-  std::optional<LeadSeen> last;
-  const std::int64_t begun_ms = clock.boot_ms();
-  std::int64_t alive_ms = begun_ms;
-  while (true) {
-    if (!db.is_open()) db.open(address);
-    auto seen = look_at_lead(db);
-    if (seen.ok() && seen->holder.empty()) {
-      // Who has just come lets those go first who know the state.
-      if (seen->epoch == 0 || clock.boot_ms() - begun_ms >= limits::kBeatMs) return *seen;
-      if (stop && stop()) return stopped("nobody");
-      std::this_thread::sleep_for(std::chrono::milliseconds(limits::kLeadLookMs));
-      continue;
-    }
-    const bool lives =
-        !seen.ok() || !last || seen->epoch != last->epoch || seen->beats != last->beats;
-    if (lives) alive_ms = clock.boot_ms();  // without a database nobody can tell
-    if (clock.boot_ms() - alive_ms >= limits::kLeaderSilentMs) return *seen;
-    if (seen.ok() && (!last || last->holder != seen->holder)) {
-      log::info("waits, as another leads", {{"leader", seen->holder}});
-    }
-    if (seen.ok()) {
-      last = *std::move(seen);
-      looked();
-    }
-    if (stop && stop()) return stopped(last ? last->holder : "an unknown process");
-    std::this_thread::sleep_for(std::chrono::milliseconds(limits::kLeadLookMs));
+bool LeadWatch::is_free(const LeadSeen& seen, std::int64_t boot_ms) {
+  if (!begun_ms_) begun_ms_ = boot_ms;
+  const bool is_other = !last_ || last_->lead.epoch != seen.lead.epoch;
+  if (is_other || last_->beats != seen.beats) alive_ms_ = boot_ms;
+  last_ = seen;
+  if (!seen.lead.holder.empty()) return boot_ms - alive_ms_ >= limits::kLeaderSilentMs;
+  return seen.lead.epoch == 0 || boot_ms - *begun_ms_ >= limits::kBeatMs;
+}
+
+void beat(PgConnection& db, std::int64_t epoch, std::string_view said) {
+  db.run(
+      "UPDATE beat SET beats = beats + 1, said = CASE WHEN $2 = ''::bytea THEN said ELSE $2 END "
+      "WHERE EXISTS (SELECT 1 FROM lead WHERE epoch = $1)",
+      Parameters().add(epoch).add_bytes(said));
+}
+
+std::string known_as_text(const KnownAs& known_as) {
+  std::string out;
+  for (const auto& [cluster, user] : known_as) {
+    if ((cluster + user).find_first_of("\t\n") != std::string::npos) continue;
+    out += cluster + '\t' + user + '\n';
   }
+  return out;
 }
 
-void beat(PgConnection& db, std::int64_t epoch) {
-  db.run("UPDATE beat SET beats = beats + 1 WHERE EXISTS (SELECT 1 FROM lead WHERE epoch = $1)",
-         Parameters().add(epoch));
+KnownAs read_known_as(std::string_view text) {
+  KnownAs out;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    const std::size_t tab = line.find('\t');
+    if (tab != std::string_view::npos) out.emplace(line.substr(0, tab), line.substr(tab + 1));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return out;
 }
 
 void give_up_lead(PgConnection& db, std::int64_t epoch) {

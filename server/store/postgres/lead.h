@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/error.h"
 #include "server/runtime/ports.h"
@@ -21,20 +21,28 @@ inline constexpr char kIfLeading[] =
 // Makes the rows where there are none. Two who do so at once both find them there.
 std::optional<Error> make_lead(PgConnection& db);
 
-// What a look at the rows shows.
+// What a look at the rows shows: a lead without a holder is nobody's.
 struct LeadSeen {
-  std::int64_t epoch = 0, beats = 0;
-  std::string holder;  // empty: nobody leads
+  Lead lead;
+  std::int64_t beats = 0;
 };
 Result<LeadSeen> look_at_lead(PgConnection& db);
 
-// Returns once nobody leads: the holder gave the lead up, or showed no sign of life for limits::kLeaderSilentMs of a
-// clock that does not stop while a machine sleeps. A sign is a hint, never proof; without an answer of the database there is
-// none, and this waits on. `stop` is asked between looks; once it says yes, this ends with an error. `looked` is called after each look that found a leader.
-// Where somebody has led before, the first limits::kBeatMs are left to those who wait already and know the state.
-Result<LeadSeen> wait_for_lead(PgConnection& db, const Address& address, const Clock& clock,
-                               const std::function<bool()>& stop,
-                               const std::function<void()>& looked);
+// Looks again and again whether anybody leads. Threads: one.
+class LeadWatch {
+ public:
+  // Nobody does: the holder gave the lead up, or showed no sign of life for limits::kLeaderSilentMs of a clock that
+  // does not stop while a machine sleeps. A sign is a hint, never proof; without a database nobody is taken for dead.
+  // Where somebody has led before, the first limits::kBeatMs are left to those who watch already and know the state.
+  bool is_free(const LeadSeen& seen, std::int64_t boot_ms);
+  // A look that failed.
+  void saw_nothing(std::int64_t boot_ms) { alive_ms_ = boot_ms; }
+
+ private:
+  std::optional<LeadSeen> last_;
+  std::int64_t alive_ms_ = 0;
+  std::optional<std::int64_t> begun_ms_;  // at the first look
+};
 
 // What became of an attempt to raise the epoch; it is durable before this returns.
 struct Raised {
@@ -45,12 +53,17 @@ struct Raised {
 // Whoever led until now leads no longer: nothing of theirs becomes durable after this. A holder that stopped in the
 // middle of a message keeps the row locked, and no timeout of the server ends that: its backend is ended.
 // kOther: the epoch is not that of `seen` any more, so somebody else was first.
-Raised take_lead(PgConnection& db, const std::string& holder, const LeadSeen& seen);
+Raised take_lead(PgConnection& db, const std::string& holder, const std::string& address,
+                 const LeadSeen& seen);
 // The same for who leads already, on a new connection. kOther: somebody else leads.
 Raised raise_own(PgConnection& db, const std::string& holder);
-// A sign of life, and the end of a lead; nothing happens where another leads.
-void beat(PgConnection& db, std::int64_t epoch);
+// A sign of life, with what others are told (empty: what the row says stays), and the end of a lead; nothing happens
+// where another leads.
+void beat(PgConnection& db, std::int64_t epoch, std::string_view said);
 void give_up_lead(PgConnection& db, std::int64_t epoch);
+// Lead::known_as as the row of beats has it: lines of cluster, tab and user. A name with either is left out.
+std::string known_as_text(const KnownAs& known_as);
+KnownAs read_known_as(std::string_view text);
 // Who leads now, in words.
 std::string leader_of(PgConnection& db);
 

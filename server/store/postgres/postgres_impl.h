@@ -2,7 +2,9 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -11,18 +13,25 @@
 #include "server/store/postgres/address.h"
 #include "server/store/postgres/batch.h"
 #include "server/store/postgres/beats.h"
+#include "server/store/postgres/lead.h"
 #include "server/store/postgres/postgres_store.h"
 #include "server/store/postgres/rows.h"
 
 namespace subak::postgres {
 
-class PostgresStore final : public Store {
+class PostgresStore final : public SharedStore {
  public:
   PostgresStore(Address address, const PostgresOptions& options);
   ~PostgresStore() override { give_up_lead(); }
-  void give_up_lead();
-  // Connects, waits for the lead and takes it, migrates; nothing else works before.
-  std::optional<Error> open(const PostgresOptions& options);
+  // Connects; nothing else works before.
+  std::optional<Error> open();
+
+  Result<bool> try_lead() override;
+  bool leads() const override { return epoch_ != 0; }
+  void give_up_lead() override;
+  void tell(const KnownAs& known_as) override;
+  Lead lead() const override;
+  DurationMs waiting_ms() const override;
 
   std::optional<Error> commit(std::span<const Fact> facts) override;
   std::optional<Error> check_owned() override;
@@ -40,9 +49,11 @@ class PostgresStore final : public Store {
     kAgain,    // nothing of it is there
     kUnknown,  // it may be there
   };
-  std::optional<Error> check_server(bool replicated);
+  std::optional<Error> check_server();
   void check_role();
-  std::optional<Error> lead(const PostgresOptions& options);
+  // Whether the lead was ours to take.
+  Result<bool> take(const LeadSeen& seen);
+  std::optional<Error> prepare();
   std::optional<Error> found();
   std::optional<Error> load();
 
@@ -68,8 +79,9 @@ class PostgresStore final : public Store {
   const Clock& clock_;
   const std::string holder_;
   const std::uint32_t known_version_;
-  const bool ignore_checkpoint_;
-  const std::string copy_path_, wanted_uuid_;
+  const bool ignore_checkpoint_, takes_lead_, replicated_;
+  const std::string copy_path_, wanted_uuid_, advertise_;
+  const std::function<bool()> stop_;
   std::string uuid_;
   std::uint32_t seed_ = 0;                 // what the sums begin with
   std::atomic<std::int64_t> epoch_{0};     // ours; the background reads it
@@ -81,6 +93,11 @@ class PostgresStore final : public Store {
   std::optional<Position> sent_;   // after the batch whose outcome is not known
   std::int64_t confirmed_ms_ = 0;  // when the last confirmation that we lead began
   std::optional<Error> error_;     // of the last attempt
+
+  LeadWatch watch_;
+  mutable std::mutex seen_mutex_;
+  Lead seen_;                                    // who led at the last look; under the mutex
+  std::atomic<std::int64_t> waits_since_ms_{0};  // a commit, by the monotonic clock; 0: none does
 
   PgConnection background_;              // of the thread that writes checkpoints
   std::atomic<bool> in_trouble_{false};  // a commit gets no answer

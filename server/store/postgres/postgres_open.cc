@@ -1,4 +1,7 @@
 // What a store is before it is used: a server that keeps its word, the lead, tables, the first rows.
+#include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "core/limits.h"
@@ -20,7 +23,7 @@ Error refuse(std::string got, std::string want) {
 }  // namespace
 
 // synchronous_commit is our session's own, which a pooler may have lost.
-std::optional<Error> PostgresStore::check_server(bool replicated) {
+std::optional<Error> PostgresStore::check_server() {
   for (const char* const setting :
        {"fsync", "full_page_writes", "synchronous_commit", "synchronous_standby_names"}) {
     const PgResult row =
@@ -28,7 +31,7 @@ std::optional<Error> PostgresStore::check_server(bool replicated) {
     if (!row.ok()) return db_.error("store.open", row);
     const std::string_view value = row.bytes(0, 0);
     if (std::string_view(setting) == "synchronous_standby_names") {
-      if (!replicated || !value.empty()) continue;
+      if (!replicated_ || !value.empty()) continue;
       return refuse(
           "a database server without synchronous standbys (synchronous_standby_names is empty)",
           "want one, or databaseDurability: local (--database-durability local), if it is enough "
@@ -55,44 +58,52 @@ void PostgresStore::check_role() {
              {"want", "a role of its own: deploy/postgres/service_role.sql"}});
 }
 
-std::optional<Error> PostgresStore::lead(const PostgresOptions& options) {
-  std::unique_ptr<StoreReader> reader;
-  const auto looked = [&] {
-    if (!options.while_waiting) return;
-    if (reader == nullptr) {
-      auto opened = open_reader();
-      if (!opened.ok()) return;  // whoever leads may be making the tables
-      reader = std::move(*opened);
-    }
-    options.while_waiting(*reader);
-  };
-  while (true) {
-    const auto seen = options.take_lead
-                          ? look_at_lead(db_)
-                          : wait_for_lead(db_, address_, clock_, options.stop, looked);
-    if (!seen.ok()) return seen.error();
-    confirmed_ms_ = clock_.monotonic_ms();
-    const Raised raised = take_lead(db_, holder_, *seen);
-    if (raised.how == Raised::How::kUnknown) {
-      const bool refused = db_.broken() == Broken::kNo && !db_.warned();
-      if (refused || options.take_lead) return raised.error;
-      // If it was raised after all, we wait until we take ourselves for dead.
-      log::warn("the lead was not taken",
-                {{"store", describe()}, {"error", raised.error->message()}});
-      continue;
-    }
-    if (raised.how == Raised::How::kOther) continue;
-    epoch_ = raised.epoch;
-    beats_ = std::make_unique<Beats>(address_, epoch_, in_trouble_);
-    return std::nullopt;
-  }
+std::optional<Error> PostgresStore::open() {
+  if (auto error = db_.open(address_)) return error;
+  if (auto error = check_server()) return error;
+  return make_lead(db_);
 }
 
-std::optional<Error> PostgresStore::open(const PostgresOptions& options) {
-  if (auto error = db_.open(address_)) return error;
-  if (auto error = check_server(options.replicated)) return error;
-  if (auto error = make_lead(db_)) return error;
-  if (auto error = lead(options)) return error;
+Result<bool> PostgresStore::try_lead() {
+  if (leads()) return true;
+  if (!db_.is_open()) {
+    if (auto error = db_.open(address_)) {
+      watch_.saw_nothing(clock_.boot_ms());
+      return *error;
+    }
+  }
+  const auto seen = look_at_lead(db_);
+  if (!seen.ok()) {
+    watch_.saw_nothing(clock_.boot_ms());
+    return seen.error();
+  }
+  {
+    const std::lock_guard lock(seen_mutex_);
+    seen_ = seen->lead;
+  }
+  const bool is_free = watch_.is_free(*seen, clock_.boot_ms());
+  return is_free || takes_lead_ ? take(*seen) : false;
+}
+
+Result<bool> PostgresStore::take(const LeadSeen& seen) {
+  confirmed_ms_ = clock_.monotonic_ms();
+  const Raised raised = take_lead(db_, holder_, advertise_, seen);
+  if (raised.how == Raised::How::kUnknown) {
+    const bool is_refused = db_.broken() == Broken::kNo && !db_.warned();
+    if (is_refused || takes_lead_) return *raised.error;
+    // If it was raised after all, we wait until we take ourselves for dead.
+    log::warn("the lead was not taken",
+              {{"store", describe()}, {"error", raised.error->message()}});
+    return false;
+  }
+  if (raised.how == Raised::How::kOther) return false;
+  epoch_ = raised.epoch;
+  beats_ = std::make_unique<Beats>(address_, epoch_, in_trouble_);
+  if (auto error = prepare()) return *error;
+  return true;
+}
+
+std::optional<Error> PostgresStore::prepare() {
   const Result<int> applied = migrate(db_, postgres_migrations(), epoch_, clock_.wall_ms());
   if (!applied.ok()) return applied.error();
   if (*applied > 0) log::info("store migrated", {{"store", describe()}, {"migrations", *applied}});
@@ -106,6 +117,23 @@ std::optional<Error> PostgresStore::open(const PostgresOptions& options) {
     if (!dropped.ok()) return db_.error("store.checkpoint", dropped);
   }
   return load();
+}
+
+void PostgresStore::tell(const KnownAs& known_as) {
+  if (beats_ != nullptr) beats_->tell(known_as_text(known_as));
+}
+
+// The word that makes a holder's name its own is for nobody to read.
+Lead PostgresStore::lead() const {
+  Lead lead;
+  if (const std::int64_t ours = epoch_; ours != 0) {
+    lead = {ours, holder_, advertise_, {}};
+  } else {
+    const std::lock_guard lock(seen_mutex_);
+    lead = seen_;
+  }
+  lead.holder.resize(std::min(lead.holder.rfind(' '), lead.holder.size()));
+  return lead;
 }
 
 // The first rows, in one statement: a store that has tables and none of these is new.
@@ -158,16 +186,32 @@ std::optional<Error> PostgresStore::load() {
 
 }  // namespace postgres
 
-Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options) {
+Result<std::unique_ptr<SharedStore>> open_shared_store(const PostgresOptions& options) {
   auto address = postgres::parse_address(options.address);
   if (!address.ok()) return address.error();
   PostgresOptions named = options;
   named.holder += " " + random_uuid();
   auto store = std::make_unique<postgres::PostgresStore>(*std::move(address), named);
-  if (auto error = store->open(named)) return *error;
-  return std::unique_ptr<Store>(std::move(store));
+  if (auto error = store->open()) return *error;
+  return std::unique_ptr<SharedStore>(std::move(store));
 }
 
-void give_up_lead(Store& store) { static_cast<postgres::PostgresStore&>(store).give_up_lead(); }
+// A look that fails while another leads is not the end of waiting: without a database nobody can tell.
+Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options) {
+  auto store = open_shared_store(options);
+  if (!store.ok()) return store.error();
+  bool has_looked = false;
+  while (true) {
+    const Result<bool> led = (*store)->try_lead();
+    if (led.ok() && *led) return std::unique_ptr<Store>(std::move(*store));
+    if (!led.ok() && (!has_looked || (*store)->leads())) return led.error();
+    has_looked = true;
+    if (options.stop && options.stop()) {
+      return Error{ErrorCode::kPrecondition, "state",
+                   "asked to stop while " + (*store)->lead().holder + " leads", ""};
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(limits::kLeadLookMs));
+  }
+}
 
 }  // namespace subak

@@ -51,8 +51,12 @@ PostgresStore::PostgresStore(Address address, const PostgresOptions& options)
       holder_(options.holder),
       known_version_(options.fact_version),
       ignore_checkpoint_(options.ignore_checkpoint),
+      takes_lead_(options.take_lead),
+      replicated_(options.replicated),
       copy_path_(options.copy_path),
-      wanted_uuid_(options.uuid) {}
+      wanted_uuid_(options.uuid),
+      advertise_(options.advertise),
+      stop_(options.stop) {}
 
 void PostgresStore::give_up_lead() {
   beats_ = nullptr;
@@ -63,7 +67,15 @@ void PostgresStore::give_up_lead() {
 
 template <class F>
 std::optional<Error> PostgresStore::insist(F&& attempt) {
-  const DurationMs until = clock_.monotonic_ms() + limits::kDatabaseAwayMs;
+  class Waiting {
+   public:
+    Waiting(std::atomic<std::int64_t>& since, std::int64_t now) : since_(since) { since_ = now; }
+    ~Waiting() { since_ = 0; }
+
+   private:
+    std::atomic<std::int64_t>& since_;
+  };
+  const Waiting waiting(waits_since_ms_, std::max<std::int64_t>(1, clock_.monotonic_ms()));
   DurationMs wait_ms = limits::kDatabaseRetryMs;
   Outcome outcome = db_.is_open() ? Outcome::kAgain : Outcome::kUnknown;
   while (true) {
@@ -71,13 +83,18 @@ std::optional<Error> PostgresStore::insist(F&& attempt) {
     in_trouble_ = outcome == Outcome::kUnknown;
     if (outcome == Outcome::kDone) return std::nullopt;
     if (outcome == Outcome::kRefused) return error_;
-    if (clock_.monotonic_ms() >= until && error_) return error_;
+    if (stop_ && stop_() && error_) return error_;
     if (outcome == Outcome::kAgain) continue;
     log::warn("the database does not answer",
               {{"store", describe()}, {"error", error_ ? error_->message() : ""}});
     std::this_thread::sleep_for(std::chrono::milliseconds(wait_ms));
     wait_ms = std::min(2 * wait_ms, limits::kMaxDatabaseRetryMs);
   }
+}
+
+DurationMs PostgresStore::waiting_ms() const {
+  const std::int64_t since_ms = waits_since_ms_;
+  return since_ms == 0 ? 0 : std::max<DurationMs>(1, clock_.monotonic_ms() - since_ms);
 }
 
 std::optional<Error> PostgresStore::commit(std::span<const Fact> facts) {

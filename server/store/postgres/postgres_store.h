@@ -29,22 +29,36 @@ struct PostgresOptions {
   std::string uuid{};
   // Takes the lead from whoever has it, instead of waiting until nobody leads.
   bool take_lead = false;
-  // Asked while it waits for the lead: true ends that with an error. None: it waits for ever.
+  // At which clients reach this process once it leads; empty: they are not told.
+  std::string advertise{};
+  // Asked while open_postgres_store() waits for the lead, and while a commit waits for its database: true ends that
+  // with an error. None: it waits for ever.
   std::function<bool()> stop{};
-  // Called while it waits, at each look.
-  std::function<void(StoreReader&)> while_waiting{};
   // The file that make_copy() writes; empty: it makes none.
   std::string copy_path{};
 };
 
-// Connects, checks the server (it must keep what it says it kept: fsync, full_page_writes, synchronous_commit), waits for the lead, takes it
-// and migrates. Errors say what is wrong and what to do. A commit whose outcome is not known, as the line was cut or the
-// server ended, is looked up under a new epoch and is then there, or committed again under the same numbers; after
-// limits::kDatabaseAwayMs without the database the commit fails for good.
-Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options);
+// A store that others have open too. Until it leads, its readers, lead(), describe() and read_told() work, once whoever
+// leads has made the tables.
+class SharedStore : public Store {
+ public:
+  // One look at who leads. True: we do, as nobody did: the lead is taken, the tables are as this program wants them,
+  // and commits may come. An error before that (leads() says so) is that of one look, and the next may do better; later
+  // ones are final. Threads: one, before the first commit.
+  virtual Result<bool> try_lead() = 0;
+  virtual bool leads() const = 0;
+  // No commit comes any more: another process may go on. A checkpoint that is still written is refused once one does.
+  // Threads: one, after the one that commits has ended. Closing the store does it too.
+  virtual void give_up_lead() = 0;
+  // What others are told in Lead::known_as while this one leads; a moment later. Threads: any.
+  virtual void tell(const KnownAs& known_as) = 0;
+};
 
-// `store` is one of these, and no commit comes any more: another process may go on with it. A checkpoint that is still
-// written is refused once one does. Call it after the thread that commits has ended; closing the store does it too.
-void give_up_lead(Store& store);
+// Connects and checks the server (it must keep what it says it kept: fsync, full_page_writes, synchronous_commit). Errors
+// say what is wrong and what to do. A commit whose outcome is not known, as the line was cut or the server ended, is looked up under a new
+// epoch and is then there, or committed again under the same numbers, for as long as the database is away.
+Result<std::unique_ptr<SharedStore>> open_shared_store(const PostgresOptions& options);
+// The same, and waits until it leads.
+Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options);
 
 }  // namespace subak
