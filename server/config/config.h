@@ -76,8 +76,8 @@ struct Config {
   // HOST:PORT at which clients reach the gRPC API of this process once it leads; empty: that of listen_grpc, where
   // another machine could use it.
   std::string advertise;
-  std::string advertised() const;       // or empty: nobody is told
-  std::string grpc_socket;              // Unix socket of the gRPC API; empty: none
+  std::string advertised() const;           // or empty: nobody is told
+  std::string grpc_socket;                  // Unix socket of the gRPC API; empty: none
   std::vector<std::uint32_t> socket_users;  // admins there, beside root and the service's own user
 
   std::optional<Mode> mode;  // of clusters that name none

@@ -110,15 +110,14 @@ TEST(Settings, WhatIsAdvertised) {
   EXPECT_EQ(c.advertised(), "") << "the port is not known yet";
   c.listen_grpc.port = 9444;
   EXPECT_EQ(c.advertised(), "10.0.0.7:9444");
-  c.advertise = "gpu-7.example.com:9444";
-  EXPECT_EQ(c.advertised(), "gpu-7.example.com:9444");
+  EXPECT_EQ(accepted("advertise: gpu-7.example.com:2\nlistenGrpc: 127.0.0.1:2\n").advertised(),
+            "gpu-7.example.com:2");
 }
 
 TEST(Yaml, EveryKeyIsRead) {
   const Config c = accepted(R"(state: /data/s.db
 listenWebhook: 0.0.0.0:1
 listenGrpc: "[::1]:2"
-advertise: gpu-7.example.com:2
 listenHttp: localhost:0
 httpHosts: [subak.example.com, subak]
 tlsCert: c.pem
@@ -153,7 +152,6 @@ ignoreCheckpoint: true
   EXPECT_EQ(c.state, "/data/s.db");
   EXPECT_EQ(c.listen_webhook, (ListenAddress{"0.0.0.0", 1}));
   EXPECT_EQ(c.listen_grpc, (ListenAddress{"::1", 2}));
-  EXPECT_EQ(c.advertise, "gpu-7.example.com:2");
   EXPECT_EQ(c.listen_http, (ListenAddress{"127.0.0.1", 0}));
   EXPECT_EQ(c.http_hosts, (std::vector<std::string>{"subak.example.com", "subak"}));
   EXPECT_EQ(c.tls_cert + c.tls_key + c.tokens, "c.pemk.pemt.txt");

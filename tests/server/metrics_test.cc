@@ -227,8 +227,8 @@ TEST_F(PageTest, WhoLeadsWhereSeveralShareAStore) {
   state_.runtime.behind_ms = 0;
   state_.commit_waits_ms = 2500;
   text = page(false);
-  for (const char* line : {"subak_leader 1\n", "subak_standby_lag_seconds 0\n",
-                           "subak_store_waiting_seconds 2.5\n"}) {
+  for (const char* line :
+       {"subak_leader 1\n", "subak_standby_lag_seconds 0\n", "subak_store_waiting_seconds 2.5\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }
