@@ -39,7 +39,18 @@ class ApiTest : public testing::Test {
     std::filesystem::create_directories(dir_);
     auto store = open_sqlite_store({(dir_ / "subak.db").string()});
     EXPECT_TRUE(store.ok());
-    store_ = std::move(*store);
+    serve(std::move(*store));
+    options_.version = "9.9.9";
+    options_.on_denied = [this](const ApiDenial& denial) {
+      const std::lock_guard lock(denials_mutex_);
+      denials_.push_back(denial);
+    };
+  }
+  // Before start(): on this store.
+  void serve(std::unique_ptr<Store> store) {
+    runtime_ = nullptr;
+    follower_ = nullptr;
+    store_ = std::move(store);
     FollowerOptions follower;
     follower.monotonic_ms = [this] { return clock_.monotonic_us() / 1000; };
     follower_ = std::make_unique<Follower>(std::move(follower), *store_);
@@ -52,11 +63,6 @@ class ApiTest : public testing::Test {
       if (api_ != nullptr) api_->on_pass(us);
     };
     runtime_ = std::make_unique<Runtime>(std::move(runtime), *store_, clock_);
-    options_.version = "9.9.9";
-    options_.on_denied = [this](const ApiDenial& denial) {
-      const std::lock_guard lock(denials_mutex_);
-      denials_.push_back(denial);
-    };
   }
   ~ApiTest() override {
     stop();
