@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "core/limits.h"
 #include "pg_cluster.h"
 #include "pg_proxy.h"
 #include "server/codec/packed_facts.h"
