@@ -211,8 +211,24 @@ def judge(stand, load):
     return wrong
 
 
+def write_checkpoint(stand):
+    """A leader writes one as it stops, and nobody waits to take over. The one that did, which leads again; alone."""
+    leads = stand.wait(stand.holder, "nobody leads")
+    for replica in stand.replicas:
+        if replica is not leads:
+            replica.end(signal.SIGKILL)
+    leads.end()
+    leads.start()
+    return leads
+
+
 def run(stand, arguments, kinds):
     load = Load(stand, arguments.seed, arguments.queued)
+    if arguments.queued > 0:
+        leads = write_checkpoint(stand)
+        for replica in stand.replicas:
+            if replica is not leads:
+                replica.start()
     faults = Faults(stand, random.Random(arguments.seed), arguments.times == 1)
     pauses, others = {kind: [] for kind in kinds}, dict.fromkeys(kinds, 0)
     order = list(kinds) * arguments.times
@@ -223,13 +239,7 @@ def run(stand, arguments, kinds):
         if len(order) > 20:
             print(f"{number + 1}/{len(order)} {kind}: {pause:.2f} s", flush=True)
     load.end()
-    # The last one writes a checkpoint, as nobody waits for the lead, and facts come after it.
-    last = stand.wait(stand.holder, "nobody leads")
-    for replica in stand.replicas:
-        if replica is not last:
-            replica.end(signal.SIGKILL)
-    last.end()
-    last.start()
+    last = write_checkpoint(stand)  # and facts come after it
     load.callers[-1].set_up("end")
     last.end(signal.SIGKILL)
     for kind in kinds:
