@@ -14,7 +14,7 @@ import service as s
 
 CLUSTER, NODES, GPUS = "east", 4, 8
 TRY_S = 1.0  # a caller waits so long for an answer, and asks another server then
-SILENT_S = 10.0  # who did not answer is asked only if nobody else is there, for so long
+SILENT_S = 4.0  # who did not answer is asked only if nobody else is there, for so long: a takeover takes less
 CALLS_PER_S = 20  # of each caller
 GIVES_UP = 0.1  # this part of the callers' new jobs is asked for once and never again
 OUTSTANDING = 60  # jobs of a caller that wait or run, before it cancels the oldest
