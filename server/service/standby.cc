@@ -52,11 +52,13 @@ Standby::Standby(Ports ports) : ports_(std::move(ports)), tail_(ports_.runtime) 
 
 Standby::~Standby() { stop(); }
 
-// Whoever leads may be making the tables: then there is nothing to read yet.
+// Whoever leads may be making the tables: then there is nothing to read yet. Where nobody leads, those who know the state
+// go first, and then we do.
 Result<bool> Standby::begin() {
   while (true) {
     const Result<bool> led = ports_.store.try_lead();
     if (!led.ok() || *led) return led;
+    if (ports_.store.lead().holder.empty() && pause()) continue;
     auto opened = ports_.store.open_reader();
     if (opened.ok()) {
       reader_ = std::move(*opened);

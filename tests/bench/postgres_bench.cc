@@ -105,7 +105,7 @@ class Check {
   Check(const std::string& address, const Clock& clock) {
     open(address, clock);  // makes the tables
     if (auto error = db_.open(taken(postgres::parse_address(address)))) fail(*error);
-    epoch_ = taken(postgres::look_at_lead(db_)).epoch;
+    epoch_ = taken(postgres::look_at_lead(db_)).lead.epoch;
     const std::string with(postgres::kIfLeading), all = postgres::Batch::kSql;
     sql_[0] = kWithout + all.substr(with.size());
     sql_[1] = all;
@@ -173,23 +173,26 @@ void standby_lag(PgCluster& cluster, const Clock& clock) {
   std::atomic<bool> stop{false};
   std::thread standby([&] {
     Engine loop, follower;
-    PostgresOptions options{address, &clock, "standby"};
-    options.stop = [&] { return stop.load(); };
-    options.while_waiting = [&](StoreReader& reader) {
+    const auto shared = taken(open_shared_store({address, &clock, "standby"}));
+    const auto reader = taken(shared->open_reader());
+    while (!stop) {
+      if (taken(shared->try_lead())) std::abort();
       const std::uint64_t known = std::max<std::uint64_t>(loop.seq(), 1) - 1;
-      for (const Fact& fact : taken(reader.facts(known, limits::kCopiedFactsAtOnce))) {
+      for (const Fact& fact : taken(reader->facts(known, limits::kCopiedFactsAtOnce))) {
         if (fact.seq <= loop.seq()) continue;
         loop.evolve(fact);
         follower.evolve(fact);
       }
-      const std::lock_guard lock(mutex);
-      std::erase_if(durable, [&](const auto& batch) {
-        if (batch.first > loop.seq()) return false;
-        lag_ms.push_back(us_since(batch.second) / 1000);
-        return true;
-      });
-    };
-    if (open_postgres_store(options).ok()) std::abort();  // it is stopped while it waits
+      {
+        const std::lock_guard lock(mutex);
+        std::erase_if(durable, [&](const auto& batch) {
+          if (batch.first > loop.seq()) return false;
+          lag_ms.push_back(us_since(batch.second) / 1000);
+          return true;
+        });
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(limits::kLeadLookMs));
+    }
   });
   const auto until = Steady::now() + kLoad;
   std::uint64_t facts = 0;

@@ -28,6 +28,7 @@ class Shared final : public SharedStore {
     return leads_.load();
   }
   bool leads() const override { return leads_; }
+  void give_up_lead() override { leads_ = false; }
   void tell(const KnownAs&) override {}
   std::optional<Error> commit(std::span<const Fact> facts) override {
     all.insert(all.end(), facts.begin(), facts.end());
