@@ -29,6 +29,7 @@ class Shared final : public SharedStore {
   }
   bool leads() const override { return leads_; }
   void give_up_lead() override { leads_ = false; }
+  Lead lead() const override { return {1, is_free ? "" : "another", "", {}}; }
   void tell(const KnownAs&) override {}
   std::optional<Error> commit(std::span<const Fact> facts) override {
     all.insert(all.end(), facts.begin(), facts.end());
