@@ -1,5 +1,6 @@
 """The service under test from outside: the process, its ports, calls over gRPC and HTTPS."""
 
+import contextlib
 import http.client
 import os
 import re
@@ -128,6 +129,13 @@ def with_clock(clock_file):
     return environment
 
 
+def forget_clock(process):
+    """What libfaketime leaves of a process that was killed."""
+    for name in (f"faketime_shm_{process}", f"sem.faketime_sem_{process}"):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(os.path.join("/dev/shm", name))
+
+
 class Service:
     """A running subakd on the state in `folder`; its clock can be moved where libfaketime is installed."""
 
@@ -192,5 +200,6 @@ class Service:
             self.child.kill()
             self.child.wait()
         self.child.stdout.close()
+        forget_clock(self.child.pid)
         code, self.child = self.child.returncode, None
         return code

@@ -77,6 +77,7 @@ class Replica:
 
     def wait_end(self):
         self.ends.append(self.child.wait(DEADLINE_S))
+        s.forget_clock(self.child.pid)
 
     def start_again_if_ended(self):
         if not self.lives():
