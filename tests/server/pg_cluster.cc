@@ -109,6 +109,8 @@ void PgCluster::start() {
   const std::string address = uri("postgres");
   for (int i = 0; i < 3000; ++i) {
     if (PQping(address.c_str()) == PQPING_OK) return;
+    // It refuses to start while a child that a kill overlooked is not gone yet.
+    if (::waitpid(postmaster_, nullptr, WNOHANG) == postmaster_) postmaster_ = spawn(command);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   throw std::runtime_error("PostgreSQL does not start: " + text_of(folder_ / "log"));
