@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,8 +16,9 @@ import time
 import unittest
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path.insert(0, os.path.join(ROOT, "tools"))
+sys.path[:0] = [os.path.join(ROOT, "tools"), os.path.join(ROOT, "tests", "server")]
 import grafana  # noqa: E402
+from ports import free_ports  # noqa: E402
 
 SUBAKD, PLAY = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
 DEADLINE_S = 240  # generous: other work may share the machine
@@ -30,12 +30,6 @@ scrape_configs:
     static_configs: [{{targets: ["{target}"]}}]
 rule_files: ["{root}/deploy/prometheus/rules.yml", "{root}/deploy/prometheus/alerts.yml"]
 """
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def until(what, condition):
@@ -90,7 +84,7 @@ class Watched(unittest.TestCase):
         file = os.path.join(self.folder, "prometheus.yml")
         with open(file, "w", encoding="utf-8") as out:
             out.write(CONFIG.format(target=self.ports["http"], root=os.path.abspath(ROOT)))
-        address = f"127.0.0.1:{free_port()}"
+        address = f"127.0.0.1:{free_ports(1)[0]}"
         data = os.path.join(self.folder, "data")
         self.start("prometheus", f"--config.file={file}", f"--storage.tsdb.path={data}",
                    f"--web.listen-address={address}", "--log.level=warn")

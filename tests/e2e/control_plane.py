@@ -9,11 +9,13 @@ import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
+import sys
 import time
 
-from kube_api import Api, ApiError
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
+from kube_api import Api, ApiError  # noqa: E402
+from ports import free_ports  # noqa: E402
 
 START_S = 120
 STOP_S = 30
@@ -66,17 +68,6 @@ SERVER_NAMES = (
     "DNS:localhost,IP:127.0.0.1,IP:10.0.0.1"
 )
 ALWAYS_ALLOWED = "--authorization-always-allow-paths=/healthz,/readyz,/livez,/metrics"
-
-
-def free_ports(count):
-    """Ports that nobody has now; all are asked for before the first is given back."""
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 def openssl(*args, **keywords):

@@ -9,7 +9,8 @@ import subprocess
 import time
 from datetime import datetime
 
-from control_plane import Process, free_ports
+from control_plane import Process
+from ports import free_ports
 
 CLUSTER = "e2e"
 USED = ("USAGE_STATE_USED", "USAGE_STATE_FOREIGN")

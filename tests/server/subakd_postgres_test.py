@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -22,6 +21,7 @@ import urllib.error
 import urllib.request
 
 from pg_server import DEADLINE_S, Server
+from ports import free_ports
 
 GRANTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "deploy", "postgres", "service_role.sql")
 SUBAKD, SUBAK = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
@@ -29,19 +29,13 @@ LOCAL = ("--database-durability", "local")  # the servers here have no standbys
 PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Process:
     """A running subakd, in a folder of its own."""
 
     def __init__(self, state, *flags, durability=LOCAL):
         self.folder = tempfile.mkdtemp(prefix="subak_pgd_")
-        self.http = free_port()
-        self.grpc = f"127.0.0.1:{free_port()}"
+        self.http, grpc = free_ports(2)
+        self.grpc = f"127.0.0.1:{grpc}"
         ports = (*PORTS[:3], self.grpc, *PORTS[4:5], f"127.0.0.1:{self.http}")
         pipe = subprocess.PIPE
         self.child = subprocess.Popen(

@@ -5,13 +5,13 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 
 import service as s
 from pg_server import DEADLINE_S, MORTAL, Server, address_by
+from ports import free_ports
 
 DATABASE = "takeover"
 
@@ -30,16 +30,6 @@ class Proxy:
     def end(self):
         self.child.stdin.close()
         self.child.wait(DEADLINE_S)
-
-
-def free_ports(count):
-    probes = [socket.socket() for _ in range(count)]
-    for probe in probes:
-        probe.bind(("127.0.0.1", 0))
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
 
 
 class Replica:
