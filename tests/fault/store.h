@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "facts_reader.h"
 #include "server/codec/packed_facts.h"
 #include "server/runtime/ports.h"
 
@@ -80,7 +81,7 @@ class FaultStore final : public Store {
   std::string told;  // beside the checkpoint; whoever likes may spoil it
 
  private:
-  class Reader final : public StoreReader {
+  class Reader final : public FactsReader {
    public:
     explicit Reader(FaultStore& store) : store_(store) {}
     Result<Recovered> recover(FactSink& sink) override {
@@ -102,15 +103,6 @@ class FaultStore final : public Store {
       const std::size_t end = std::min(begin + most, all.size());
       return std::vector<Fact>(all.begin() + static_cast<std::ptrdiff_t>(begin),
                                all.begin() + static_cast<std::ptrdiff_t>(end));
-    }
-    Result<std::vector<LedgerEntry>> ledger(const LedgerQuery&) override {
-      return std::vector<LedgerEntry>();
-    }
-    Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery&) override {
-      return std::vector<DailyUsage>();
-    }
-    Result<std::vector<AuditEntry>> audit(const AuditQuery&) override {
-      return std::vector<AuditEntry>();
     }
 
    private:

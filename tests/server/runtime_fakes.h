@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "facts_reader.h"
 #include "server/codec/packed_facts.h"
 #include "server/runtime/ports.h"
 #include "server/runtime/runtime.h"
@@ -100,7 +101,7 @@ class MemoryStore : public Store {
   }
 
  private:
-  class Reader final : public StoreReader {
+  class Reader final : public FactsReader {
    public:
     explicit Reader(MemoryStore& store) : store_(store) {}
     Result<Recovered> recover(FactSink& sink) override {
@@ -125,15 +126,6 @@ class MemoryStore : public Store {
         if (fact.seq > after && out.size() < most) out.push_back(fact);
       }
       return out;
-    }
-    Result<std::vector<LedgerEntry>> ledger(const LedgerQuery&) override {
-      return std::vector<LedgerEntry>();
-    }
-    Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery&) override {
-      return std::vector<DailyUsage>();
-    }
-    Result<std::vector<AuditEntry>> audit(const AuditQuery&) override {
-      return std::vector<AuditEntry>();
     }
 
    private:

@@ -6,6 +6,7 @@
 #include <array>
 #include <future>
 
+#include "facts_reader.h"
 #include "runtime_fakes.h"
 #include "server/runtime/follower.h"
 #include "sim/random_world.h"
@@ -45,7 +46,7 @@ class Shared final : public SharedStore {
   std::string describe() const override { return "shared"; }
 
  private:
-  class Reader final : public StoreReader {
+  class Reader final : public FactsReader {
    public:
     explicit Reader(Shared& store) : store_(store) {}
     Result<Recovered> recover(FactSink& sink) override {
@@ -64,15 +65,6 @@ class Shared final : public SharedStore {
         if (fact.seq > after && out.size() < most) out.push_back(fact);
       }
       return out;
-    }
-    Result<std::vector<LedgerEntry>> ledger(const LedgerQuery&) override {
-      return std::vector<LedgerEntry>();
-    }
-    Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery&) override {
-      return std::vector<DailyUsage>();
-    }
-    Result<std::vector<AuditEntry>> audit(const AuditQuery&) override {
-      return std::vector<AuditEntry>();
     }
 
    private:
