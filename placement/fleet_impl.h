@@ -215,13 +215,14 @@ struct Fleet::Impl {
   void changed(NodeIndex node);
   void changed_statically(NodeIndex node);
   std::uint64_t log_end() const { return log_base + log.size(); }
+  // nodes.cc: after a change of a node that is or was wired to the domain, all that follows from its nodes.
+  void nodes_changed(DomainIndex domain);
   void move_to_groups(NodeId id, bool present);
   void move_to_levels(NodeIndex node, bool present);
   void deepen(std::size_t levels);
   // spares.cc: chooses anew which nodes of the clique are kept for replacements.
   void respare(DomainIndex domain);
-  // whole_domains.cc: after a change of a node that is or was wired to the domain; of what is held on a node
-  // that is; and of what is left to gangs.
+  // whole_domains.cc: of the domain's nodes anew; after a change of what is held on one; and of what is left to gangs.
   void survey(DomainIndex domain);
   void note_held(const NodeState& node, MilliGpu change);
   void leave_to_gangs(WholeDomains& domains);
@@ -250,7 +251,7 @@ struct Fleet::Impl {
     DomainIndex domain = kNoArea;
   };
   Keep keep_of(const Hold& hold, const NodeState& node) const;
-  // After a change of a node that is or was wired to the domain: holds.cc.
+  // holds.cc: of what is held on the domain's nodes.
   void keep_anew(DomainIndex home);
 };
 

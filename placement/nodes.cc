@@ -94,6 +94,12 @@ void Fleet::Impl::changed_statically(NodeIndex node) {
   changed(node);
 }
 
+void Fleet::Impl::nodes_changed(DomainIndex domain) {
+  keep_anew(domain);
+  respare(domain);
+  survey(domain);
+}
+
 void Fleet::Impl::move_to_groups(NodeId id, bool present) {
   NodeState& n = at(id);
   const auto touch = [&](const Group& g) { g.each_wired([&](NodeIndex m) { changed(m); }); };
@@ -253,14 +259,8 @@ void Fleet::set_node(NodeId id, ClusterId cluster, const NodeSpec& spec, bool dr
   if (shallower) impl_->deepen(deepest(*impl_));
   impl_->changed_statically(id.value);
   impl_->refresh(id);
-  impl_->keep_anew(n.home());
-  impl_->respare(n.home());
-  impl_->survey(n.home());
-  if (home != n.home()) {
-    impl_->keep_anew(home);
-    impl_->respare(home);
-    impl_->survey(home);
-  }
+  impl_->nodes_changed(n.home());
+  if (home != n.home()) impl_->nodes_changed(home);
   ++impl_->freed;
 }
 
@@ -296,9 +296,7 @@ void Fleet::remove_node(NodeId id, TimeMs now) {
   impl_->deepen(deepest(*impl_));
   impl_->changed_statically(id.value);
   impl_->refresh(id);
-  impl_->keep_anew(home);
-  impl_->respare(home);
-  impl_->survey(home);
+  impl_->nodes_changed(home);
   ++impl_->freed;
 }
 
