@@ -65,9 +65,7 @@ void forget_blocked(const Decision& d, PassMemory& memory) {
 Found find_on_kept(Decision& d, const state::Reservation& r, const state::Job& job) {
   KeptNodes kept = derive::draining_before(d.s, d.s.sure_end(job));
   kept.keep(r.nodes, r.job);
-  for (const state::Reservation& other : d.s.clusters().at(r.job.cluster()).reservations) {
-    if (other.job != r.job) kept.keep(other.nodes, other.job, d.s.computes(other.job));
-  }
+  derive::keep_for_others(d.s, r.job, kept);
   const JobId nobody(r.job.cluster(), 0);
   for (const NodeId node : d.s.fleet().nodes(r.job.cluster())) kept.keep({&node, 1}, nobody);
   return find_entitled(d, job, kept);
@@ -462,8 +460,7 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
     fill(d, memory, work);
     pull(d, memory);
     // Nodes that are kept no longer are for others.
-    const bool freed_some = freed != freed_point(d);
-    if (memory.kept_at != d.s.kept().version() || freed_some) walked = Walked::kAgain;
+    if (memory.kept_at != d.s.kept().version() || freed != freed_point(d)) walked = Walked::kAgain;
   }
   if (walked != Walked::kEnough) memory.barred.clear();
   d.tell(note::PassDue{walked != Walked::kAll});

@@ -10,14 +10,6 @@
 namespace subak::derive {
 namespace {
 
-KeptNodes of_others(const State& s, JobId job) {
-  KeptNodes others;
-  for (const state::Reservation& r : s.clusters().at(job.cluster()).reservations) {
-    if (r.job != job) others.keep(r.nodes, r.job, s.computes(r.job));
-  }
-  return others;
-}
-
 // All GPUs of so many nodes are less than the job asks for.
 bool are_too_few(const State& s, Search& search, const state::Job& job, std::size_t nodes) {
   const MilliGpu of_node = search.largest_node_gpus() * kMilliPerGpu;
@@ -97,7 +89,8 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
                                     TimeMs before_ms) {
   const ClusterId cluster = job.id.cluster();
   const FreeFor free(s, job);
-  KeptNodes closed = of_others(s, job.id);
+  KeptNodes closed;
+  keep_for_others(s, job.id, closed);
   FreeNodes nodes;
   std::vector<NodeId> others;
   for (const NodeId node : s.fleet().nodes(cluster)) {
@@ -141,7 +134,8 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
 }
 
 std::optional<Start> estimated_start(const State& s, Search& search, const state::Job& job) {
-  KeptNodes closed = of_others(s, job.id);
+  KeptNodes closed;
+  keep_for_others(s, job.id, closed);
   for (const auto& [from_ms, node] : s.nodes().planned_drains()) {
     if (!gone_before_drains(s, job, {node}, s.now())) {
       closed.keep({&node, 1}, JobId(job.id.cluster(), 0));
@@ -234,6 +228,12 @@ bool gone_before_drains(const State& s, const state::Job& job, const std::vector
     const TimeMs from_ms = s.nodes().drain_times(node).from_ms;
     return from_ms != 0 && from_ms - std::max(start_ms, free.at(node)) < length_ms;
   });
+}
+
+void keep_for_others(const State& s, JobId job, KeptNodes& kept) {
+  for (const state::Reservation& r : s.clusters().at(job.cluster()).reservations) {
+    if (r.job != job) kept.keep(r.nodes, r.job, s.computes(r.job));
+  }
 }
 
 KeptNodes draining_before(const State& s, TimeMs end_ms) {

@@ -78,6 +78,8 @@ bool all_open(const State& s, const std::vector<NodeId>& nodes);
 bool gone_before_drains(const State& s, const state::Job& job, const std::vector<NodeId>& nodes,
                         TimeMs start_ms);
 
+// Keeps in `kept` what other jobs of the job's cluster have reserved.
+void keep_for_others(const State& s, JobId job, KeptNodes& kept);
 // Nodes that are drained as planned before `end_ms`. Of a job that would be gone by then no other is asked.
 KeptNodes draining_before(const State& s, TimeMs end_ms);
 
