@@ -1,5 +1,6 @@
 #include "server/api/status.h"
 
+#include <map>
 #include <string>
 #include <utility>
 
@@ -67,7 +68,14 @@ void add_info(const Error& error, google::rpc::Status& status) {
   status.add_details()->PackFrom(info);
 }
 
-grpc::Status unavailable(std::string message, const google::rpc::ErrorInfo& info, bool retry) {
+using Metadata = std::map<std::string, std::string>;
+
+grpc::Status unavailable(std::string message, std::string reason, const Metadata& metadata,
+                         bool retry) {
+  google::rpc::ErrorInfo info;
+  info.set_reason(std::move(reason));
+  info.set_domain(kDomain);
+  info.mutable_metadata()->insert(metadata.begin(), metadata.end());
   google::rpc::Status status;
   status.set_code(grpc::StatusCode::UNAVAILABLE);
   status.set_message(std::move(message));
@@ -134,34 +142,24 @@ grpc::Status shutting_down() {
 }
 
 grpc::Status not_leader(const Lead& lead) {
-  google::rpc::ErrorInfo info;
-  info.set_reason("NOT_LEADER");
-  info.set_domain(kDomain);
-  if (!lead.address.empty()) (*info.mutable_metadata())["leader"] = lead.address;
-  (*info.mutable_metadata())["epoch"] = std::to_string(lead.epoch);
+  Metadata metadata{{"epoch", std::to_string(lead.epoch)}};
+  if (!lead.address.empty()) metadata["leader"] = lead.address;
   const std::string who = lead.holder.empty()    ? "nobody leads just now"
                           : lead.address.empty() ? lead.holder + " leads"
                                                  : lead.holder + " at " + lead.address + " leads";
-  return unavailable("this replica does not lead; " + who, info, false);
+  return unavailable("this replica does not lead; " + who, "NOT_LEADER", metadata, false);
 }
 
 grpc::Status is_behind(std::uint64_t seen, std::uint64_t wanted) {
-  google::rpc::ErrorInfo info;
-  info.set_reason("BEHIND");
-  info.set_domain(kDomain);
-  (*info.mutable_metadata())["sequence"] = std::to_string(seen);
   return unavailable("this replica has facts up to " + std::to_string(seen) + ", and " +
                          std::to_string(wanted) + " was asked for; try again, or another one",
-                     info, true);
+                     "BEHIND", {{"sequence", std::to_string(seen)}}, true);
 }
 
 grpc::Status database_away(DurationMs waits_ms) {
-  google::rpc::ErrorInfo info;
-  info.set_reason("DATABASE_AWAY");
-  info.set_domain(kDomain);
   return unavailable("the database has not answered for " + std::to_string(waits_ms / kSecondMs) +
                          " s; try again later",
-                     info, true);
+                     "DATABASE_AWAY", {}, true);
 }
 
 }  // namespace subak::api
