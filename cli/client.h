@@ -1,6 +1,6 @@
 // The one place that speaks gRPC: connects, to another of several servers where one is away or does not lead,
-// authenticates, calls by method name, turns a refusal into a Failure. Methods are named without the package: "JobService/GetJob"; the types of request
-// and answer are checked against the service's descriptor. Threads: one.
+// authenticates, calls by method name, turns a refusal into a Failure. Methods are named without the package:
+// "JobService/GetJob"; the types of request and answer are checked against the service's descriptor. Threads: one.
 #pragma once
 
 #include <google/protobuf/message.h>

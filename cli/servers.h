@@ -37,8 +37,9 @@ class Servers {
   };
   using Ask = std::function<Answer(const std::string& server)>;
   // Asks until one answers: first who answered last, then the others in their order; for a change, where one says that
-  // it does not lead, whom it names. Where nobody leads of those that may be asked, as while another takes over, `pause` comes between rounds, of
-  // which there are limits::kServerRounds. The status is that of the last answer of one that could be reached.
+  // it does not lead, whom it names. Where nobody leads of those that may be asked, as while another takes over,
+  // `pause` comes between rounds, of which there are limits::kServerRounds. The status is that of the last answer of
+  // one that could be reached.
   grpc::Status ask(const Ask& one, const std::function<void()>& pause);
   // Who answered last.
   const std::string& asked() const { return at_; }

@@ -25,9 +25,9 @@ class StoreTail {
   explicit StoreTail(Runtime& runtime) : runtime_(runtime) {}
   // Reads all of the store: Runtime::follow().
   Result<Recovered> begin();
-  // Hands over what has come since the last look, and what the leader says of itself. kGone: the last fact that was read is not there any more, as after a
-  // failover to a copy of the database that lacked it: what is known is not the store's, and the process has to begin
-  // anew. An error is logged, once until a look succeeds.
+  // Hands over what has come since the last look, and what the leader says of itself. kGone: the last fact that was
+  // read is not there any more, as after a failover to a copy of the database that lacked it: what is known is not the
+  // store's, and the process has to begin anew. An error is logged, once until a look succeeds.
   enum class Look : unsigned char { kAll, kFailed, kGone };
   Look look(StoreReader& reader, const KnownAs& known_as = {});
 

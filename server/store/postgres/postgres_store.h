@@ -55,8 +55,9 @@ class SharedStore : public Store {
 };
 
 // Connects and checks the server (it must keep what it says it kept: fsync, full_page_writes, synchronous_commit). Errors
-// say what is wrong and what to do. A commit whose outcome is not known, as the line was cut or the server ended, is looked up under a new
-// epoch and is then there, or committed again under the same numbers, for as long as the database is away.
+// say what is wrong and what to do. A commit whose outcome is not known, as the line was cut or the server ended, is
+// looked up under a new epoch and is then there, or committed again under the same numbers, for as long as the database
+// is away.
 Result<std::unique_ptr<SharedStore>> open_shared_store(const PostgresOptions& options);
 // The same, and waits until it leads.
 Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options);
