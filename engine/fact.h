@@ -81,6 +81,7 @@ struct NodeSet {
   // When it is drained, and when that ends. 0: not planned; nobody said when.
   TimeMs drain_from_ms = 0;
   TimeMs drain_until_ms = 0;
+  TimeMs since_ms = 0;  // only in a checkpoint: since when we know the node
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -90,6 +91,7 @@ struct NodeSet {
     v(5, "edit", edit);
     v(6, "drain_from_ms", drain_from_ms);
     v(7, "drain_until_ms", drain_until_ms);
+    v(8, "since_ms", since_ms);
   }
 };
 

@@ -52,7 +52,8 @@ void State::on(const fact::NodeSet& f) {
   const ProductId before = fleet_.node(f.id) != nullptr ? fleet_.product_of(f.id) : ProductId();
   must(!f.drained || f.drain_from_ms == 0, "a drain that has begun is not planned");
   must(f.drained || f.drain_from_ms != 0 || f.drain_until_ms == 0, "what ends has begun");
-  nodes_.set(f.cluster, f.spec.name, f.id, now_, f.spec.clique_lost_ms);
+  const TimeMs since_ms = restoring_ ? f.since_ms : now_;
+  nodes_.set(f.cluster, f.spec.name, f.id, since_ms, f.spec.clique_lost_ms);
   nodes_.set_drain(f.id, {f.drain_from_ms, f.drain_until_ms});
   fleet_.set_node(f.id, f.cluster, f.spec, f.drained, now_);
   jobs_.fleet_changed();

@@ -38,13 +38,13 @@ TimeMs Nodes::seen_since(NodeId id) const {
   return it->second;
 }
 
-void Nodes::set(ClusterId cluster, const std::string& name, NodeId id, TimeMs now,
+void Nodes::set(ClusterId cluster, const std::string& name, NodeId id, TimeMs since,
                 TimeMs clique_lost_ms) {
   must(static_cast<bool>(id) && !name.empty(), "a node has a number and a name");
   const auto [it, added] = by_name_.try_emplace({cluster, name}, id);
   must(it->second == id, "a node keeps its number");
   must(!added || !seen_since_.contains(id), "no two nodes have one number");
-  seen_since_.try_emplace(id, now);
+  seen_since_.try_emplace(id, since);
   last_ = std::max(last_, id);
   lost_cliques_.set(id, clique_lost_ms);
   ++version_;

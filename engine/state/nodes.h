@@ -51,8 +51,7 @@ class Nodes {
   NodeId last() const { return last_; }
   // The last UTC midnight up to which node_billed facts exist.
   TimeMs billed_until() const { return billed_until_; }
-  // Since when we know the node: what happened on it before is not in its books. After a restart
-  // the time of what was restored. The node is there (asserted).
+  // Since when we know the node: what happened on it before is not in its books. The node is there (asserted).
   TimeMs seen_since(NodeId id) const;
   // Of the nodes whose clique label is gone (NodeSpec::clique_lost_ms) the one that lost it first, and when.
   std::optional<std::pair<TimeMs, NodeId>> first_lost_clique() const {
@@ -69,9 +68,9 @@ class Nodes {
   // The next drain that begins or ends by itself. None: no such.
   std::optional<std::pair<TimeMs, NodeId>> next_drain() const;
 
-  // A node is seen, perhaps again; it keeps its number (asserted).
+  // A node is seen, perhaps again; it keeps its number (asserted), and since when it is known.
   // `clique_lost_ms`: its NodeSpec's.
-  void set(ClusterId cluster, const std::string& name, NodeId id, TimeMs now,
+  void set(ClusterId cluster, const std::string& name, NodeId id, TimeMs since,
            TimeMs clique_lost_ms = 0);
   // When the node, which is there (asserted), is drained. One that is drained has no beginning.
   void set_drain(NodeId id, const DrainTimes& times);

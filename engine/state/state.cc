@@ -164,8 +164,14 @@ void State::keep(const Sink& sink) const {
   for (const auto& [key, id] : nodes_.all()) {
     sink(billed(id, fact_ms_));
     const state::DrainTimes drain = nodes_.drain_times(id);
-    sink(fact::NodeSet{
-        id, key.first, *fleet_.node(id), fleet_.drained(id), {}, drain.from_ms, drain.until_ms});
+    sink(fact::NodeSet{id,
+                       key.first,
+                       *fleet_.node(id),
+                       fleet_.drained(id),
+                       {},
+                       drain.from_ms,
+                       drain.until_ms,
+                       nodes_.seen_since(id)});
     if (!(fleet_.others(id) == NodeUse())) sink(fact::NodeLoad{id, fleet_.others(id)});
   }
   bars_.keep(sink);
