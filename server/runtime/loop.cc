@@ -39,13 +39,27 @@ bool Runtime::Impl::wait() {
 bool Runtime::Impl::collect() {
   nudged = false;
   if (stats.failed) return false;
-  if (store_done) {
-    durable = std::move(in_flight);
-    durable->released.commit_us = store_done->commit_us;
-    store_done.reset();
+  if (const auto done = std::exchange(store_done, std::nullopt)) {
+    if (is_too_old(*done)) {
+      give_to_store();
+    } else {
+      durable = std::move(in_flight);
+      durable->released.commit_us = done->commit_us;
+    }
   }
   mailbox.take(mails);
   return !stopping || has_work();
+}
+
+// What a batch with facts shows is durable whoever leads; one without rests on nobody else having led. This process may
+// have slept since it was told so.
+bool Runtime::Impl::is_too_old(const StoreThread::Done& done) const {
+  return in_flight->facts->empty() && clock.boot_ms() > done.owned_until_ms;
+}
+
+void Runtime::Impl::give_to_store() {
+  if (store_thread != nullptr) return store_thread->commit(in_flight->facts);
+  to_commit = in_flight->facts;
 }
 
 bool Runtime::Impl::has_work() const {
@@ -164,8 +178,7 @@ void Runtime::Impl::hand_over() {
   ++handed_over;
   if (wants_digest(*batch.facts)) batch.released.digest = engine.digest();
   in_flight = std::exchange(filling, std::make_unique<Batch>());
-  if (store_thread != nullptr) return store_thread->commit(in_flight->facts);
-  to_commit = in_flight->facts;
+  give_to_store();
 }
 
 // The digest covers the engine's time, which a follower knows from facts alone: only a batch that

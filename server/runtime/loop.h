@@ -62,6 +62,8 @@ struct Runtime::Impl {
   std::vector<Effect>& delivery(const std::shared_ptr<EffectStream>& stream);
   void pass_if_due();
   void hand_over();
+  void give_to_store();
+  bool is_too_old(const StoreThread::Done& done) const;
   bool wants_digest(const std::vector<Fact>& facts) const;
   void release(Batch& batch);
   void committed(StoreThread::Done done);  // store thread

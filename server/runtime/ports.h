@@ -149,6 +149,9 @@ class Store {
   // whose replies and effects rest on the facts so far being all there are. An error is final, as
   // that of commit(), and called by the same thread.
   virtual std::optional<Error> check_owned() { return std::nullopt; }
+  // Until when, by Clock::boot_ms(), the last commit() or check_owned() says that much: a process may sleep before it
+  // shows what rests on it. Called by the same thread. A store that no other process can take: for ever.
+  virtual std::int64_t owned_until_ms() const { return INT64_MAX; }
   // How long the commit or the check under way has been waiting for its store, as a database may be away; 0: none
   // is, or that is not known. Threads: any.
   virtual DurationMs waiting_ms() const { return 0; }

@@ -46,10 +46,10 @@ void StoreThread::run() {
 
 StoreThread::Done StoreThread::commit_now(Store& store, const Clock& clock,
                                           const std::vector<Fact>& facts) {
-  if (facts.empty()) return {store.check_owned(), 0};
   const std::int64_t begin = clock.monotonic_us();
-  Done done{store.commit(facts), 0};
-  done.commit_us = clock.monotonic_us() - begin;
+  Done done{facts.empty() ? store.check_owned() : store.commit(facts)};
+  if (!facts.empty()) done.commit_us = clock.monotonic_us() - begin;
+  done.owned_until_ms = store.owned_until_ms();
   return done;
 }
 

@@ -20,6 +20,7 @@ class StoreThread {
   struct Done {
     std::optional<Error> error;
     std::int64_t commit_us = 0;
+    std::int64_t owned_until_ms = INT64_MAX;  // Store::owned_until_ms() after it
   };
   // `done` runs on the store thread after each batch.
   StoreThread(Store& store, const Clock& clock, std::function<void(Done)> done);

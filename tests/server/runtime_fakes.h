@@ -87,6 +87,8 @@ class MemoryStore : public Store {
     const std::lock_guard lock(mutex_);
     owned_ = false;
   }
+  std::int64_t owned_until_ms() const override { return owned_until_ms_; }
+  void own_until(std::int64_t boot_ms) { owned_until_ms_ = boot_ms; }
   std::vector<std::size_t> batches() const {
     const std::lock_guard lock(mutex_);
     return batches_;
@@ -135,6 +137,7 @@ class MemoryStore : public Store {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool owned_ = true;
+  std::atomic<std::int64_t> owned_until_ms_{INT64_MAX};
   std::vector<Fact> facts_, checkpoint_;
   std::vector<std::size_t> batches_;
   std::uint64_t checkpoint_seq_ = 0;

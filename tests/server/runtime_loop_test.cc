@@ -262,6 +262,41 @@ TEST_F(RuntimeTest, NothingIsShownWithoutFactsOnceTheStoreIsAnothers) {
   EXPECT_FALSE(replied);
 }
 
+// The store said that it is ours, and then the process slept: it asks again before it shows anything.
+TEST_F(RuntimeTest, NothingIsShownOnAWordOfTheStoreThatIsTooOld) {
+  options_.stepped = true;
+  std::string why;
+  options_.fatal = [&](const Error& error) { why = error.got; };
+  Runtime& runtime = start();
+  const auto step = [&] {
+    runtime.turn();
+    runtime.commit();
+  };
+  const in::Body set = in::SetCluster{"c", Mode::kEnforce, {}, "test", false};
+  ASSERT_TRUE(runtime.post(input(set), nullptr));
+  for (int i = 0; i < 3; ++i) step();
+  int replies = 0;
+  const auto ask = [&] { return runtime.post(input(set), [&](const Reply&) { ++replies; }); };
+  ASSERT_TRUE(ask());  // as it is: no fact
+  store_.own_until(clock_.boot_ms() + 1);
+  step();
+  clock_.set_wall(clock_.wall_ms() + 2);
+  runtime.turn();
+  EXPECT_EQ(replies, 0);
+  store_.own_until(clock_.boot_ms() + 1);
+  runtime.commit();
+  runtime.turn();
+  EXPECT_EQ(replies, 1) << "it is still ours";
+
+  ASSERT_TRUE(ask());
+  step();
+  clock_.set_wall(clock_.wall_ms() + 2);
+  store_.lose_ownership();
+  for (int i = 0; i < 3; ++i) step();
+  EXPECT_EQ(replies, 1);
+  EXPECT_EQ(why, "another's now");
+}
+
 // The store was away for longer than a hold; the word that the pod was bound waited all the while.
 TEST_F(RuntimeTest, AWordThatWaitsComesBeforeTheTick) {
   std::size_t ended = 0;
