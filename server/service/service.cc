@@ -155,6 +155,7 @@ std::optional<Error> Service::Impl::open_shared() {
   options.replicated = config.database_durability == DatabaseDurability::kReplicated;
   options.copy_path = copy_file(config.state);
   options.stop = stop_asked;
+  options.on_lost = [this](const Error& error) { end_process(error, fatal); };
   Result<std::unique_ptr<SharedStore>> opened = open_shared_store(options);
   if (!opened) return opened.error();
   shared = opened->get();
@@ -402,7 +403,8 @@ void Service::Impl::stop() {
   audit.reset();
   watchdog.reset();
   if (runtime) runtime->stop();
-  if (shared != nullptr) shared->give_up_lead();  // before the last checkpoint, for which nobody need wait
+  if (shared != nullptr)
+    shared->give_up_lead();  // before the last checkpoint, for which nobody need wait
   if (follower) follower->stop();
 }
 

@@ -101,6 +101,17 @@ TEST_F(PostgresStoreTest, WhoTakesTheLeadHasItAndTheOneBeforeNoLonger) {
   EXPECT_EQ(facts_of(*second), 6u);
 }
 
+// It has nothing to commit, so that would not say it.
+TEST_F(PostgresStoreTest, AnIdleLeaderIsToldThatAnotherLeads) {
+  std::promise<Error> lost;
+  PostgresOptions options{address_, &clock_, "first"};
+  options.on_lost = [&](const Error& error) { lost.set_value(error); };
+  auto first = open_postgres_store(options);
+  ASSERT_TRUE(first.ok()) << first.error().message();
+  const auto second = open("second host");
+  EXPECT_NE(lost.get_future().get().message().find("second host"), std::string::npos);
+}
+
 TEST_F(PostgresStoreTest, OthersWaitUntilTheLeadIsGivenUp) {
   auto first = open("first");
   PostgresOptions options{address_, &clock_, "second"};

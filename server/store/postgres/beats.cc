@@ -9,9 +9,7 @@
 
 namespace subak::postgres {
 
-Beats::Beats(const Address& address, const std::atomic<std::int64_t>& epoch,
-             const std::atomic<bool>& silent)
-    : address_(address), epoch_(epoch), silent_(silent), thread_([this] { run(); }) {}
+Beats::Beats(Of of) : of_(std::move(of)), thread_([this] { run(); }) {}
 
 Beats::~Beats() {
   {
@@ -31,12 +29,36 @@ void Beats::tell(std::string said) {
   wake_.notify_all();
 }
 
+void note_confirmed(std::atomic<std::int64_t>& confirmed_ms, std::int64_t began_ms) {
+  std::int64_t before = confirmed_ms;
+  while (before < began_ms && !confirmed_ms.compare_exchange_weak(before, began_ms)) {
+  }
+}
+
+// One that was asleep and has nothing to commit would not know otherwise, and show what is long past. The epoch may be
+// a newer one of our own: the name says whose it is.
+std::optional<Error> Beats::look(PgConnection& db, const std::string& said) {
+  if (of_.silent || (!db.is_open() && db.open(of_.address))) return std::nullopt;
+  const std::int64_t began_ms = of_.clock.boot_ms();
+  const Beat taken = beat(db, of_.epoch, said);
+  if (taken == Beat::kOurs) note_confirmed(of_.confirmed_ms, began_ms);
+  if (taken != Beat::kNotOurs) return std::nullopt;
+  const auto seen = look_at_lead(db);
+  if (!seen.ok() || seen->lead.holder.empty() || seen->lead.holder == of_.holder) {
+    return std::nullopt;
+  }
+  return leads_by_now(seen->lead.holder);
+}
+
 void Beats::run() {
   name_thread("beats");
   PgConnection db;
   std::string said;
   while (true) {
-    if (!silent_ && (db.is_open() || !db.open(address_))) beat(db, epoch_, said);
+    if (const auto error = look(db, said)) {
+      if (of_.lost) of_.lost(*error);
+      return;
+    }
     std::unique_lock lock(mutex_);
     wake_.wait_for(lock, std::chrono::milliseconds(limits::kBeatMs),
                    [&] { return stop_ || is_due_; });

@@ -1,23 +1,40 @@
-// The signs of life of a process that leads.
+// The signs of life of a process that leads, and its look whether it still does.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
+#include "core/error.h"
+#include "server/runtime/ports.h"
 #include "server/store/postgres/address.h"
+#include "server/store/postgres/pg_connection.h"
 
 namespace subak::postgres {
+
+// Of what several threads confirm the latest counts.
+void note_confirmed(std::atomic<std::int64_t>& confirmed_ms, std::int64_t began_ms);
 
 // A thread with a connection of its own. Threads: any.
 class Beats {
  public:
-  // Both outlive it. It is silent while `silent` says so, as when commits get no answer.
-  Beats(const Address& address, const std::atomic<std::int64_t>& epoch,
-        const std::atomic<bool>& silent);
+  struct Of {
+    const Address& address;
+    const Clock& clock;
+    const std::string& holder;                // as the row of the lead has us
+    const std::atomic<std::int64_t>& epoch;   // ours
+    const std::atomic<bool>& silent;          // no sign is given, as when commits get no answer
+    std::atomic<std::int64_t>& confirmed_ms;  // when the last sign that was taken began, boot clock
+    // Called once, on this thread, when another is seen to lead. May be empty.
+    std::function<void(const Error&)> lost;
+  };
+  // What `of` refers to outlives it.
+  explicit Beats(Of of);
   ~Beats();
   Beats(const Beats&) = delete;
   Beats& operator=(const Beats&) = delete;
@@ -26,10 +43,9 @@ class Beats {
 
  private:
   void run();
+  std::optional<Error> look(PgConnection& db, const std::string& said);
 
-  const Address& address_;
-  const std::atomic<std::int64_t>& epoch_;
-  const std::atomic<bool>& silent_;
+  const Of of_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;

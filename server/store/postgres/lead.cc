@@ -68,11 +68,13 @@ Raised take_lead(PgConnection& db, const std::string& holder, const std::string&
   }
   return raise(db,
                "UPDATE lead SET epoch = epoch + 1, holder = $1, address = $2, "
-               "backend = pg_backend_pid() WHERE id = 1 AND epoch = $3 RETURNING epoch",
+               "backend = pg_backend_pid() WHERE id = 1 AND epoch = $3 "
+               "AND EXISTS (SELECT 1 FROM beat WHERE beats = $4) RETURNING epoch",
                Parameters()
                    .add(std::string_view(holder))
                    .add(std::string_view(address))
-                   .add(seen.lead.epoch));
+                   .add(seen.lead.epoch)
+                   .add(seen.beats));
 }
 
 Raised raise_own(PgConnection& db, const std::string& holder) {
@@ -97,17 +99,22 @@ Result<LeadSeen> look_at_lead(PgConnection& db) {
 bool LeadWatch::is_free(const LeadSeen& seen, std::int64_t boot_ms) {
   if (!begun_ms_) begun_ms_ = boot_ms;
   const bool is_other = !last_ || last_->lead.epoch != seen.lead.epoch;
-  if (is_other || last_->beats != seen.beats) alive_ms_ = boot_ms;
+  const bool looked_away = boot_ms - looked_ms_ > limits::kLeaderSilentMs / 2;
+  if (is_other || looked_away || last_->beats != seen.beats) alive_ms_ = boot_ms;
   last_ = seen;
+  looked_ms_ = boot_ms;
   if (!seen.lead.holder.empty()) return boot_ms - alive_ms_ >= limits::kLeaderSilentMs;
   return seen.lead.epoch == 0 || boot_ms - *begun_ms_ >= limits::kBeatMs;
 }
 
-void beat(PgConnection& db, std::int64_t epoch, std::string_view said) {
-  db.run(
-      "UPDATE beat SET beats = beats + 1, said = CASE WHEN $2 = ''::bytea THEN said ELSE $2 END "
-      "WHERE EXISTS (SELECT 1 FROM lead WHERE epoch = $1)",
-      Parameters().add(epoch).add_bytes(said));
+const char* const kBeat =
+    "UPDATE beat SET beats = beats + 1, said = CASE WHEN $2 = ''::bytea THEN said ELSE $2 END "
+    "WHERE EXISTS (SELECT 1 FROM lead WHERE epoch = $1) RETURNING beats";
+
+Beat beat(PgConnection& db, std::int64_t epoch, std::string_view said) {
+  const PgResult row = db.run(kBeat, Parameters().add(epoch).add_bytes(said));
+  if (!row.ok()) return Beat::kUnknown;
+  return row.rows() > 0 ? Beat::kOurs : Beat::kNotOurs;
 }
 
 std::string known_as_text(const KnownAs& known_as) {
@@ -132,6 +139,11 @@ KnownAs read_known_as(std::string_view text) {
 
 void give_up_lead(PgConnection& db, std::int64_t epoch) {
   db.run("UPDATE lead SET holder = '' WHERE id = 1 AND epoch = $1", Parameters().add(epoch));
+}
+
+Error leads_by_now(const std::string& holder) {
+  return {ErrorCode::kPrecondition, "store.lead", holder + " leads by now",
+          "want one leader: this process ends"};
 }
 
 std::string leader_of(PgConnection& db) {

@@ -32,15 +32,17 @@ Result<LeadSeen> look_at_lead(PgConnection& db);
 class LeadWatch {
  public:
   // Nobody does: the holder gave the lead up, or showed no sign of life for limits::kLeaderSilentMs of a clock that
-  // does not stop while a machine sleeps. A sign is a hint, never proof; without a database nobody is taken for dead.
+  // does not stop while a machine sleeps. A sign is a hint, never proof; without a database nobody is taken for dead, nor
+  // by who did not look for half of that time.
   // Where somebody has led before, the first limits::kBeatMs are left to those who watch already and know the state.
   bool is_free(const LeadSeen& seen, std::int64_t boot_ms);
-  // A look that failed.
-  void saw_nothing(std::int64_t boot_ms) { alive_ms_ = boot_ms; }
+  // A look that failed, and a sign of life that is not in the rows.
+  void saw_nothing(std::int64_t boot_ms) { alive_ms_ = looked_ms_ = boot_ms; }
+  void saw_sign(std::int64_t boot_ms) { alive_ms_ = boot_ms; }
 
  private:
   std::optional<LeadSeen> last_;
-  std::int64_t alive_ms_ = 0;
+  std::int64_t alive_ms_ = 0, looked_ms_ = 0;
   std::optional<std::int64_t> begun_ms_;  // at the first look
 };
 
@@ -52,19 +54,23 @@ struct Raised {
 };
 // Whoever led until now leads no longer: nothing of theirs becomes durable after this. A holder that stopped in the
 // middle of a message keeps the row locked, and no timeout of the server ends that: its backend is ended.
-// kOther: the epoch is not that of `seen` any more, so somebody else was first.
+// kOther: the row is not as in `seen` any more: somebody else was first, or who leads gave a sign of life.
 Raised take_lead(PgConnection& db, const std::string& holder, const std::string& address,
                  const LeadSeen& seen);
 // The same for who leads already, on a new connection. kOther: somebody else leads.
 Raised raise_own(PgConnection& db, const std::string& holder);
-// A sign of life, with what others are told (empty: what the row says stays), and the end of a lead; nothing happens
-// where another leads.
-void beat(PgConnection& db, std::int64_t epoch, std::string_view said);
+// A sign of life, with what others are told (empty: what the row says stays); nothing happens where the epoch is not
+// ours, or not any more. Nobody who waits for silence takes the lead for limits::kLeaderSilentMs after it.
+enum class Beat : std::uint8_t { kOurs, kNotOurs, kUnknown };
+extern const char* const kBeat;  // $1: the epoch, $2: what is said; a row if it is ours
+Beat beat(PgConnection& db, std::int64_t epoch, std::string_view said);
+// The end of a lead; nothing happens where another leads.
 void give_up_lead(PgConnection& db, std::int64_t epoch);
 // Lead::known_as as the row of beats has it: lines of cluster, tab and user. A name with either is left out.
 std::string known_as_text(const KnownAs& known_as);
 KnownAs read_known_as(std::string_view text);
-// Who leads now, in words.
+// Who leads now, in words; and what a process says that led before.
 std::string leader_of(PgConnection& db);
+Error leads_by_now(const std::string& holder);
 
 }  // namespace subak::postgres

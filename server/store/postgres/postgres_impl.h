@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "core/limits.h"
 #include "server/codec/packed_facts.h"
 #include "server/runtime/ports.h"
 #include "server/store/postgres/address.h"
@@ -28,6 +29,7 @@ class PostgresStore final : public SharedStore {
 
   Result<bool> try_lead() override;
   bool leads() const override { return epoch_ != 0; }
+  void note_alive() override { watch_.saw_sign(clock_.boot_ms()); }
   void give_up_lead() override;
   void tell(const KnownAs& known_as) override;
   Lead lead() const override;
@@ -35,6 +37,7 @@ class PostgresStore final : public SharedStore {
 
   std::optional<Error> commit(std::span<const Fact> facts) override;
   std::optional<Error> check_owned() override;
+  std::int64_t owned_until_ms() const override { return confirmed_ms_ + limits::kLeadTrustedMs; }
   std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
   std::optional<Error> write_told(std::string_view bytes) override;
   Result<std::string> read_told() override;
@@ -82,6 +85,7 @@ class PostgresStore final : public SharedStore {
   const bool ignore_checkpoint_, takes_lead_, replicated_;
   const std::string copy_path_, wanted_uuid_, advertise_;
   const std::function<bool()> stop_;
+  const std::function<void(const Error&)> on_lost_;
   std::string uuid_;
   std::uint32_t seed_ = 0;                 // what the sums begin with
   std::atomic<std::int64_t> epoch_{0};     // ours; the background reads it
@@ -89,10 +93,9 @@ class PostgresStore final : public SharedStore {
 
   // Of the thread that commits.
   PgConnection db_;
-  Position position_;              // before the batch
-  std::optional<Position> sent_;   // after the batch whose outcome is not known
-  std::int64_t confirmed_ms_ = 0;  // when the last confirmation that we lead began
-  std::optional<Error> error_;     // of the last attempt
+  Position position_;             // before the batch
+  std::optional<Position> sent_;  // after the batch whose outcome is not known
+  std::optional<Error> error_;    // of the last attempt
 
   LeadWatch watch_;
   mutable std::mutex seen_mutex_;
@@ -101,6 +104,9 @@ class PostgresStore final : public SharedStore {
 
   PgConnection background_;              // of the thread that writes checkpoints
   std::atomic<bool> in_trouble_{false};  // a commit gets no answer
+  // When the last confirmation that we lead began, boot clock. Only a sign of life is one: who waits for silence does not
+  // see a commit before it takes the lead.
+  std::atomic<std::int64_t> confirmed_ms_{0};
   std::unique_ptr<Beats> beats_;
 };
 

@@ -86,7 +86,7 @@ Result<bool> PostgresStore::try_lead() {
 }
 
 Result<bool> PostgresStore::take(const LeadSeen& seen) {
-  confirmed_ms_ = clock_.monotonic_ms();
+  confirmed_ms_ = clock_.boot_ms();
   const Raised raised = take_lead(db_, holder_, advertise_, seen);
   if (raised.how == Raised::How::kUnknown) {
     const bool is_refused = db_.broken() == Broken::kNo && !db_.warned();
@@ -98,7 +98,8 @@ Result<bool> PostgresStore::take(const LeadSeen& seen) {
   }
   if (raised.how == Raised::How::kOther) return false;
   epoch_ = raised.epoch;
-  beats_ = std::make_unique<Beats>(address_, epoch_, in_trouble_);
+  beats_ = std::make_unique<Beats>(
+      Beats::Of{address_, clock_, holder_, epoch_, in_trouble_, confirmed_ms_, on_lost_});
   if (auto error = prepare()) return *error;
   return true;
 }

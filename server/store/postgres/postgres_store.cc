@@ -56,7 +56,8 @@ PostgresStore::PostgresStore(Address address, const PostgresOptions& options)
       copy_path_(options.copy_path),
       wanted_uuid_(options.uuid),
       advertise_(options.advertise),
-      stop_(options.stop) {}
+      stop_(options.stop),
+      on_lost_(options.on_lost) {}
 
 void PostgresStore::give_up_lead() {
   beats_ = nullptr;
@@ -103,15 +104,15 @@ std::optional<Error> PostgresStore::commit(std::span<const Fact> facts) {
   return insist([&] { return try_commit(facts); });
 }
 
-// An answer without a commit rests on it that nobody else has led meanwhile.
+// An answer without a commit rests on it that nobody else has led meanwhile. What asks is a sign of life as well: who waits
+// for longer than the answer counts takes over only once it counts no more.
 std::optional<Error> PostgresStore::check_owned() {
-  if (clock_.monotonic_ms() - confirmed_ms_ < limits::kLeadTrustedMs) return std::nullopt;
+  if (clock_.boot_ms() < owned_until_ms()) return std::nullopt;
   sent_.reset();
   return insist([&] { return beat(); });
 }
 
 PostgresStore::Outcome PostgresStore::try_commit(std::span<const Fact> facts) {
-  const std::int64_t began_ms = clock_.monotonic_ms();
   LastEdits last;
   if (const Outcome read = last_edits(facts, last); read != Outcome::kDone) return read;
   const auto batch = Batch::make(facts, position_, seed_, known_version_, std::move(last));
@@ -126,18 +127,16 @@ PostgresStore::Outcome PostgresStore::try_commit(std::span<const Fact> facts) {
   if (row.rows() == 0) return lost();
   position_ = *std::exchange(sent_, std::nullopt);
   version_ = position_.version;
-  confirmed_ms_ = began_ms;
   return Outcome::kDone;
 }
 
 PostgresStore::Outcome PostgresStore::beat() {
-  const std::int64_t began_ms = clock_.monotonic_ms();
-  const PgResult row =
-      db_.run("SELECT epoch FROM lead WHERE epoch = $1", Parameters().add(epoch_.load()));
+  const std::int64_t began_ms = clock_.boot_ms();
+  const PgResult row = db_.run(kBeat, Parameters().add(epoch_.load()).add_bytes(""));
   const Outcome outcome = judge(row, "store.lead");
   if (outcome != Outcome::kDone) return outcome;
   if (row.rows() == 0) return lost();
-  confirmed_ms_ = began_ms;
+  note_confirmed(confirmed_ms_, began_ms);
   return Outcome::kDone;
 }
 
@@ -152,8 +151,7 @@ PostgresStore::Outcome PostgresStore::judge(const PgResult& result, std::string_
 }
 
 PostgresStore::Outcome PostgresStore::lost() {
-  error_ = Error{ErrorCode::kPrecondition, "store.lead", leader_of(db_) + " leads by now",
-                 "want one leader: this process ends"};
+  error_ = leads_by_now(leader_of(db_));
   return Outcome::kRefused;
 }
 

@@ -34,6 +34,9 @@ struct PostgresOptions {
   // Asked while open_postgres_store() waits for the lead, and while a commit waits for its database: true ends that
   // with an error. None: it waits for ever.
   std::function<bool()> stop{};
+  // Called once, on a thread of the store's, when this one led and another process is seen to lead. None: the next
+  // commit says so.
+  std::function<void(const Error&)> on_lost{};
   // The file that make_copy() writes; empty: it makes none.
   std::string copy_path{};
 };
@@ -47,6 +50,8 @@ class SharedStore : public Store {
   // ones are final. Threads: one, before the first commit.
   virtual Result<bool> try_lead() = 0;
   virtual bool leads() const = 0;
+  // Whoever leads was seen to commit, which is a sign of life. Threads: that of try_lead().
+  virtual void note_alive() {}
   // No commit comes any more: another process may go on. A checkpoint that is still written is refused once one does.
   // Threads: one, after the one that commits has ended. Closing the store does it too.
   virtual void give_up_lead() = 0;
