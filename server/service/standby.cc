@@ -52,32 +52,42 @@ Standby::Standby(Ports ports) : ports_(std::move(ports)), tail_(ports_.runtime) 
 
 Standby::~Standby() { stop(); }
 
-// Whoever leads may be making the tables: then there is nothing to read yet. Where nobody leads, those who know the state
-// go first, and then we do.
 Result<bool> Standby::begin() {
   while (true) {
-    const Result<bool> led = ports_.store.try_lead();
-    if (!led.ok() || *led) return led;
-    if (ports_.store.lead().holder.empty() && pause()) continue;
-    auto opened = ports_.store.open_reader();
-    if (opened.ok()) {
-      reader_ = std::move(*opened);
-      break;
+    const Result<Begun> begun = try_begin();
+    if (!begun.ok()) return begun.error();
+    if (*begun != Begun::kNotYet) return *begun == Begun::kLeads;
+    if (ports_.stop && ports_.stop()) {
+      return Error{ErrorCode::kPrecondition, "state", "asked to stop before it could be read", ""};
     }
-    if (ports_.stop && ports_.stop()) return opened.error();
-    if (!failed_) log::warn("a standby cannot read yet", {{"error", opened.error().message()}});
-    failed_ = true;
     pause();
   }
+}
+
+// Whoever leads may be making the tables: then there is nothing to read yet. Where nobody leads, those who know the state
+// go first, and then we do.
+Result<Standby::Begun> Standby::try_begin() {
+  const Result<bool> led = ports_.store.try_lead();
+  if (!led.ok()) return led.error();
+  if (*led) return Begun::kLeads;
+  if (ports_.store.lead().holder.empty()) return Begun::kNotYet;
+  auto opened = ports_.store.open_reader();
+  if (!opened.ok()) {
+    if (!failed_) log::warn("a standby cannot read yet", {{"error", opened.error().message()}});
+    failed_ = true;
+    return Begun::kNotYet;
+  }
+  reader_ = std::move(*opened);
   failed_ = false;
   const Result<Recovered> followed = tail_.begin();
   if (!followed.ok()) return followed.error();
-  ports_.runtime.followed({}, ports_.store.lead().known_as);
+  known_as_ = ports_.store.lead().known_as;
+  ports_.runtime.followed({}, known_as_);
   log::info("a standby", {{"store", ports_.store.describe()},
                           {"leader", ports_.store.lead().holder},
                           {"seq", followed->seq},
                           {"checkpoint", followed->checkpoint_seq}});
-  return false;
+  return Begun::kFollows;
 }
 
 void Standby::start() {
@@ -99,29 +109,37 @@ void Standby::run() {
 }
 
 std::optional<Error> Standby::wait_and_lead() {
-  bool leads = false;
-  KnownAs known_as = ports_.store.lead().known_as;
   while (true) {
-    if (!leads) {
-      const Result<bool> led = ports_.store.try_lead();
-      if (!led.ok() && ports_.store.leads()) return led.error();
-      if (!led.ok() && !failed_) {
-        log::warn("who leads is not known", {{"error", led.error().message()}});
-      }
-      failed_ = !led.ok();
-      leads = led.ok() && *led;
-      if (!leads) known_as = ports_.store.lead().known_as;
-    }
-    const StoreTail::Look look = tail_.look(*reader_, known_as);
-    if (look == StoreTail::Look::kGone) {
-      return Error{ErrorCode::kPrecondition, "store.facts",
-                   "what a standby knew is not in " + ports_.store.describe() + " any more",
-                   "want a database that keeps what it has: this process begins anew"};
-    }
-    // Whoever led before may have committed until the lead was taken: only a look after that has all.
-    if (leads && look == StoreTail::Look::kAll) return ports_.take_over();
+    const Result<bool> leads = look();
+    if (!leads.ok()) return leads.error();
+    if (*leads) return ports_.take_over();
     if (!pause()) return std::nullopt;
   }
+}
+
+Result<bool> Standby::look() {
+  if (!leads_) {
+    const Result<bool> led = ports_.store.try_lead();
+    if (!led.ok() && ports_.store.leads()) return led.error();
+    if (!led.ok() && !failed_) {
+      log::warn("who leads is not known", {{"error", led.error().message()}});
+    }
+    failed_ = !led.ok();
+    leads_ = led.ok() && *led;
+    if (!leads_) known_as_ = ports_.store.lead().known_as;
+  }
+  const std::uint64_t before = ports_.runtime.view()->seq;
+  const StoreTail::Look look = tail_.look(*reader_, known_as_);
+  if (look == StoreTail::Look::kGone) {
+    return Error{ErrorCode::kPrecondition, "store.facts",
+                 "what a standby knew is not in " + ports_.store.describe() + " any more",
+                 "want a database that keeps what it has: this process begins anew"};
+  }
+  // Facts that came since the last look are a sign of life; those that a late reader had still to read are none.
+  if (has_all_ && ports_.runtime.view()->seq > before) ports_.store.note_alive();
+  has_all_ = look == StoreTail::Look::kAll;
+  // Whoever led before may have committed until the lead was taken: only a look after that has all.
+  return leads_ && has_all_;
 }
 
 bool Standby::pause() {

@@ -58,6 +58,12 @@ class Standby {
   Result<bool> begin();
   // After that said false: goes on looking every limits::kLeadLookMs on a thread, until it leads.
   void start();
+
+  // What the two do each time, without waiting: for them, and for simulations of faults, by one thread.
+  enum class Begun : unsigned char { kLeads, kFollows, kNotYet };
+  Result<Begun> try_begin();
+  // True: it leads, and the runtime knows all facts. An error: the process has to end.
+  Result<bool> look();
   // Idempotent. A take-over that has begun is finished first.
   void stop();
 
@@ -69,7 +75,10 @@ class Standby {
   Ports ports_;
   StoreTail tail_;
   std::unique_ptr<StoreReader> reader_;
-  bool failed_ = false;  // the last look at who leads
+  bool failed_ = false;   // the last look at who leads
+  bool has_all_ = false;  // the last look at the facts came to their end
+  bool leads_ = false;
+  KnownAs known_as_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;
