@@ -314,6 +314,7 @@ bool Cluster::open_gate(const Effect& effect, const EffectPod& pod) {
 void Cluster::launch(const Effect& effect, const EffectPod& pod) {
   const PodRef ref = launched_ref(effect, pod);
   if (pods_.count(name_of(ref)) > 0) return;
+  if (!launched_.insert(name_of(ref)).second) ++launched_twice_;
   TruePod made;
   made.ref = ref;
   made.record.shape.kind = GpuKind::kWhole;

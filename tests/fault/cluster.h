@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,8 @@ class Cluster {
   const std::vector<std::string>& complaints() const { return complaints_; }
   // Pods that found no room where they had been placed.
   std::size_t turned_away() const { return turned_away_; }
+  // Attempts of API jobs that were launched again after they had ended.
+  std::size_t launched_twice() const { return launched_twice_; }
   const std::vector<TruePod>& ended() const { return ended_; }
 
  private:
@@ -96,6 +99,8 @@ class Cluster {
   std::size_t replaced_ = 0;
   bool healed_ = false;  // controllers go on until all is done
   std::size_t turned_away_ = 0;
+  std::set<std::string> launched_;
+  std::size_t launched_twice_ = 0;
 };
 
 }  // namespace subak::fault

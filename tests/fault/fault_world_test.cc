@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <iostream>
 #include <utility>
 
 #include "world.h"
@@ -23,20 +24,64 @@ std::string join(const std::vector<std::string>& lines) {
 
 std::vector<std::string> mistakes_of(WorldOptions options) { return World(options).run(); }
 
+std::size_t leads = 0, inputs = 0;  // of all worlds so far
+
 void run(WorldOptions options, const std::string& was = "") {
   World world(options);
   const std::vector<std::string> mistakes = world.run();
   EXPECT_TRUE(mistakes.empty()) << "SUBAK_FAULT_SEED=" << options.seed
-                                << ", faults: " << world.faults().text() << "\n"
+                                << ", faults: " << world.faults() << "\n"
                                 << was << join(mistakes);
+  leads += world.leads();
+  inputs += world.inputs();
 }
 
-TEST(FaultWorld, Seeds) {
-  const std::uint64_t one = setting("SUBAK_FAULT_SEED", 0);
-  if (one != 0) return run({one, Planted::kNothing, true});
+void run_seeds(WorldOptions options) {
+  options.seed = setting("SUBAK_FAULT_SEED", 0);
+  options.trace = options.seed != 0;
+  if (options.trace) return run(options);
   const std::uint64_t first = setting("SUBAK_FAULT_FIRST", 1);
   const std::uint64_t seeds = setting("SUBAK_FAULT_SEEDS", 200);
-  for (std::uint64_t seed = first; seed < first + seeds; ++seed) run({seed});
+  leads = inputs = 0;
+  for (options.seed = first; options.seed < first + seeds; ++options.seed) run(options);
+  std::cout << seeds << " worlds, " << inputs << " inputs, " << leads << " times that one led\n";
+}
+
+TEST(FaultWorld, Seeds) { run_seeds({}); }
+
+// Two or three processes and one database.
+TEST(ReplicaWorld, Seeds) {
+  WorldOptions options;
+  options.replicas = setting("SUBAK_FAULT_REPLICAS", 2);
+  run_seeds(options);
+}
+
+// An hour without a database: pods are let in and gated all the while, the cluster goes on, and afterwards all that
+// ran is charged, and nothing was started twice.
+TEST(ReplicaWorld, TheDatabaseIsAwayForAnHour) {
+  WorldOptions options;
+  options.replicas = 2;
+  options.faults = false;
+  for (options.seed = 1; options.seed <= 10; ++options.seed) {
+    World world(options);
+    world.begin();
+    for (int i = 0; i < 500; ++i) world.step();
+    world.database_is_away(true);
+    const std::size_t facts = world.store().facts().size();
+    const std::size_t ended = world.cluster().ended().size();
+    for (int second = 0; second < 3600; ++second) {
+      world.pass_time(kSecondMs);
+      if (second % 4 == 0) world.step();
+      ASSERT_EQ(world.ask_webhooks(), "") << "seed " << options.seed << ", second " << second;
+    }
+    EXPECT_EQ(world.store().facts().size(), facts) << "nothing could be committed";
+    EXPECT_GT(world.cluster().ended().size(), ended) << "the cluster went on";
+    world.database_is_away(false);
+    for (int i = 0; i < 500; ++i) world.step();
+    EXPECT_EQ(join(world.end()), "") << "seed " << options.seed;
+    EXPECT_EQ(world.cluster().launched_twice(), 0u);
+    EXPECT_EQ(world.leads(), 1u) << "nobody is taken for dead without a database";
+  }
 }
 
 // Seeds that failed once, and what it was.
@@ -71,17 +116,30 @@ TEST(FaultWorld, RepeatsExactly) {
 // The judges must be able to say no: worlds in which something is wrong on purpose.
 class PlantedFault : public testing::TestWithParam<Planted> {};
 
-TEST_P(PlantedFault, IsFound) {
+int found_in(WorldOptions options, std::uint64_t worlds) {
   int found = 0;
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    found += mistakes_of({seed, GetParam()}).empty() ? 0 : 1;
+  for (options.seed = 1; options.seed <= worlds; ++options.seed) {
+    found += mistakes_of(options).empty() ? 0 : 1;
   }
-  EXPECT_GE(found, 5);
+  return found;
 }
+
+TEST_P(PlantedFault, IsFound) { EXPECT_GE(found_in({1, GetParam()}, 20), 5); }
 
 INSTANTIATE_TEST_SUITE_P(FaultWorld, PlantedFault,
                          testing::Values(Planted::kLies, Planted::kLosesTail,
                                          Planted::kSpoilsCheckpoint, Planted::kSpoilsFact));
+
+class PlantedReplicaFault : public testing::TestWithParam<Planted> {};
+
+TEST_P(PlantedReplicaFault, IsFound) {
+  WorldOptions options{1, GetParam()};
+  options.replicas = 2;
+  EXPECT_GE(found_in(options, 40), 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(ReplicaWorld, PlantedReplicaFault,
+                         testing::Values(Planted::kNoEpochCheck, Planted::kUnconfirmed));
 
 }  // namespace
 }  // namespace subak::fault

@@ -35,8 +35,31 @@ struct Faults {
   std::string text() const;
 };
 
+// The same for replicas that share a database; a world of one has none of them.
+struct ReplicaFaults {
+  bool sleep = false;  // a process gets no time for a while
+  bool cut = false;    // one does not reach the database
+  bool away = false;   // nobody does
+  bool kill = false;   // a process dies, also with a batch on its way
+  bool stop = false;   // one is stopped as asked
+
+  static ReplicaFaults draw(sim::Rng& rng);
+  static ReplicaFaults all() { return {true, true, true, true, true}; }
+  std::string text() const;
+};
+
 // The members by name, once for all.
 template <class F, class V>
+requires requires(F faults) { faults.sleep; }
+void each_fault(F& faults, V visit) {
+  visit("sleep", faults.sleep);
+  visit("cut", faults.cut);
+  visit("away", faults.away);
+  visit("kill", faults.kill);
+  visit("stop", faults.stop);
+}
+template <class F, class V>
+requires requires(F faults) { faults.lose; }
 void each_fault(F& faults, V visit) {
   visit("lose", faults.lose);
   visit("repeat", faults.repeat);
@@ -60,20 +83,27 @@ void each_fault(F& faults, V visit) {
   visit("retries", faults.retries);
 }
 
-inline Faults Faults::draw(sim::Rng& rng) {
-  Faults faults;
+template <class F>
+F draw_faults(sim::Rng& rng) {
+  F faults;
   constexpr std::uint64_t kChances[] = {15, 40, 80};
   const std::uint64_t chance = kChances[rng.below(3)];
   each_fault(faults, [&](const char*, bool& on) { on = rng.percent(chance); });
   return faults;
 }
 
-inline std::string Faults::text() const {
+template <class F>
+std::string text_of_faults(const F& faults) {
   std::string out;
-  each_fault(*this, [&](const char* name, bool on) {
+  each_fault(faults, [&](const char* name, bool on) {
     if (on) out += (out.empty() ? "" : " ") + std::string(name);
   });
   return out.empty() ? "none" : out;
 }
+
+inline Faults Faults::draw(sim::Rng& rng) { return draw_faults<Faults>(rng); }
+inline std::string Faults::text() const { return text_of_faults(*this); }
+inline ReplicaFaults ReplicaFaults::draw(sim::Rng& rng) { return draw_faults<ReplicaFaults>(rng); }
+inline std::string ReplicaFaults::text() const { return text_of_faults(*this); }
 
 }  // namespace subak::fault

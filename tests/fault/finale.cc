@@ -51,69 +51,116 @@ void World::finale() {
   drain();
   if (is_wrong()) return;
   for (const auto& [request, id] : users_.submitted()) {
-    if (!judge_.engine().job(id, false)) judge_.wrong("request " + request + " is lost");
+    if (!judge().engine().job(id, false)) judge().wrong("request " + request + " is lost");
   }
   for (const auto& [request, id] : users_.cancelled()) {
-    const auto job = judge_.engine().job(id, false);
-    if (job && job->state != JobState::kDone) judge_.wrong("cancel " + request + " is lost");
+    const auto job = judge().engine().job(id, false);
+    if (job && job->state != JobState::kDone) judge().wrong("cancel " + request + " is lost");
   }
-  if (cluster_.ended().empty()) judge_.wrong("nothing ever ran");
+  if (cluster_.ended().empty()) judge().wrong("nothing ever ran");
   compare_times();
-  for (const std::string& complaint : cluster_.complaints()) judge_.wrong(complaint);
-  follower_->turn();
-  if (follower_->stats().seq != store_.durable_seq()) judge_.wrong("the follower lags behind");
-  judge_.audit();
+  for (const std::string& complaint : cluster_.complaints()) judge().wrong(complaint);
+  compare_replicas();
+  judge().audit();
 }
 
 void World::heal() {
-  judge_.say("--- no more faults");
+  judge().say("--- no more faults");
   skew_ms_ = 0;
+  heal_replicas();
   pass_time(0);
   cluster_.heal(Faults::none());
   retire();
-  edge_->heal(Faults::none());
+  agent_->edge->heal(Faults::none());
   settle();
   accept_clock();
   while (!is_wrong() && users_.finish()) settle();
   release_everything();
   settle();
-  edge_->disconnect();
-  while (!is_wrong() && !edge_->connected()) {
-    edge_->connect(*runtime_, ClusterId(1));
-    turn();
-    commit(FaultStore::Fate::kKept);
+  agent_->edge->disconnect();
+  while (!is_wrong() && !agent_->edge->connected()) {
+    Replica& leader = *leading();
+    agent_->at = &leader;
+    agent_->edge->connect(*leader.runtime, ClusterId(1));
+    turn(leader);
+    commit(leader, FaultStore::Fate::kKept);
   }
+}
+
+// What is still on its way arrives, and whoever led before finds out.
+void World::heal_replicas() {
+  is_well_ = true;
+  database_.is_away = false;
+  for (const auto& r : replicas_) {
+    r->store.is_cut_off = false;
+    r->asleep_until_ms = 0;
+  }
+  while (!database_.network.empty()) database_.deliver(0);
+}
+
+void World::ask(in::Body body) {
+  while (!is_wrong() && !post(*leading(), Input{0, "", "", body}, nullptr)) settle();
 }
 
 // A service that was started by a wrong clock does not believe the right one until a person does.
 void World::accept_clock() {
-  if (runtime_->stats().clock.state == ClockState::kBelieved) return;
-  believed_.reset();
-  while (!post(Input{0, "", "", in::Finalize{kFactVersion, "test", false}}, nullptr)) settle();
-  while (!post(Input{0, "", "", in::AcceptClock{0, false, "test", false}}, nullptr)) settle();
+  Replica* leader = leading();
+  if (leader == nullptr || leader->runtime->stats().clock.state == ClockState::kBelieved) return;
+  leader->believed.reset();
+  ask(in::Finalize{kFactVersion, "test", false});
+  ask(in::AcceptClock{0, false, "test", false});
   settle();
-  if (runtime_->stats().clock.state != ClockState::kBelieved) judge_.wrong("still no belief");
+  leader = leading();
+  if (leader->runtime->stats().clock.state != ClockState::kBelieved) {
+    judge().wrong("still no belief");
+  }
 }
 
 // Until nothing is on its way anywhere.
 void World::settle() {
   for (int i = 0; i < kMostTurns && !is_wrong(); ++i) {
-    const bool some = edge_->connected() && edge_->pump();
-    turn();
-    commit(FaultStore::Fate::kKept);
-    turn();
-    follower_->turn();
-    if (!some && !runtime_->stats().has_work && !judge_.engine().pass_due()) return;
+    Replica* const leader = leading();
+    if (leader == nullptr) {
+      pass_time(limits::kBeatMs);
+      settle_others();
+      continue;
+    }
+    bool some = agent_->edge->connected() && agent_->edge->pump();
+    turn(*leader);
+    commit(*leader, FaultStore::Fate::kKept);
+    turn(*leader);
+    leader->follower->turn();
+    some |= settle_others();
+    if (!some && !leader->runtime->stats().has_work && !judge().engine().pass_due()) return;
   }
-  judge_.wrong("the service does not come to rest");
+  judge().wrong("the service does not come to rest");
+}
+
+// Of those that do not lead. False: all of them follow, and know what there is.
+bool World::settle_others() {
+  bool some = false;
+  for (std::size_t i = 0; i < replicas_.size(); ++i) {
+    Replica& r = *replicas_[i];
+    if (&r == leading()) continue;
+    if (r.is_dead) {
+      crash(i);
+    } else if (r.has_led()) {
+      turn(r);
+      commit(r, FaultStore::Fate::kKept);
+      r.is_dead = r.is_dead || !r.store.beat();
+    } else {
+      follow(r);
+      r.follower->turn();
+      if (r.follows && r.runtime->view()->seq == database_.facts.durable_seq()) continue;
+    }
+    some = true;
+  }
+  return some;
 }
 
 // What people had held back may go on.
 void World::release_everything() {
-  const auto ask = [this](in::Body body) {
-    while (!is_wrong() && !post(Input{0, "", "", body}, nullptr)) settle();
-  };
-  const Engine& engine = judge_.engine();
+  const Engine& engine = judge().engine();
   ask(in::SetCluster{kCluster, Mode::kEnforce, {}, "test", false});
   for (AccountId id : engine.accounts().preorder()) {
     in::SetAccount account;
@@ -134,7 +181,7 @@ void World::release_everything() {
 
 // The engine's picture is the truth, and the other way round.
 void World::compare_picture() {
-  const std::map<std::string, Pictured> picture = picture_of(judge_.engine());
+  const std::map<std::string, Pictured> picture = picture_of(judge().engine());
   for (const auto& [name, pod] : cluster_.pods()) {
     if (!pod.live() || pod.evicted) continue;  // what is being stopped may be unknown already
     if (pod.record.shape.kind == GpuKind::kNone) continue;
@@ -142,37 +189,37 @@ void World::compare_picture() {
     // Its gate went before anybody had told of it: it counts once it is bound.
     if (known == picture.end() && !pod.occupies() && !pod.record.gated) continue;
     if (known == picture.end()) {
-      judge_.wrong(name + " lives and the engine does not know it");
+      judge().wrong(name + " lives and the engine does not know it");
     } else if (pod.occupies() != is_bound(known->second.state) ||
                (pod.occupies() && pod.record.node != known->second.node)) {
-      judge_.wrong(name + " is on \"" + pod.record.node + "\", to the engine " +
-                   std::string(enum_name(known->second.state)) + " on \"" + known->second.node +
-                   "\"");
+      judge().wrong(name + " is on \"" + pod.record.node + "\", to the engine " +
+                    std::string(enum_name(known->second.state)) + " on \"" + known->second.node +
+                    "\"");
     } else if (known->second.state == PodState::kHeld && pod.place != known->second.node &&
                (pod.record.gated || !pod.record.let_go_to.empty())) {
-      judge_.wrong(name + " is reserved and its gate is not open");
+      judge().wrong(name + " is reserved and its gate is not open");
     }
   }
-  const Engine& engine = judge_.engine();
+  const Engine& engine = judge().engine();
   for (NodeId id : engine.nodes(ClusterId(1))) {
     const std::string& name = engine.fleet().node(id)->name;
     if (engine.fleet().others(id).cpu_milli != cluster_.light_cpu(name)) {
-      judge_.wrong("pods without GPUs take another sum of " + name);
+      judge().wrong("pods without GPUs take another sum of " + name);
     }
   }
   for (const auto& [name, known] : picture) {
     const auto pod = cluster_.pods().find(name);
     if (pod == cluster_.pods().end() || !pod->second.live()) {
-      judge_.wrong("the engine has " + name + " of " + text::job_id_text(known.job) + " as " +
-                   std::string(enum_name(known.state)) + ", and there is no such pod");
+      judge().wrong("the engine has " + name + " of " + text::job_id_text(known.job) + " as " +
+                    std::string(enum_name(known.state)) + ", and there is no such pod");
     }
   }
 }
 
 // A node that turned pods away is tried again when its bar has ended.
 void World::forgive_nodes() {
-  for (int i = 0; judge_.some_node_is_barred() && !is_wrong(); ++i) {
-    if (i == kMostTurns) return judge_.wrong("nodes turn pods away for ever");
+  for (int i = 0; judge().some_node_is_barred() && !is_wrong(); ++i) {
+    if (i == kMostTurns) return judge().wrong("nodes turn pods away for ever");
     pass_time(5 * kSecondMs);
     cluster_.progress();
     settle();
@@ -181,7 +228,7 @@ void World::forgive_nodes() {
 
 // Nobody waits beside an idle node that would do; judged for single pods, which fit or do not.
 void World::compare_waiting() {
-  const Engine& engine = judge_.engine();
+  const Engine& engine = judge().engine();
   if (engine.policy().patience_ms > 0) return;  // nodes may be kept free
   for (const JobRow& row : engine.jobs(JobId(), SIZE_MAX, JobState::kQueued, "")) {
     if (row.gang_size != 1) continue;
@@ -191,7 +238,7 @@ void World::compare_waiting() {
       const bool right = shape.products.empty() || shape.products[0] == node.product;
       const NodeLevels levels = engine.fleet().levels(id);
       if (right && levels.installed - levels.allocated >= shape.gpus * kMilliPerGpu) {
-        judge_.wrong(text::job_id_text(row.id) + " waits though " + node.name + " has room");
+        judge().wrong(text::job_id_text(row.id) + " waits though " + node.name + " has room");
       }
     }
   }
@@ -199,7 +246,7 @@ void World::compare_waiting() {
 
 std::string World::unfinished() const {
   std::string all;
-  for (const JobRow& row : judge_.engine().jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
+  for (const JobRow& row : judge().engine().jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
     if (row.state == JobState::kDone) continue;
     all += " " + text::job_id_text(row.id) + " " + std::string(enum_name(row.state)) + " " +
            std::string(enum_name(row.cause));
@@ -213,15 +260,15 @@ std::string World::unfinished() const {
 // What only a person can end: gangs whose missing pods never come, and pods without a controller
 // whose node went while they were on their way to it.
 void World::give_up() {
-  for (const JobRow& row : judge_.engine().jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
-    const auto job = judge_.engine().job(row.id, true);
+  for (const JobRow& row : judge().engine().jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
+    const auto job = judge().engine().job(row.id, true);
     const bool left_behind =
         job->attempt > 0 && std::any_of(job->pods.begin(), job->pods.end(), [](const PodRow& pod) {
           return pod.state == PodState::kWaiting && !pod.uid.empty() && !is_closed(pod.gate);
         });
     if (job->state == JobState::kEnding || (job->state != JobState::kIncomplete && !left_behind))
       continue;
-    post(Input{0, "", "", in::CancelJob{row.id, "it cannot go on"}}, nullptr);
+    post(*leading(), Input{0, "", "", in::CancelJob{row.id, "it cannot go on"}}, nullptr);
     settle();
   }
 }
@@ -235,7 +282,22 @@ void World::drain() {
     settle();
     if (round >= kPatienceRounds) give_up();
   }
-  if (!is_wrong()) judge_.wrong("never finished:" + unfinished());
+  if (!is_wrong()) judge().wrong("never finished:" + unfinished());
+}
+
+// Who follows has what the facts say, and nothing else.
+void World::compare_replicas() {
+  Engine all;
+  for (const Fact& fact : database_.facts.facts()) all.evolve(fact);
+  for (const auto& r : replicas_) {
+    r->follower->turn();
+    if (r->follower->stats().seq != all.seq()) judge().wrong("a follower lags behind");
+    if (r->has_led()) continue;
+    r->follower->read([&](const Engine& engine) {
+      if (engine.digest() != all.digest()) judge().wrong("a standby has another state");
+    });
+    r->follower->turn();
+  }
 }
 
 namespace {
@@ -281,9 +343,9 @@ std::map<std::string, Charged> charged_pods(const std::vector<Fact>& facts) {
 // Where nothing kept the service from knowing them, the times in the books are the true ones.
 void World::compare_times() {
   if (!faults_.exact_times()) return;
-  const std::map<std::string, Charged> charged = charged_pods(store_.facts());
+  const std::map<std::string, Charged> charged = charged_pods(database_.facts.facts());
   std::map<AllocationId, DurationMs> used;
-  for (const Fact& fact : store_.facts()) {
+  for (const Fact& fact : database_.facts.facts()) {
     const auto* const row = std::get_if<fact::Charged>(&fact.body);
     if (row == nullptr) continue;
     const UsageState state = row->row.state;
@@ -297,7 +359,7 @@ void World::compare_times() {
     // it is told, and stops it.
     const bool launched = pod.ref.uid.empty();
     if (known == charged.end()) {
-      if (!launched) judge_.wrong(name_of(pod.ref) + " ran and was never charged");
+      if (!launched) judge().wrong(name_of(pod.ref) + " ran and was never charged");
       continue;
     }
     const Charged& books = known->second;
@@ -307,8 +369,8 @@ void World::compare_times() {
     const TimeMs since =
         books.elsewhere ? books.bound_ms : std::max(pod.bound_ms, books.attempt_ms);
     if (used[books.id] != std::max<DurationMs>(0, pod.ended_ms - since)) {
-      judge_.wrong(name_of(pod.ref) + " ran " + std::to_string(pod.ended_ms - pod.bound_ms) +
-                   " ms, charged were " + std::to_string(used[books.id]));
+      judge().wrong(name_of(pod.ref) + " ran " + std::to_string(pod.ended_ms - pod.bound_ms) +
+                    " ms, charged were " + std::to_string(used[books.id]));
     }
   }
 }

@@ -67,11 +67,22 @@ std::unique_ptr<Engine> Judge::fold() const {
   return engine;
 }
 
+std::unique_ptr<Judge> Judge::successor() const {
+  auto next = std::make_unique<Judge>(store_, trace_);
+  next->history_ = history_;
+  next->started_ = started_;
+  next->stopped_ = stopped_;
+  next->gates_ = gates_;
+  next->digests_ = digests_;
+  return next;
+}
+
 void Judge::posted(const std::string& post) { waiting_.push_back(post); }
 
 void Judge::crashed() {
   waiting_.clear();
   applied_.clear();
+  made_.clear();
   engine_ = nullptr;
 }
 
@@ -105,6 +116,7 @@ void Judge::recovered() {
 void Judge::saw(const Input& input) {
   Seen seen{input, engine_->apply(input), 0};
   seen.seq = engine_->seq();
+  made_.insert(made_.end(), seen.outcome.facts.begin(), seen.outcome.facts.end());
   if (trace_) {
     std::cout << "> " << input_to_text(input) << "\n";
     for (const Fact& fact : seen.outcome.facts) std::cout << fact_to_text(fact) << "\n";
@@ -227,6 +239,10 @@ void Judge::released(const Released& batch) {
     if (fact.seq <= all.size() && fact_to_text(all[fact.seq - 1]) != fact_to_text(fact)) {
       wrong("another fact was released than stored");
     }
+    if (made_.empty() || fact_to_text(made_.front()) != fact_to_text(fact)) {
+      wrong("decided otherwise than an engine with the same inputs: " + fact_to_text(fact));
+    }
+    if (!made_.empty()) made_.pop_front();
   }
 }
 

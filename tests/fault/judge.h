@@ -22,6 +22,9 @@ class Judge {
  public:
   Judge(FaultStore& store, bool trace);
 
+  // Of the next process that leads, which knows what this one knew; recovered() is for that to call.
+  std::unique_ptr<Judge> successor() const;
+
   // --- the service's life ------------------------------------------------------------------------
   void crashed();                        // nothing is left but the store
   void recovered();                      // a new process has read the store
@@ -72,6 +75,7 @@ class Judge {
   std::map<JobId, Known> jobs_;  // as of the last input
   std::vector<Seen> history_;    // inputs that made facts, and all news of clusters
   std::size_t released_facts_ = 0;
+  std::deque<Fact> made_;                         // by the engine here, not released yet
   std::deque<std::string> waiting_;               // posts not applied yet, in order
   std::map<std::string, std::uint64_t> applied_;  // post: last fact when it was applied
   std::map<std::pair<JobId, std::uint32_t>, std::uint64_t> started_;  // attempt: its fact

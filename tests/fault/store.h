@@ -20,11 +20,15 @@ enum class Planted {
   kLosesTail,         // a restart does not get the last fact back
   kSpoilsCheckpoint,  // a checkpoint has another priority of a job
   kSpoilsFact,        // a job is stored with another priority
+  // Where processes share a database:
+  kNoEpochCheck,  // a batch is taken whoever leads
+  kUnconfirmed,   // what is shown without a commit rests on nothing
 };
 
 class FaultStore final : public Store {
  public:
   explicit FaultStore(Planted planted) : planted_(planted) {}
+  Planted planted() const { return planted_; }
 
   // What becomes of the next commits.
   enum class Fate { kKept, kLost, kKeptButFailed };

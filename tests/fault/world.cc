@@ -10,168 +10,198 @@ namespace subak::fault {
 World::World(WorldOptions options)
     : options_(options),
       rng_(options.seed),
-      faults_(Faults::draw(rng_)),
-      store_(options.planted),
-      judge_(store_, options.trace),
+      faults_(options.faults ? Faults::draw(rng_) : Faults::none()),
+      database_(options.planted),
       cluster_(rng_, faults_),
       users_(
           rng_, faults_,
-          [this](Input i, ReplyFn done) { return post(std::move(i), std::move(done)); },
-          [this](const std::string& what) { judge_.wrong(what); }),
-      edge_(new_edge()) {
+          [this](const Input& i, const ReplyFn& done) { return post_to_any(i, done); },
+          [this](const std::string& what) { judge().wrong(what); }),
+      agent_(new_agent()) {
+  if (options.replicas > 1 && options.faults) replica_faults_ = ReplicaFaults::draw(rng_);
+  if (options.planted != Planted::kNothing) replica_faults_ = ReplicaFaults::all();
+  replicas_.resize(options.replicas);
+  judges_.push_back(std::make_unique<Judge>(database_.facts, options.trace));
   pass_time(0);
 }
 
-std::unique_ptr<Edge> World::new_edge() {
-  return std::make_unique<Edge>(
+std::unique_ptr<World::Agent> World::new_agent() {
+  auto agent = std::make_unique<Agent>();
+  agent->edge = std::make_unique<Edge>(
       cluster_, rng_, faults_,
-      [this](in::Body body, std::uint64_t session, ReplyFn done) {
+      [this, at = agent.get()](in::Body body, std::uint64_t session, ReplyFn done) {
         Input input{0, "", "", std::move(body)};
         input.session = session;
-        return post(std::move(input), std::move(done));
+        return post(*at->at, std::move(input), std::move(done));
       },
-      [this] { return new_session(); }, [this](const Effect& effect) { judge_.delivered(effect); });
+      [this, at = agent.get()] { return new_session(*at->at); },
+      [at = agent.get()](const Effect& effect) { at->at->judge->delivered(effect); });
+  return agent;
 }
 
 // As server/api gives them: greater than what the view has and than what this process gave.
-std::uint64_t World::new_session() {
-  const std::shared_ptr<const View> view = runtime_->view();  // none before the first turn
+std::uint64_t World::new_session(Replica& r) {
+  const std::shared_ptr<const View> view = r.runtime->view();  // none before the first turn
   for (std::size_t i = 0; view != nullptr && i < view->clusters->size(); ++i) {
-    last_session_ = std::max(last_session_, (*view->clusters)[i].session);
+    r.last_session = std::max(r.last_session, (*view->clusters)[i].session);
   }
-  return ++last_session_;
+  return ++r.last_session;
+}
+
+std::string World::faults() const {
+  return faults_.text() + (replicas_.size() > 1 ? "; replicas: " + replica_faults_.text() : "");
+}
+
+std::vector<std::string> World::mistakes() {
+  std::vector<std::string> all;
+  for (const auto& judge : judges_) {
+    for (std::string& line : judge->mistakes()) {
+      if (std::find(all.begin(), all.end(), line) == all.end()) all.push_back(std::move(line));
+    }
+  }
+  return all;
+}
+
+bool World::is_wrong() {
+  return std::any_of(judges_.begin(), judges_.end(),
+                     [](const auto& judge) { return !judge->mistakes().empty(); });
 }
 
 std::vector<std::string> World::run() {
-  judge_.say("seed " + std::to_string(options_.seed) + ", faults: " + faults_.text());
-  start();
-  set_up();
+  begin();
   for (int i = 0; i < options_.steps && !is_wrong(); ++i) step();
+  return end();
+}
+
+void World::begin() {
+  judge().say("seed " + std::to_string(options_.seed) + ", faults: " + faults());
+  for (std::size_t i = 0; i < replicas_.size(); ++i) start(i);
+  set_up();
+}
+
+std::vector<std::string> World::end() {
   if (!is_wrong()) finale();
-  return judge_.mistakes();
+  return mistakes();
 }
 
-// --- the service's life --------------------------------------------------------------------------
+// --- what a replica does -------------------------------------------------------------------------
 
-void World::start() {
-  judge_.say("--- the service starts");
-  judge_.recovered();
-  FollowerOptions follower;
-  follower.stepped = true;
-  follower.checkpoint_every = 20 + rng_.below(100);
-  follower.checkpoint_on_stop = rng_.percent(50);
-  follower.most_queued_facts = faults_.slow_follower ? 10 : 1000;
-  follower.on_digest_mismatch = [this] { judge_.wrong("the follower differs from the loop"); };
-  follower_ = std::make_unique<Follower>(follower, store_);
-  RuntimeOptions options;
-  options.stepped = true;
-  options.digest_every = 1;
-  if (faults_.small_mailbox) options.most_waiting = 4;
-  options.record = [this](const Input& input) { judge_.saw(input); };
-  options.on_durable = [this](const Released& batch) {
-    judge_.released(batch);
-    follower_->durable(batch);
-  };
-  options.fatal = [this](const Error&) { dead_ = true; };
-  runtime_ = std::make_unique<Runtime>(options, store_, clock_);
-  dead_ = false;
-  believed_.reset();
-  if (follower_->start() || !runtime_->start().ok()) judge_.wrong("the service does not start");
-}
-
-void World::crash() {
-  if (rng_.percent(50)) {
-    commit(rng_.percent(50) ? FaultStore::Fate::kKept : FaultStore::Fate::kKeptButFailed);
-  }
-  judge_.say("--- the service is gone");
-  edge_->disconnect();
-  retire();
-  last_session_ = 0;
-  users_.crashed();
-  runtime_ = nullptr;
-  follower_ = nullptr;
-  store_.crash();
-  judge_.crashed();
-  // Also for longer than a hold lasts.
-  if (rng_.percent(30))
-    pass_time(rng_.between(0, rng_.percent(20) ? 30 * kMinuteMs : 5 * kMinuteMs));
-  start();
-}
-
-// Whatever was accepted is answered before the service goes.
-void World::stop() {
-  judge_.say("--- the service stops");
-  store_.fate = FaultStore::Fate::kKept;
-  runtime_->stop();
-  follower_->stop();
-  crash();
-}
-
-void World::turn() {
-  runtime_->turn();
-  judge_time();
-  if (const auto view = runtime_->view()) judge_.viewed(*view);
+void World::turn(Replica& r) {
+  r.runtime->turn();
+  judge_time(r);
+  if (const auto view = r.runtime->view()) r.judge->viewed(*view);
 }
 
 // Whatever the wall clock does, the service's time follows the true time from the first believed
 // instant on. It may be ahead by small steps only. It may be behind only while it stands still
 // after such a step, or after a clock that is behind was accepted.
-void World::judge_time() {
-  const TimeMs now = runtime_->now_ms();
+void World::judge_time(Replica& r) {
+  const TimeMs now = r.runtime->now_ms();
   const std::int64_t boot = clock_.boot_ms();
-  const ClockStatus status = runtime_->stats().clock;
+  const ClockStatus status = r.runtime->stats().clock;
   const bool is_believed = status.state == ClockState::kBelieved;
-  if (is_believed && status.offset_ms < -limits::kMaxClockStepMs) return believed_.reset();
-  if (!believed_) {
-    if (is_believed) believed_ = {now, boot};
+  if (is_believed && status.offset_ms < -limits::kMaxClockStepMs) return r.believed.reset();
+  if (!r.believed) {
+    if (is_believed) r.believed = {now, boot};
     return;
   }
-  const DurationMs passed = boot - believed_->boot_ms;
-  const DurationMs ahead = now - believed_->wall_ms - passed;
+  const DurationMs passed = boot - r.believed->boot_ms;
+  const DurationMs ahead = now - r.believed->wall_ms - passed;
   const DurationMs most = limits::kMaxClockStepMs * (2 + passed / limits::kClockAnchorMs);
   if (ahead > most || ahead < -most) {
-    judge_.wrong("in " + std::to_string(passed) + " ms time went on by " +
-                 std::to_string(passed + ahead));
+    r.judge->wrong("in " + std::to_string(passed) + " ms time went on by " +
+                   std::to_string(passed + ahead));
   }
 }
 
-void World::commit(FaultStore::Fate fate) {
-  store_.fate = fate;
-  runtime_->commit();
-  store_.fate = FaultStore::Fate::kKept;
+// Nothing is committed, and nothing fails, while the database does not answer.
+void World::commit(Replica& r, FaultStore::Fate fate) {
+  if (!r.store.reaches()) return;
+  database_.facts.fate = fate;
+  r.runtime->commit();
+  database_.facts.fate = FaultStore::Fate::kKept;
 }
 
-bool World::post(Input input, ReplyFn done) {
+bool World::post(Replica& r, Input input, ReplyFn done) {
+  if (r.is_asleep(clock_)) return false;
   const std::string name = "p" + std::to_string(++posts_);
   input.actor = "world";
-  const bool taken =
-      runtime_->post(std::move(input), [this, name, done = std::move(done)](const Reply& reply) {
-        judge_.acknowledged(name, reply);
+  const bool taken = r.runtime->post(
+      std::move(input), [judge = r.judge, name, done = std::move(done)](const Reply& reply) {
+        judge->acknowledged(name, reply);
         if (done) done(reply);
       });
-  if (taken) judge_.posted(name);
+  if (taken) r.judge->posted(name);
   return taken;
+}
+
+// Whoever asks and is refused asks the next.
+bool World::post_to_any(const Input& input, const ReplyFn& done) {
+  const std::size_t first = replicas_.size() == 1 ? 0 : rng_.below(replicas_.size());
+  for (std::size_t i = 0; i < replicas_.size(); ++i) {
+    if (post(*replicas_[(first + i) % replicas_.size()], input, done)) return true;
+  }
+  return false;
 }
 
 // --- one step ------------------------------------------------------------------------------------
 
 void World::pass_time(DurationMs ms) {
+  if (replicas_.size() == 1) return advance(ms);
+  constexpr int kMostLooks = 20;
+  for (int i = 0; i < kMostLooks && ms > limits::kBeatMs; ++i, ms -= limits::kBeatMs) {
+    advance(limits::kBeatMs);
+    beat_and_look();
+  }
+  advance(ms);
+  beat_and_look();
+}
+
+void World::advance(DurationMs ms) {
   cluster_.now += ms;
   clock_.mono_us += ms * 1000;
   clock_.wall = cluster_.now + skew_ms_;
 }
 
+// Who leads gives a sign of life, and who waits looks for it.
+void World::beat_and_look() {
+  for (const auto& r : replicas_) {
+    if (r == nullptr || r->is_asleep(clock_)) continue;
+    if (!r->has_led()) {
+      follow(*r);
+      continue;
+    }
+    const bool gets_late = options_.faults && !is_well_;
+    if (gets_late && rng_.percent(r->store.is_leader() ? 10 : 60)) continue;
+    if (!r->store.beat()) r->is_dead = true;
+  }
+}
+
+// Somebody asks what changes nothing.
+void World::ask_only() {
+  Replica* const led_before = led_once();
+  if (!rng_.percent(led_before != nullptr ? 50 : 5)) return;
+  Replica& r = led_before != nullptr ? *led_before : some_replica();
+  if (!r.has_led() || r.is_asleep(clock_) || r.is_dead) return;
+  post(r, Input{0, "", "", in::AcceptClock{0, true, "", true}}, nullptr);
+  turn(r);
+  if (rng_.percent(80)) commit(r, FaultStore::Fate::kKept);
+}
+
 void World::set_up() {
+  Replica& first = *leading();
   for (in::Body& body : Users::set_up(rng_)) {
-    while (!post(Input{0, "", "", body}, nullptr)) {
-      turn();
-      commit(FaultStore::Fate::kKept);
+    while (!post(first, Input{0, "", "", body}, nullptr)) {
+      turn(first);
+      commit(first, FaultStore::Fate::kKept);
     }
   }
   settle();
 }
 
 void World::step() {
+  if (replicas_.size() > 1 && options_.faults && rng_.percent(5)) replica_step();
+  if (replicas_.size() > 1) ask_only();
   const std::uint64_t dice = rng_.below(100);
   if (dice < 8) {
     pass_time(rng_.percent(90) ? rng_.between(0, 5'000) : rng_.between(0, 10 * kMinuteMs));
@@ -189,20 +219,30 @@ void World::step() {
   } else {
     service_step();
   }
-  if (dead_) crash();
+  for (std::size_t i = 0; i < replicas_.size(); ++i) {
+    if (replicas_[i]->is_dead) crash(i);
+  }
 }
 
-// The edge that was replaced is gone; replies to it may be on their way.
+// The agent that was replaced is gone; replies to it may be on their way.
 void World::retire() {
-  if (old_edge_ == nullptr) return;
-  old_edge_->disconnect();
-  gone_edges_.push_back(std::move(old_edge_));
+  if (old_agent_ == nullptr) return;
+  old_agent_->edge->disconnect();
+  gone_agents_.push_back(std::move(old_agent_));
+}
+
+void World::connect(Agent& agent) {
+  Replica& r = some_replica();
+  if (r.runtime->view() == nullptr || r.is_asleep(clock_)) return;  // nobody is let in
+  agent.at = &r;
+  agent.edge->connect(*r.runtime, ClusterId(1));
 }
 
 void World::edge_step() {
-  if (runtime_->view() == nullptr) return;  // not ready: nobody is let in
-  if (!edge_->connected()) return edge_->connect(*runtime_, ClusterId(1));
-  Edge& edge = old_edge_ != nullptr && rng_.percent(30) ? *old_edge_ : *edge_;
+  if (!agent_->edge->connected()) return connect(*agent_);
+  Agent& agent = old_agent_ != nullptr && rng_.percent(30) ? *old_agent_ : *agent_;
+  if (agent.at->is_asleep(clock_)) return wait_for_sleeper(agent);
+  Edge& edge = *agent.edge;
   const std::uint64_t dice = rng_.below(100);
   if (dice < 60) {
     edge.send();
@@ -210,31 +250,44 @@ void World::edge_step() {
     edge.carry_out();
   } else if (dice == 97 && faults_.second_edge) {
     retire();
-    old_edge_ = std::exchange(edge_, new_edge());
+    old_agent_ = std::exchange(agent_, new_agent());
   } else if (dice == 98 && faults_.disconnect) {
-    if (&edge == old_edge_.get()) return retire();
+    if (&agent == old_agent_.get()) return retire();
     edge.disconnect();
   } else if (dice == 99 && faults_.disconnect) {
-    edge_->relist();
+    agent_->edge->relist();
   }
 }
 
+// It hears nothing: in the end its line breaks, or another takes its place and it goes on with who slept.
+void World::wait_for_sleeper(Agent& agent) {
+  if (!rng_.percent(20)) return;
+  if (&agent == old_agent_.get()) return retire();
+  if (rng_.percent(50)) return agent.edge->disconnect();
+  retire();
+  old_agent_ = std::exchange(agent_, new_agent());
+}
+
 void World::service_step() {
+  Replica& r = some_replica();
+  if (r.is_asleep(clock_)) return;
+  if (!r.has_led()) return follow(r);
   const std::uint64_t dice = rng_.below(1000);
   const bool slow = faults_.slow_store && rng_.percent(80);
+  const bool alone = replicas_.size() == 1;
   if (dice < 450) {
-    turn();
+    turn(r);
   } else if (dice < 800) {
-    if (!slow) commit(FaultStore::Fate::kKept);
+    if (!slow) commit(r, FaultStore::Fate::kKept);
   } else if (dice < 980) {
-    store_.checkpoints_fail = faults_.failing_store && rng_.percent(30);
-    if (!faults_.slow_follower || rng_.percent(20)) follower_->turn();
+    database_.facts.checkpoints_fail = faults_.failing_store && rng_.percent(30);
+    if (!faults_.slow_follower || rng_.percent(20)) r.follower->turn();
   } else if (dice < 985) {
-    if (faults_.failing_store) {
-      commit(rng_.percent(50) ? FaultStore::Fate::kLost : FaultStore::Fate::kKeptButFailed);
+    if (alone && faults_.failing_store) {
+      commit(r, rng_.percent(50) ? FaultStore::Fate::kLost : FaultStore::Fate::kKeptButFailed);
     }
-  } else if (faults_.crash) {
-    rng_.percent(90) ? crash() : stop();
+  } else if (alone && faults_.crash) {
+    rng_.percent(90) ? crash(0) : stop(0);
   }
 }
 

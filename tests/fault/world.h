@@ -1,7 +1,8 @@
 // One fault world: the real runtime and follower, stepped by one thread, between a store, a clock,
 // an edge, a cluster and users that are all made up; everything that happens is drawn from one
-// seed. First faults, with the judge looking at every step; then no faults any more, and all must
-// come right. docs/design/0011-fault-world.md says how to read and replay one. Threads: none.
+// seed. One process with a store of its own, or several replicas with one database. First faults,
+// with the judge looking at every step; then no faults any more, and all must come right.
+// docs/design/0011-fault-world.md says how to read and replay one. Threads: none.
 #pragma once
 
 #include <memory>
@@ -13,9 +14,8 @@
 #include "edge.h"
 #include "faults.h"
 #include "judge.h"
-#include "server/runtime/follower.h"
-#include "server/runtime/runtime.h"
-#include "store.h"
+#include "replica.h"
+#include "shared_store.h"
 #include "users.h"
 
 namespace subak::fault {
@@ -25,6 +25,8 @@ struct WorldOptions {
   Planted planted = Planted::kNothing;
   bool trace = false;
   int steps = 1500;
+  std::size_t replicas = 1;
+  bool faults = true;  // false: none of them happens by itself
 };
 
 class World {
@@ -32,68 +34,101 @@ class World {
   explicit World(WorldOptions options);
   // Until all is over or something is wrong. Empty: nothing is.
   std::vector<std::string> run();
-  const Faults& faults() const { return faults_; }
-  const FaultStore& store() const { return store_; }
+  std::string faults() const;
+  const FaultStore& store() const { return database_.facts; }
+  // Times that a process began to lead.
+  std::size_t leads() const { return judges_.size() - 1; }
+  std::uint64_t inputs() const { return inputs_; }
+
+  // --- by hand, instead of run() -------------------------------------------------------------------
+  void begin();
+  void step();
+  void database_is_away(bool away) { database_.is_away = away; }
+  void pass_time(DurationMs ms);
+  std::vector<std::string> end();
+  const Cluster& cluster() const { return cluster_; }
+  // Asks each replica's webhook about a pod that may come in. What was not as it should be; empty: all was.
+  std::string ask_webhooks() const;
 
  private:
-  class WorldClock final : public Clock {
-   public:
-    TimeMs wall_ms() const override { return wall; }
-    std::int64_t monotonic_us() const override { return mono_us; }
-    TimeMs wall = 0;
-    std::int64_t mono_us = 0;
+  // Somebody who reports what the cluster does and carries effects out: of one replica at a time.
+  struct Agent {
+    Replica* at = nullptr;
+    std::unique_ptr<Edge> edge;
   };
 
   // world.cc
   void set_up();
-  void step();
   void service_step();
   void edge_step();
-  std::unique_ptr<Edge> new_edge();
+  std::unique_ptr<Agent> new_agent();
+  void connect(Agent& agent);
+  void wait_for_sleeper(Agent& agent);
+  void advance(DurationMs ms);
+  void beat_and_look();
+  void ask_only();
   void retire();
-  std::uint64_t new_session();
-  void pass_time(DurationMs ms);
-  void judge_time();
-  bool post(Input input, ReplyFn done);
-  void start();
-  void turn();
-  void commit(FaultStore::Fate fate);
-  void crash();
-  void stop();
-  bool is_wrong() { return !judge_.mistakes().empty(); }
+  std::uint64_t new_session(Replica& r);
+  void judge_time(Replica& r);
+  bool post(Replica& r, Input input, ReplyFn done);
+  bool post_to_any(const Input& input, const ReplyFn& done);
+  void turn(Replica& r);
+  void commit(Replica& r, FaultStore::Fate fate);
+  bool is_wrong();
+  std::vector<std::string> mistakes();
+
+  // replicas.cc
+  void start(std::size_t i);
+  void lead(Replica& r);
+  void make_parts(Replica& r);
+  void released(Replica& r, const Released& batch);
+  void follow(Replica& r);
+  void crash(std::size_t i);
+  void stop(std::size_t i);
+  void replica_step();
+  void leave(Replica& r);
+  Replica& some_replica();
+  Replica* leading();
+  Replica* led_once();
+  Judge& judge() { return *judges_.back(); }
+  const Judge& judge() const { return *judges_.back(); }
 
   // finale.cc
   void finale();
   void heal();
+  void heal_replicas();
+  void ask(in::Body body);
   void accept_clock();
   void settle();
+  bool settle_others();
   void drain();
   void give_up();
   void compare_picture();
   void forgive_nodes();
   void compare_waiting();
   void compare_times();
+  void compare_replicas();
   void release_everything();
   std::string unfinished() const;
 
   const WorldOptions options_;
   sim::Rng rng_;
   Faults faults_;
+  ReplicaFaults replica_faults_;
   WorldClock clock_;
   DurationMs skew_ms_ = 0;  // of the service's clock against the cluster's
-  FaultStore store_;
-  Judge judge_;
+  Database database_;
+  // Of each process that has led, in that order: one of its own, as it may go on without knowing that it leads no
+  // longer. The last is that of who leads.
+  std::vector<std::unique_ptr<Judge>> judges_;
   Cluster cluster_;
-  std::unique_ptr<Runtime> runtime_;
-  std::unique_ptr<Follower> follower_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
   Users users_;
-  std::unique_ptr<Edge> edge_;
-  std::unique_ptr<Edge> old_edge_;  // does not know that another has taken over
-  std::vector<std::unique_ptr<Edge>> gone_edges_;
-  std::uint64_t last_session_ = 0;
-  std::optional<ClockReading> believed_;  // service's time and true one, since the wall clock was
-  bool dead_ = false;                     // the runtime has asked for the end of the process
-  std::uint64_t posts_ = 0;
+  std::unique_ptr<Agent> agent_;
+  std::unique_ptr<Agent> old_agent_;  // does not know that another has taken over
+  std::vector<std::unique_ptr<Agent>> gone_agents_;
+  bool is_well_ = false;  // no more faults of replicas
+  std::uint64_t posts_ = 0, starts_ = 0, inputs_ = 0;
 };
 
 }  // namespace subak::fault

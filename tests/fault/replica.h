@@ -1,0 +1,46 @@
+// One process of the service in a fault world. Threads: none.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "judge.h"
+#include "server/runtime/follower.h"
+#include "server/runtime/runtime.h"
+#include "server/service/standby.h"
+#include "shared_store.h"
+
+namespace subak::fault {
+
+class WorldClock final : public Clock {
+ public:
+  TimeMs wall_ms() const override { return wall; }
+  std::int64_t monotonic_us() const override { return mono_us; }
+  TimeMs wall = 0;
+  std::int64_t mono_us = 0;
+};
+
+// It waits for its store, follows who leads, leads, or has led and does not know yet that it does no longer.
+struct Replica {
+  Replica(Database& database, const Clock& clock, std::string name)
+      : store(database, clock, std::move(name)) {}
+
+  SharedFaultStore store;
+  Judge* judge = nullptr;  // of what it does once it leads
+  std::unique_ptr<Follower> follower;
+  std::unique_ptr<Runtime> runtime;
+  std::unique_ptr<Standby> standby;
+  bool follows = false;
+  std::uint64_t last_session = 0;
+  std::optional<ClockReading> believed;  // service's time and true one, since the wall clock was
+  std::int64_t asleep_until_ms = 0;      // boot clock
+  bool is_dead = false;                  // it has asked for the end of the process
+
+  bool has_led() const { return judge != nullptr; }
+  bool is_asleep(const Clock& clock) const { return clock.boot_ms() < asleep_until_ms; }
+};
+
+}  // namespace subak::fault

@@ -1,0 +1,91 @@
+// The database of a fault world that several processes have open: the facts, and the row that says who leads. And one
+// process's connection to it, which behaves as server/store/postgres does. Threads: none.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/limits.h"
+#include "server/store/postgres/lead.h"
+#include "server/store/postgres/postgres_store.h"
+#include "store.h"
+
+namespace subak::fault {
+
+struct Database {
+  explicit Database(Planted planted) : facts(planted) {}
+
+  FaultStore facts;
+  bool is_away = false;
+  std::int64_t epoch = 0;
+  std::string holder;  // empty: the lead was given up
+  std::int64_t beats = 0;
+  std::map<std::int64_t, std::int64_t> ended_ms;  // epochs that were raised, and when, boot clock
+
+  void raise(const std::string& who, std::int64_t now_ms);
+  // A batch that its sender did not live to see the end of: it may arrive at any time.
+  struct Late {
+    std::int64_t epoch = 0;
+    std::vector<Fact> facts;
+  };
+  std::vector<Late> network;
+  void deliver(std::size_t i);
+};
+
+class SharedFaultStore final : public SharedStore {
+ public:
+  // Both outlive it. `name`: as which process it leads.
+  SharedFaultStore(Database& database, const Clock& clock, std::string name);
+
+  // No word goes through in either direction.
+  bool is_cut_off = false;
+  // The next commit is sent, and its sender dies before the answer.
+  bool dies_with_it = false;
+
+  bool reaches() const { return !is_cut_off && !database_.is_away; }
+  std::int64_t epoch() const { return epoch_; }
+  bool is_leader() const { return leads() && database_.epoch == epoch_; }
+  // How long ago the epoch that this one led under was raised by another, in milliseconds; nothing: it was not.
+  std::optional<DurationMs> lost_for_ms() const;
+  // Leads, as the one process that a file store has.
+  void lead_alone();
+  // A sign of life. False: another leads, which ends the process.
+  bool beat();
+
+  Result<bool> try_lead() override;
+  bool leads() const override { return epoch_ != 0; }
+  void give_up_lead() override;
+  void tell(const KnownAs&) override {}
+  Lead lead() const override { return {database_.epoch, database_.holder, "", {}}; }
+  std::optional<Error> commit(std::span<const Fact> facts) override;
+  std::optional<Error> check_owned() override;
+  std::int64_t owned_until_ms() const override {
+    return is_alone_ ? INT64_MAX : confirmed_ms_ + limits::kLeadTrustedMs;
+  }
+  void note_alive() override { watch_.saw_sign(clock_.boot_ms()); }
+  std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
+  std::optional<Error> write_told(std::string_view bytes) override;
+  Result<std::string> read_told() override { return database_.facts.read_told(); }
+  Result<std::unique_ptr<StoreReader>> open_reader() override;
+  std::string describe() const override { return name_; }
+
+ private:
+  class Reader;
+  void take();
+  Error away() const;
+  Error lost() const;
+
+  Database& database_;
+  const Clock& clock_;
+  const std::string name_;
+  std::int64_t epoch_ = 0;
+  std::int64_t confirmed_ms_ = 0;
+  bool is_alone_ = false;
+  postgres::LeadWatch watch_;
+};
+
+}  // namespace subak::fault
