@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 
@@ -28,7 +29,8 @@ constexpr char kDefaultState[] = "var/subak.db";  // of subakd too
 
 Failure failure_of(const Error& error) {
   const int code = error.code == ErrorCode::kNotFound ? kExitNotFound : kExitRefused;
-  return {code, error.got.empty() ? error.field : error.field + ": " + error.got, error.want};
+  const std::string field = error.field == "until" ? "--until" : error.field;
+  return {code, error.got.empty() ? field : field + ": " + error.got, error.want};
 }
 
 [[noreturn]] void fail_errno(const std::string& path, const char* todo) {
@@ -168,20 +170,62 @@ struct RestoreCommand {
   std::string file;
   std::string state = kDefaultState;
   bool force = false;
+  std::string until;
 };
+
+// Of --until, where all of it are digits.
+std::optional<std::uint64_t> seq_of(const std::string& text) {
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos)
+    return std::nullopt;
+  std::uint64_t seq = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), seq).ec == std::errc()) return seq;
+  throw usage_failure("--until: " + text + " is too large", "name a fact by its number");
+}
+
+// A number of a fact, or a time.
+std::optional<Until> until_of(const RestoreCommand& o) {
+  if (o.until.empty()) return std::nullopt;
+  if (const auto seq = seq_of(o.until)) return *seq;
+  return UntilTime{to_ms(instant_of(o.until, "--until", now_ms()))};
+}
+
+void put_cut(const Restored& done, v1::StoreReport& out) {
+  if (!done.cut) return;
+  *out.mutable_sequence_time() = to_timestamp(done.cut->time_ms);
+  out.set_facts_left_out(done.cut->left_out);
+  if (done.cut->left_out > 0) *out.mutable_last_left_out() = to_timestamp(done.cut->last_ms);
+}
+
+void print_cut(Session& s, const Restored& done) {
+  if (!done.cut) return;
+  const Cut& cut = *done.cut;
+  line(s, "until",
+       "fact " + std::to_string(cut.state.seq) + " of " +
+           exact_time_text(to_timestamp(cut.time_ms)));
+  line(s, "left out",
+       cut.left_out == 0 ? "nothing: it is the last fact"
+                         : std::to_string(cut.left_out) + " later facts, up to " +
+                               exact_time_text(to_timestamp(cut.last_ms)));
+  if (cut.within_a_moment) {
+    line(s, "note", "the first fact left out is of the same moment, perhaps of the same decision;");
+    line(s, "",
+         "--until " + exact_time_text(to_timestamp(cut.time_ms)) + " has all of that moment");
+  }
+}
 
 int restore_into_database(Session& s, const RestoreCommand& o) {
   if (o.force) {
     throw usage_failure("--force: a database is not put aside", "name a new database");
   }
   if (s.screen().progress) s.err() << "verifying and copying\n";
-  log::set_level(LogLevel::kWarn);  // a store that is made is no news here
   const SystemClock clock;
-  const Result<StoreReport> done = restore_to_postgres(o.file, o.state, clock);
+  const Result<Restored> done = restore_to_postgres(o.file, o.state, clock, until_of(o));
   if (!done.ok()) throw failure_of(done.error());
-  const v1::StoreReport message = message_of(o.file, *done);
+  v1::StoreReport message = message_of(o.file, done->report);
+  put_cut(*done, message);
   s.show_text(message, [&] {
     print_report(s, message);
+    print_cut(s, *done);
     line(s, "verified",
          "pages, replay of all facts, ledger rows; the database, read back, has the same digest");
     line(s, "next", "subakd --state " + o.state);
@@ -191,8 +235,9 @@ int restore_into_database(Session& s, const RestoreCommand& o) {
 
 int restore(Session& s, const RestoreCommand& o) {
   refuse_csv(s);
+  log::set_level(LogLevel::kWarn);  // a store that is made is no news here
   if (postgres::is_address(o.state)) return restore_into_database(s, o);
-  RestoreOptions options{o.file, o.state, o.force};
+  RestoreOptions options{o.file, o.state, o.force, until_of(o)};
   if (options.state.ends_with('/') || fs::is_directory(options.state)) {
     options.state = (fs::path(options.state) / "subak.db").string();
   }
@@ -201,8 +246,10 @@ int restore(Session& s, const RestoreCommand& o) {
   if (!done.ok()) throw failure_of(done.error());
   v1::StoreReport message = message_of(options.state, done->report);
   message.set_replaced(done->replaced);
+  put_cut(*done, message);
   s.show_text(message, [&] {
     print_report(s, message);
+    print_cut(s, *done);
     line(s, "verified", "pages, replay of all facts, start from the checkpoint, ledger rows");
     if (!done->replaced.empty()) line(s, "replaced", done->replaced + " is what was there before");
     line(s, "next", "subakd --state " + options.state);
@@ -279,6 +326,8 @@ void add_restore(Command admin) {
   c.argument("FILE", o->file, "a backup, or the state file of a stopped subakd");
   c.option("--state", o->state, "where subakd has its state (var/subak.db)", "FILE|DIR|URI");
   c.flag("--force", o->force, "put the store that is there aside");
+  c.option("--until", o->until, "without what came after that fact, or after that time",
+           "SEQ|TIME");
   c.run([o](Session& s) { return restore(s, *o); });
 }
 

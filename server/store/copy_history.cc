@@ -1,5 +1,7 @@
 #include "server/store/copy_history.h"
 
+#include <algorithm>
+
 #include "core/limits.h"
 #include "server/codec/packed_facts.h"
 
@@ -18,24 +20,26 @@ struct OnlyCheckpoint final : FactSink {
 }  // namespace
 
 Result<std::uint64_t> copy_history(StoreReader& from, Store& to,
-                                   const std::function<bool()>& wanted) {
+                                   const std::function<bool()>& wanted, std::uint64_t until) {
   std::uint64_t last = 0;
   const auto copy_facts = [&]() -> std::optional<Error> {
-    while (true) {
+    while (last < until) {
       if (!wanted()) return Error{ErrorCode::kPrecondition, "store", "nobody wants the copy", ""};
-      const auto facts = from.facts(last, limits::kCopiedFactsAtOnce);
+      const auto most = std::min<std::uint64_t>(limits::kCopiedFactsAtOnce, until - last);
+      const auto facts = from.facts(last, most);
       if (!facts.ok()) return facts.error();
       if (facts->empty()) return std::nullopt;
       if (auto error = to.commit(*facts)) return error;
       last = facts->back().seq;
     }
+    return std::nullopt;
   };
   if (auto error = copy_facts()) return *error;
   OnlyCheckpoint checkpoint;
   const auto recovered = from.recover(checkpoint);
   if (!recovered.ok()) return recovered.error();
   if (auto error = copy_facts()) return *error;  // the checkpoint may be of later
-  if (checkpoint.seq > 0 && checkpoint.whole) {
+  if (checkpoint.seq > 0 && checkpoint.seq <= last && checkpoint.whole) {
     if (auto error = to.write_checkpoint(checkpoint.seq, checkpoint.facts)) return *error;
   }
   return last;

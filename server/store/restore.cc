@@ -7,8 +7,12 @@
 
 #include "server/store/checks.h"
 #include "server/store/copy.h"
+#include "server/store/copy_history.h"
+#include "server/store/head.h"
 #include "server/store/log_scan.h"
 #include "server/store/replace.h"
+#include "server/store/sqlite_reader.h"
+#include "server/store/sqlite_store.h"
 #include "server/store/store_lock.h"
 
 namespace subak {
@@ -16,10 +20,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The copy until it is in place.
+// The copy until it is in place, and what an open store has beside it; first what an interrupted restore left.
 struct Draft {
   std::string path;
-  ~Draft() { ::unlink(path.c_str()); }
+  explicit Draft(std::string at) : path(std::move(at)) { remove(); }
+  ~Draft() { remove(); }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  void remove() const {
+    for (const char* const end : {"", "-wal", "-shm", ".lock"}) ::unlink((path + end).c_str());
+  }
 };
 
 std::optional<Error> make_folder(const std::string& state) {
@@ -31,6 +41,49 @@ std::optional<Error> make_folder(const std::string& state) {
   }
   if (!error) return std::nullopt;
   return refuse_store(folder.string(), error.message(), "want a folder that can be made");
+}
+
+// An error names what the operator gave, not the copy of it.
+Error named_as(Error error, const std::string& draft, const std::string& from) {
+  if (const auto at = error.field.find(draft); at != std::string::npos) {
+    error.field.replace(at, draft.size(), from);
+  }
+  return error;
+}
+
+// The facts of `from` up to `last`, under its uuid.
+std::optional<Error> copy_until(const std::string& from, const std::string& to,
+                                std::uint64_t last) {
+  Connection file;
+  if (!file.open(from, OpenMode::kReadOnly)) return file.error("store.open");
+  const auto uuid = read_meta(file, "uuid");
+  if (!uuid.ok()) return uuid.error();
+  auto reader = SqliteReader::open(from, kFactVersion);
+  if (!reader.ok()) return reader.error();
+  SqliteOptions options{to};
+  options.uuid = uuid->value_or("");
+  auto store = open_sqlite_store(options);
+  if (!store.ok()) return store.error();
+  const auto copied = copy_history(
+      **reader, **store, [] { return true; }, last);
+  if (!copied.ok()) return copied.error();
+  return std::nullopt;
+}
+
+// Makes `draft` a store that ends where `until` says, proved.
+Result<Restored> shorten(const Draft& draft, const Until& until) {
+  const Draft whole(draft.path + "-whole");
+  std::error_code error;
+  fs::rename(draft.path, whole.path, error);
+  if (error) return refuse_store(whole.path, error.message(), "want a folder that can be written");
+  auto reader = SqliteReader::open(whole.path, kFactVersion);
+  if (!reader.ok()) return reader.error();
+  auto cut = find_cut(**reader, until);
+  if (!cut.ok()) return cut.error();
+  if (auto failed = copy_until(whole.path, draft.path, cut->state.seq)) return *failed;
+  auto report = verify_store(draft.path, cut->state);
+  if (!report.ok()) return report.error();
+  return Restored{std::move(*report), "", std::move(*cut)};
 }
 
 }  // namespace
@@ -50,22 +103,22 @@ Result<Restored> restore_store(const RestoreOptions& options) {
     return Error{ErrorCode::kExists, state, "there is a store already",
                  "want a new path; or use --force, which puts the old store aside"};
   }
-  const Draft draft{state + ".restoring"};
-  ::unlink(draft.path.c_str());  // of a restore that was interrupted
+  const Draft draft(state + ".restoring");
   if (auto error = copy_store(options.from, draft.path, [] { return true; })) return *error;
   Result<StoreReport> report = verify_store(draft.path, std::nullopt);
-  if (!report.ok()) {
-    Error error = report.error();
-    if (const auto at = error.field.find(draft.path); at != std::string::npos) {
-      error.field.replace(at, draft.path.size(), options.from);
-    }
-    return error;
+  if (!report.ok()) return named_as(report.error(), draft.path, options.from);
+  Restored done{std::move(*report), "", std::nullopt};
+  if (options.until) {
+    auto shortened = shorten(draft, *options.until);
+    if (!shortened.ok()) return named_as(shortened.error(), draft.path, options.from);
+    done = std::move(*shortened);
   }
   if (auto error = sync_file(draft.path)) return *error;
   auto replaced = replace_store(draft.path, state);
   if (!replaced.ok()) return replaced.error();
   lock->forget();
-  return Restored{std::move(*report), std::move(*replaced)};
+  done.replaced = std::move(*replaced);
+  return done;
 }
 
 }  // namespace subak

@@ -137,7 +137,10 @@ class Admin(unittest.TestCase):
             db.execute("DELETE FROM checkpoint")
             db.execute("DELETE FROM meta WHERE key LIKE 'checkpoint%' OR key LIKE 'history%'")
             write_head(db)
-        return self.offline("admin", "restore", short, "--state", short + ".state")["digest"]
+        digest = self.offline("admin", "restore", short, "--state", short + ".state")["digest"]
+        until = self.offline("admin", "restore", store, "--state", f"{store}.until{seq}", "--until", str(seq))
+        self.assertEqual((until["digest"], int(until["sequence"])), (digest, seq))
+        return digest
 
     def test_backup_under_load_comes_back_with_the_same_state(self):
         service = self.start()
@@ -213,6 +216,41 @@ class Admin(unittest.TestCase):
         self.assertEqual(done["replaced"], self.state + ".replaced-1")
         self.assertEqual(done["file"], self.state)
         self.assertIn("serving", self.start().ok("status"))
+
+    def test_a_restore_until_a_fact_or_a_time(self):
+        service = self.start()
+        self.fleet(service)
+        service.ok("account", "set", "bio", "--reason", "later")
+        file = self.path("b.db")
+        last = int(service.json("admin", "backup", file)["sequence"])
+        edits = {edit["subject"]: edit for edit in service.json("audit")["entries"]}
+        self.assertEqual(service.end(), 0)
+        edit = int(edits["ml"]["sequence"])
+        with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as db:
+            (of_moment,) = db.execute("SELECT max(seq) FROM facts WHERE time_ms = (SELECT time_ms FROM facts WHERE seq = ?)",
+                                      (edit,)).fetchone()  # fmt: skip
+        for number, (until, seq) in enumerate(((str(edit), edit), (edits["ml"]["time"], of_moment))):
+            state = self.path(f"until{number}.db")
+            done = subprocess.run([SUBAK, "admin", "restore", file, "--state", state, "--until", until],
+                                  capture_output=True, text=True, timeout=DEADLINE_S, check=False)  # fmt: skip
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertRegex(done.stdout, rf"(?m)^until: +fact {seq} of \d")
+            self.assertRegex(done.stdout, rf"(?m)^left out: +{last - seq} later facts, up to \d")
+            for line in done.stdout.splitlines():
+                self.assertLessEqual(len(line.replace(self.folder, "")), 100, line)
+            restored = self.start(state)
+            self.assertEqual(restored.run("account", "get", "ml").returncode, 0)
+            self.assertEqual(restored.run("account", "get", "bio").returncode, 4)
+            self.assertNotIn("bio", restored.ok("audit"))
+            restored.ok("account", "set", "bio", "--reason", "again")
+            self.assertEqual(restored.end(), 0)
+        for until in ("0", str(last + 1), "1999-01-01T00:00:00Z"):
+            code, said = refused("admin", "restore", file, "--state", self.path("none.db"), "--until", until)
+            self.assertEqual(code, 1)
+            self.assertIn("--until: ", said)
+            self.assertRegex(said, rf"1 to {last}$|\(fact {last}, the last\)$")
+        self.assertEqual(refused("admin", "restore", file, "--until", "99999999999999999999")[0], 2)
+        self.assertEqual(refused("admin", "restore", file, "--until", "soon")[0], 2)
 
     def test_a_bad_backup_is_refused_and_leaves_nothing(self):
         service = self.start()

@@ -274,6 +274,27 @@ class OnPostgres(unittest.TestCase):
         self.assertEqual(third.end(signal.SIGTERM), 0)
         self.assertEqual(first.end(signal.SIGTERM), 0)
 
+    def test_a_restore_until_a_fact_into_a_database(self):
+        first = Process(self.server.make_database("long"))
+        self.assertEqual(first.set_shares("ml", 2)[0], 0)
+        self.assertEqual(first.set_shares("bio", 3)[0], 0)
+        file = os.path.join(first.folder, "backup.db")
+        self.assertEqual(first.call("admin", "backup", file)[0], 0)
+        edits = json.loads(first.call("audit", "--output", "json")[1])["entries"]
+        seq = next(edit["sequence"] for edit in edits if edit["subject"] == "ml")
+        target = self.server.make_database("short")
+        done = subprocess.run([SUBAK, "admin", "restore", file, "--state", target, "--until", seq],
+                              capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, rf"until: +fact {seq} of .*\nleft out: +\d+ later facts")
+        self.assertEqual(self.server.psql("SELECT max(seq) FROM facts", "short"), [seq])
+        self.assertEqual(first.end(signal.SIGTERM), 0)
+        second = Process(target)
+        self.assertRegex(second.call("account", "get", "ml")[1], r"shares:\s+2")
+        self.assertEqual(second.call("account", "get", "bio")[0], 4)
+        self.assertEqual(second.set_shares("bio", 4)[0], 0)
+        self.assertEqual(second.end(signal.SIGTERM), 0)
+
     def test_without_its_database_it_does_not_start(self):
         done = subprocess.run([SUBAKD, "--state", self.server.address("none"), *LOCAL, *PORTS], capture_output=True,
                               text=True, timeout=DEADLINE_S, check=False, cwd=self.server.folder)

@@ -10,14 +10,35 @@
 
 namespace subak {
 
-Result<StoreReport> restore_to_postgres(const std::string& from, const std::string& address,
-                                        const Clock& clock) {
+namespace {
+
+// What the database has of the file's report once the facts after the cut are left out.
+void shorten(StoreReport& report, const Cut& cut) {
+  report.state = cut.state;
+  report.fact_version = cut.fact_version;
+  report.ledger_rows = cut.ledger_rows;
+  if (report.checkpoint_seq > cut.state.seq) report.checkpoint_seq = 0;
+}
+
+}  // namespace
+
+Result<Restored> restore_to_postgres(const std::string& from, const std::string& address,
+                                     const Clock& clock, const std::optional<Until>& until) {
   if (file_size(from) <= 0) {
     return Error{ErrorCode::kNotFound, from, "there is no such file, or it is empty",
                  "want a backup, or the state file of a subakd that is stopped"};
   }
   auto report = verify_store(from, std::nullopt);
   if (!report.ok()) return report.error();
+  auto reader = SqliteReader::open(from, kFactVersion);
+  if (!reader.ok()) return reader.error();
+  Restored done{std::move(*report), "", std::nullopt};
+  if (until) {
+    const auto cut = find_cut(**reader, *until);
+    if (!cut.ok()) return cut.error();
+    done.cut = *cut;
+    shorten(done.report, *cut);
+  }
   Connection file;
   if (!file.open(from, OpenMode::kReadOnly)) return file.error("store.open");
   const auto uuid = read_meta(file, "uuid");
@@ -29,16 +50,15 @@ Result<StoreReport> restore_to_postgres(const std::string& from, const std::stri
   options.uuid = uuid->value_or("");
   auto store = open_postgres_store(options);
   if (!store.ok()) return store.error();
-  auto reader = SqliteReader::open(from, kFactVersion);
-  if (!reader.ok()) return reader.error();
-  const auto copied = copy_history(**reader, **store, [] { return true; });
+  const auto copied = copy_history(
+      **reader, **store, [] { return true; }, done.report.state.seq);
   if (!copied.ok()) return copied.error();
   auto written = (*store)->open_reader();
   if (!written.ok()) return written.error();
   Engine engine;
   const auto recovered = recover_engine(**written, engine);
   if (!recovered.ok()) return recovered.error();
-  if (engine.digest() == report->state.digest) return *std::move(report);
+  if (engine.digest() == done.report.state.digest) return done;
   return Error{ErrorCode::kPrecondition, address, "another state than that of " + from,
                "want a database that keeps what is written; make it anew"};
 }
