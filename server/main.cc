@@ -1,6 +1,7 @@
 // subakd: reads what it is told, starts the service, waits for a signal.
 // Exit codes: 0 stopped as asked, 1 the start was refused or the store is damaged, 3 a commit
-// failed, the store's file was taken away, a listener lets nobody in, or a stop took too long.
+// failed, the store's file was taken away, the database went away while it started, a listener lets nobody in, or a stop
+// took too long.
 
 #include <pthread.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 #include "server/log/log.h"
 #include "server/service/replica.h"
 #include "server/service/service.h"
+#include "server/store/postgres/postgres_store.h"
 #include "server/store/sqlite_store.h"
 
 namespace {
@@ -69,7 +71,8 @@ int serve(const subak::Config& config) {
   Serving service(config, end_now);
   if (const auto error = service.start()) {
     if (subak::stop_asked()) return EXIT_SUCCESS;
-    return refuse(error->message());
+    const int code = refuse(error->message());
+    return subak::says_away(*error) ? kFailed : code;
   }
   std::cout << service.ports_text() << std::endl;
   const int signal = wait_for_end(signals, service);

@@ -156,7 +156,7 @@ std::optional<Error> Service::Impl::open_shared() {
   options.copy_path = copy_file(config.state);
   options.stop = stop_asked;
   options.on_lost = [this](const Error& error) { end_process(error, fatal); };
-  Result<std::unique_ptr<SharedStore>> opened = open_shared_store(options);
+  auto opened = open_once_there(options);
   if (!opened) return opened.error();
   shared = opened->get();
   store = std::move(opened).value();

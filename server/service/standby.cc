@@ -21,6 +21,19 @@ bool is_same(const Fact& a, const Fact& b) {
 
 }  // namespace
 
+Result<std::unique_ptr<SharedStore>> open_once_there(const PostgresOptions& options) {
+  bool failed = false;
+  while (true) {
+    auto opened = open_shared_store(options);
+    if (opened.ok() || !says_away(opened.error())) return opened;
+    if (options.stop && options.stop()) return opened;
+    if (!std::exchange(failed, true)) {
+      log::warn("waits for the database", {{"error", opened.error().message()}});
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(limits::kMaxDatabaseRetryMs));
+  }
+}
+
 Result<Recovered> StoreTail::begin() {
   return runtime_.follow([this](const Fact& fact) { last_ = fact; });
 }

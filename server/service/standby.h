@@ -38,6 +38,10 @@ class StoreTail {
   bool failed_ = false;  // the last look
 };
 
+// open_shared_store(), tried again for as long as the database's server cannot be reached and `options.stop` does not say
+// that this is to end.
+Result<std::unique_ptr<SharedStore>> open_once_there(const PostgresOptions& options);
+
 class Standby {
  public:
   struct Ports {

@@ -32,7 +32,8 @@ PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--l
 class Process:
     """A running subakd, in a folder of its own."""
 
-    def __init__(self, state, *flags, durability=LOCAL):
+    def __init__(self, state, *flags, durability=LOCAL, waits=False):
+        """`waits`: its database is away, and so it is not ready."""
         self.folder = tempfile.mkdtemp(prefix="subak_pgd_")
         self.http, grpc = free_ports(2)
         self.grpc = f"127.0.0.1:{grpc}"
@@ -42,7 +43,8 @@ class Process:
             [SUBAKD, "--state", state, *durability, *ports, "--mode", "enforce", "--advertise", self.grpc, *flags],
             stdout=pipe, stderr=pipe, text=True, cwd=self.folder,
         )
-        self.is_ready()
+        if not waits:
+            self.is_ready()
 
     def is_ready(self):
         """Waits for its first line, which says the ports."""
@@ -55,6 +57,13 @@ class Process:
                 return reply.read().decode()
         except urllib.error.HTTPError as error:
             return error.read().decode()
+
+    def http_says(self, path):
+        """The same; None: nobody answers yet."""
+        try:
+            return self.get(path)
+        except urllib.error.URLError:
+            return None
 
     def health(self):
         return self.get("/readyz")
@@ -294,6 +303,26 @@ class OnPostgres(unittest.TestCase):
         self.assertEqual(second.call("account", "get", "bio")[0], 4)
         self.assertEqual(second.set_shares("bio", 4)[0], 0)
         self.assertEqual(second.end(signal.SIGTERM), 0)
+
+    def test_a_start_waits_for_a_server_that_is_away(self):
+        state = self.server.make_database("later")
+        self.server.kill()
+        asked_to_stop = Process(state, waits=True)
+        waiting = Process(state, waits=True)
+        for process in (asked_to_stop, waiting):
+            process.until(lambda process=process: process.http_says("/readyz") == "recovering\n")
+        self.assertEqual(asked_to_stop.end(signal.SIGTERM), 0)
+        self.assertIn("waits for the database", asked_to_stop.errors)
+        self.assertIsNone(waiting.child.poll())
+        self.server.start()
+        waiting.is_ready()
+        waiting.until_it_leads()
+        self.assertEqual(waiting.set_shares("ml", 2)[0], 0)
+        self.assertEqual(waiting.end(signal.SIGTERM), 0)
+        refused = subprocess.run([SUBAKD, "--state", self.server.address("later", "nobody"), *LOCAL, *PORTS],
+                                 capture_output=True, text=True, timeout=DEADLINE_S, check=False, cwd=self.server.folder)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn('role "nobody" does not exist', refused.stderr)
 
     def test_without_its_database_it_does_not_start(self):
         done = subprocess.run([SUBAKD, "--state", self.server.address("none"), *LOCAL, *PORTS], capture_output=True,

@@ -44,7 +44,30 @@ constexpr char kSession[] =
     "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 10000; "
     "SET client_min_messages = warning";
 
+// As libpq wants them, a null at their ends. They live as long as the address.
+struct Words {
+  std::vector<const char*> keys, values;
+  explicit Words(const Address& address) {
+    for (const auto& [key, value] : address.parameters) {
+      keys.push_back(key.c_str());
+      values.push_back(value.c_str());
+    }
+    keys.push_back(nullptr);
+    values.push_back(nullptr);
+  }
+};
+
 }  // namespace
+
+// Of a line that TLS ends libpq says that nobody answered.
+bool is_refusal(const Address& address, std::string_view words) {
+  for (const char* const tls : {"SSL", "certificate"}) {
+    if (words.find(tls) != std::string_view::npos) return true;
+  }
+  const Words asked(address);
+  const PGPing ping = PQpingParams(asked.keys.data(), asked.values.data(), 0);
+  return ping == PQPING_OK || ping == PQPING_NO_ATTEMPT;
+}
 
 Parameters& Parameters::add_value(std::uint32_t type, std::string value) {
   types_.push_back(type);
@@ -139,14 +162,8 @@ void PgConnection::on_notice(void* self, const pg_result* notice) {
 
 std::optional<Error> PgConnection::open(const Address& address) {
   close();
-  std::vector<const char*> keys, values;
-  for (const auto& [key, value] : address.parameters) {
-    keys.push_back(key.c_str());
-    values.push_back(value.c_str());
-  }
-  keys.push_back(nullptr);
-  values.push_back(nullptr);
-  connection_ = PQconnectdbParams(keys.data(), values.data(), 0);
+  const Words asked(address);
+  connection_ = PQconnectdbParams(asked.keys.data(), asked.values.data(), 0);
   if (PQstatus(connection_) != CONNECTION_OK) {
     cut(Broken::kCut);
     return error("store.open", {});
@@ -220,7 +237,8 @@ PgResult PgConnection::wait(bool sent) {
 
 Error PgConnection::error(std::string_view what, const PgResult& result) const {
   const std::string words = result.message().empty() ? words_ : result.message();
-  return {ErrorCode::kPrecondition, std::string(what), words, ""};
+  return {ErrorCode::kPrecondition, std::string(what), words,
+          broken_ == Broken::kNo ? "" : kWantServer};
 }
 
 }  // namespace subak::postgres

@@ -64,6 +64,9 @@ class PgResult {
   pg_result* result_ = nullptr;
 };
 
+// `want` of an error after which another try may do better: says_away() of it.
+inline constexpr char kWantServer[] = "want a database server that answers";
+
 // How a call ended that has no result to show.
 enum class Broken : std::uint8_t { kNo, kCut, kTooLate };
 
@@ -88,7 +91,8 @@ class PgConnection {
   bool warned() const { return warned_; }
   // Statements without results, separated by semicolons.
   PgResult script(const std::string& sql);
-  // Of the last failure, with the server's words; `what` is the field ("store.commit").
+  // Of the last failure, with the server's words; `what` is the field ("store.commit"). Where the connection broke it
+  // says kWantServer.
   Error error(std::string_view what, const PgResult& result) const;
 
  private:
@@ -102,5 +106,9 @@ class PgConnection {
   Broken broken_ = Broken::kNo;
   bool warned_ = false;
 };
+
+// After open() failed with these words: a server is there and refused (a password, a database that does not exist), or was
+// refused for its certificate; else nobody answered, or one that starts or stops. Asks it once more.
+bool is_refusal(const Address& address, std::string_view words);
 
 }  // namespace subak::postgres

@@ -59,7 +59,10 @@ void PostgresStore::check_role() {
 }
 
 std::optional<Error> PostgresStore::open() {
-  if (auto error = db_.open(address_)) return error;
+  if (auto error = db_.open(address_)) {
+    if (is_refusal(address_, error->got)) error->want.clear();
+    return error;
+  }
   if (auto error = check_server()) return error;
   return make_lead(db_);
 }
@@ -186,6 +189,8 @@ std::optional<Error> PostgresStore::load() {
 }
 
 }  // namespace postgres
+
+bool says_away(const Error& error) { return error.want == postgres::kWantServer; }
 
 Result<std::unique_ptr<SharedStore>> open_shared_store(const PostgresOptions& options) {
   auto address = postgres::parse_address(options.address);

@@ -64,7 +64,9 @@ class SharedStore : public Store {
 // looked up under a new epoch and is then there, or committed again under the same numbers, for as long as the database
 // is away.
 Result<std::unique_ptr<SharedStore>> open_shared_store(const PostgresOptions& options);
-// The same, and waits until it leads.
+// No server could be reached, or it went in the middle of something: another try may do better.
+bool says_away(const Error& error);
+// The same as open_shared_store(), and waits until it leads.
 Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options);
 
 }  // namespace subak
