@@ -4,6 +4,7 @@
 
 #include "core/duration.h"
 #include "engine/decide/decide.h"
+#include "engine/fact_version.h"
 
 namespace subak::decide {
 
@@ -45,11 +46,12 @@ void decide(Decision& d, const in::SetPolicy& i) {
 }
 
 void decide(Decision& d, const in::Finalize& i) {
-  if (i.version < d.s.fact_version() || i.version > kFactVersion) {
-    return d.refuse({ErrorCode::kInvalid, "version", std::to_string(i.version),
-                     "want " + std::to_string(d.s.fact_version()) + " (in force) to " +
-                         std::to_string(kFactVersion) + " (the newest that this program knows)"},
-                    "store");
+  if (i.version < d.s.fact_version() || i.version > known_fact_version()) {
+    return d.refuse(
+        {ErrorCode::kInvalid, "version", std::to_string(i.version),
+         "want " + std::to_string(d.s.fact_version()) + " (in force) to " +
+             std::to_string(known_fact_version()) + " (the newest that this program knows)"},
+        "store");
   }
   d.out.reply.revision = i.version;
   if (i.version == d.s.fact_version() || i.validate_only) return;

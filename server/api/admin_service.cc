@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "engine/fact_version.h"
 #include "placement/topology.h"
 #include "server/api/convert.h"
 #include "server/api/known_as.h"
@@ -27,7 +28,7 @@ void put_us(std::int64_t us, google::protobuf::Duration* out) {
 void put_process(Shared& shared, v1::Status* out) {
   const RuntimeStats stats = shared.runtime.stats();
   out->set_version(shared.options.version);
-  out->set_newest_fact_version(static_cast<std::int32_t>(kFactVersion));
+  out->set_newest_fact_version(static_cast<std::int32_t>(known_fact_version()));
   const Lead lead = shared.store.lead();
   out->set_leader(stats.leads && !stats.failed);
   out->set_leader_name(lead.holder);
@@ -180,8 +181,8 @@ AdminService::Reactor* AdminService::Finalize(Context* context, const v1::Finali
   Check check;
   in::Finalize body;
   const std::int64_t version =
-      check.number("fact_version", in->fact_version(), 0, std::int64_t{kFactVersion});
-  body.version = version == 0 ? kFactVersion : static_cast<std::uint32_t>(version);
+      check.number("fact_version", in->fact_version(), 0, std::int64_t{known_fact_version()});
+  body.version = version == 0 ? known_fact_version() : static_cast<std::uint32_t>(version);
   body.reason = get_reason(check, in->reason(), true);
   body.validate_only = in->validate_only();
   check.name("request_id", in->request_id(), false);

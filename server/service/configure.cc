@@ -5,6 +5,7 @@
 
 #include "core/names.h"
 #include "core/text.h"
+#include "engine/fact_version.h"
 
 namespace subak {
 namespace {
@@ -98,7 +99,7 @@ std::optional<Error> post_and_wait(Runtime& runtime, std::vector<in::Body> edits
 std::vector<in::Body> edits_for(const Config& config, const View& view,
                                 const LastConfigured& last) {
   std::vector<in::Body> edits;
-  if (view.seq == 0) edits.emplace_back(in::Finalize{kFactVersion, "new store", false});
+  if (view.seq == 0) edits.emplace_back(in::Finalize{known_fact_version(), "new store", false});
   const Policy policy = config.policy_over(view.policy);
   if (policy != view.policy) edits.emplace_back(in::SetPolicy{policy});
   for (const ClusterConfig& cluster : named_clusters(config, view)) {

@@ -9,6 +9,7 @@
 
 #include "admission/certificates.h"
 #include "core/limits.h"
+#include "engine/fact_version.h"
 #include "server/api/api.h"
 #include "server/http/routes.h"
 #include "server/log/log.h"
@@ -137,6 +138,7 @@ std::optional<Error> Service::Impl::open_state() {
   SqliteOptions options;
   options.path = config.state;
   options.ignore_checkpoint = config.ignore_checkpoint;
+  options.fact_version = known_fact_version();
   options.on_lost = [this](const Error& error) { end_process(error, fatal); };
   Result<std::unique_ptr<Store>> opened = open_sqlite_store(options);
   if (!opened) return opened.error();
@@ -150,6 +152,7 @@ std::optional<Error> Service::Impl::open_shared() {
   options.address = config.state;
   options.clock = &clock;
   options.holder = machine_name() + " process " + std::to_string(::getpid());
+  options.fact_version = known_fact_version();
   options.advertise = config.advertised();
   options.ignore_checkpoint = config.ignore_checkpoint;
   options.replicated = config.database_durability == DatabaseDurability::kReplicated;

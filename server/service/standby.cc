@@ -44,6 +44,7 @@ StoreTail::Look StoreTail::look(StoreReader& reader, const KnownAs& known_as) {
     const std::uint64_t from = runtime_.view()->seq - (last_ ? 1 : 0);
     auto read = reader.facts(from, limits::kCopiedFactsAtOnce);
     if (!read.ok()) {
+      if (says_newer(read.error())) return Look::kNewer;
       if (!failed_) log::warn("a standby cannot read", {{"error", read.error().message()}});
       failed_ = true;
       return Look::kFailed;
@@ -147,6 +148,12 @@ Result<bool> Standby::look() {
     return Error{ErrorCode::kPrecondition, "store.facts",
                  "what a standby knew is not in " + ports_.store.describe() + " any more",
                  "want a database that keeps what it has: this process begins anew"};
+  }
+  if (look == StoreTail::Look::kNewer) {
+    return Error{ErrorCode::kPrecondition, "store.facts",
+                 ports_.store.describe() +
+                     " was finalized to a version of facts that is newer than this program",
+                 "want the newer subakd here too: this process ends"};
   }
   // Facts that came since the last look are a sign of life; those that a late reader had still to read are none.
   if (has_all_ && ports_.runtime.view()->seq > before) ports_.store.note_alive();

@@ -27,8 +27,9 @@ class StoreTail {
   Result<Recovered> begin();
   // Hands over what has come since the last look, and what the leader says of itself. kGone: the last fact that was
   // read is not there any more, as after a failover to a copy of the database that lacked it: what is known is not the
-  // store's, and the process has to begin anew. An error is logged, once until a look succeeds.
-  enum class Look : unsigned char { kAll, kFailed, kGone };
+  // store's, and the process has to begin anew. kNewer: whoever leads finalized the store to a version of facts that this
+  // program does not know. An error is logged, once until a look succeeds.
+  enum class Look : unsigned char { kAll, kFailed, kGone, kNewer };
   Look look(StoreReader& reader, const KnownAs& known_as = {});
 
  private:

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import tempfile
 import time
+import urllib.error
+import urllib.request
 
 import service as s
 from pg_server import DEADLINE_S, MORTAL, Server, address_by
@@ -41,7 +43,7 @@ class Replica:
         self.proxy = Proxy(proxy_binary, server)
         self.log_path, self.clock_file = os.path.join(folder, "log"), os.path.join(folder, "clock")
         webhook, grpc_port, http = free_ports(3)
-        self.grpc = f"127.0.0.1:{grpc_port}"
+        self.grpc, self.http = f"127.0.0.1:{grpc_port}", f"127.0.0.1:{http}"
         self.flags = ["--state", address_by(self.proxy.folder, DATABASE), "--database-durability", "local",
                       "--listen-webhook", f"127.0.0.1:{webhook}", "--listen-grpc", self.grpc,
                       "--listen-http", f"127.0.0.1:{http}"]
@@ -64,6 +66,14 @@ class Replica:
 
     def lives(self):
         return self.child.poll() is None
+
+    def is_ready(self):
+        """It serves reads, whoever leads."""
+        try:
+            with urllib.request.urlopen(f"http://{self.http}/readyz", timeout=DEADLINE_S) as answer:
+                return answer.status == 200
+        except (urllib.error.URLError, OSError):
+            return False
 
     def wait_end(self):
         self.ends.append(self.child.wait(DEADLINE_S))
@@ -159,6 +169,16 @@ class Stand:
             replica.proxy.do("lead_to", self.server.folder)
             replica.proxy.do("drop")
         shutil.rmtree(old.folder)
+
+    def roll(self, replica, binary):
+        """As an operator upgrades one: it is stopped, the other program is started, and serves."""
+        replica.send(signal.SIGTERM)
+        replica.wait_end()
+        assert replica.ends[-1] == 0, replica.tail()
+        replica.binary = self.binaries[binary]
+        replica.start()
+        self.wait(replica.is_ready, f"{binary} does not start")
+        self.wait(self.holder, "nobody leads")
 
     def add_standby(self):
         self.standby = Server(copy_of=self.server)

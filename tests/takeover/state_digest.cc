@@ -21,7 +21,7 @@ int fail(const Error& error) {
 int run(const char* uri) {
   auto address = postgres::parse_address(uri);
   if (!address.ok()) return fail(address.error());
-  auto reader = postgres::PostgresReader::open(*address, kFactVersion);
+  auto reader = postgres::PostgresReader::open(*address, kFactVersion + 1);  // of subakd_next too
   if (!reader.ok()) return fail(reader.error());
   Engine as_started, whole;
   const auto recovered = recover_engine(**reader, as_started);

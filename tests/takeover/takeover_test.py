@@ -108,6 +108,13 @@ class Faults:
         leads.set_clock("+0")
         self.stand.wait_for_another(self.process)
 
+    def roll(self, _):
+        """All replicas, one after another, become the next version (subakd_next), and the one of before again."""
+        for binary in ("subakd_next", "subakd"):
+            for replica in self.stand.replicas:
+                self.stand.roll(replica, binary)
+                time.sleep(LOAD_S)
+
     def restart(self, leads):
         """The database is restarted, or its processes are killed."""
         if self.chance.random() < 0.5:
@@ -123,7 +130,8 @@ class Faults:
         self.stand.fail_over()
 
 
-KINDS = ("term", "kill", "stop", "middle", "late", "cut", "half_open", "clock", "restart", "failover")
+KINDS = ("term", "kill", "stop", "middle", "late", "cut", "half_open", "clock", "roll", "restart", "failover")
+BINARIES = ("subakd", "subakd_next", "pg_proxy", "state_digest")
 
 
 class Load:
@@ -251,6 +259,10 @@ def run(stand, arguments, kinds):
     return judge(stand, load)
 
 
+def binaries_in(folder):
+    return {name: os.path.abspath(os.path.join(folder, name)) for name in BINARIES}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"))
@@ -272,7 +284,7 @@ def main():
         kinds = [kind for kind in kinds if kind != "clock"]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("takeovers: stopped"))  # and clean up
     s.compile_protos(ROOT)
-    binaries = {name: os.path.abspath(os.path.join(arguments.bin, name)) for name in ("subakd", "pg_proxy", "state_digest")}
+    binaries = binaries_in(arguments.bin)
     print(f"takeovers: {', '.join(kinds)}, {arguments.times} times each, seed {arguments.seed}", flush=True)
     stand = Stand(binaries, arguments.replicas)
     try:

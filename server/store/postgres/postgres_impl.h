@@ -54,6 +54,8 @@ class PostgresStore final : public SharedStore {
   };
   std::optional<Error> check_server();
   void check_role();
+  // Refuses a store whose facts are of a version that this program does not know; one without tables is good.
+  std::optional<Error> check_version();
   // Whether the lead was ours to take.
   Result<bool> take(const LeadSeen& seen);
   std::optional<Error> prepare();

@@ -88,7 +88,17 @@ Result<bool> PostgresStore::try_lead() {
   return is_free || takes_lead_ ? take(*seen) : false;
 }
 
+std::optional<Error> PostgresStore::check_version() {
+  const PgResult row = db_.run("SELECT value FROM meta WHERE key = 'fact_version'");
+  if (!row.ok() || row.rows() == 0) return std::nullopt;  // no tables yet; load() looks again
+  const std::string version(row.bytes(0, 0));
+  if (std::strtoul(version.c_str(), nullptr, 10) <= known_version_) return std::nullopt;
+  return newer_facts("state", version, known_version_);
+}
+
+// Who cannot read the facts must not raise the epoch either, which would end a leader that can.
 Result<bool> PostgresStore::take(const LeadSeen& seen) {
+  if (auto error = check_version()) return *error;
   confirmed_ms_ = clock_.boot_ms();
   const Raised raised = take_lead(db_, holder_, advertise_, seen);
   if (raised.how == Raised::How::kUnknown) {
@@ -177,9 +187,7 @@ std::optional<Error> PostgresStore::load() {
   position_.version =
       static_cast<std::uint32_t>(std::strtoul(version->value_or("0").c_str(), nullptr, 10));
   if (position_.version == 0 || position_.version > known_version_) {
-    return refuse("of fact version " + version->value_or("?"),
-                  "want a store of version " + std::to_string(known_version_) +
-                      " or older: a newer subakd wrote it, run that one");
+    return newer_facts("state", version->value_or("?"), known_version_);
   }
   version_ = position_.version;
   const auto head = read_head(db_, seed_);
@@ -191,6 +199,7 @@ std::optional<Error> PostgresStore::load() {
 }  // namespace postgres
 
 bool says_away(const Error& error) { return error.want == postgres::kWantServer; }
+bool says_newer(const Error& error) { return error.want.starts_with(postgres::kWantOlder); }
 
 Result<std::unique_ptr<SharedStore>> open_shared_store(const PostgresOptions& options) {
   auto address = postgres::parse_address(options.address);

@@ -1,6 +1,7 @@
 #include "server/store/postgres/postgres_reader.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "core/limits.h"
@@ -51,17 +52,28 @@ Result<T> PostgresReader::in_picture(F&& read) {
 Result<Fact> PostgresReader::fact_of(std::uint64_t seq, TimeMs time_ms, std::uint32_t kind,
                                      std::string_view body) {
   auto decoded = codec::decode(kind, body, fact_version_);
-  if (decoded.ok()) return Fact{seq, time_ms, *std::move(decoded)};
-  Error error = decoded.error();
-  error.field = "store.fact " + std::to_string(seq) + " " + error.field;
-  if (error.code == ErrorCode::kPrecondition) {  // a newer program wrote it
-    error.want += ": run the newer subakd that wrote it, or restore a backup made before that";
+  const std::string place = "store.fact " + std::to_string(seq) + " ";
+  if (!decoded.ok()) {
+    Error error = decoded.error();
+    error.field = place + error.field;
+    if (error.code != ErrorCode::kPrecondition) return error;
+    return newer_facts(error.field, "to come", fact_version_);
   }
-  return error;
+  // The first fact from which on an older program must not go on; those of new kinds come after it.
+  const auto* const finalized = std::get_if<fact::Finalized>(&*decoded);
+  if (seq > 0 && finalized != nullptr && finalized->version > fact_version_) {
+    return newer_facts(place + "finalized", std::to_string(finalized->version), fact_version_);
+  }
+  return Fact{seq, time_ms, *std::move(decoded)};
 }
 
 Result<Recovered> PostgresReader::recover(FactSink& sink) {
   return in_picture<Recovered>([&]() -> Result<Recovered> {
+    const auto version = read_meta(db_, "fact_version");
+    if (!version.ok()) return version.error();
+    if (std::strtoul(version->value_or("0").c_str(), nullptr, 10) > fact_version_) {
+      return newer_facts("state", version->value_or(""), fact_version_);
+    }
     Recovered out;
     std::uint32_t anchor = 0;
     if (auto error = recover_checkpoint(sink, out, anchor)) return *error;

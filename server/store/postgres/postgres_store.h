@@ -46,8 +46,8 @@ struct PostgresOptions {
 class SharedStore : public Store {
  public:
   // One look at who leads. True: we do, as nobody did: the lead is taken, the tables are as this program wants them,
-  // and commits may come. An error before that (leads() says so) is that of one look, and the next may do better; later
-  // ones are final. Threads: one, before the first commit.
+  // and commits may come. A store of a newer version is left to others: says_newer(). An error before that (leads() says
+  // so) is that of one look, and the next may do better; later ones are final. Threads: one, before the first commit.
   virtual Result<bool> try_lead() = 0;
   virtual bool leads() const = 0;
   // Whoever leads was seen to commit, which is a sign of life. Threads: that of try_lead().
@@ -66,6 +66,8 @@ class SharedStore : public Store {
 Result<std::unique_ptr<SharedStore>> open_shared_store(const PostgresOptions& options);
 // No server could be reached, or it went in the middle of something: another try may do better.
 bool says_away(const Error& error);
+// The store was finalized to a version of facts that this program does not know: another try will not help.
+bool says_newer(const Error& error);
 // The same as open_shared_store(), and waits until it leads.
 Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options);
 

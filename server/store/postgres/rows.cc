@@ -25,6 +25,13 @@ std::uint64_t number_at(std::string_view bytes, std::size_t at, int size) {
 
 }  // namespace
 
+Error newer_facts(std::string field, const std::string& got, std::uint32_t known) {
+  return {ErrorCode::kPrecondition, std::move(field), "of fact version " + got,
+          std::string(kWantOlder) + std::to_string(known) +
+              " or older, which is all that this program knows: run the newer subakd that "
+              "finalized it, or restore a backup made before that"};
+}
+
 Error damaged(std::string_view table, std::uint64_t which, std::string_view how) {
   return {ErrorCode::kPrecondition, "store",
           "row " + std::to_string(which) + " of table " + std::string(table) + " is " +

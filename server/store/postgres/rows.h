@@ -23,6 +23,11 @@ inline constexpr char kAuditColumns[] =
 std::optional<LedgerEntry> ledger_entry(const PgResult& rows, int row, std::uint32_t seed);
 std::optional<AuditRow> audit_entry(const PgResult& rows, int row, std::uint32_t seed);
 
+// A store of facts that only a newer program knows: says_newer() of it. `known`: the newest that this one does.
+Error newer_facts(std::string field, const std::string& got, std::uint32_t known);
+inline constexpr std::string_view kWantOlder =
+    "want fact version ";  // how that error's `want` begins
+
 // A row that is not what was written.
 Error damaged(std::string_view table, std::uint64_t which, std::string_view how = "altered");
 

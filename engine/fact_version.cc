@@ -1,0 +1,9 @@
+#include "engine/fact_version.h"
+
+#include "engine/fact.h"
+
+namespace subak {
+
+std::uint32_t known_fact_version() { return kFactVersion; }
+
+}  // namespace subak
