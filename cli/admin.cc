@@ -1,4 +1,4 @@
-// subak admin backup, restore, finalize, accept-clock.
+// subak admin backup, restore, finalize, accept-clock, accept-loss.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -312,6 +312,36 @@ int accept_clock(Session& s, const StepCommand& o) {
   return kExitDone;
 }
 
+struct LossCommand {
+  std::string until;
+  EditOptions edit;
+  bool dry_run = false;
+};
+
+std::string loss_text(const v1::AcceptLossResponse& answer, bool dry_run) {
+  const std::string known = std::to_string(answer.known_sequence());
+  return "the database ends with fact " + std::to_string(answer.until()) +
+         "; this replica knew facts up to " + known + ", of " + time_text(answer.known_time()) +
+         (dry_run ? ": what is after it would be lost"
+                  : ": what is after it is lost, and this replica may lead");
+}
+
+int accept_loss(Session& s, const LossCommand& o) {
+  refuse_csv(s);
+  v1::AcceptLossRequest request;
+  const auto until = seq_of(o.until);
+  if (!until) {
+    throw usage_failure("--until: was \"" + o.until + "\"",
+                        "name the database's last fact by its number");
+  }
+  request.set_until(*until);
+  request.set_reason(o.edit.reason);
+  request.set_validate_only(o.dry_run);
+  const auto answer = s.call<v1::AcceptLossResponse>("AdminService/AcceptLoss", request);
+  s.show_text(answer, [&] { s.out() << loss_text(answer, o.dry_run) << '\n'; });
+  return kExitDone;
+}
+
 void add_backup(Command admin) {
   auto file = std::make_shared<std::string>();
   Command c =
@@ -348,14 +378,28 @@ void add_accept_clock(Command admin) {
   c.run([o](Session& s) { return accept_clock(s, *o); });
 }
 
+void add_accept_loss(Command admin) {
+  auto o = std::make_shared<LossCommand>();
+  Command c =
+      admin.add("accept-loss",
+                "take what a replica knows and the database lacks for lost; name one --server");
+  c.required_option("--until", o->until, "the database's last fact: what is after it is lost",
+                    "SEQ");
+  add_reason(c, o->edit);
+  c.flag("--dry-run", o->dry_run, "check only; shows what would be lost");
+  c.run([o](Session& s) { return accept_loss(s, *o); });
+}
+
 }  // namespace
 
 void add_admin(Command root) {
-  Command admin = root.add("admin", "look after the service: backup, restore, upgrade, clock");
+  Command admin =
+      root.add("admin", "look after the service: backup, restore, upgrade, clock, loss");
   add_backup(admin);
   add_restore(admin);
   add_finalize(admin);
   add_accept_clock(admin);
+  add_accept_loss(admin);
 }
 
 }  // namespace subak::cli

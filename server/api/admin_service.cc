@@ -211,6 +211,30 @@ AdminService::Reactor* AdminService::AcceptClock(Context* context, const v1::Acc
   });
 }
 
+// Any replica's own: who knows what is missing does not lead.
+AdminService::Reactor* AdminService::AcceptLoss(Context* context, const v1::AcceptLossRequest* in,
+                                                v1::AcceptLossResponse* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kAdmin)) return call.reactor();
+  Check check;
+  LossAsked asked;
+  asked.until = in->until();
+  asked.actor = call.caller().actor;
+  asked.reason = get_reason(check, in->reason(), true);
+  asked.validate_only = in->validate_only();
+  if (!check.ok()) return call.fail(check.error());
+  if (!shared_.options.accept_loss) {
+    return call.fail({ErrorCode::kPrecondition, "until", std::to_string(asked.until),
+                      "the store is this process's alone: nothing is lost here"});
+  }
+  const auto seen = shared_.options.accept_loss(asked);
+  if (!seen.ok()) return call.fail(seen.error());
+  out->set_until(asked.until);
+  out->set_known_sequence(seen->known_seq);
+  put(seen->known_ms, out->mutable_known_time());
+  return call.done();
+}
+
 PolicyService::Reactor* PolicyService::WhatIf(Context* context, const v1::WhatIfRequest*,
                                               v1::WhatIfResponse*) {
   return not_yet(context);

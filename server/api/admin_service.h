@@ -22,6 +22,8 @@ class AdminService final : public v1::AdminService::CallbackService {
                     v1::FinalizeResponse* out) override;
   Reactor* AcceptClock(Context* context, const v1::AcceptClockRequest* in,
                        v1::AcceptClockResponse* out) override;
+  Reactor* AcceptLoss(Context* context, const v1::AcceptLossRequest* in,
+                      v1::AcceptLossResponse* out) override;
 
   Shared& shared_;
 };

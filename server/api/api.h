@@ -35,6 +35,18 @@ struct ApiDenial {
   std::string message;  // what the caller was told
 };
 
+// An operator takes all facts after `until` for lost (AdminService.AcceptLoss).
+struct LossAsked {
+  std::uint64_t until = 0;
+  std::string actor, reason;
+  bool validate_only = false;
+};
+// What this replica knows and the database lacks: the last of it.
+struct LossSeen {
+  std::uint64_t known_seq = 0;
+  TimeMs known_ms = 0;
+};
+
 struct ApiOptions {
   std::string address = "127.0.0.1:0";  // IP address and port; port 0: the system chooses
   // More from one address, or more in all: one that has not said a word goes, the oldest first; if
@@ -60,6 +72,8 @@ struct ApiOptions {
   AdmissionConfig admission;  // what replicas of the webhook judge by, beside the state
   // What else somebody should see to, one sentence each: GetStatus shows it. Any thread; may be null.
   std::function<std::vector<std::string>()> warnings;
+  // Any thread, must not block; null: nothing can be lost here.
+  std::function<Result<LossSeen>(const LossAsked&)> accept_loss;
   std::function<void(const ApiDenial&)> on_denied;  // any thread, must not block; may be null
   // That WatchJobs streams may leave unread together; then the one furthest behind is ended.
   std::size_t most_watch_bytes = limits::kMaxWatchBytes;

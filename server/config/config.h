@@ -76,7 +76,9 @@ struct Config {
   // HOST:PORT at which clients reach the gRPC API of this process once it leads; empty: that of listen_grpc, where
   // another machine could use it.
   std::string advertise;
-  std::string advertised() const;           // or empty: nobody is told
+  std::string advertised() const;  // or empty: nobody is told
+  // Where this replica keeps what it knows to be durable in a database; empty: var of the working directory.
+  std::string known_folder;
   std::string grpc_socket;                  // Unix socket of the gRPC API; empty: none
   std::vector<std::uint32_t> socket_users;  // admins there, beside root and the service's own user
 

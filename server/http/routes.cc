@@ -88,6 +88,9 @@ HttpResponse HttpRoutes::readyz(bool to_lead) const {
     return plain(503, why_not_ready(state.runtime.clock));
   }
   const int if_to_lead = to_lead ? 503 : 200;
+  if (state.known_seq > 0) {
+    return plain(if_to_lead, metrics::missing_text(state.known_seq, state.view->seq));
+  }
   if (!state.runtime.leads) return plain(if_to_lead, "a standby: webhook and reads are served");
   if (state.commit_waits_ms > limits::kDatabaseSlowMs) {
     return plain(if_to_lead, "the database is away: webhook and reads are served");

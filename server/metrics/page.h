@@ -52,6 +52,8 @@ struct ShellState {
   std::shared_ptr<const View> view;
   Lead lead;                       // who leads, as it was last seen
   DurationMs commit_waits_ms = 0;  // Store::waiting_ms
+  // The last fact that this replica knows, where the database lacks it; 0: it lacks nothing.
+  std::uint64_t known_seq = 0;
   RuntimeStats runtime;
   FollowerStats follower;
   bool stalled = false;
@@ -85,6 +87,9 @@ struct ReplicaState {
 };
 // Its whole page but Events::admission_text().
 void write_replica(Families& out, const ReplicaState& state);
+
+// That the database, whose last fact is `last`, lacks `known`, and what to do.
+std::string missing_text(std::uint64_t known, std::uint64_t last);
 
 // Everything but the engine's half and the Events.
 void write_state(Families& out, const ShellState& state);

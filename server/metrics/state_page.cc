@@ -8,6 +8,11 @@ namespace {
 double gpus(MilliGpu milligpu) { return static_cast<double>(milligpu) / kMilliPerGpu; }
 double seconds(TimeMs ms) { return static_cast<double>(ms) / kSecondMs; }
 
+// Under a number that the database has there is another fact.
+std::uint64_t missing_facts(std::uint64_t known, std::uint64_t last) {
+  return known > last ? known - last : 1;
+}
+
 void write_jobs(Families& out, const View& view) {
   out.gauge("subak_jobs", "Jobs that have not ended, by state.");
   for (std::size_t state = 0; state < view.jobs.size(); ++state) {
@@ -180,6 +185,10 @@ void write_lead(Families& out, const ShellState& state) {
   out.gauge("subak_store_waiting_seconds",
             "How long the commit under way has been waiting for the database.");
   out.sample({}, seconds(state.commit_waits_ms));
+  out.gauge(
+      "subak_known_facts_missing",
+      "Facts that this replica knows and the database lacks; 0: none. It does not lead then.");
+  out.sample({}, state.known_seq == 0 ? 0 : missing_facts(state.known_seq, state.view->seq));
 }
 
 // What any process of ours has: listeners, a certificate, itself.
@@ -205,6 +214,13 @@ void write_process(Families& out, const ShellState& state) {
 }
 
 }  // namespace
+
+std::string missing_text(std::uint64_t known, std::uint64_t last) {
+  return "this replica knows facts up to " + std::to_string(known) +
+         ", and the database, which ends with " + std::to_string(last) + ", lacks " +
+         std::to_string(missing_facts(known, last)) +
+         " of them: reads are served, and it does not lead (subak admin accept-loss)";
+}
 
 void write_state(Families& out, const ShellState& state) {
   if (state.view) {

@@ -28,6 +28,8 @@ std::string local(const std::string& state) {
 
 }  // namespace
 
+std::optional<Error> make_folder(const std::string& folder) { return make_private(folder); }
+
 std::optional<Error> make_state_folder(const std::string& state) {
   return make_private(fs::path(local(state)).parent_path());
 }
@@ -37,6 +39,11 @@ std::string certificate_folder(const std::string& state) {
 }
 
 std::string input_trace_file(const std::string& state) { return local(state) + ".inputs"; }
+std::string known_file(const std::string& state, const std::string& folder) {
+  if (folder.empty()) return local(state) + ".known";
+  return (fs::path(folder) / "subak.known").string();
+}
+
 std::string copy_file(const std::string& state) { return local(state) + ".copy"; }
 
 std::uint64_t state_bytes(const std::string& state) {

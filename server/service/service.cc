@@ -24,6 +24,8 @@
 #include "server/service/edges.h"
 #include "server/service/files.h"
 #include "server/service/front.h"
+#include "server/service/known_facts.h"
+#include "server/service/loss.h"
 #include "server/service/own_certificate.h"
 #include "server/service/prober.h"
 #include "server/service/sockets.h"
@@ -58,7 +60,13 @@ std::string ServicePorts::text() const {
 
 // Members in the order in which they are made; destroyed the other way round.
 struct Service::Impl {
-  Impl(Config c, std::function<void(const Error&)> f) : config(std::move(c)), fatal(std::move(f)) {}
+  // What is known is kept before the process ends.
+  Impl(Config c, std::function<void(const Error&)> f) : config(std::move(c)) {
+    fatal = [this, end = std::move(f)](const Error& error) {
+      if (known) known->write();
+      end(error);
+    };
+  }
 
   std::optional<Error> start();
   std::optional<Error> start_http();
@@ -81,6 +89,7 @@ struct Service::Impl {
   void released(const Released& batch);
   void count(const Released& batch);
   void tell_known_as(const View& view);
+  std::uint64_t missing_seq() const { return known ? known->missing_seq() : 0; }
   metrics::ShellState shell_state() const;
   std::vector<std::string> warnings() const;
 
@@ -92,7 +101,8 @@ struct Service::Impl {
   metrics::Events events;
   ConnectionLimits connections;
   std::unique_ptr<Store> store;
-  SharedStore* shared = nullptr;  // the store, if others have it open too
+  SharedStore* shared = nullptr;      // the store, if others have it open too
+  std::unique_ptr<KnownFacts> known;  // of such a store
   std::unique_ptr<InputTrace> trace;
   std::unique_ptr<Follower> follower;
   std::unique_ptr<Runtime> runtime;
@@ -159,13 +169,17 @@ std::optional<Error> Service::Impl::open_shared() {
   options.copy_path = copy_file(config.state);
   options.stop = stop_asked;
   options.on_lost = [this](const Error& error) { end_process(error, fatal); };
+  options.may_lead = [this] { return known->may_lead(); };
+  if (auto error = make_folder(config.known_folder)) return error;
+  known = std::make_unique<KnownFacts>(known_file(config.state, config.known_folder));
+  if (auto error = known->open()) return error;
   auto opened = open_once_there(options);
   if (!opened) return opened.error();
   shared = opened->get();
   store = std::move(opened).value();
   make_runtime();
-  standby = std::make_unique<Standby>(
-      Standby::Ports{*shared, *runtime, [this] { return take_over(); }, fatal, stop_asked});
+  standby = std::make_unique<Standby>(Standby::Ports{
+      *shared, *runtime, known.get(), [this] { return take_over(); }, fatal, stop_asked});
   return std::nullopt;
 }
 
@@ -209,6 +223,11 @@ void Service::Impl::make_api() {
   api_options.own_edges = own_edges(config);
   api_options.admission = admission_of(config);
   api_options.warnings = [this] { return recovered ? warnings() : std::vector<std::string>(); };
+  if (known) {
+    api_options.accept_loss = [this](const LossAsked& asked) {
+      return accept_loss(*known, asked, runtime->view()->seq);
+    };
+  }
   api_options.on_denied = [](const ApiDenial& denial) {
     log::warn("call denied", {{"actor", denial.actor},
                               {"peer", denial.peer},
@@ -303,6 +322,7 @@ std::vector<metrics::ListenerState> Service::Impl::listeners() const {
 
 void Service::Impl::released(const Released& batch) {
   follower->durable(batch);
+  if (known && batch.facts) known->seen(*batch.facts);
   if (batch.ours) count(batch);
   if (shared != nullptr && batch.ours) tell_known_as(*batch.view);
   api->on_durable(batch);
@@ -352,6 +372,7 @@ std::optional<Error> Service::Impl::lead() {
                           {"seq", state->seq},
                           {"checkpoint", state->checkpoint_seq},
                           {"tail_facts", state->tail_facts}});
+  if (auto error = known ? say_loss(*known, *runtime) : std::nullopt) return error;
   return configure(config, *runtime, *store);
 }
 
@@ -423,6 +444,7 @@ metrics::ShellState Service::Impl::shell_state() const {
   state.view = runtime->view();
   state.lead = store->lead();
   state.commit_waits_ms = store->waiting_ms();
+  state.known_seq = missing_seq();
   state.runtime = runtime->stats();
   state.follower = follower->stats();
   state.stalled = watchdog->stalled();
@@ -441,6 +463,9 @@ metrics::ShellState Service::Impl::shell_state() const {
 std::vector<std::string> Service::Impl::warnings() const {
   std::vector<std::string> out;
   if (has_edges) out = edge_warnings(edges);
+  if (const std::uint64_t seq = missing_seq(); seq > 0) {
+    out.push_back(metrics::missing_text(seq, runtime->view()->seq));
+  }
   if (own_certificate) {
     for (std::string& warning : own_certificate->warnings()) out.push_back(std::move(warning));
   }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/duration.h"
 #include "core/limits.h"
 #include "server/codec/codec.h"
 #include "server/log/log.h"
@@ -38,10 +39,12 @@ Result<Recovered> StoreTail::begin() {
   return runtime_.follow([this](const Fact& fact) { last_ = fact; });
 }
 
-// The last fact that is known is read again. Where there is none, the next must be the one after it.
+// The last fact that is known is read again.
 StoreTail::Look StoreTail::look(StoreReader& reader, const KnownAs& known_as) {
   while (true) {
-    const std::uint64_t from = runtime_.view()->seq - (last_ ? 1 : 0);
+    const std::uint64_t seq = runtime_.view()->seq;
+    const bool is_known = seq > 0;
+    const std::uint64_t from = seq - (is_known ? 1 : 0);
     auto read = reader.facts(from, limits::kCopiedFactsAtOnce);
     if (!read.ok()) {
       if (says_newer(read.error())) return Look::kNewer;
@@ -51,8 +54,9 @@ StoreTail::Look StoreTail::look(StoreReader& reader, const KnownAs& known_as) {
     }
     failed_ = false;
     std::vector<Fact> facts = std::move(read).value();
-    if (last_) {
-      if (facts.empty() || !is_same(facts.front(), *last_)) return Look::kGone;
+    if (is_known) {
+      if (facts.empty() || (last_ && !is_same(facts.front(), *last_))) return Look::kGone;
+      last_ = facts.front();
       facts.erase(facts.begin());
     }
     const bool is_all = facts.empty();
@@ -72,26 +76,50 @@ Result<bool> Standby::begin() {
     if (!begun.ok()) return begun.error();
     if (*begun != Begun::kNotYet) return *begun == Begun::kLeads;
     if (ports_.stop && ports_.stop()) {
-      return Error{ErrorCode::kPrecondition, "state", "asked to stop before it could be read", ""};
+      return Error{ErrorCode::kPrecondition, "state", "asked to stop at the start", ""};
     }
     pause();
   }
 }
 
-// Whoever leads may be making the tables: then there is nothing to read yet. Where nobody leads, those who know the state
-// go first, and then we do.
-Result<Standby::Begun> Standby::try_begin() {
-  const Result<bool> led = ports_.store.try_lead();
-  if (!led.ok()) return led.error();
-  if (*led) return Begun::kLeads;
-  if (ports_.store.lead().holder.empty()) return Begun::kNotYet;
-  auto opened = ports_.store.open_reader();
-  if (!opened.ok()) {
-    if (!failed_) log::warn("a standby cannot read yet", {{"error", opened.error().message()}});
-    failed_ = true;
-    return Begun::kNotYet;
+std::optional<Error> Standby::compare() {
+  if (reader_ == nullptr) {
+    auto opened = ports_.store.open_reader();
+    if (!opened.ok()) return opened.error();
+    reader_ = std::move(*opened);
   }
-  reader_ = std::move(*opened);
+  return ports_.known != nullptr ? ports_.known->compare(*reader_) : std::nullopt;
+}
+
+// The database may have become another between the look and the lead.
+Result<Standby::Begun> Standby::led_at_once() {
+  if (auto error = compare()) return *error;
+  if (may_lead()) return Begun::kLeads;
+  return gone();
+}
+
+// Whoever leads may be making the tables: then there is nothing to read yet. Where nobody leads, those who know the state
+// go first, and then we do, unless the database lacks what we know.
+Result<Standby::Begun> Standby::try_begin() {
+  std::optional<Error> unread;
+  if (!compared_) unread = compare();
+  compared_ = !unread;
+  // Before there are tables it cannot be opened; what it refuses then is another matter.
+  if (unread && reader_ != nullptr && !says_away(*unread)) return *unread;
+  const Result<bool> led = ports_.store.try_lead();
+  const bool is_away = !led.ok() && !ports_.store.leads() && says_away(led.error());
+  if (!led.ok() && !is_away) return led.error();
+  if (!is_away && *led) return led_at_once();
+  const bool is_free = may_lead() && ports_.store.lead().holder.empty();
+  if (!unread && !is_free && !is_away) return follow();
+  if ((is_away || !is_free) && !std::exchange(failed_, true)) {
+    log::warn("a standby cannot read yet",
+              {{"error", is_away ? led.error().message() : unread->message()}});
+  }
+  return Begun::kNotYet;
+}
+
+Result<Standby::Begun> Standby::follow() {
   failed_ = false;
   const Result<Recovered> followed = tail_.begin();
   if (!followed.ok()) return followed.error();
@@ -101,7 +129,24 @@ Result<Standby::Begun> Standby::try_begin() {
                           {"leader", ports_.store.lead().holder},
                           {"seq", followed->seq},
                           {"checkpoint", followed->checkpoint_seq}});
+  if (const auto missing = ports_.known != nullptr ? ports_.known->missing() : std::nullopt) {
+    log::error(
+        "the database lacks facts that this replica knows; it serves reads and does not lead",
+        {{"store", ports_.store.describe()},
+         {"known", missing->seq},
+         {"known_at", format_time(missing->time_ms)},
+         {"database_ends_with", followed->seq},
+         {"missing", missing->seq > followed->seq ? missing->seq - followed->seq : 1},
+         {"want", "the database that has them; or subak admin accept-loss --until " +
+                      std::to_string(followed->seq)}});
+  }
   return Begun::kFollows;
+}
+
+Error Standby::gone() const {
+  return {ErrorCode::kPrecondition, "store.facts",
+          "what this replica knew is not in " + ports_.store.describe() + " any more",
+          "want a database that keeps what it has: this process begins anew"};
 }
 
 void Standby::start() {
@@ -145,9 +190,8 @@ Result<bool> Standby::look() {
   const std::uint64_t before = ports_.runtime.view()->seq;
   const StoreTail::Look look = tail_.look(*reader_, known_as_);
   if (look == StoreTail::Look::kGone) {
-    return Error{ErrorCode::kPrecondition, "store.facts",
-                 "what a standby knew is not in " + ports_.store.describe() + " any more",
-                 "want a database that keeps what it has: this process begins anew"};
+    if (ports_.known != nullptr) ports_.known->write();
+    return gone();
   }
   if (look == StoreTail::Look::kNewer) {
     return Error{ErrorCode::kPrecondition, "store.facts",

@@ -14,6 +14,7 @@
 #include "engine/fact.h"
 #include "server/runtime/fatal.h"
 #include "server/runtime/runtime.h"
+#include "server/service/known_facts.h"
 #include "server/store/postgres/postgres_store.h"
 
 namespace subak {
@@ -34,7 +35,7 @@ class StoreTail {
 
  private:
   Runtime& runtime_;
-  // That was read; none: all that is known came from a checkpoint.
+  // That was read; none: all that is known came from a checkpoint, or there is nothing.
   std::optional<Fact> last_;
   bool failed_ = false;  // the last look
 };
@@ -46,8 +47,10 @@ Result<std::unique_ptr<SharedStore>> open_once_there(const PostgresOptions& opti
 class Standby {
  public:
   struct Ports {
-    SharedStore& store;
+    SharedStore& store;  // leads only where `known` may
     Runtime& runtime;
+    KnownFacts*
+        known;  // sees what the runtime releases; nullptr: nothing is known but what the store has
     // On the standby's thread, once it leads and the runtime knows all facts. An error ends the process.
     std::function<std::optional<Error>()> take_over;
     Fatal fatal;
@@ -75,12 +78,19 @@ class Standby {
  private:
   void run();
   std::optional<Error> wait_and_lead();
+  // Whether the store has what this replica knows, as far as that can be told.
+  std::optional<Error> compare();
+  Result<Begun> led_at_once();
+  Result<Begun> follow();
+  bool may_lead() const { return ports_.known == nullptr || ports_.known->may_lead(); }
+  Error gone() const;
   bool pause();  // false: it is stopped
 
   Ports ports_;
   StoreTail tail_;
   std::unique_ptr<StoreReader> reader_;
-  bool failed_ = false;   // the last look at who leads
+  bool failed_ = false;  // the last look at who leads
+  bool compared_ = false;
   bool has_all_ = false;  // the last look at the facts came to their end
   bool leads_ = false;
   KnownAs known_as_;

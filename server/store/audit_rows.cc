@@ -1,9 +1,12 @@
 #include "server/store/audit_rows.h"
 
+#include <cstdlib>
 #include <utility>
 #include <variant>
 
+#include "core/cut.h"
 #include "core/duration.h"
+#include "core/limits.h"
 #include "core/text.h"
 #include "server/store/row_sum.h"
 
@@ -12,6 +15,13 @@ namespace {
 
 constexpr std::string_view kInsert =
     "INSERT INTO audit VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+const std::string kLoss = "loss accepted ", kUntil = "until=", kKnown = "known=";
+
+std::uint64_t number_after(const std::string& text, const std::string& word) {
+  const auto at = text.find(word);
+  return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at + word.size(), nullptr, 10);
+}
+
 constexpr int kFirstText = 2;  // column of the first text
 
 // Fills what differs from kind to kind: thing, subject, after, and before where the fact says it.
@@ -60,6 +70,11 @@ struct Describe {
     return is("job " + id, id, "state=ending cause=" + std::string(enum_name(f.cause)));
   }
   bool operator()(const fact::EditRefused& f) {
+    if (const auto loss = loss_accepted(f)) {
+      row.entry.what = kLossAccepted;
+      row.entry.before = kKnown + std::to_string(loss->known);
+      return is("", f.subject, kUntil + std::to_string(loss->until));
+    }
     row.entry.what = f.what;
     row.entry.error = f.error;
     return is("", f.subject, "");
@@ -99,12 +114,36 @@ std::optional<AuditRow> audit_row(const fact::Body& body) {
                      std::holds_alternative<fact::StopAsked>(body);
   if (edit == nullptr || (*edit == EditStamp{} && !shown)) return std::nullopt;
   AuditRow row;
+  const auto loss = loss_accepted(body);
   row.entry.what = std::visit([](const auto& f) { return std::string(f.kName); }, body);
   if (!std::visit(Describe{row}, body)) return std::nullopt;
   row.entry.actor = edit->actor;
-  row.entry.reason = edit->reason;
+  row.entry.reason = loss ? loss->reason : edit->reason;
   row.entry.request_id = edit->request_id;
   return row;
+}
+
+std::string loss_message(const LossAccepted& loss) {
+  return cut_text(kLoss + kUntil + std::to_string(loss.until) + " " + kKnown +
+                      std::to_string(loss.known) + ": " + loss.reason,
+                  limits::kMaxMessageBytes - kCutNoteBytes);
+}
+
+std::optional<LossAccepted> loss_accepted(const fact::Body& body) {
+  const auto* const row = std::get_if<fact::EditRefused>(&body);
+  if (row == nullptr || row->subject != kLossSubject || !row->error.starts_with(kLoss)) {
+    return std::nullopt;
+  }
+  LossAccepted loss;
+  loss.until = number_after(row->error, kUntil);
+  loss.known = number_after(row->error, kKnown);
+  const auto reason = row->error.find(": ");
+  if (reason != std::string::npos) loss.reason = row->error.substr(reason + 2);
+  return loss;
+}
+
+std::uint64_t loss_until(const AuditEntry& row) {
+  return row.what == kLossAccepted ? number_after(row.after, kUntil) : 0;
 }
 
 std::uint32_t audit_sum(std::uint32_t seed, std::uint64_t ord, const AuditRow& row) {

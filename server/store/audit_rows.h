@@ -22,6 +22,21 @@ struct AuditRow {
 };
 std::optional<AuditRow> audit_row(const fact::Body& body);
 
+// Somebody's word that all facts after `until`, which a replica knew up to `known`, are lost. Nothing of the state follows
+// from it, so it has no fact of its own: it is a CallDenied about kLossSubject with the message that loss_message() makes
+// and no refusal has, as those begin otherwise. The audit log shows it as what it is, `what` being kLossAccepted.
+inline constexpr std::string_view kLossSubject = "store", kLossAccepted = "loss_accepted";
+struct LossAccepted {
+  std::uint64_t until = 0, known = 0;
+  std::string reason;
+};
+// Cut where it would be longer than a message may be.
+std::string loss_message(const LossAccepted& loss);
+// Nullopt: the fact says no such thing.
+std::optional<LossAccepted> loss_accepted(const fact::Body& body);
+// LossAccepted::until of such a row; 0 of any other.
+std::uint64_t loss_until(const AuditEntry& row);
+
 // The sum of a row; `seed`: what the sums of its store begin with, `ord`: counts the rows from 1.
 std::uint32_t audit_sum(std::uint32_t seed, std::uint64_t ord, const AuditRow& row);
 // The texts of a row, in the order of their columns.

@@ -66,7 +66,7 @@ void World::make_parts(Replica& r) {
   options.on_durable = [this, &r](const Released& batch) { released(r, batch); };
   options.fatal = [&r](const Error&) { r.is_dead = true; };
   r.runtime = std::make_unique<Runtime>(options, r.store, clock_);
-  r.standby = std::make_unique<Standby>(Standby::Ports{r.store, *r.runtime, {}, {}, {}});
+  r.standby = std::make_unique<Standby>(Standby::Ports{r.store, *r.runtime, nullptr, {}, {}, {}});
 }
 
 // What is shown without a commit rests on it that nobody else leads: it is never shown by who does no longer.

@@ -98,6 +98,11 @@ TEST(Yaml, DatabaseDurability) {
             DatabaseDurability::kLocal);
 }
 
+TEST(Yaml, KnownFolder) {
+  EXPECT_EQ(accepted("state: s\n").known_folder, "");
+  EXPECT_EQ(accepted("knownFolder: /var/lib/subak/a\n").known_folder, "/var/lib/subak/a");
+}
+
 // Clients are told what is said, or what they could use.
 TEST(Settings, WhatIsAdvertised) {
   Config c;

@@ -117,6 +117,11 @@ TEST_F(RoutesTest, ReadinessToLeadIsApart) {
   EXPECT_THAT(get("/readyz").body, HasSubstr("a standby"));
   EXPECT_EQ(get("/readyz?leader").status, 503);
   EXPECT_EQ(get("/healthz").body, "ok\n");
+  state_.known_seq = state_.view->seq + 3;
+  EXPECT_EQ(get("/readyz").status, 200);
+  EXPECT_EQ(get("/readyz?leader").status, 503);
+  EXPECT_THAT(get("/readyz?leader").body, HasSubstr("lacks 3 of them"));
+  state_.known_seq = 0;
   state_.runtime.leads = true;
   state_.commit_waits_ms = limits::kDatabaseSlowMs + 1;
   EXPECT_EQ(get("/readyz").status, 200);

@@ -231,6 +231,11 @@ TEST_F(PageTest, WhoLeadsWhereSeveralShareAStore) {
        {"subak_leader 1\n", "subak_standby_lag_seconds 0\n", "subak_store_waiting_seconds 2.5\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
+  EXPECT_THAT(text, HasSubstr("subak_known_facts_missing 0\n"));
+  state_.known_seq = state_.view->seq + 65;
+  EXPECT_THAT(page(false), HasSubstr("subak_known_facts_missing 65\n"));
+  state_.known_seq = state_.view->seq;  // where the database has another fact
+  EXPECT_THAT(page(false), HasSubstr("subak_known_facts_missing 1\n"));
 }
 
 TEST_F(PageTest, UsersOnlyBehindTheSwitch) {

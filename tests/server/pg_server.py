@@ -69,6 +69,19 @@ class Server:
             os.kill(process, signal.SIGKILL)
         self.child.wait(DEADLINE_S)
 
+    def keep_copy(self):
+        """The cluster's folder as it is now: what a copy of the database that falls behind has."""
+        self.kill()
+        subprocess.run(["cp", "-a", self.data, self.data + ".old"], check=True, timeout=DEADLINE_S)
+        self.start()
+
+    def fall_back(self):
+        """The machine is lost, and the copy of keep_copy() takes its place."""
+        self.kill()
+        shutil.rmtree(self.data)
+        os.rename(self.data + ".old", self.data)
+        self.start()
+
     def restart(self):
         """As an operator does it: sessions are ended, what is done is kept."""
         self.child.send_signal(signal.SIGINT)

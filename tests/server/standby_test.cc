@@ -122,6 +122,8 @@ class StandbyTest : public testing::Test {
   Shared store_;
   FakeClock clock_;
   int ours_ = 0;
+  // Its folder is not there, so nothing is kept.
+  KnownFacts known_{"/nowhere/subak.known"};
   std::unique_ptr<Follower> follower_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<StoreTail> tail_;
@@ -225,11 +227,24 @@ TEST_F(StandbyTest, GoesOnAsTheLeader) {
 
 TEST_F(StandbyTest, WhereNobodyLeadsItNeedNotFollow) {
   store_.is_free = true;
-  Standby standby({store_, *runtime_, nullptr, nullptr, nullptr});
+  Standby standby({store_, *runtime_, &known_, nullptr, nullptr, nullptr});
   const auto leads = standby.begin();
   ASSERT_TRUE(leads.ok());
   EXPECT_TRUE(*leads);
   EXPECT_EQ(store_.whole_reads, 0u);
+}
+
+// A database that became another between the look at it and the lead.
+TEST_F(StandbyTest, WhoHasLedOnWhatLacksTheKnownEndsAtOnce) {
+  live(100);
+  known_.seen(store_.all);
+  store_.all.pop_back();
+  store_.is_free = true;
+  Standby standby({store_, *runtime_, &known_, nullptr, nullptr, nullptr});
+  const auto leads = standby.begin();
+  ASSERT_FALSE(leads.ok());
+  EXPECT_NE(leads.error().message().find("what this replica knew is not in shared any more"),
+            std::string::npos);
 }
 
 TEST_F(StandbyTest, TakesOverOnceTheLeadIsFree) {
@@ -239,7 +254,7 @@ TEST_F(StandbyTest, TakesOverOnceTheLeadIsFree) {
     took.set_value(runtime_->view()->seq);
     return std::nullopt;
   };
-  Standby standby({store_, *runtime_, take_over, nullptr, nullptr});
+  Standby standby({store_, *runtime_, &known_, take_over, nullptr, nullptr});
   const auto leads = standby.begin();
   ASSERT_TRUE(leads.ok());
   EXPECT_FALSE(*leads);
@@ -254,7 +269,7 @@ TEST_F(StandbyTest, EndsTheProcessWhereItCannotGoOn) {
   live(100);
   std::promise<std::string> why;
   const auto fatal = [&](const Error& error) { why.set_value(error.message()); };
-  Standby standby({store_, *runtime_, nullptr, fatal, nullptr});
+  Standby standby({store_, *runtime_, &known_, nullptr, fatal, nullptr});
   ASSERT_TRUE(standby.begin().ok());
   store_.all.pop_back();
   standby.start();

@@ -379,5 +379,86 @@ class OnPostgres(unittest.TestCase):
                 self.server.psql(change, "books", "books_service")
 
 
+class AFailoverToACopyThatWasBehind(unittest.TestCase):
+    """Facts that were acknowledged are not in the database any more."""
+
+    def setUp(self):
+        self.server = Server()
+        self.addCleanup(self.server.end)
+        self.state = self.server.make_database("behind")
+        self.folders = [tempfile.mkdtemp(prefix="subak_known_") for _ in range(2)]
+        for folder in self.folders:
+            self.addCleanup(shutil.rmtree, folder)
+
+    def start(self, number):
+        """A replica; what it knows outlives it."""
+        return Process(self.state, "--known-folder", self.folders[number])
+
+    def last(self):
+        return int(self.server.psql("SELECT max(seq) FROM facts", "behind")[0])
+
+    def epoch(self):
+        return int(self.server.psql("SELECT epoch FROM lead", "behind")[0])
+
+    def test_nobody_leads_who_knows_more_until_that_is_accepted(self):
+        first, second = self.start(0), self.start(1)
+        self.assertEqual(first.set_shares("ml", 2)[0], 0)
+        self.server.keep_copy()
+        self.assertEqual(first.set_shares("ml", 3)[0], 0)
+        self.assertEqual(first.set_shares("bio", 1)[0], 0)
+        second.until(lambda: second.call("account", "get", "bio")[0] == 0)
+        known = self.last()
+        self.server.fall_back()
+        last = self.last()
+        self.assertLess(last, known)
+        late = first.begin("account", "set", "ml", "--shares", "9", "--reason", "late")
+        self.assertEqual(first.wait(), 3)  # it does not go on
+        self.assertIn(f"the database ends with fact {last}, and fact {known} was durable", first.errors)
+        self.assertNotEqual(late.wait(DEADLINE_S), 0)
+        late.communicate()
+        self.assertEqual(second.wait(), 3)
+        self.assertIn("what a standby knew is not in", second.errors)
+
+        first, second = self.start(0), self.start(1)
+        words = f"knows facts up to {known}, and the database, which ends with {last}, lacks {known - last} of them"
+        for replica in (first, second):
+            self.assertIn(words, replica.get("/readyz?leader"))
+            self.assertIn(words, replica.health())
+            self.assertEqual(replica.metric("subak_known_facts_missing"), known - last)
+            self.assertIn(words, replica.call("status")[1])
+            self.assertRegex(replica.call("account", "get", "ml")[1], r"shares:\s+2")
+            self.assertEqual(replica.call("account", "get", "bio")[0], 4)
+        epoch = self.epoch()
+        time.sleep(5)  # longer than a silence after which a lead is taken
+        self.assertFalse(first.leads() or second.leads())
+        self.assertEqual((self.epoch(), self.last()), (epoch, last))
+
+        accept = ("admin", "accept-loss", "--reason", "the other site burnt", "--until")
+        code, _, errors = first.call(*accept, str(last + 1))
+        self.assertEqual(code, 1)
+        self.assertIn(f"want {last}, the last fact of the database", errors)
+        self.assertNotEqual(first.call(*accept, str(known))[0], 0)
+        code, said, errors = first.call(*accept, str(last), "--dry-run")
+        self.assertEqual((code, errors), (0, ""))
+        self.assertIn("would be lost", said)
+        self.assertFalse(first.leads())
+        code, said, errors = first.call(*accept, str(last))
+        self.assertEqual((code, errors), (0, ""))
+        self.assertIn(f"ends with fact {last}; this replica knew facts up to {known}", said)
+        first.until_it_leads()
+        self.assertRegex(first.call("audit")[1], r"loss accepted +store")
+        self.assertEqual(first.set_shares("ml", 4)[0], 0)
+        second.until(lambda: second.metric("subak_known_facts_missing") == 0)
+        self.assertEqual(first.end(signal.SIGTERM), 0)
+        second.until_it_leads()
+        self.assertRegex(second.call("account", "get", "ml")[1], r"shares:\s+4")
+        self.assertNotEqual(second.call(*accept, str(self.last()))[0], 0)  # nothing is missing any more
+        third = self.start(0)
+        self.assertIn("a standby: webhook", third.health())
+        self.assertEqual(third.end(signal.SIGTERM), 0)
+        self.assertEqual(second.end(signal.SIGTERM), 0)
+        self.assertIn("facts are taken for lost", first.errors)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

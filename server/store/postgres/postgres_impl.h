@@ -86,7 +86,7 @@ class PostgresStore final : public SharedStore {
   const std::uint32_t known_version_;
   const bool ignore_checkpoint_, takes_lead_, replicated_;
   const std::string copy_path_, wanted_uuid_, advertise_;
-  const std::function<bool()> stop_;
+  const std::function<bool()> stop_, may_lead_;
   const std::function<void(const Error&)> on_lost_;
   std::string uuid_;
   std::uint32_t seed_ = 0;                 // what the sums begin with

@@ -85,7 +85,8 @@ Result<bool> PostgresStore::try_lead() {
     seen_ = seen->lead;
   }
   const bool is_free = watch_.is_free(*seen, clock_.boot_ms());
-  return is_free || takes_lead_ ? take(*seen) : false;
+  if (!is_free && !takes_lead_) return false;
+  return may_lead_ && !may_lead_() ? false : take(*seen);
 }
 
 std::optional<Error> PostgresStore::check_version() {

@@ -57,6 +57,7 @@ PostgresStore::PostgresStore(Address address, const PostgresOptions& options)
       wanted_uuid_(options.uuid),
       advertise_(options.advertise),
       stop_(options.stop),
+      may_lead_(options.may_lead),
       on_lost_(options.on_lost) {}
 
 void PostgresStore::give_up_lead() {
@@ -175,6 +176,13 @@ PostgresStore::Outcome PostgresStore::resolve() {
     return head->facts == other.facts && head->facts_sum == other.facts_sum;
   };
   if (is(position_.head)) return Outcome::kAgain;
+  if (head->facts < position_.head.facts) {  // a failover to a copy that was behind
+    error_ = Error{ErrorCode::kPrecondition, "store.facts",
+                   "the database ends with fact " + std::to_string(head->facts) + ", and fact " +
+                       std::to_string(position_.head.facts) + " was durable",
+                   "want a database that keeps what it has: this process ends"};
+    return Outcome::kRefused;
+  }
   if (sent_ && is(sent_->head)) {
     position_ = *std::exchange(sent_, std::nullopt);
     version_ = position_.version;

@@ -29,6 +29,9 @@ struct PostgresOptions {
   std::string uuid{};
   // Takes the lead from whoever has it, instead of waiting until nobody leads.
   bool take_lead = false;
+  // Asked before the lead is taken: false leaves it to others, for now. None: it may always be taken. Threads: that of
+  // try_lead().
+  std::function<bool()> may_lead{};
   // At which clients reach this process once it leads; empty: they are not told.
   std::string advertise{};
   // Asked while open_postgres_store() waits for the lead, and while a commit waits for its database: true ends that
