@@ -35,31 +35,26 @@ bool Runtime::Impl::wait() {
 }
 
 // Takes what came. The store's answer makes room for the next batch to be handed over before the
-// old one is released, so that the store never waits for replies to be sent.
+// old one is released, so that the store never waits for replies to be sent. What is durable may be shown, but not
+// what follows from it, once another leads: an answer that is too old is asked for again.
 bool Runtime::Impl::collect() {
   nudged = false;
   if (stats.failed) return false;
   if (const auto done = std::exchange(store_done, std::nullopt)) {
-    if (is_too_old(*done)) {
-      give_to_store();
+    in_flight->released.commit_us += done->commit_us;
+    if (clock.boot_ms() > done->owned_until_ms) {
+      give_to_store(std::make_shared<std::vector<Fact>>());
     } else {
       durable = std::move(in_flight);
-      durable->released.commit_us = done->commit_us;
     }
   }
   mailbox.take(mails);
   return !stopping || has_work();
 }
 
-// What a batch with facts shows is durable whoever leads; one without rests on nobody else having led. This process may
-// have slept since it was told so.
-bool Runtime::Impl::is_too_old(const StoreThread::Done& done) const {
-  return in_flight->facts->empty() && clock.boot_ms() > done.owned_until_ms;
-}
-
-void Runtime::Impl::give_to_store() {
-  if (store_thread != nullptr) return store_thread->commit(in_flight->facts);
-  to_commit = in_flight->facts;
+void Runtime::Impl::give_to_store(std::shared_ptr<const std::vector<Fact>> facts) {
+  if (store_thread != nullptr) return store_thread->commit(std::move(facts));
+  to_commit = std::move(facts);
 }
 
 bool Runtime::Impl::has_work() const {
@@ -178,7 +173,7 @@ void Runtime::Impl::hand_over() {
   ++handed_over;
   if (wants_digest(*batch.facts)) batch.released.digest = engine.digest();
   in_flight = std::exchange(filling, std::make_unique<Batch>());
-  give_to_store();
+  give_to_store(in_flight->facts);
 }
 
 // The digest covers the engine's time, which a follower knows from facts alone: only a batch that

@@ -62,8 +62,7 @@ struct Runtime::Impl {
   std::vector<Effect>& delivery(const std::shared_ptr<EffectStream>& stream);
   void pass_if_due();
   void hand_over();
-  void give_to_store();
-  bool is_too_old(const StoreThread::Done& done) const;
+  void give_to_store(std::shared_ptr<const std::vector<Fact>> facts);
   bool wants_digest(const std::vector<Fact>& facts) const;
   void release(Batch& batch);
   void committed(StoreThread::Done done);  // store thread

@@ -288,12 +288,26 @@ TEST_F(RuntimeTest, NothingIsShownOnAWordOfTheStoreThatIsTooOld) {
   runtime.turn();
   EXPECT_EQ(replies, 1) << "it is still ours";
 
+  in::SetAccount account;
+  account.spec.path = "ml";
+  ASSERT_TRUE(runtime.post(input(account), [&](const Reply&) { ++replies; }));
+  step();
+  const std::size_t batches = store_.batches().size();
+  clock_.set_wall(clock_.wall_ms() + 2);
+  runtime.turn();
+  EXPECT_EQ(replies, 1) << "its effects could be long past";
+  store_.own_until(clock_.boot_ms() + 1);
+  runtime.commit();
+  runtime.turn();
+  EXPECT_EQ(replies, 2);
+  EXPECT_EQ(store_.batches().size(), batches) << "what is durable is not committed again";
+
   ASSERT_TRUE(ask());
   step();
   clock_.set_wall(clock_.wall_ms() + 2);
   store_.lose_ownership();
   for (int i = 0; i < 3; ++i) step();
-  EXPECT_EQ(replies, 1);
+  EXPECT_EQ(replies, 2);
   EXPECT_EQ(why, "another's now");
 }
 
