@@ -69,12 +69,12 @@ void World::make_parts(Replica& r) {
   r.standby = std::make_unique<Standby>(Standby::Ports{r.store, *r.runtime, nullptr, {}, {}, {}});
 }
 
-// What is shown without a commit rests on it that nobody else leads: it is never shown by who does no longer.
+// Nothing is shown by who leads no longer: not what rests on no commit, nor an effect of one that is long past.
 void World::released(Replica& r, const Released& batch) {
   if (batch.ours) {
     r.judge->released(batch);
     const auto lost_for_ms = r.store.lost_for_ms();
-    if (batch.facts->empty() && lost_for_ms) {
+    if (lost_for_ms) {
       r.judge->wrong("shown by who led no longer for " + std::to_string(*lost_for_ms) + " ms");
     }
   }
