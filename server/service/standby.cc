@@ -35,8 +35,12 @@ Result<std::unique_ptr<SharedStore>> open_once_there(const PostgresOptions& opti
   }
 }
 
-Result<Recovered> StoreTail::begin() {
-  return runtime_.follow([this](const Fact& fact) { last_ = fact; });
+Result<Recovered> StoreTail::begin(const std::function<void()>& meanwhile) {
+  constexpr std::uint64_t kOften = 1000;  // facts
+  return runtime_.follow([&](const Fact& fact) {
+    last_ = fact;
+    if (meanwhile && fact.seq % kOften == 0) meanwhile();
+  });
 }
 
 // The last fact that is known is read again.
@@ -121,7 +125,7 @@ Result<Standby::Begun> Standby::try_begin() {
 
 Result<Standby::Begun> Standby::follow() {
   failed_ = false;
-  const Result<Recovered> followed = tail_.begin();
+  const Result<Recovered> followed = tail_.begin([this] { ports_.store.watch(); });
   if (!followed.ok()) return followed.error();
   known_as_ = ports_.store.lead().known_as;
   ports_.runtime.followed({}, known_as_);

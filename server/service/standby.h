@@ -24,8 +24,8 @@ class StoreTail {
  public:
   // `runtime` outlives it.
   explicit StoreTail(Runtime& runtime) : runtime_(runtime) {}
-  // Reads all of the store: Runtime::follow().
-  Result<Recovered> begin();
+  // Reads all of the store: Runtime::follow(). `meanwhile` is called often while it does.
+  Result<Recovered> begin(const std::function<void()>& meanwhile = nullptr);
   // Hands over what has come since the last look, and what the leader says of itself. kGone: the last fact that was
   // read is not there any more, as after a failover to a copy of the database that lacked it: what is known is not the
   // store's, and the process has to begin anew. kNewer: whoever leads finalized the store to a version of facts that this

@@ -22,7 +22,7 @@ class Shared final : public SharedStore {
   std::vector<Fact> kept, all;
   std::uint64_t checkpoint = 0;
   std::atomic<bool> fails{false}, is_free{false};
-  std::size_t whole_reads = 0, checkpoints = 0;
+  std::size_t whole_reads = 0, checkpoints = 0, watches = 0;
 
   Result<bool> try_lead() override {
     if (is_free) leads_ = true;
@@ -32,6 +32,7 @@ class Shared final : public SharedStore {
   void give_up_lead() override { leads_ = false; }
   Lead lead() const override { return {1, is_free ? "" : "another", "", {}}; }
   void tell(const KnownAs&) override {}
+  void watch() override { ++watches; }
   std::optional<Error> commit(std::span<const Fact> facts) override {
     all.insert(all.end(), facts.begin(), facts.end());
     return std::nullopt;
@@ -232,6 +233,15 @@ TEST_F(StandbyTest, WhereNobodyLeadsItNeedNotFollow) {
   ASSERT_TRUE(leads.ok());
   EXPECT_TRUE(*leads);
   EXPECT_EQ(store_.whole_reads, 0u);
+}
+
+// A leader that falls silent while a late replica reads is not noticed only after that.
+TEST_F(StandbyTest, WatchesWhileItReadsAllThereIs) {
+  live(4000);
+  ASSERT_GT(store_.all.size(), 1000u);
+  Standby standby({store_, *runtime_, &known_, nullptr, nullptr, nullptr});
+  ASSERT_TRUE(standby.begin().ok());
+  EXPECT_GE(store_.watches, store_.all.size() / 1000);
 }
 
 // A database that became another between the look at it and the lead.

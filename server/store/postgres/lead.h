@@ -36,6 +36,8 @@ class LeadWatch {
   // by who did not look for half of that time.
   // Where somebody has led before, the first limits::kBeatMs are left to those who watch already and know the state.
   bool is_free(const LeadSeen& seen, std::int64_t boot_ms);
+  // Since the last look, also one that failed.
+  DurationMs since_look_ms(std::int64_t boot_ms) const { return boot_ms - looked_ms_; }
   // A look that failed, and a sign of life that is not in the rows.
   void saw_nothing(std::int64_t boot_ms) { alive_ms_ = looked_ms_ = boot_ms; }
   void saw_sign(std::int64_t boot_ms) { alive_ms_ = boot_ms; }

@@ -29,6 +29,7 @@ class PostgresStore final : public SharedStore {
 
   Result<bool> try_lead() override;
   bool leads() const override { return epoch_ != 0; }
+  void watch() override;
   void note_alive() override { watch_.saw_sign(clock_.boot_ms()); }
   void give_up_lead() override;
   void tell(const KnownAs& known_as) override;
@@ -56,6 +57,8 @@ class PostgresStore final : public SharedStore {
   void check_role();
   // Refuses a store whose facts are of a version that this program does not know; one without tables is good.
   std::optional<Error> check_version();
+  // One look at the rows: whether nobody leads, by what was seen so far.
+  Result<bool> look(LeadSeen& seen);
   // Whether the lead was ours to take.
   Result<bool> take(const LeadSeen& seen);
   std::optional<Error> prepare();

@@ -67,26 +67,36 @@ std::optional<Error> PostgresStore::open() {
   return make_lead(db_);
 }
 
-Result<bool> PostgresStore::try_lead() {
-  if (leads()) return true;
-  if (!db_.is_open()) {
-    if (auto error = db_.open(address_)) {
-      watch_.saw_nothing(clock_.boot_ms());
-      return *error;
-    }
-  }
-  const auto seen = look_at_lead(db_);
-  if (!seen.ok()) {
+Result<bool> PostgresStore::look(LeadSeen& seen) {
+  const auto failed = [&](const Error& error) {
     watch_.saw_nothing(clock_.boot_ms());
-    return seen.error();
+    return error;
+  };
+  if (!db_.is_open()) {
+    if (auto error = db_.open(address_)) return failed(*error);
   }
+  auto rows = look_at_lead(db_);
+  if (!rows.ok()) return failed(rows.error());
+  seen = *std::move(rows);
   {
     const std::lock_guard lock(seen_mutex_);
-    seen_ = seen->lead;
+    seen_ = seen.lead;
   }
-  const bool is_free = watch_.is_free(*seen, clock_.boot_ms());
-  if (!is_free && !takes_lead_) return false;
-  return may_lead_ && !may_lead_() ? false : take(*seen);
+  return watch_.is_free(seen, clock_.boot_ms());
+}
+
+void PostgresStore::watch() {
+  LeadSeen seen;
+  if (!leads() && watch_.since_look_ms(clock_.boot_ms()) >= limits::kBeatMs) (void)look(seen);
+}
+
+Result<bool> PostgresStore::try_lead() {
+  if (leads()) return true;
+  LeadSeen seen;
+  const Result<bool> is_free = look(seen);
+  if (!is_free.ok()) return is_free.error();
+  if (!*is_free && !takes_lead_) return false;
+  return may_lead_ && !may_lead_() ? false : take(seen);
 }
 
 std::optional<Error> PostgresStore::check_version() {

@@ -53,6 +53,9 @@ class SharedStore : public Store {
   // so) is that of one look, and the next may do better; later ones are final. Threads: one, before the first commit.
   virtual Result<bool> try_lead() = 0;
   virtual bool leads() const = 0;
+  // Looks whether whoever leads gives signs of life, and takes nothing: for who is busy between two calls of try_lead(),
+  // and calls this often; it looks now and then. Threads: that of try_lead().
+  virtual void watch() {}
   // Whoever leads was seen to commit, which is a sign of life. Threads: that of try_lead().
   virtual void note_alive() {}
   // No commit comes any more: another process may go on. A checkpoint that is still written is refused once one does.
