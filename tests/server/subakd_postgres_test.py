@@ -2,6 +2,7 @@
 """The real binary on a real PostgreSQL: a server that is killed and comes back, a standby that serves and takes over, what is refused.
 
 Usage: subakd_postgres_test.py PATH_TO_SUBAKD PATH_TO_SUBAK
+SUBAK_AWAY_S: for how many seconds the database is away (3).
 """
 
 import glob
@@ -26,6 +27,7 @@ from ports import free_ports
 GRANTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "deploy", "postgres", "service_role.sql")
 SUBAKD, SUBAK = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
 LOCAL = ("--database-durability", "local")  # the servers here have no standbys
+AWAY_S = int(os.environ.get("SUBAK_AWAY_S", "3"))
 PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
 
 
@@ -227,7 +229,9 @@ class OnPostgres(unittest.TestCase):
         first = Process(state)
         self.assertEqual(first.set_shares("ml", 2)[0], 0)
         second = Process(state)
+        asked = [Reviews(replica) for replica in (first, second)]
         self.server.kill()
+        time.sleep(AWAY_S)
         waiting = first.begin("account", "set", "ml", "--shares", "3", "--reason", "waits")
         first.until(lambda: first.metric("subak_store_waiting_seconds") > 2)
         code, _, errors = first.set_shares("bio", 1)
@@ -243,6 +247,9 @@ class OnPostgres(unittest.TestCase):
         self.assertGreater(second.metric("subak_standby_lag_seconds"), 1)
         self.assertIsNone(waiting.poll())
         self.server.start()
+        for reviews in asked:  # none was left without an answer, or waited for the database
+            self.assertGreater(reviews.end(), 10 * AWAY_S)
+            self.assertEqual(reviews.failed, [])
         self.assertEqual(waiting.communicate(timeout=DEADLINE_S)[1], "")
         self.assertEqual(waiting.returncode, 0)
         both = f"{first.ports['grpc']},{second.ports['grpc']}"
