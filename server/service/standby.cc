@@ -27,10 +27,10 @@ Result<std::unique_ptr<SharedStore>> open_once_there(const PostgresOptions& opti
   while (true) {
     auto opened = open_shared_store(options);
     if (opened.ok() || !says_away(opened.error())) return opened;
-    if (options.stop && options.stop()) return opened;
     if (!std::exchange(failed, true)) {
       log::warn("waits for the database", {{"error", opened.error().message()}});
     }
+    if (options.stop && options.stop()) return opened;
     std::this_thread::sleep_for(std::chrono::milliseconds(limits::kMaxDatabaseRetryMs));
   }
 }

@@ -314,14 +314,16 @@ class OnPostgres(unittest.TestCase):
     def test_a_start_waits_for_a_server_that_is_away(self):
         state = self.server.make_database("later")
         self.server.kill()
-        asked_to_stop = Process(state, waits=True)
-        waiting = Process(state, waits=True)
-        for process in (asked_to_stop, waiting):
-            process.until(lambda process=process: process.http_says("/readyz") == "recovering\n")
-        self.assertEqual(asked_to_stop.end(signal.SIGTERM), 0)
-        self.assertIn("waits for the database", asked_to_stop.errors)
-        self.assertIsNone(waiting.child.poll())
-        self.server.start()
+        try:
+            asked_to_stop = Process(state, waits=True)
+            waiting = Process(state, waits=True)
+            for process in (asked_to_stop, waiting):
+                process.until(lambda process=process: process.http_says("/readyz") == "recovering\n")
+            self.assertEqual(asked_to_stop.end(signal.SIGTERM), 0)
+            self.assertIn("waits for the database", asked_to_stop.errors)
+            self.assertIsNone(waiting.child.poll())
+        finally:
+            self.server.start()
         waiting.is_ready()
         waiting.until_it_leads()
         self.assertEqual(waiting.set_shares("ml", 2)[0], 0)
