@@ -89,7 +89,6 @@ struct Service::Impl {
   void released(const Released& batch);
   void count(const Released& batch);
   void tell_known_as(const View& view);
-  std::uint64_t missing_seq() const { return known ? known->missing_seq() : 0; }
   metrics::ShellState shell_state() const;
   std::vector<std::string> warnings() const;
 
@@ -444,7 +443,7 @@ metrics::ShellState Service::Impl::shell_state() const {
   state.view = runtime->view();
   state.lead = store->lead();
   state.commit_waits_ms = store->waiting_ms();
-  state.known_seq = missing_seq();
+  state.known_seq = known ? known->missing_seq() : 0;
   state.runtime = runtime->stats();
   state.follower = follower->stats();
   state.stalled = watchdog->stalled();
@@ -463,7 +462,7 @@ metrics::ShellState Service::Impl::shell_state() const {
 std::vector<std::string> Service::Impl::warnings() const {
   std::vector<std::string> out;
   if (has_edges) out = edge_warnings(edges);
-  if (const std::uint64_t seq = missing_seq(); seq > 0) {
+  if (const std::uint64_t seq = known ? known->missing_seq() : 0; seq > 0) {
     out.push_back(metrics::missing_text(seq, runtime->view()->seq));
   }
   if (own_certificate) {

@@ -268,10 +268,7 @@ TEST_F(RuntimeTest, NothingIsShownOnAWordOfTheStoreThatIsTooOld) {
   std::string why;
   options_.fatal = [&](const Error& error) { why = error.got; };
   Runtime& runtime = start();
-  const auto step = [&] {
-    runtime.turn();
-    runtime.commit();
-  };
+  const auto step = [&] { runtime.turn(), runtime.commit(); };
   const in::Body set = in::SetCluster{"c", Mode::kEnforce, {}, "test", false};
   ASSERT_TRUE(runtime.post(input(set), nullptr));
   for (int i = 0; i < 3; ++i) step();

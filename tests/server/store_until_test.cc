@@ -173,7 +173,8 @@ TEST_F(StoreUntilTest, WhatIsNotInItIsRefusedAndLeavesNothing) {
     EXPECT_NE(refusal(UntilTime{time}).find(span), std::string::npos) << refusal(UntilTime{time});
   }
   std::vector<std::string> after = files();
-  for (const char* const name : {"refused.db.lock", "subak.db-shm", "subak.db-wal"}) {  // of readers
+  for (const char* const name :
+       {"refused.db.lock", "subak.db-shm", "subak.db-wal"}) {  // of readers
     std::erase(after, name);
   }
   EXPECT_EQ(after, before);

@@ -426,7 +426,7 @@ class AFailoverToACopyThatWasBehind(unittest.TestCase):
         self.assertNotEqual(late.wait(DEADLINE_S), 0)
         late.communicate()
         self.assertEqual(second.wait(), 3)
-        self.assertIn("what a standby knew is not in", second.errors)
+        self.assertIn("what this replica knew is not in", second.errors)
 
         first, second = self.start(0), self.start(1)
         words = f"knows facts up to {known}, and the database, which ends with {last}, lacks {known - last} of them"
