@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "clock.h"
 #include "judge.h"
 #include "kube_cluster.h"
 #include "server/kube/edge.h"
@@ -27,14 +28,6 @@ class KubeWorld {
   std::size_t starts_told() const { return server_.starts_told; }
 
  private:
-  class WorldClock final : public Clock {
-   public:
-    TimeMs wall_ms() const override { return wall; }
-    std::int64_t monotonic_us() const override { return mono_us; }
-    TimeMs wall = 0;
-    std::int64_t mono_us = 0;
-  };
-
   void draw_faults();
   bool holds(const std::string& uid, const std::string& node) const;
   void set_up();

@@ -15,14 +15,6 @@
 
 namespace subak::fault {
 
-class WorldClock final : public Clock {
- public:
-  TimeMs wall_ms() const override { return wall; }
-  std::int64_t monotonic_us() const override { return mono_us; }
-  TimeMs wall = 0;
-  std::int64_t mono_us = 0;
-};
-
 // It waits for its store, follows who leads, leads, or has led and does not know yet that it does no longer.
 struct Replica {
   Replica(Database& database, const Clock& clock, std::string name)

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "clock.h"
 #include "cluster.h"
 #include "edge.h"
 #include "faults.h"
