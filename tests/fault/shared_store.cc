@@ -68,6 +68,7 @@ bool SharedFaultStore::beat() {
 
 Result<bool> SharedFaultStore::try_lead() {
   if (leads()) return true;
+  watch_.begin_look(clock_.boot_ms());
   if (!reaches()) {
     watch_.saw_nothing(clock_.boot_ms());
     return away();

@@ -14,7 +14,9 @@ TEST(LeadWatch, CountsTheTimeInWhichItLooked) {
   seen.lead.holder = "a";
   const auto free_after = [&](postgres::LeadWatch& watch, std::int64_t from_ms) {
     std::int64_t now_ms = from_ms;
-    while (!watch.is_free(seen, now_ms)) now_ms += limits::kBeatMs;
+    for (watch.begin_look(now_ms); !watch.is_free(seen, now_ms); watch.begin_look(now_ms)) {
+      now_ms += limits::kBeatMs;
+    }
     return now_ms - from_ms;
   };
   postgres::LeadWatch watch;
@@ -26,8 +28,12 @@ TEST(LeadWatch, CountsTheTimeInWhichItLooked) {
   EXPECT_EQ(free_after(watch, 67'000), limits::kLeaderSilentMs) << "facts came";
   watch.saw_nothing(70'500);
   EXPECT_EQ(free_after(watch, 70'500), limits::kLeaderSilentMs) << "no database";
+  watch.begin_look(73'500);
+  watch.is_free(seen, 80'000);
+  watch.begin_look(80'020);
+  EXPECT_TRUE(watch.is_free(seen, 87'000)) << "looks that take long are looks";
   seen.lead.holder = "";
-  EXPECT_EQ(free_after(watch, 75'000), 0) << "the lead was given up";
+  EXPECT_EQ(free_after(watch, 87'500), 0) << "the lead was given up";
 }
 
 }  // namespace

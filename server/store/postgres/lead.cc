@@ -96,11 +96,14 @@ Result<LeadSeen> look_at_lead(PgConnection& db) {
   return LeadSeen{std::move(lead), row.number(0, 1)};
 }
 
+void LeadWatch::begin_look(std::int64_t boot_ms) {
+  if (boot_ms - looked_ms_ > limits::kLeaderSilentMs / 2) alive_ms_ = boot_ms;
+}
+
 bool LeadWatch::is_free(const LeadSeen& seen, std::int64_t boot_ms) {
   if (!begun_ms_) begun_ms_ = boot_ms;
   const bool is_other = !last_ || last_->lead.epoch != seen.lead.epoch;
-  const bool looked_away = boot_ms - looked_ms_ > limits::kLeaderSilentMs / 2;
-  if (is_other || looked_away || last_->beats != seen.beats) alive_ms_ = boot_ms;
+  if (is_other || last_->beats != seen.beats) alive_ms_ = boot_ms;
   last_ = seen;
   looked_ms_ = boot_ms;
   if (!seen.lead.holder.empty()) return boot_ms - alive_ms_ >= limits::kLeaderSilentMs;

@@ -31,14 +31,16 @@ Result<LeadSeen> look_at_lead(PgConnection& db);
 // Looks again and again whether anybody leads. Threads: one.
 class LeadWatch {
  public:
-  // Nobody does: the holder gave the lead up, or showed no sign of life for limits::kLeaderSilentMs of a clock that
-  // does not stop while a machine sleeps. A sign is a hint, never proof; without a database nobody is taken for dead, nor
-  // by who did not look for half of that time.
+  // Before each look: who did not look for half of limits::kLeaderSilentMs begins to count anew. A look that takes long
+  // is none of that.
+  void begin_look(std::int64_t boot_ms);
+  // After it, of what it saw. Nobody does: the holder gave the lead up, or showed no sign of life for limits::kLeaderSilentMs of a clock that
+  // does not stop while a machine sleeps. A sign is a hint, never proof; without a database nobody is taken for dead.
   // Where somebody has led before, the first limits::kBeatMs are left to those who watch already and know the state.
   bool is_free(const LeadSeen& seen, std::int64_t boot_ms);
   // Since the last look, also one that failed.
   DurationMs since_look_ms(std::int64_t boot_ms) const { return boot_ms - looked_ms_; }
-  // A look that failed, and a sign of life that is not in the rows.
+  // After one that failed; and a sign of life that is not in the rows.
   void saw_nothing(std::int64_t boot_ms) { alive_ms_ = looked_ms_ = boot_ms; }
   void saw_sign(std::int64_t boot_ms) { alive_ms_ = boot_ms; }
 

@@ -68,6 +68,7 @@ std::optional<Error> PostgresStore::open() {
 }
 
 Result<bool> PostgresStore::look(LeadSeen& seen) {
+  watch_.begin_look(clock_.boot_ms());
   const auto failed = [&](const Error& error) {
     watch_.saw_nothing(clock_.boot_ms());
     return error;
