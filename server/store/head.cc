@@ -35,6 +35,14 @@ std::uint32_t meta_sum(std::string_view key, std::string_view value) {
   return RowSum(0).add(key).add(value).value();
 }
 
+Result<std::string> read_uuid(const std::string& path) {
+  Connection file;
+  if (!file.open(path, OpenMode::kReadOnly)) return file.error("store.open");
+  const auto uuid = read_meta(file, "uuid");
+  if (!uuid.ok()) return uuid.error();
+  return uuid->value_or("");
+}
+
 Result<std::optional<std::string>> read_meta(Connection& db, std::string_view key) {
   Statement query;
   if (!query.prepare(db, "SELECT value, sum FROM meta WHERE key = ?")) {

@@ -19,6 +19,8 @@ std::uint32_t meta_sum(std::string_view key, std::string_view value);
 // Adds or replaces. False: ask db.error().
 bool write_meta(Connection& db, std::string_view key, std::string_view value);
 
+// Of the store in that file, under which a copy of it is made. An error: it cannot be read, or is damaged.
+Result<std::string> read_uuid(const std::string& path);
 // What the sums of a store's rows begin with.
 Result<std::uint32_t> read_seed(Connection& db);
 

@@ -51,21 +51,15 @@ Error named_as(Error error, const std::string& draft, const std::string& from) {
   return error;
 }
 
-// The facts of `from` up to `last`, under its uuid.
-std::optional<Error> copy_until(const std::string& from, const std::string& to,
+// The facts up to `last`, under the same uuid.
+std::optional<Error> copy_until(StoreReader& from, const std::string& uuid, const std::string& to,
                                 std::uint64_t last) {
-  Connection file;
-  if (!file.open(from, OpenMode::kReadOnly)) return file.error("store.open");
-  const auto uuid = read_meta(file, "uuid");
-  if (!uuid.ok()) return uuid.error();
-  auto reader = SqliteReader::open(from, kFactVersion);
-  if (!reader.ok()) return reader.error();
   SqliteOptions options{to};
-  options.uuid = uuid->value_or("");
+  options.uuid = uuid;
   auto store = open_sqlite_store(options);
   if (!store.ok()) return store.error();
   const auto copied = copy_history(
-      **reader, **store, [] { return true; }, last);
+      from, **store, [] { return true; }, last);
   if (!copied.ok()) return copied.error();
   return std::nullopt;
 }
@@ -80,7 +74,9 @@ Result<Restored> shorten(const Draft& draft, const Until& until) {
   if (!reader.ok()) return reader.error();
   auto cut = find_cut(**reader, until);
   if (!cut.ok()) return cut.error();
-  if (auto failed = copy_until(whole.path, draft.path, cut->state.seq)) return *failed;
+  const auto uuid = read_uuid(whole.path);
+  if (!uuid.ok()) return uuid.error();
+  if (auto failed = copy_until(**reader, *uuid, draft.path, cut->state.seq)) return *failed;
   auto report = verify_store(draft.path, cut->state);
   if (!report.ok()) return report.error();
   return Restored{std::move(*report), "", std::move(*cut)};

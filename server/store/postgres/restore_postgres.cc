@@ -39,15 +39,13 @@ Result<Restored> restore_to_postgres(const std::string& from, const std::string&
     done.cut = *cut;
     shorten(done.report, *cut);
   }
-  Connection file;
-  if (!file.open(from, OpenMode::kReadOnly)) return file.error("store.open");
-  const auto uuid = read_meta(file, "uuid");
+  const auto uuid = read_uuid(from);
   if (!uuid.ok()) return uuid.error();
   PostgresOptions options;
   options.address = address;
   options.clock = &clock;
   options.holder = "subak admin restore";
-  options.uuid = uuid->value_or("");
+  options.uuid = *uuid;
   auto store = open_postgres_store(options);
   if (!store.ok()) return store.error();
   const auto copied = copy_history(
