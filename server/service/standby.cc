@@ -181,16 +181,14 @@ std::optional<Error> Standby::wait_and_lead() {
 }
 
 Result<bool> Standby::look() {
-  if (!leads_) {
-    const Result<bool> led = ports_.store.try_lead();
-    if (!led.ok() && ports_.store.leads()) return led.error();
-    if (!led.ok() && !failed_) {
-      log::warn("who leads is not known", {{"error", led.error().message()}});
-    }
-    failed_ = !led.ok();
-    leads_ = led.ok() && *led;
-    if (!leads_) known_as_ = ports_.store.lead().known_as;
+  const Result<bool> led = ports_.store.try_lead();
+  if (!led.ok() && ports_.store.leads()) return led.error();
+  if (!led.ok() && !failed_) {
+    log::warn("who leads is not known", {{"error", led.error().message()}});
   }
+  failed_ = !led.ok();
+  const bool leads = led.ok() && *led;
+  if (!leads) known_as_ = ports_.store.lead().known_as;
   const std::uint64_t before = ports_.runtime.view()->seq;
   const StoreTail::Look look = tail_.look(*reader_, known_as_);
   if (look == StoreTail::Look::kGone) {
@@ -207,7 +205,7 @@ Result<bool> Standby::look() {
   if (has_all_ && ports_.runtime.view()->seq > before) ports_.store.note_alive();
   has_all_ = look == StoreTail::Look::kAll;
   // Whoever led before may have committed until the lead was taken: only a look after that has all.
-  return leads_ && has_all_;
+  return leads && has_all_;
 }
 
 bool Standby::pause() {

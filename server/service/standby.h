@@ -92,7 +92,6 @@ class Standby {
   bool failed_ = false;  // the last look at who leads
   bool compared_ = false;
   bool has_all_ = false;  // the last look at the facts came to their end
-  bool leads_ = false;
   KnownAs known_as_;
   std::mutex mutex_;
   std::condition_variable wake_;
