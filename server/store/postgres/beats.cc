@@ -40,9 +40,12 @@ void note_confirmed(std::atomic<std::int64_t>& confirmed_ms, std::int64_t began_
 std::optional<Error> Beats::look(PgConnection& db, const std::string& said) {
   if (of_.silent || (!db.is_open() && db.open(of_.address))) return std::nullopt;
   const std::int64_t began_ms = of_.clock.boot_ms();
-  const Beat taken = beat(db, of_.epoch, said);
-  if (taken == Beat::kOurs) note_confirmed(of_.confirmed_ms, began_ms);
-  if (taken != Beat::kNotOurs) return std::nullopt;
+  const PgResult row = beat(db, of_.epoch, said);
+  if (!row.ok()) return std::nullopt;
+  if (row.rows() > 0) {
+    note_confirmed(of_.confirmed_ms, began_ms);
+    return std::nullopt;
+  }
   const auto seen = look_at_lead(db);
   if (!seen.ok() || seen->lead.holder.empty() || seen->lead.holder == of_.holder) {
     return std::nullopt;

@@ -110,14 +110,11 @@ bool LeadWatch::is_free(const LeadSeen& seen, std::int64_t boot_ms) {
   return seen.lead.epoch == 0 || boot_ms - *begun_ms_ >= limits::kBeatMs;
 }
 
-const char* const kBeat =
-    "UPDATE beat SET beats = beats + 1, said = CASE WHEN $2 = ''::bytea THEN said ELSE $2 END "
-    "WHERE EXISTS (SELECT 1 FROM lead WHERE epoch = $1) RETURNING beats";
-
-Beat beat(PgConnection& db, std::int64_t epoch, std::string_view said) {
-  const PgResult row = db.run(kBeat, Parameters().add(epoch).add_bytes(said));
-  if (!row.ok()) return Beat::kUnknown;
-  return row.rows() > 0 ? Beat::kOurs : Beat::kNotOurs;
+PgResult beat(PgConnection& db, std::int64_t epoch, std::string_view said) {
+  return db.run(
+      "UPDATE beat SET beats = beats + 1, said = CASE WHEN $2 = ''::bytea THEN said ELSE $2 END "
+      "WHERE EXISTS (SELECT 1 FROM lead WHERE epoch = $1) RETURNING beats",
+      Parameters().add(epoch).add_bytes(said));
 }
 
 std::string known_as_text(const KnownAs& known_as) {

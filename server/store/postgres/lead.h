@@ -65,9 +65,8 @@ Raised take_lead(PgConnection& db, const std::string& holder, const std::string&
 Raised raise_own(PgConnection& db, const std::string& holder);
 // A sign of life, with what others are told (empty: what the row says stays); nothing happens where the epoch is not
 // ours, or not any more. Nobody who waits for silence takes the lead for limits::kLeaderSilentMs after it.
-enum class Beat : std::uint8_t { kOurs, kNotOurs, kUnknown };
-extern const char* const kBeat;  // $1: the epoch, $2: what is said; a row if it is ours
-Beat beat(PgConnection& db, std::int64_t epoch, std::string_view said);
+// Without an error: a row if the epoch is ours.
+PgResult beat(PgConnection& db, std::int64_t epoch, std::string_view said);
 // The end of a lead; nothing happens where another leads.
 void give_up_lead(PgConnection& db, std::int64_t epoch);
 // Lead::known_as as the row of beats has it: lines of cluster, tab and user. A name with either is left out.

@@ -133,7 +133,7 @@ PostgresStore::Outcome PostgresStore::try_commit(std::span<const Fact> facts) {
 
 PostgresStore::Outcome PostgresStore::beat() {
   const std::int64_t began_ms = clock_.boot_ms();
-  const PgResult row = db_.run(kBeat, Parameters().add(epoch_.load()).add_bytes(""));
+  const PgResult row = postgres::beat(db_, epoch_, "");
   const Outcome outcome = judge(row, "store.lead");
   if (outcome != Outcome::kDone) return outcome;
   if (row.rows() == 0) return lost();
