@@ -145,9 +145,9 @@ class Store {
   // All or nothing, and durable on return. `facts` are numbered without a gap and never empty. An
   // error is final: the caller shows nothing of the batch and ends the process.
   virtual std::optional<Error> commit(std::span<const Fact> facts) = 0;
-  // That no other process can have committed since: asked before a batch without facts is shown,
-  // whose replies and effects rest on the facts so far being all there are. An error is final, as
-  // that of commit(), and called by the same thread.
+  // That no other process can have committed since: asked before a batch without facts is shown, whose replies and
+  // effects rest on the facts so far being all there are, and before any that had to wait beyond owned_until_ms(). An
+  // error is final, as that of commit(), and called by the same thread.
   virtual std::optional<Error> check_owned() { return std::nullopt; }
   // Until when, by Clock::boot_ms(), the last commit() or check_owned() says that much: a process may sleep before it
   // shows what rests on it. Called by the same thread. A store that no other process can take: for ever.

@@ -166,10 +166,10 @@ std::string World::ask_webhooks() const {
       "image": "i", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}}}})";
   const std::size_t size = body.size();
   body.append(kBodyPadding, ' ');
+  ReviewParser reader;
+  const auto review = reader.parse({body.data(), size});
+  if (!review.ok()) return review.error().message();
   for (const auto& r : replicas_) {
-    ReviewParser reader;
-    const auto review = reader.parse({body.data(), size});
-    if (!review.ok()) return review.error().message();
     const Decision decision =
         decide(*r->runtime->view(), AdmissionConfig(), kCluster, Endpoint::kMutate, *review);
     if (decision.verdict == Verdict::kPatched && decision.because == Because::kGated) continue;
