@@ -188,6 +188,9 @@ void Cards::adopt_orphans(std::int64_t monotonic_ms) {
 void Cards::see_answered_owner(json::Value owner, const std::string& collection) {
   const auto known = owners_.find(std::string(json::text_in(owner, "metadata", "uid")));
   if (known == owners_.end()) return;
+  // The watch has said more since: it does not repeat that.
+  const std::string_view version = json::text_in(owner, "metadata", "resourceVersion");
+  if (version_number(version) < version_number(known->second.resource_version)) return;
   const std::uint32_t list = known->second.list;
   WatchEvent event;
   event.kind = WatchKind::kModified;
