@@ -25,6 +25,8 @@ inline constexpr std::string_view kPreemptible = "subak.gpu/preemptible";
 inline constexpr std::string_view kCheckpointInterval = "subak.gpu/checkpoint-interval";
 inline constexpr std::string_view kReplaceWithin = "subak.gpu/replace-within";
 inline constexpr std::string_view kStatus = "subak.gpu/status";
+// Annotation of a pod that lost its place while its gate was closed, "JOB/ATTEMPT": what opens it is newer.
+inline constexpr std::string_view kKeptClosed = "subak.gpu/kept-closed";
 inline constexpr std::string_view kQueuedCondition = "subak.gpu/Queued";  // of a pod
 inline constexpr std::string_view kSuspendedBy = "subak.gpu/suspended";
 // Label of a node: how many of its GPUs NVLink joins, those with neighbouring indexes ("1": none).

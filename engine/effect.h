@@ -20,10 +20,12 @@ namespace subak {
 enum class EffectKind : std::uint8_t {
   kOpenGate,  // let these pods go to these nodes (API job: launch these ranks there)
   kEvict,     // end these pods
+  // Let nobody go (Effect::keep_closed): all that there is to be done about a job of pods that waits again.
+  kKeepClosed,
 };
 template <>
 struct EnumText<EffectKind> {
-  static constexpr std::array<std::string_view, 2> names{"open_gate", "evict"};
+  static constexpr std::array<std::string_view, 3> names{"open_gate", "evict", "keep_closed"};
 };
 
 // One pod of an effect, with everything an edge needs to act on it.
@@ -63,6 +65,11 @@ struct Effect {
   std::vector<EffectPod> pods;
   // The cluster's session now, 0 if none follows it: an edge of an older one does not act.
   std::uint64_t session = 0;
+  // Pods, by rank, whose places were given back while their gates were closed, with uid and name. An
+  // earlier word to open them may be on its way, from this process or one that led before. So the edge writes on
+  // each of them, and until that is acknowledged opens no gate for the place that it had: whatever
+  // is on its way names an older version of the pod, and does nothing any more (docs/design/0070).
+  std::vector<EffectPod> keep_closed;
   template <class V>
   void fields(V& v) {
     v(1, "kind", kind);
@@ -73,6 +80,7 @@ struct Effect {
     v(6, "cause", cause);
     v(7, "pods", pods);
     v(8, "session", session);
+    v(9, "keep_closed", keep_closed);
   }
   friend bool operator==(const Effect&, const Effect&) = default;
 };

@@ -228,7 +228,8 @@ class Engine {
   std::optional<TimeMs> next_deadline() const;
   // Something changed since the last Pass that could let a job start.
   bool pass_due() const;
-  // What should be done outside now, by job id then rank.
+  // What should be done outside now: of jobs that wait again, then of those that start or end, by job id,
+  // then rank.
   std::vector<Effect> outstanding(ClusterId cluster) const;
   // The picture for other threads, as of now. Parts that did not change are those of the last one.
   std::shared_ptr<const View> view() const;

@@ -35,7 +35,8 @@ PodKey* key_slot(PodKeys& keys, Text name) {
 }
 
 bool is_written_by_us(Text name) {
-  return name == names::kStatus || name == names::kManaged || name == names::kSuspendedBy;
+  return name == names::kStatus || name == names::kManaged || name == names::kSuspendedBy ||
+         name == names::kKeptClosed;
 }
 
 void find_in(const TextPairs& pairs, bool labels, Pod& pod) {

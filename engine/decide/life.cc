@@ -111,6 +111,7 @@ void end_attempt(Decision& d, const Job& job, Cause cause) {
   }
   d.emit(ended);
   settle(d, id, cause);
+  d.act_on(id);
 }
 
 // Nobody of a waiting gang is left. Its controller may make them anew: for a while it is waited for.
@@ -235,7 +236,9 @@ void give_up(Decision& d, JobId id, Cause cause) {
     return end_attempt(d, job, own ? job.cause : cause);
   }
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
-    if (can_give_back(job, job.pods[rank])) d.emit(fact::PlaceLost{id, rank, cause});
+    if (!can_give_back(job, job.pods[rank])) continue;
+    d.emit(fact::PlaceLost{id, rank, cause});
+    d.act_on(id);
   }
   const bool goes_on = job.state == JobState::kStarting || job.state == JobState::kRunning;
   const bool there = job.pods_holding() > 0 || lets_wait(job);

@@ -1,6 +1,9 @@
 // Effects as a function of the state.
 #include "engine/derive/effects.h"
 
+#include <set>
+#include <utility>
+
 namespace subak::derive {
 namespace {
 
@@ -19,19 +22,27 @@ bool must_go(const state::Job& job, std::uint32_t rank) {
 }
 
 std::optional<Effect> effect_of(const State& s, const state::Job& job) {
-  if (!job.active()) return std::nullopt;
+  if (job.state == JobState::kDone) return std::nullopt;
   const bool ends = job.state == JobState::kEnding;
   Effect effect;
-  effect.kind = ends ? EffectKind::kEvict : EffectKind::kOpenGate;
+  effect.kind = ends                               ? EffectKind::kEvict
+                : job.state == JobState::kStarting ? EffectKind::kOpenGate
+                                                   : EffectKind::kKeepClosed;
   effect.cluster = job.id.cluster();
   effect.job = job.id;
   effect.attempt = job.attempt;
   const state::Cluster& cluster = s.clusters().at(job.id.cluster());
   effect.session = cluster.owned ? 0 : cluster.session;
-  effect.until_ms = ends ? 0 : job.until_ms;
+  effect.until_ms = effect.kind == EffectKind::kOpenGate ? job.until_ms : 0;
   if (ends) effect.cause = job.stop;
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     const state::Pod& pod = job.pods[rank];
+    if (pod.may_be_opened()) {
+      EffectPod& kept = effect.keep_closed.emplace_back();
+      kept.rank = rank;
+      kept.uid = pod.uid;
+      kept.name = pod.name;
+    }
     if (!concerns(job, rank)) continue;
     EffectPod& out = effect.pods.emplace_back();
     out.rank = rank;
@@ -46,15 +57,17 @@ std::optional<Effect> effect_of(const State& s, const state::Job& job) {
     out.gpu_mask = pod.slot.gpu_mask;
     out.milligpu = pod.slot.milligpu;
   }
-  if (effect.pods.empty()) return std::nullopt;
+  if (effect.pods.empty() && effect.keep_closed.empty()) return std::nullopt;
   return effect;
 }
 
 std::vector<Effect> outstanding(const State& s, ClusterId cluster) {
   std::vector<Effect> out;
-  for (JobId id : s.jobs().active()) {
-    if (id.cluster() != cluster) continue;
-    if (auto effect = effect_of(s, s.jobs().at(id))) out.push_back(std::move(*effect));
+  for (const std::set<JobId>* const some : {&s.jobs().waiting_again(), &s.jobs().active()}) {
+    for (const JobId id : *some) {
+      if (id.cluster() != cluster) continue;
+      if (auto effect = effect_of(s, s.jobs().at(id))) out.push_back(std::move(*effect));
+    }
   }
   return out;
 }

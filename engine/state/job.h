@@ -43,6 +43,11 @@ struct Pod {
   bool is_expected() const { return uid.empty() && gate == PodGate::kClosed; }
   // It could be placed now.
   bool is_ready() const { return state == PodState::kWaiting && gate == PodGate::kClosed; }
+  // It had a place, and that was given back while its gate was closed: as far as we know. An order to open
+  // it may be under way still.
+  bool may_be_opened() const {
+    return state == PodState::kWaiting && is_closed(gate) && !uid.empty() && since_ms != 0;
+  }
 };
 
 // Pods join a job, or its attempt starts: no reference to a pod of it survives that. Where addresses
@@ -107,6 +112,8 @@ struct Job {
   // Its places are chosen here; else it was found running.
   bool is_ours() const { return origin == JobOrigin::kApi || origin == JobOrigin::kPods; }
   bool waits() const { return is_waiting(state); }
+  // Its pods have had places before.
+  bool waits_again() const { return waits() && attempt > 0 && origin == JobOrigin::kPods; }
   const Run& run() const { return of_run != nullptr ? *of_run : kNoRun; }
   Run& make_run() {  // the one that it has, else a new one
     if (of_run == nullptr) of_run = std::make_unique<Run>();

@@ -358,12 +358,20 @@ void Jobs::set_state(Job& job, JobState to) {
   ++count_of(to);
   job.state = to;
   set_deadline(job, job.active() ? job.until_ms : 0);
-  if (job.active()) {
-    active_.insert(job.id);
-  } else {
-    active_.erase(job.id);
-  }
+  index_state(job);
   must(ready_.contains(job.id) == (to == JobState::kQueued), "queued jobs are in the queue");
+}
+
+void Jobs::index_state(const Job& job) {
+  const auto put = [&](std::set<JobId>& index, bool in) {
+    if (in) {
+      index.insert(job.id);
+    } else {
+      index.erase(job.id);
+    }
+  };
+  put(active_, job.active());
+  put(waiting_again_, job.waits_again());
 }
 
 void Jobs::put_off(ClusterId cluster, DurationMs by) {

@@ -51,9 +51,10 @@ class Jobs {
   std::vector<JobId> ids() const;            // ascending
   // Ascending, for pages. A job that is gone stays in it for a while: look each one up.
   const std::vector<JobId>& ascending() const { return ids_.ascending(); }
-  const std::set<JobId>& active() const { return active_; }  // Job::active()
-  const Deadlines& deadlines() const { return deadlines_; }  // Job::until_ms
-  const Deadlines& dues(ClusterId cluster) const;            // Job::due_ms, of one cluster
+  const std::set<JobId>& active() const { return active_; }                // Job::active()
+  const std::set<JobId>& waiting_again() const { return waiting_again_; }  // Job::waits_again()
+  const Deadlines& deadlines() const { return deadlines_; }                // Job::until_ms
+  const Deadlines& dues(ClusterId cluster) const;  // Job::due_ms, of one cluster
   std::size_t count(JobState state) const { return counts_[static_cast<std::size_t>(state)]; }
   const ReadyQueue& ready() const { return ready_; }
   // The live pod of this uid. Uids are the cluster's own.
@@ -151,6 +152,7 @@ class Jobs {
   fact::JobKept::Pod kept(const Job& job, std::uint32_t rank) const;
   void keep(const Job& job, const Sink& sink) const;
   static ReadyJob ready_job(const Job& job);
+  void index_state(const Job& job);
   std::size_t& count_of(JobState state) { return counts_[static_cast<std::size_t>(state)]; }
   GangRequest gathered_request(const Job& job) const;
   static std::unique_ptr<OfPods> said_by_pods(const fact::JobCreated& f);
@@ -166,7 +168,7 @@ class Jobs {
   All by_id_;
   JobIds ids_;              // of by_id_
   std::deque<JobId> done_;  // oldest first
-  std::set<JobId> active_;
+  std::set<JobId> active_, waiting_again_;
   Deadlines deadlines_;
   std::map<ClusterId, Deadlines> dues_;
   struct GangKey {

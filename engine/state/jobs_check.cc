@@ -18,6 +18,7 @@ void Jobs::check_job(const Job& job) const {
   must(job.state != JobState::kQueued || whole, "who is queued could start");
   must(job.until_ms == 0 || deadlines_.contains({job.until_ms, job.id}), "deadlines are indexed");
   must(active_.contains(job.id) == job.active(), "who starts or ends is indexed");
+  must(waiting_again_.contains(job.id) == job.waits_again(), "who waits again is indexed");
   must(awaiting_resume_.contains(job.id) == job.awaits_resume(), "who awaits a resume is indexed");
   const bool held_back = job.state == JobState::kIncomplete || job.state == JobState::kEnding;
   must(!job.awaits_resume() || held_back, "who awaits is not queued");

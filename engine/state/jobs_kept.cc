@@ -161,7 +161,7 @@ void Jobs::restored(Job& job, const fact::JobKept& f) {
   ++count_of(f.job.state);
   job.state = f.job.state;
   if (job.state == JobState::kQueued) ready_.add(ready_job(job), tree_);
-  if (job.active()) active_.insert(job.id);
+  index_state(job);
   if (is_over(job)) record_.over(job, fleet_.shared_request(job.shape));
   set_deadline(job, f.until_ms);
   if (job.state == JobState::kDone) {
