@@ -155,7 +155,7 @@ grpc::ServerWriteReactor<v1::EffectsResponse>* ClusterService::Effects(
   const ClusterView* cluster = nullptr;
   const std::shared_ptr<const View> view = shared_.runtime.view();
   if (admission.caller) cluster = view->cluster(in->cluster());
-  auto stream = std::make_shared<EffectsWriter>(shared_.streams, shared_.launchers,
+  auto stream = std::make_shared<EffectsWriter>(shared_.streams, shared_.launchers, shared_.store,
                                                 cluster != nullptr ? cluster->name : std::string());
   if (!stream->begin(StreamKind::kEffects, admission)) return stream.get();
   if (!shared_.runtime.stats().leads) {

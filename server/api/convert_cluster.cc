@@ -183,6 +183,12 @@ void put(const Effect& effect, const std::string& cluster, v1::Effect* out) {
   out->set_session(effect.session);
   if (effect.until_ms != 0) put(effect.until_ms, out->mutable_until());
   out->set_cause(static_cast<v1::Cause>(effect.cause));
+  for (const EffectPod& pod : effect.keep_closed) {
+    auto* row = out->add_keep_closed();
+    row->set_rank(static_cast<std::int32_t>(pod.rank));
+    row->set_uid(pod.uid);
+    row->set_name(pod.name);
+  }
   for (const EffectPod& pod : effect.pods) {
     auto* row = out->add_pods();
     row->set_rank(static_cast<std::int32_t>(pod.rank));

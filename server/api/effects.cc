@@ -9,9 +9,11 @@
 
 namespace subak::api {
 
-EffectsWriter::EffectsWriter(StreamSet& set, Observers& launchers, std::string cluster)
+EffectsWriter::EffectsWriter(StreamSet& set, Observers& launchers, const Store& store,
+                             std::string cluster)
     : QueueWriter(set, 2 * limits::kMaxEffectBacklog),
       launchers_(launchers),
+      store_(store),
       cluster_(std::move(cluster)) {}
 
 void EffectsWriter::start(Runtime& runtime, ClusterId cluster) {
@@ -41,6 +43,7 @@ void EffectsWriter::move_some() {
   for (const Effect& effect : effects) {
     v1::EffectsResponse message;
     put(effect, cluster_, message.mutable_effect());
+    message.mutable_effect()->set_epoch(store_.lead().epoch);
     push(std::move(message));
   }
   if (!effects.empty()) return;  // what closed the source is told when these are out

@@ -14,7 +14,8 @@ namespace subak::api {
 
 class EffectsWriter final : public QueueWriter<v1::EffectsResponse> {
  public:
-  EffectsWriter(StreamSet& set, Observers& launchers, std::string cluster);
+  // `store` says under which epoch effects are sent; it outlives the stream.
+  EffectsWriter(StreamSet& set, Observers& launchers, const Store& store, std::string cluster);
   // Call after begin(). The stream ends with UNAVAILABLE if the runtime does not run.
   void start(Runtime& runtime, ClusterId cluster);
 
@@ -25,6 +26,7 @@ class EffectsWriter final : public QueueWriter<v1::EffectsResponse> {
   void move_some();  // from the source to the queue, if the queue is empty
 
   Observers& launchers_;
+  const Store& store_;
   std::string cluster_;
   std::mutex source_mutex_;
   std::shared_ptr<EffectStream> source_;
