@@ -162,6 +162,8 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
   } else if (!record.owner.empty() && pod.owner.kind == "Job") {
     gpu.gang_owner = record.owner.substr(0, record.owner.find('+'));
   }
+  gpu.kept_closed = find_text(pod.annotations, names::kKeptClosed);
+  gpu.let_go_to = record.let_go_to;
   gpu.release = {};
   if (record.gated) {
     if (auto read = read_gated_pod(object)) gpu.release = std::move(read).value();

@@ -57,7 +57,9 @@ struct GpuCard {
   std::uint64_t group_told = 0;    // digest of what the core was told of its gang's other pods
   std::string owner_api, owner_kind, owner_name, owner_uid;  // of its controller; empty: none
   GatedPod release;                                          // while gated
-  std::string unschedulable;                // the scheduler's words; empty: it does not say so
+  std::string kept_closed;    // annotation subak.gpu/kept-closed; empty: none
+  std::string let_go_to;      // the one node that its affinity names; empty: none, or several
+  std::string unschedulable;  // the scheduler's words; empty: it does not say so
   std::int64_t unschedulable_since_ms = 0;  // since when we know them, monotonic
 };
 

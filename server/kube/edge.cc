@@ -143,6 +143,7 @@ void Edge::Impl::end_session(const std::string& why) {
   owners.clear();
   cards.forget_told();
   wanted.clear();
+  fence.clear();
   planned.clear();
   waiting->forget();
   strays.clear();

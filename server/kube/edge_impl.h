@@ -107,10 +107,12 @@ struct Edge::Impl {
   void say_until();
   void on_reply(const News& news, const Reply& reply);
   void take_effects();
+  void want(Effect effect, std::uint64_t order);
   void confirm();
   void report_unschedulable();
   bool say_refused(const std::string& uid, Cause cause, const std::string& words);
   void say_end_refused(const KubeWrite& write, const std::string& words);
+  void mark_refused(const KubeWrite& write, const std::string& words);
   void give_up(const std::string& uid, JobId job, Cause cause, const std::string& words);
   void write();
   void write_done(const KubeWrite& write);
@@ -147,6 +149,7 @@ struct Edge::Impl {
   std::shared_ptr<Inbox> inbox;
   std::shared_ptr<EffectStream> effects;
   WantedJobs wanted;
+  Fence fence;
   std::uint64_t last_order = 0;
   bool confirming = false;
   std::int64_t confirm_due_ms = 0;

@@ -18,8 +18,7 @@ void Edge::Impl::take_effects() {
     if (effect.session > session) continue;  // another's by now
     replan = true;
     planned.clear();
-    const JobId job = effect.job;
-    wanted[job] = {std::move(effect), ++last_order};
+    want(std::move(effect), ++last_order);
   }
   if (effects->state() == EffectStream::State::kOverflowed) {
     const ClusterView* const cluster = ports.view()->cluster(options.cluster);
@@ -27,8 +26,14 @@ void Edge::Impl::take_effects() {
   }
 }
 
-// A hold that was taken back before any gate was opened leaves no word: what is wanted is asked for
-// again while something is.
+// Until everything is known, what comes may be about what others began.
+void Edge::Impl::want(Effect effect, std::uint64_t order) {
+  fence.take(effect, phase != Phase::kFollows);
+  const JobId job = effect.job;
+  wanted[job] = {std::move(effect), order};
+}
+
+// A word may be lost, and what is done leaves none: what is wanted is asked for again while something is.
 void Edge::Impl::confirm() {
   const std::int64_t now = ports.monotonic_ms();
   if (confirming || wanted.empty() || now < confirm_due_ms) return;
@@ -45,7 +50,7 @@ void Edge::Impl::confirm() {
         const auto known = wanted.find(job);
         if (known != wanted.end() && known->second.order > asked) continue;
         const std::uint64_t order = known == wanted.end() ? ++last_order : known->second.order;
-        wanted[job] = {std::move(effect), order};
+        want(std::move(effect), order);
       }
       std::erase_if(wanted, [&](const auto& entry) {
         return entry.second.order <= asked && !now_wanted.contains(entry.first);
@@ -121,7 +126,9 @@ void Edge::Impl::write() {
   const std::int64_t now = ports.monotonic_ms();
   const bool due = plan_due_ms != 0 && now >= plan_due_ms;
   if (planned.empty() && (replan || due) && writer->under_way() < limits::kMaxEdgeWrites) {
-    Plan plan = plan_writes(wanted, cards, writer->attempts(), ports.now_ms(), now, kPlanned);
+    fence.prune(cards);
+    Plan plan =
+        plan_writes(wanted, fence, cards, writer->attempts(), ports.now_ms(), now, kPlanned);
     for (const JobId job : plan.settled) wanted.erase(job);
     planned.assign(std::make_move_iterator(plan.writes.begin()),
                    std::make_move_iterator(plan.writes.end()));
@@ -133,6 +140,15 @@ void Edge::Impl::write() {
     planned.pop_front();
     replan = replan || planned.empty();
   }
+}
+
+void Edge::Impl::mark_refused(const KubeWrite& write, const std::string& words) {
+  fence.give_up(write.uid);
+  log::warn("a pod that lost its place takes no mark: an earlier word may still open its gate",
+            {{"cluster", options.cluster},
+             {"uid", write.uid},
+             {"job", text::job_id_text(write.job)},
+             {"words", words}});
 }
 
 WriterHooks Edge::Impl::hooks() {
@@ -147,6 +163,7 @@ WriterHooks Edge::Impl::hooks() {
   };
   hooks.give_up = [this](const KubeWrite& write, const CallAnswer& answer) {
     ++refused[answer.reason.empty() ? std::string(enum_name(answer.outcome)) : answer.reason];
+    if (write.kind == WriteKind::kKeep) return mark_refused(write, answer.message);
     if (write.kind != WriteKind::kRelease) return say_end_refused(write, answer.message);
     give_up(write.uid, write.job, Cause::kReleaseRefused, answer.message);
   };
@@ -175,6 +192,8 @@ void Edge::Impl::write_done(const KubeWrite& write) {
           (write.node.empty() ? "whichever node the scheduler chooses" : "node " + write.node);
       return tell_pod(write.uid, "Released", "Release", note, false);
     }
+    case WriteKind::kKeep:
+      return;
     case WriteKind::kEvict:
       return tell_pod(write.uid, "TakenBack", "Evict",
                       job + " is taken back (" + cause + "): this pod was evicted, which its " +

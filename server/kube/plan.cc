@@ -28,6 +28,25 @@ class Planner {
   Planner(const Cards& cards, const Attempts& attempts, std::int64_t monotonic_ms)
       : cards_(cards), attempts_(attempts), monotonic_ms_(monotonic_ms) {}
 
+  // Who may still be let go by an earlier word gets the mark first. Who was, is waited for.
+  void guard(const Fence& fence) {
+    for (const auto& [uid, guarded] : fence.pods()) {
+      const PodCard* const card = cards_.find_gpu_pod(uid);
+      if (card == nullptr) continue;
+      const GpuCard& pod = *card->gpu;
+      if (!pod.gated) {
+        guarded_nodes_.insert(pod.let_go_to);
+        continue;
+      }
+      guards_all_ = guards_all_ || guarded.anywhere;
+      guarded_nodes_.insert(guarded.nodes.begin(), guarded.nodes.end());
+      if (!may_try(uid)) continue;
+      chosen_.insert(uid);
+      KubeWrite write{WriteKind::kKeep, uid, guarded.job, "", Cause::kNone, guarded.attempt, 1};
+      add(kBack, 0, write);
+    }
+  }
+
   // False: nothing is left to be done for the job.
   bool open(const Wanted& wanted) {
     std::vector<KubeWrite> writes;
@@ -38,7 +57,8 @@ class Planner {
       some_open = some_open || !card->gpu->gated;
       if (!card->gpu->gated) continue;
       left = true;
-      if (card->gpu->foreign_gates || !may_try(pod.uid)) continue;
+      if (card->gpu->foreign_gates || is_guarded(pod.node)) continue;
+      if (!may_try(pod.uid) || chosen_.contains(pod.uid)) continue;
       writes.push_back({WriteKind::kRelease, pod.uid, wanted.effect.job, pod.node, Cause::kNone,
                         wanted.effect.attempt, wanted.effect.pods.size()});
     }
@@ -111,6 +131,10 @@ class Planner {
     return owner->failed + ++evicted_[pod.owner_uid] < owner->backoff_limit;
   }
 
+  bool is_guarded(const std::string& node) const {
+    return guards_all_ || guarded_nodes_.contains(node);
+  }
+
   bool may_try(const std::string& uid) {
     const auto attempt = attempts_.find(uid);
     if (attempt == attempts_.end()) return true;
@@ -126,21 +150,24 @@ class Planner {
   const std::int64_t monotonic_ms_;
   std::vector<Found> found_;
   std::map<std::string, std::int64_t> evicted_;  // by this plan, of each owner
-  std::set<std::string> chosen_;                 // owners and pods to be taken back
+  std::set<std::string> chosen_;                 // owners and pods to be taken back or marked
+  std::set<std::string> guarded_nodes_;
+  bool guards_all_ = false;
   std::int64_t next_ms_ = 0;
 };
 
 }  // namespace
 
-Plan plan_writes(const WantedJobs& wanted, const Cards& cards, const Attempts& attempts,
-                 TimeMs now_ms, std::int64_t monotonic_ms, std::size_t most) {
+Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const Cards& cards,
+                 const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms,
+                 std::size_t most) {
   Plan plan;
   Planner planner(cards, attempts, monotonic_ms);
+  planner.guard(fence);
   for (const auto& [id, job] : wanted) {
-    const Effect& effect = job.effect;
-    const bool opens = effect.kind == EffectKind::kOpenGate;
-    const bool late = opens && effect.until_ms != 0 && effect.until_ms <= now_ms;
-    const bool left = !late && (opens ? planner.open(job) : planner.take_back(job));
+    if (job.effect.until_ms != 0 && job.effect.until_ms <= now_ms) continue;
+    const bool opens = job.effect.kind == EffectKind::kOpenGate;
+    const bool left = opens ? planner.open(job) : planner.take_back(job);
     if (!left) plan.settled.push_back(id);
   }
   planner.resume_owners();

@@ -14,18 +14,21 @@
 #include "engine/effect.h"
 #include "server/kube/backoff.h"
 #include "server/kube/cards.h"
+#include "server/kube/fence.h"
 
 namespace subak {
 
 enum class WriteKind : std::uint8_t {
   kRelease,  // narrow the pod to its node and open our gate
+  kKeep,     // mark the pod: no earlier word opens its gate any more
   kEvict,    // ask for the pod's end; its owner counts that as a failure
   kSuspend,  // let the owner take all its pods back; it counts nothing
   kResume    // and let it make them anew
 };
 template <>
 struct EnumText<WriteKind> {
-  static constexpr std::array<std::string_view, 4> names{"release", "evict", "suspend", "resume"};
+  static constexpr std::array<std::string_view, 5> names{"release", "keep", "evict", "suspend",
+                                                         "resume"};
 };
 
 // What stands in the owner's annotation subak.gpu/suspended while we have suspended it.
@@ -38,7 +41,7 @@ struct KubeWrite {
   JobId job;                   // none: of kResume
   std::string node;            // kRelease: the pod's place; empty: wherever the scheduler puts it
   Cause cause = Cause::kNone;  // kEvict, kSuspend
-  std::uint32_t attempt = 0;   // of the job
+  std::uint32_t attempt = 0;   // of the job; kKeep: the one that was taken back
   std::size_t pods = 0;        // that the core's word is about
 };
 
@@ -66,8 +69,10 @@ struct Plan {
 
 // Takings back first, as GPUs wait for them; then gangs of which some gates are open, then in the order
 // in which the core said so. A pod with gates of others is left alone, and one that cannot be written
-// now holds up no other. `now_ms`: a hold that has ended by then is not acted on any more.
-Plan plan_writes(const WantedJobs& wanted, const Cards& cards, const Attempts& attempts,
-                 TimeMs now_ms, std::int64_t monotonic_ms, std::size_t most);
+// now holds up no other; but nobody is let go to a place that `fence` guards (pruned by these cards).
+// `now_ms`: a hold that has ended by then is not acted on any more; the core will say so.
+Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const Cards& cards,
+                 const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms,
+                 std::size_t most);
 
 }  // namespace subak

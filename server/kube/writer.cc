@@ -10,7 +10,9 @@
 namespace subak {
 namespace {
 
-bool is_of_pod(WriteKind kind) { return kind == WriteKind::kRelease || kind == WriteKind::kEvict; }
+bool is_of_pod(WriteKind kind) {
+  return kind == WriteKind::kRelease || kind == WriteKind::kKeep || kind == WriteKind::kEvict;
+}
 
 std::string pod_path(const PodCard& pod) {
   return "/api/v1/namespaces/" + pod.ns + "/pods/" + pod.name;
@@ -36,6 +38,13 @@ std::string suspension_of(const OwnerCard& owner, const std::string& uid, const 
          ":" + mark + R"(}},"spec":{"suspend":)" + (suspended ? "true" : "false") + "}}";
 }
 
+std::string mark_of(const GpuCard& pod, const KubeWrite& write) {
+  return R"({"metadata":{"uid":)" + as_json(write.uid) + R"(,"resourceVersion":)" +
+         as_json(pod.release.resource_version) + R"(,"annotations":{)" +
+         as_json(names::kKeptClosed) + ":" + as_json(kept_closed_mark(write.job, write.attempt)) +
+         "}}}";
+}
+
 // Whether the API server has judged the write itself, and would judge it so again.
 bool is_verdict(const CallAnswer& answer) { return answer.outcome == Outcome::kRefused; }
 
@@ -57,6 +66,8 @@ void Writer::begin(const KubeWrite& write) {
   switch (write.kind) {
     case WriteKind::kRelease:
       return release(write);
+    case WriteKind::kKeep:
+      return keep_closed(write);
     case WriteKind::kEvict:
       return evict(write);
     case WriteKind::kSuspend:
@@ -80,11 +91,14 @@ void Writer::release(const KubeWrite& write) {
   }
   KubeCall call{"PATCH", pod_path(pod), *patch, "application/json-patch+json"};
   const std::string version = pod.gpu->release.resource_version;
-  this->call(write, std::move(call),
-             [this, write, version](const CallAnswer& answer, std::string_view body) {
-               if (answer.outcome == Outcome::kDone) hooks_.done(write);
-               settle(write, version, answer, body);
-             });
+  send(write, std::move(call), version);
+}
+
+void Writer::keep_closed(const KubeWrite& write) {
+  const PodCard& pod = *cards_.find_gpu_pod(write.uid);
+  if (!pod.gpu->gated) return;
+  KubeCall call{"PATCH", pod_path(pod), mark_of(*pod.gpu, write), "application/merge-patch+json"};
+  send(write, std::move(call), pod.gpu->release.resource_version);
 }
 
 void Writer::evict(const KubeWrite& write) {
@@ -106,7 +120,11 @@ void Writer::set_suspended(const KubeWrite& write, bool suspended) {
   KubeCall call{"PATCH", owner.path(),
                 suspension_of(owner, write.uid, suspended ? as_json(mark) : "null", suspended),
                 "application/merge-patch+json"};
-  const std::string version = owner.resource_version;
+  send(write, std::move(call), owner.resource_version);
+}
+
+// A write that names the version which it is for.
+void Writer::send(const KubeWrite& write, KubeCall call, const std::string& version) {
   this->call(write, std::move(call),
              [this, write, version](const CallAnswer& answer, std::string_view body) {
                if (answer.outcome == Outcome::kDone) hooks_.done(write);

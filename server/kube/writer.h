@@ -38,8 +38,10 @@ class Writer {
 
  private:
   void release(const KubeWrite& write);
+  void keep_closed(const KubeWrite& write);
   void evict(const KubeWrite& write);
   void set_suspended(const KubeWrite& write, bool suspended);
+  void send(const KubeWrite& write, KubeCall call, const std::string& version);
   void call(const KubeWrite& write, KubeCall call,
             std::function<void(const CallAnswer&, std::string_view body)> answered);
   void settle(const KubeWrite& write, const std::string& version, const CallAnswer& answer,

@@ -17,6 +17,7 @@ struct World {
   Engine engine;
   TimeMs now = kNow;
   WantedJobs wanted;
+  Fence fence;
   std::uint64_t order = 0;
   std::uint64_t pods_version = 0;  // of the last event of a pod
 
@@ -42,6 +43,7 @@ struct World {
     assert(read.ok());
     for (Effect& effect : engine.apply(input).effects) {
       const JobId job = effect.job;
+      fence.take(effect, order % 2 == 0);
       wanted[job] = {std::move(effect), ++order};
     }
   }
@@ -80,9 +82,10 @@ struct World {
     while (auto news = cards.next(known)) apply(std::move(news->body));
     assert(!cards.has_next(known));
     apply(in::Pass{});
-    const Plan plan = plan_writes(wanted, cards, {}, now, now - kNow, 100);
+    fence.prune(cards);
+    const Plan plan = plan_writes(wanted, fence, cards, {}, now, now - kNow, 100);
     for (const KubeWrite& write : plan.writes) {
-      const bool pod = write.kind == WriteKind::kRelease || write.kind == WriteKind::kEvict;
+      const bool pod = write.kind != WriteKind::kSuspend && write.kind != WriteKind::kResume;
       assert(pod ? cards.find_gpu_pod(write.uid) != nullptr
                  : cards.find_owner(write.uid) != nullptr);
       if (write.kind != WriteKind::kRelease) continue;

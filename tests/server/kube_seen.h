@@ -81,6 +81,9 @@ class Kube : public ::testing::Test {
     event.object = parser_.parse(text);
     cards.see_owner(event, kJobsPath);
   }
+  void see_answered_owner(const std::string& text) {
+    cards.see_answered_owner(parser_.parse(text), kJobsPath);
+  }
   std::vector<std::string> told() {
     std::vector<std::string> out;
     while (auto news = cards.next(Cards::kAllPodsKnown)) {
@@ -94,7 +97,8 @@ class Kube : public ::testing::Test {
             Cause cause = Cause::kNone) {
     Wanted& wanted = jobs[JobId(ClusterId(1), job)];
     wanted.order = ++order_;
-    wanted.effect = {kind, ClusterId(1), JobId(ClusterId(1), job), 1, kNow + 1000, cause, {}, 0};
+    const TimeMs until = kind == EffectKind::kOpenGate ? kNow + 1000 : 0;
+    wanted.effect = {kind, ClusterId(1), JobId(ClusterId(1), job), 1, until, cause, {}, 0, {}};
     for (const std::string& uid : uids) {
       EffectPod& pod = wanted.effect.pods.emplace_back();
       pod.uid = uid;
@@ -102,7 +106,8 @@ class Kube : public ::testing::Test {
     }
   }
   std::vector<std::string> plan(std::size_t most = 100, TimeMs now = kNow) {
-    last = plan_writes(jobs, cards, attempts, now, monotonic, most);
+    fence.prune(cards);
+    last = plan_writes(jobs, fence, cards, attempts, now, monotonic, most);
     std::vector<std::string> out;
     for (const KubeWrite& w : last.writes) {
       out.push_back(std::string(enum_name(w.kind)) + " " + w.uid);
@@ -112,6 +117,7 @@ class Kube : public ::testing::Test {
 
   Cards cards{"east", {}, default_other_schedulers()};
   WantedJobs jobs;
+  Fence fence;
   Attempts attempts;
   Plan last;
   std::int64_t monotonic = 50'000;

@@ -198,7 +198,7 @@ TEST_F(WorkerSet, IsTakenBackPodByPod) {
   wanted.effect.kind = EffectKind::kEvict;
   wanted.effect.cause = Cause::kExpired;
   wanted.effect.pods.emplace_back().uid = "llm-0-0";
-  const Plan plan = plan_writes(jobs, cards, {}, 0, 0, 10);
+  const Plan plan = plan_writes(jobs, Fence(), cards, {}, 0, 0, 10);
   ASSERT_EQ(plan.writes.size(), 1u);
   EXPECT_EQ(plan.writes[0].kind, WriteKind::kEvict);
 }
