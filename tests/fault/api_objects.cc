@@ -263,6 +263,10 @@ ApiObjects::Answered ApiObjects::patch(const std::string& collection, const std:
       return refused(409, "Conflict", "the object has been modified");
     }
   }
+  if (forgets_marks && call.body.find(names::kKeptClosed) != std::string::npos) {
+    after.as_object()["metadata"].as_object()["resourceVersion"] = std::to_string(version_ + 1);
+    return {200, json_out::serialize(after)};
+  }
   wrote(collection, before, after.as_object());
   *find(collection, key) = after.as_object();
   changed(collection, key);
@@ -287,6 +291,7 @@ Object without_words(Object object) {
   if (metadata.contains("annotations")) {
     Object& notes = metadata["annotations"].as_object();
     notes.erase(names::kStatus);
+    notes.erase(names::kKeptClosed);
     if (notes.empty()) metadata.erase("annotations");
   }
   if (!object.contains("status")) return object;

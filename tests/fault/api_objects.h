@@ -48,11 +48,14 @@ class ApiObjects {
   using Evict = std::function<void(const std::string& key)>;
 
   Answered serve(const KubeCall& call);
+  // Planted: a mark on a pod that is to be kept closed is answered as if it had been made.
+  bool forgets_marks = false;
   Wrote wrote;
   Evict evict;
 
   // --- for the cluster itself
   Objects& all(const std::string& collection) { return objects_[collection]; }
+  const Objects& all(const std::string& collection) const { return objects_.at(collection); }
   Object* find(const std::string& collection, const std::string& key);
   // Gives it uid (if it has none) and version.
   std::string create(const std::string& collection, Object object);
@@ -79,7 +82,8 @@ class ApiObjects {
 };
 
 // The object without what people read of a pod that waits (the annotation that says so, and our
-// condition) and without its version; and without anything that an edge may write.
+// condition), without the mark of one that is kept closed and without its version; and without anything that
+// an edge may write.
 Object without_words(Object object);
 Object without_ours(Object object);
 

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/names.h"
+
 namespace subak::fault {
 namespace {
 
@@ -42,6 +44,7 @@ FakeApi::~FakeApi() {
 bool FakeApi::call(KubeCall call, Answered answered) {
   if (server_.faults.errors && rng_.percent(1)) return false;
   if (call.body.find("It starts ") != std::string::npos) ++server_.starts_told;
+  if (call.body.find(names::kKeptClosed) != std::string::npos) ++server_.marks;
   calls_.push_back({std::move(call), std::move(answered)});
   return true;
 }
@@ -84,7 +87,11 @@ FakeApi::Ready FakeApi::decide(Call& call) {
     return {std::move(call.answered), code, status_text(code)};
   }
   if (faults.lost && rng_.percent(10)) {
-    if (rng_.percent(60)) server_.objects.serve(call.call);
+    if (rng_.percent(60)) {
+      server_.objects.serve(call.call);
+    } else if (call.call.method == "PATCH" && rng_.percent(50)) {
+      server_.orphans.push_back(std::move(call.call));
+    }
     return {std::move(call.answered), 0, ""};
   }
   if (const int code = server_.protecting ? protected_by(call.call) : 0; code != 0) {

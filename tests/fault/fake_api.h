@@ -17,7 +17,7 @@ namespace subak::fault {
 // What is wrong with the way to the API server.
 struct ApiFaults {
   bool errors = false;      // 409, 422, 429, 500, 504 instead of being done
-  bool lost = false;        // done or not, and no answer
+  bool lost = false;        // done or not or later, and no answer
   bool late = false;        // answers come late and in another order
   bool cuts = false;        // watches end, in order or in the middle
   bool behind = false;      // watches bring nothing for a while
@@ -32,10 +32,12 @@ struct ApiFaults {
 struct ApiServer {
   ApiObjects objects;
   ApiFaults faults;
-  bool refusing = false;           // nobody is let in
-  bool protecting = false;         // no pod is evicted, no Job suspended
-  std::size_t starts_told = 0;     // writes with the words of an expected start
-  std::deque<KubeCall> orphans{};  // of a caller that is gone: on the way, and still to be done
+  bool refusing = false;        // nobody is let in
+  bool protecting = false;      // no pod is evicted, no Job suspended
+  std::size_t starts_told = 0;  // writes with the words of an expected start
+  std::size_t marks = 0;        // writes that mark a pod which is kept closed
+  // Writes that nobody waits for, as their caller is gone or has given up: on the way, and still to be done.
+  std::deque<KubeCall> orphans{};
 };
 
 class FakeApi final : public KubeApi {

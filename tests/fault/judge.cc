@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 
 namespace subak::fault {
 namespace {
@@ -72,6 +73,7 @@ std::unique_ptr<Judge> Judge::successor() const {
   next->history_ = history_;
   next->started_ = started_;
   next->stopped_ = stopped_;
+  next->taken_back_ = taken_back_;
   next->gates_ = gates_;
   next->digests_ = digests_;
   return next;
@@ -105,6 +107,7 @@ void Judge::recovered() {
   released_facts_ = durable;
   std::erase_if(started_, [&](const auto& entry) { return entry.second > durable; });
   std::erase_if(stopped_, [&](const auto& entry) { return entry.second > durable; });
+  std::erase_if(taken_back_, [&](const auto& entry) { return entry.second > durable; });
   jobs_.clear();
   for (const JobRow& row : engine_->jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
     jobs_[row.id] = {row.state, row.attempt};
@@ -227,6 +230,11 @@ void Judge::note_effects(const std::vector<Fact>& facts) {
       started_[{started->id, started->attempt}] = fact.seq;
     } else if (const auto* stop = std::get_if<fact::StopAsked>(&fact.body)) {
       stopped_.try_emplace({stop->id, stop->cause}, fact.seq);  // it may be asked again
+    } else if (const auto* ended = std::get_if<fact::AttemptEnded>(&fact.body)) {
+      taken_back_.try_emplace({ended->id, ended->attempt}, fact.seq);
+    } else if (const auto* lost = std::get_if<fact::PlaceLost>(&fact.body)) {
+      const auto after = started_.upper_bound({lost->job, UINT32_MAX});
+      if (after != started_.begin()) taken_back_.try_emplace(std::prev(after)->first, fact.seq);
     }
   }
 }
@@ -260,9 +268,10 @@ void Judge::delivered(const Effect& effect) {
   const std::string job = text::job_id_text(effect.job);
   say("  effect " + std::string(enum_name(effect.kind)) + " " + job);
   std::uint64_t rests_on = 0;
-  if (open) {
-    const auto known = started_.find({effect.job, effect.attempt});
-    rests_on = known == started_.end() ? UINT64_MAX : known->second;
+  if (effect.kind != EffectKind::kEvict) {
+    const auto& facts = open ? started_ : taken_back_;
+    const auto known = facts.find({effect.job, effect.attempt});
+    rests_on = known == facts.end() ? UINT64_MAX : known->second;
   } else {
     const auto known = stopped_.find({effect.job, effect.cause});
     rests_on = known == stopped_.end() ? UINT64_MAX : known->second;

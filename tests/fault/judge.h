@@ -80,6 +80,7 @@ class Judge {
   std::map<std::string, std::uint64_t> applied_;  // post: last fact when it was applied
   std::map<std::pair<JobId, std::uint32_t>, std::uint64_t> started_;  // attempt: its fact
   std::map<std::pair<JobId, Cause>, std::uint64_t> stopped_;
+  std::map<std::pair<JobId, std::uint32_t>, std::uint64_t> taken_back_;  // of an attempt, first
   struct Opened {
     std::uint32_t attempt = 0;
     std::string where;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/duration.h"
-#include "core/names.h"
+#include "kube_objects.h"
 
 namespace subak::fault {
 namespace {
@@ -16,51 +16,6 @@ constexpr std::size_t kNodes = 5;
 constexpr std::size_t kMostJobs = 12;
 constexpr TimeMs kStart = 1'767'390'000'000;  // evening: a midnight passes
 constexpr const char* kNamespaces[] = {"ns-a", "ns-a", "ns-b"};
-constexpr const char* kGate = "subak.gpu/queue";
-
-std::string phase_of(const Object& pod) { return text_at(pod, {"status", "phase"}); }
-std::string node_of(const Object& pod) { return text_at(pod, {"spec", "nodeName"}); }
-bool is_going(const Object& pod) {
-  return find_at(pod, {"metadata", "deletionTimestamp"}) != nullptr;
-}
-bool has_ended(const Object& pod) {
-  const std::string phase = phase_of(pod);
-  return phase == "Succeeded" || phase == "Failed";
-}
-
-bool has_gate(const Object& pod, bool ours) {
-  const value* const gates = find_at(pod, {"spec", "schedulingGates"});
-  if (gates == nullptr) return false;
-  return std::any_of(gates->as_array().begin(), gates->as_array().end(),
-                     [&](const value& gate) { return (text_at(gate, {"name"}) == kGate) == ours; });
-}
-
-// The node that its affinity names; empty: any.
-std::string pin_of(const Object& pod) {
-  const value* const terms =
-      find_at(pod, {"spec", "affinity", "nodeAffinity",
-                    "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
-  if (terms == nullptr) return {};
-  for (const value& term : terms->as_array()) {
-    const value* const fields = find_at(term.as_object(), {"matchFields"});
-    if (fields == nullptr || fields->as_array().empty()) continue;
-    return std::string(fields->as_array()[0].at("values").as_array()[0].as_string());
-  }
-  return {};
-}
-
-int capacity_of(std::size_t i) { return i % 2 == 0 ? 8 : 4; }
-
-bool suspended(const Object& job) {
-  const value* const at = find_at(job, {"spec", "suspend"});
-  return at != nullptr && at->as_bool();
-}
-
-std::string mark_of(const Object& job) {
-  return text_at(job, {"metadata", "annotations", "subak.gpu/suspended"});
-}
-
-// All but what we may write.
 
 }  // namespace
 
@@ -356,73 +311,6 @@ void KubeCluster::act() {
       if (job.finished && objects_.find(kJobs, key) != nullptr) return objects_.remove(kJobs, key);
     }
   }
-}
-
-// --- what the edge does --------------------------------------------------------------------------
-
-void KubeCluster::wrote(const std::string& collection, const Object& before, const Object& after) {
-  const std::string key =
-      text_at(before, {"metadata", "namespace"}) + "/" + text_at(before, {"metadata", "name"});
-  if (without_ours(before) != without_ours(after)) complain(key + ": a field of others is written");
-  collection == kPods ? wrote_pod(before, after) : wrote_job(before, after);
-}
-
-void KubeCluster::wrote_pod(const Object& before, const Object& after) {
-  KubePod& pod = pods_.at(text_at(before, {"metadata", "uid"}));
-  if (!pod.queued) return complain(pod.key + " has no gate of ours and is written");
-  if (without_words(before) == without_words(after)) return;
-  if (!has_gate(before, true)) complain(pod.key + " is open and is written");
-  if (has_gate(before, false)) complain(pod.key + " has a gate of others and is written");
-  if (has_gate(after, true)) complain(pod.key + " is written and its gate stays");
-  pod.released = true;
-  promise(pod, pin_of(after));
-}
-
-// A hold that ends while its gate is being opened: the pod goes where the core has not put it (any
-// more), and is taken back through its owner.
-void KubeCluster::note_late() {
-  for (auto& [uid, pod] : pods_) {
-    const bool there = !pod.promised.empty() && !pod.gone && pod.ended_ms == 0;
-    if (there && !pod.late && !holds(uid, pod.promised)) pod.late = true;
-  }
-}
-
-// What the core has put on a node, and we have let go there, is never more than it has.
-void KubeCluster::promise(KubePod& pod, const std::string& node) {
-  pod.promised = node;
-  if (node.empty()) return;
-  note_late();
-  std::int64_t sum = 0;
-  for (const auto& [uid, other] : pods_) {
-    const bool there = other.node.empty() ? other.promised == node : other.node == node;
-    const bool ours = !other.promised.empty() && !other.late;
-    if (there && ours && !other.gone && other.ended_ms == 0) sum += other.gpus;
-  }
-  const int most = capacity_of(static_cast<std::size_t>(std::stoi(node.substr(1))));
-  if (sum > most) {
-    complain(pod.key + " is let go to " + node + ", where " + std::to_string(sum) + " of " +
-             std::to_string(most) + " GPUs are promised then");
-  }
-}
-
-void KubeCluster::wrote_job(const Object& before, const Object& after) {
-  const std::string name = text_at(before, {"metadata", "name"});
-  const std::string mark = mark_of(after);
-  if (suspended(after) && mark.empty()) complain(name + " is suspended without our mark");
-  if (!suspended(after) && !mark.empty()) complain(name + " is resumed and keeps our mark");
-  if (suspended(before) && !suspended(after) && mark_of(before).empty()) {
-    complain(name + " was suspended by somebody else and is resumed");
-  }
-}
-
-void KubeCluster::evict(const std::string& key) {
-  const KubePod& pod = truth(key);
-  if (!pod.queued) complain(key + " has never had a gate of ours and is evicted");
-  const auto job = jobs_.find(pod.job);
-  if (job != jobs_.end() && (job->second.gang || job->second.pods == 1)) {
-    complain(key + " is evicted though its Job can be suspended");
-  }
-  delete_pod(key);
 }
 
 // --- the end -------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -40,6 +41,15 @@ struct KubeJob {
   bool finished = false;
 };
 
+// A place that the core has, or had, given to a pod.
+struct CorePlace {
+  std::string node;
+  std::uint64_t gpu_mask = 0;
+  bool overlaps(const CorePlace& other) const {
+    return node == other.node && (gpu_mask & other.gpu_mask) != 0;
+  }
+};
+
 // What a world's cluster has beside what goes well.
 struct KubeTroubles {
   bool nodes = false;    // come, go, are cordoned, fall silent
@@ -55,8 +65,15 @@ class KubeCluster {
 
   TimeMs now;
   KubeTroubles troubles;
-  // The core has put this pod on this node.
-  std::function<bool(const std::string& uid, const std::string& node)> holds;
+  // Where the core has put this pod; nothing: nowhere.
+  std::function<std::optional<CorePlace>(const std::string& uid)> place_of;
+  // Says what was taken back up to now.
+  std::function<void()> note_places;
+  // The newest attempt of the pod's job, "1-42/3"; empty: the core has no such job any more.
+  std::function<std::string(const std::string& uid)> attempt_of;
+  // The core has taken back this place of a pod, whose gate was closed as far as it knew, of this attempt:
+  // it is nobody else's until the pod has the mark.
+  void taken_back(const std::string& uid, const CorePlace& place, const std::string& attempt);
   // Something happens by itself.
   void act();
   // Holds may have ended: who is on the way to one goes where the core has not put it any more.
@@ -93,6 +110,11 @@ class KubeCluster {
   void wrote_pod(const Object& before, const Object& after);
   void wrote_job(const Object& before, const Object& after);
   void promise(KubePod& pod, const std::string& node);
+  bool strays(const KubePod& pod) const;
+  bool holds(const std::string& uid, const std::string& node) const;
+  bool is_gated(const std::string& uid) const;
+  bool is_marked(const std::string& uid, const std::string& attempt) const;
+  void judge_fence(const KubePod& pod, const std::string& uid, const std::string& to);
   void evict(const std::string& key);
   void complain(const std::string& what) { complaints_.push_back(what); }
   std::int64_t free_gpus(const std::string& node) const;
@@ -105,6 +127,11 @@ class KubeCluster {
   sim::Rng& rng_;
   std::map<std::string, KubePod> pods_;
   std::map<std::string, KubeJob> jobs_;
+  struct TakenBack {
+    CorePlace place;
+    std::string attempt;
+  };
+  std::map<std::string, TakenBack> taken_back_;  // by uid of the pod that had it
   std::vector<std::string> complaints_;
   std::uint64_t serial_ = 0;
 };

@@ -22,7 +22,7 @@ bool ends_a_hold(const Fact& fact) {
 
 }  // namespace
 
-KubeWorld::KubeWorld(std::uint64_t seed, bool trace)
+KubeWorld::KubeWorld(std::uint64_t seed, bool trace, bool forgets_marks)
     : seed_(seed),
       trace_(trace),
       rng_(seed),
@@ -30,26 +30,60 @@ KubeWorld::KubeWorld(std::uint64_t seed, bool trace)
       store_(Planted::kNothing),
       judge_(store_, trace),
       cluster_(server_, rng_) {
-  cluster_.holds = [this](const std::string& uid, const std::string& node) {
-    return holds(uid, node);
-  };
+  cluster_.place_of = [this](const std::string& uid) { return place_of(uid); };
+  cluster_.note_places = [this] { note_places(); };
+  cluster_.attempt_of = [this](const std::string& uid) { return attempt_of(uid); };
+  server_.objects.forgets_marks = forgets_marks;
   draw_faults();
   pass_time(0);
 }
 
-bool KubeWorld::holds(const std::string& uid, const std::string& node) const {
-  const Engine& engine = judge_.engine();
-  for (const JobRow& row : engine.jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
-    // A foreign job's pods are found where they are: nobody has put them there.
+// Of what the core has of its own: a foreign job's pods are found where they are.
+std::optional<std::pair<JobRow, PodRow>> KubeWorld::find_pod(const std::string& uid) const {
+  for (const JobRow& row : judge_.engine().jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
     if (row.state == JobState::kDone || row.origin == JobOrigin::kForeign) continue;
-    const auto job = engine.job(row.id, true);
+    const auto job = judge_.engine().job(row.id, true);
     for (const PodRow& pod : job->pods) {
-      if (pod.uid != uid || !pod.slot.node) continue;
-      const NodeSpec* const at = engine.fleet().node(pod.slot.node);
-      if (at != nullptr && at->name == node) return true;
+      if (pod.uid == uid) return std::pair(row, pod);
     }
   }
-  return false;
+  return std::nullopt;
+}
+
+std::optional<CorePlace> KubeWorld::place_of(const std::string& uid) const {
+  const auto found = find_pod(uid);
+  if (!found || !found->second.slot.node) return std::nullopt;
+  const PodSlot& slot = found->second.slot;
+  const NodeSpec* const at = judge_.engine().fleet().node(slot.node);
+  return at == nullptr ? std::nullopt : std::optional(CorePlace{at->name, slot.gpu_mask});
+}
+
+std::string KubeWorld::attempt_of(const std::string& uid) const {
+  const auto found = find_pod(uid);
+  if (!found) return {};
+  return text::job_id_text(found->first.id) + "/" + std::to_string(found->first.attempt);
+}
+
+// Which places were taken back of pods that are closed, as far as the core knows.
+void KubeWorld::note_places() {
+  const Engine& engine = judge_.engine();
+  std::map<std::string, Held> now;
+  for (const JobRow& row : engine.jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
+    if (row.state == JobState::kDone || row.origin != JobOrigin::kPods) continue;
+    const auto job = engine.job(row.id, true);
+    const std::string attempt = text::job_id_text(row.id) + "/" + std::to_string(row.attempt);
+    for (const PodRow& pod : job->pods) {
+      const auto before = held_.find(pod.uid);
+      if (pod.uid.empty() || !is_closed(pod.gate)) continue;
+      const bool holds = pod.state == PodState::kHeld;
+      if (before != held_.end() && (!holds || before->second.attempt != attempt)) {
+        cluster_.taken_back(pod.uid, before->second.place, before->second.attempt);
+      }
+      if (!holds) continue;
+      now[pod.uid] = {{engine.fleet().node(pod.slot.node)->name, pod.slot.gpu_mask}, attempt};
+    }
+  }
+  held_ = std::move(now);
 }
 
 void KubeWorld::draw_faults() {
@@ -121,6 +155,7 @@ void KubeWorld::start() {
   options.on_durable = [this](const Released& batch) {
     judge_.released(batch);
     if (std::any_of(batch.facts->begin(), batch.facts->end(), ends_a_hold)) cluster_.note_late();
+    note_places();
     follower_->durable(batch);
   };
   options.fatal = [this](const Error&) { dead_ = true; };
@@ -168,6 +203,7 @@ void KubeWorld::crash() {
   store_.crash();
   spoil_told();
   judge_.crashed();
+  held_.clear();  // what was not durable has not been
   if (rng_.percent(30)) pass_time(rng_.between(0, 5 * kMinuteMs));
   start();
 }

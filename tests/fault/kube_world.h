@@ -3,8 +3,11 @@
 // faults, then none any more, and all must come right. docs/design/0011-fault-world.md. Threads: none.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "clock.h"
@@ -19,17 +22,22 @@ namespace subak::fault {
 
 class KubeWorld {
  public:
-  KubeWorld(std::uint64_t seed, bool trace);
+  // `forgets_marks`: planted, ApiObjects::forgets_marks.
+  KubeWorld(std::uint64_t seed, bool trace, bool forgets_marks = false);
   // Until all is over or something is wrong. Empty: nothing is.
   std::vector<std::string> run();
   const std::string& faults() const { return faults_; }
   const FaultStore& store() const { return store_; }
   // Words to people that named an expected start.
   std::size_t starts_told() const { return server_.starts_told; }
+  std::size_t marks() const { return server_.marks; }  // of pods that are kept closed
 
  private:
   void draw_faults();
-  bool holds(const std::string& uid, const std::string& node) const;
+  std::optional<std::pair<JobRow, PodRow>> find_pod(const std::string& uid) const;
+  std::optional<CorePlace> place_of(const std::string& uid) const;
+  std::string attempt_of(const std::string& uid) const;
+  void note_places();
   void set_up();
   void step();
   void service_step();
@@ -67,6 +75,11 @@ class KubeWorld {
   ApiServer server_;
   ApiFaults server_faults_;  // that it had before it was healed
   KubeCluster cluster_;
+  struct Held {
+    CorePlace place;
+    std::string attempt;  // "1-42/3"
+  };
+  std::map<std::string, Held> held_;  // by uid: who is on the way, gate closed, as far as is known
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Follower> follower_;
   FakeApi* api_ = nullptr;  // the edge's

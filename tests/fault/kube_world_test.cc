@@ -42,6 +42,22 @@ TEST(KubeWorld, FoundBefore) {
   for (const std::uint64_t seed : {3203, 14568, 11659, 29943}) run(seed);
 }
 
+// Where nothing keeps a pod that lost its place from being let go there, the judge says so.
+TEST(KubeWorld, AMarkThatWasNotMadeIsFound) {
+  if (setting("SUBAK_FAULT_SEED", 0) != 0) return;
+  log::set_level(LogLevel::kError);
+  std::size_t marks = 0, found = 0;
+  for (std::uint64_t seed = 1; seed <= 100 && found == 0; ++seed) {
+    KubeWorld world(seed, false, true);
+    for (const std::string& line : world.run()) {
+      if (line.find(", and nothing keeps ") != std::string::npos) ++found;
+    }
+    marks += world.marks();
+  }
+  EXPECT_GT(marks, 0u);
+  EXPECT_GT(found, 0u);
+}
+
 // Forecasts are made beside all faults, and people are told.
 TEST(KubeWorld, StartsAreTold) {
   if (setting("SUBAK_FAULT_SEED", 0) != 0) return;

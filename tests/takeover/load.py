@@ -160,9 +160,10 @@ class Edge:
         self.steps, self.pods, self.due = [], {}, []
         self.complaints = []
         self.session = self.sequence = 0
+        self.epoch = 0  # the highest that an effect came with
         self.outbox = None  # of the stream that is open
         self.ends_sent = {}  # by sequence
-        self.stale = self.again = 0  # effects of an older session, or known
+        self.stale = self.again = 0  # effects of an older session or epoch, or known
         self.count = itertools.count()
 
     def run(self):
@@ -220,9 +221,10 @@ class Edge:
         from subak.v1 import cluster_service_pb2 as clusters
         from subak.v1 import job_service_pb2 as jobs
 
-        if effect.session < self.session:
+        if effect.session < self.session or effect.epoch < self.epoch:
             self.stale += 1
             return
+        self.epoch = effect.epoch
         for place in effect.pods:
             step = h.Step("open", effect.job_id, place.rank, effect.attempt, place.node, place.gpu_mask)
             pod = self.pods.get(step.pod)
