@@ -1,7 +1,7 @@
 // subakd: reads what it is told, starts the service, waits for a signal.
 // Exit codes: 0 stopped as asked, 1 the start was refused or the store is damaged, 3 a commit
 // failed, the store's file was taken away, the database went away while it started, a listener lets nobody in, or a stop
-// took too long.
+// took too long, 4 it led and another process does by now.
 
 #include <pthread.h>
 #include <sys/stat.h>
@@ -24,6 +24,7 @@ namespace {
 
 constexpr int kRefused = 1;
 constexpr int kFailed = 3;
+constexpr int kOtherLeads = 4;
 
 // Every thread inherits the mask, so signals come to wait_for_end() only.
 sigset_t block_signals() {
@@ -50,17 +51,27 @@ int wait_for_end(const sigset_t& set, Serving& service) {
   }
 }
 
-// After a failed commit nothing may be shown any more: no destructors, no answers. Of damage
-// another start would only find the same.
-void end_now(const subak::Error& error) {
-  std::_Exit(subak::says_damage(error) ? kRefused : kFailed);
+// Of damage another start would only find the same.
+int code_of_end(const subak::Error& error) {
+  if (subak::says_damage(error)) return kRefused;
+  return subak::says_other_leads(error) ? kOtherLeads : kFailed;
 }
+
+// After a failed commit nothing may be shown any more: no destructors, no answers.
+void end_now(const subak::Error& error) { std::_Exit(code_of_end(error)); }
 
 void end_slow_stop(int) { _exit(kFailed); }
 
 int refuse(const std::string& why) {
   std::cerr << "subakd: " << why << '\n';
   return kRefused;
+}
+
+// What is wrong with the configuration or the store stays so; a database that goes away and a lead that is lost do not.
+int refuse_start(const subak::Error& error) {
+  const int refused = refuse(error.message());
+  if (subak::says_away(error)) return kFailed;
+  return subak::says_other_leads(error) ? kOtherLeads : refused;
 }
 
 // A Service or a Replica.
@@ -71,8 +82,7 @@ int serve(const subak::Config& config) {
   Serving service(config, end_now);
   if (const auto error = service.start()) {
     if (subak::stop_asked()) return EXIT_SUCCESS;
-    const int code = refuse(error->message());
-    return subak::says_away(*error) ? kFailed : code;
+    return refuse_start(*error);
   }
   std::cout << service.ports_text() << std::endl;
   const int signal = wait_for_end(signals, service);

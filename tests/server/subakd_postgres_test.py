@@ -215,7 +215,7 @@ class OnPostgres(unittest.TestCase):
         print(f"after a stop a command is done within {time.monotonic() - begin:.1f} s", file=sys.stderr)
         second.child.send_signal(signal.SIGCONT)
         second.call("account", "set", "ml", "--shares", "9", "--reason", "late")
-        self.assertEqual(second.wait(), 3)
+        self.assertEqual(second.wait(), 4)
         self.assertIn("leads by now", second.errors)
         self.assertIn("shares 4 -> 5", third.call("audit")[1])
         self.assertRegex(third.call("account", "get", "ml")[1], r"shares:\s+5")

@@ -142,8 +142,7 @@ void give_up_lead(PgConnection& db, std::int64_t epoch) {
 }
 
 Error leads_by_now(const std::string& holder) {
-  return {ErrorCode::kPrecondition, "store.lead", holder + " leads by now",
-          "want one leader: this process ends"};
+  return {ErrorCode::kPrecondition, "store.lead", holder + " leads by now", kWantOneLeader};
 }
 
 std::string leader_of(PgConnection& db) {

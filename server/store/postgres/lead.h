@@ -72,6 +72,8 @@ void give_up_lead(PgConnection& db, std::int64_t epoch);
 // Lead::known_as as the row of beats has it: lines of cluster, tab and user. A name with either is left out.
 std::string known_as_text(const KnownAs& known_as);
 KnownAs read_known_as(std::string_view text);
+// `want` of the error of a process that led before: says_other_leads() of it.
+inline constexpr char kWantOneLeader[] = "want one leader: this process ends";
 // Who leads now, in words; and what a process says that led before.
 std::string leader_of(PgConnection& db);
 Error leads_by_now(const std::string& holder);

@@ -211,6 +211,7 @@ std::optional<Error> PostgresStore::load() {
 }  // namespace postgres
 
 bool says_away(const Error& error) { return error.want == postgres::kWantServer; }
+bool says_other_leads(const Error& error) { return error.want == postgres::kWantOneLeader; }
 bool says_newer(const Error& error) { return error.want.starts_with(postgres::kWantOlder); }
 
 Result<std::unique_ptr<SharedStore>> open_shared_store(const PostgresOptions& options) {

@@ -72,6 +72,8 @@ class SharedStore : public Store {
 Result<std::unique_ptr<SharedStore>> open_shared_store(const PostgresOptions& options);
 // No server could be reached, or it went in the middle of something: another try may do better.
 bool says_away(const Error& error);
+// This one led, and another process does by now: nothing is wrong, and it begins anew as a standby.
+bool says_other_leads(const Error& error);
 // The store was finalized to a version of facts that this program does not know: another try will not help.
 bool says_newer(const Error& error);
 // The same as open_shared_store(), and waits until it leads.
