@@ -7,8 +7,8 @@
 
 #include "server/codec/codec.h"
 #include "server/store/checks.h"
-#include "server/store/copy.h"
 #include "server/store/row_sum.h"
+#include "server/store/whole_file.h"
 
 namespace subak {
 namespace {
@@ -36,14 +36,7 @@ std::uint32_t sum_of_known(const Fact& fact) {
 }
 
 std::optional<Error> write_known_file(const std::string& path, const KnownFact& known) {
-  const std::string draft = path + ".new";
-  std::ofstream out(draft, std::ios::binary | std::ios::trunc);
-  out << text_of(known);
-  out.close();
-  if (!out) return refuse_store(draft, "not written", "want a folder that can be written");
-  if (auto error = sync_file(draft)) return error;
-  if (std::rename(draft.c_str(), path.c_str()) == 0) return sync_file(path);
-  return refuse_store(path, "not replaced", "want a file that can be replaced");
+  return write_whole_file(path, text_of(known));
 }
 
 Result<KnownFact> read_known_file(const std::string& path) {

@@ -1,4 +1,4 @@
-// A small file beside a store, for what may be lost: a line that says what it is, a sum, the bytes.
+// The file beside a store in which told starts are kept (server/store/whole_file.h). It may be lost.
 // Threads: any; one writer.
 #pragma once
 
