@@ -359,6 +359,26 @@ std::vector<v1::StaticResponse> static_parts(const View& view, const AdmissionCo
   return writer.finish(view.seq);
 }
 
+// Messages one behind the other are the message that they make together.
+std::string static_bytes(const View& view, const AdmissionConfig& config) {
+  std::string out;
+  for (const v1::StaticResponse& part : static_parts(view, config)) part.AppendToString(&out);
+  return out;
+}
+
+Result<AdmissionBasis> read_static_bytes(std::string_view bytes) {
+  v1::StaticResponse whole;
+  const bool is_one = bytes.size() <= limits::kMaxStaticCopyBytes &&
+                      whole.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  if (!is_one || !whole.complete()) {
+    return Error{ErrorCode::kInvalid, "copy", std::to_string(bytes.size()) + " bytes",
+                 "want a whole copy of at most " + std::to_string(limits::kMaxStaticCopyBytes)};
+  }
+  auto taken = StaticAssembler().take(whole);
+  if (!taken) return taken.error();
+  return *std::move(taken).value();
+}
+
 std::optional<Error> StaticAssembler::add(const v1::StaticResponse& part) {
   Check check;
   const bool first = bytes_ == 0;

@@ -1,5 +1,6 @@
 // What a leader sends to a replica: parts in text form, a line each, or by a first byte below 32 the
-// wire form of one. What is taken makes the same copy again, and judges a review.
+// wire form of one. By 2 a whole copy, as it lies in its file behind the sum. What is taken makes the same copy again, and
+// judges a review.
 #include "fixture.h"
 #include "fuzz.h"
 #include "server/api/static_copy.h"
@@ -30,6 +31,13 @@ void check_copy(const AdmissionBasis& basis) {
   (void)decide(*basis.view, *basis.config, "c1", Endpoint::kMutate, review.review());
 }
 
+void check_kept(const AdmissionBasis& basis) {
+  check_copy(basis);
+  const std::string bytes = api::static_bytes(*basis.view, *basis.config);
+  const auto again = api::read_static_bytes(bytes);
+  assert(again.ok() && api::static_bytes(*again->view, *again->config) == bytes);
+}
+
 void take(api::StaticAssembler& assembler, const v1::StaticResponse& part) {
   const auto copy = assembler.take(part);
   if (!copy) return fuzz::check_error(copy.error());
@@ -42,6 +50,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string_view text = fuzz::text_of(data, size);
   api::StaticAssembler assembler;
   v1::StaticResponse part;
+  if (size > 0 && data[0] == 2) {
+    const auto kept = api::read_static_bytes(text.substr(1));
+    kept ? check_kept(*kept) : fuzz::check_error(kept.error());
+    return 0;
+  }
   if (size > 0 && data[0] < 32 && data[0] != '\n') {
     if (part.ParseFromArray(data + 1, static_cast<int>(size - 1))) take(assembler, part);
     return 0;
