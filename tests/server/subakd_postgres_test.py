@@ -5,156 +5,25 @@ Usage: subakd_postgres_test.py PATH_TO_SUBAKD PATH_TO_SUBAK
 SUBAK_AWAY_S: for how many seconds the database is away (3).
 """
 
-import glob
 import json
 import os
 import re
 import shutil
 import signal
-import ssl
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
-import urllib.error
-import urllib.request
 
+from pg_replica import LOCAL, PORTS, SUBAK, SUBAKD, OnPostgres, Process, Reviews
 from pg_server import DEADLINE_S, Server
-from ports import free_ports
 
 GRANTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "deploy", "postgres", "service_role.sql")
-SUBAKD, SUBAK = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
-LOCAL = ("--database-durability", "local")  # the servers here have no standbys
 AWAY_S = int(os.environ.get("SUBAK_AWAY_S", "3"))
-PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
 
 
-class Process:
-    """A running subakd, in a folder of its own."""
-
-    def __init__(self, state, *flags, durability=LOCAL, waits=False):
-        """`waits`: its database is away, and so it is not ready."""
-        self.folder = tempfile.mkdtemp(prefix="subak_pgd_")
-        self.http, grpc = free_ports(2)
-        self.grpc = f"127.0.0.1:{grpc}"
-        ports = (*PORTS[:3], self.grpc, *PORTS[4:5], f"127.0.0.1:{self.http}")
-        pipe = subprocess.PIPE
-        self.child = subprocess.Popen(
-            [SUBAKD, "--state", state, *durability, *ports, "--mode", "enforce", "--advertise", self.grpc, *flags],
-            stdout=pipe, stderr=pipe, text=True, cwd=self.folder,
-        )
-        if not waits:
-            self.is_ready()
-
-    def is_ready(self):
-        """Waits for its first line, which says the ports."""
-        self.ports = dict(re.findall(r"(\w+)=([\d.]+:\d+)", self.child.stdout.readline()))
-
-    def get(self, path):
-        """What the HTTP port says, whatever the status."""
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.http}{path}", timeout=DEADLINE_S) as reply:
-                return reply.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.read().decode()
-
-    def http_says(self, path):
-        """The same; None: nobody answers yet."""
-        try:
-            return self.get(path)
-        except urllib.error.URLError:
-            return None
-
-    def health(self):
-        return self.get("/readyz")
-
-    def leads(self):
-        return self.get("/readyz?leader") == "ok\n"
-
-    def until(self, condition):
-        end = time.monotonic() + DEADLINE_S
-        while not condition():
-            if time.monotonic() > end:
-                raise RuntimeError("it does not come")
-            time.sleep(0.02)
-
-    def until_it_leads(self):
-        self.until(self.leads)
-
-    def metric(self, name):
-        return float(re.search(rf"^{name} (\S+)$", self.get("/metrics"), re.MULTILINE)[1])
-
-    def review(self):
-        """The webhook's answer to a pod with a GPU."""
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ml"},
-               "spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}}
-        body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
-            "uid": "u1", "kind": {"group": "", "version": "v1", "kind": "Pod"}, "namespace": "ml", "operation": "CREATE",
-            "userInfo": {"username": "ana"}, "object": pod}}
-        context = ssl.create_default_context(cafile=os.path.join(self.folder, "var/tls/ca.crt"))
-        request = urllib.request.Request(f"https://{self.ports['webhook']}/mutate", json.dumps(body).encode(),
-                                         {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=DEADLINE_S, context=context) as reply:
-            return json.loads(reply.read())["response"]
-
-    def wait(self):
-        self.errors = self.child.communicate(timeout=DEADLINE_S)[1]
-        shutil.rmtree(self.folder)
-        return self.child.returncode
-
-    def end(self, how):
-        self.child.send_signal(how)
-        return self.wait()
-
-    def begin(self, *words, server=None):
-        command = [SUBAK, "--server", server or self.ports["grpc"], *words]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def call(self, *words, server=None):
-        done = self.begin(*words, server=server)
-        out, errors = done.communicate(timeout=DEADLINE_S)
-        return done.returncode, out, errors
-
-    def set_shares(self, path, shares, server=None):
-        words = ("account", "set", path, "--shares", str(shares), "--namespaces", path, "--reason", "test")
-        return self.call(*words, server=server)
-
-
-class Reviews:
-    """Pods that come one after the other."""
-
-    def __init__(self, replica):
-        self.failed = []
-        self.answered = 0
-        self.stopped = threading.Event()
-        self.thread = threading.Thread(target=self.run, args=(replica,))
-        self.thread.start()
-
-    def run(self, replica):
-        while not self.stopped.is_set():
-            try:
-                replica.review()
-                self.answered += 1
-            except OSError as error:
-                self.failed.append(str(error))
-
-    def end(self):
-        self.stopped.set()
-        self.thread.join()
-        return self.answered
-
-
-class OnPostgres(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Server()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.end()
-
+class Replicas(OnPostgres):
     def test_what_was_acknowledged_is_there_after_kills_of_either(self):
         first = Process(self.server.address())
         self.assertEqual(first.set_shares("ml", 2)[0], 0)
@@ -310,28 +179,6 @@ class OnPostgres(unittest.TestCase):
         self.assertEqual(second.call("account", "get", "bio")[0], 4)
         self.assertEqual(second.set_shares("bio", 4)[0], 0)
         self.assertEqual(second.end(signal.SIGTERM), 0)
-
-    def test_a_start_waits_for_a_server_that_is_away(self):
-        state = self.server.make_database("later")
-        self.server.kill()
-        try:
-            asked_to_stop = Process(state, waits=True)
-            waiting = Process(state, waits=True)
-            for process in (asked_to_stop, waiting):
-                process.until(lambda process=process: process.http_says("/readyz") == "recovering\n")
-            self.assertEqual(asked_to_stop.end(signal.SIGTERM), 0)
-            self.assertIn("waits for the database", asked_to_stop.errors)
-            self.assertIsNone(waiting.child.poll())
-        finally:
-            self.server.start()
-        waiting.is_ready()
-        waiting.until_it_leads()
-        self.assertEqual(waiting.set_shares("ml", 2)[0], 0)
-        self.assertEqual(waiting.end(signal.SIGTERM), 0)
-        refused = subprocess.run([SUBAKD, "--state", self.server.address("later", "nobody"), *LOCAL, *PORTS],
-                                 capture_output=True, text=True, timeout=DEADLINE_S, check=False, cwd=self.server.folder)
-        self.assertEqual(refused.returncode, 1)
-        self.assertIn('role "nobody" does not exist', refused.stderr)
 
     def test_without_its_database_it_does_not_start(self):
         done = subprocess.run([SUBAKD, "--state", self.server.address("none"), *LOCAL, *PORTS], capture_output=True,
