@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/duration.h"
 #include "core/limits.h"
 #include "server/http/host.h"
 
@@ -21,6 +22,22 @@ std::optional<std::string> silent_listener(const metrics::ShellState& state) {
     if (!listener.serves) return listener.name + " does not answer";
   }
   return std::nullopt;
+}
+
+// As a replica does (below): to gate is safe, to be taken out of the Service is not. Before the database was seen to be
+// away the state is a moment off, and others answer meanwhile.
+HttpResponse ready_to_start(const metrics::ShellState& state, bool to_lead) {
+  if (!state.start || !state.start->away) return plain(503, "recovering");
+  if (const auto silent = silent_listener(state)) return plain(503, *silent);
+  const auto& [away, has_copy, age_ms] = *state.start;
+  if (!has_copy && state.uptime_ms < limits::kFirstCopyMs) {
+    return plain(503, "waits for the database, and has no copy to judge reviews by");
+  }
+  const std::string reviews =
+      has_copy ? "judged by a copy of " + format_duration(age_ms - age_ms % kSecondMs) + " ago"
+               : "answered without one: GPU pods are gated, nothing is refused";
+  return plain(to_lead ? 503 : 200,
+               "waits for the database: reviews are " + reviews + "; nothing else is served");
 }
 
 }  // namespace
@@ -79,7 +96,7 @@ HttpResponse HttpRoutes::healthz() const {
 
 HttpResponse HttpRoutes::readyz(bool to_lead) const {
   const metrics::ShellState state = sources_.state();
-  if (!state.view) return plain(503, "recovering");
+  if (!state.view) return ready_to_start(state, to_lead);
   if (state.runtime.failed) return plain(503, "the store failed; the process ends");
   if (state.stalled) return plain(503, "the loop has work and makes no progress");
   if (state.follower.failed) return plain(503, "the reading side failed");

@@ -47,11 +47,19 @@ struct EdgeState {
   std::uint64_t opened_outside = 0, unreadable = 0, not_taken = 0, events = 0;
 };
 
+// A start whose store others have too, which may be away: what the webhook judges by until there is a View.
+struct StartState {
+  bool away = false;      // the store was seen to be
+  bool has_copy = false;  // or the View is there by now; else GPU pods are gated
+  DurationMs age_ms = 0;  // of the copy; without one since the start
+};
+
 struct ShellState {
   TimeMs now_ms = 0;  // the service's own (Runtime::now_ms)
   std::shared_ptr<const View> view;
-  Lead lead;                       // who leads, as it was last seen
-  DurationMs commit_waits_ms = 0;  // Store::waiting_ms
+  std::optional<StartState> start;  // while there is no View
+  Lead lead;                        // who leads, as it was last seen
+  DurationMs commit_waits_ms = 0;   // Store::waiting_ms
   // The last fact that this replica knows, where the database lacks it; 0: it lacks nothing.
   std::uint64_t known_seq = 0;
   RuntimeStats runtime;

@@ -191,6 +191,17 @@ void write_lead(Families& out, const ShellState& state) {
   out.sample({}, state.known_seq == 0 ? 0 : missing_facts(state.known_seq, state.view->seq));
 }
 
+void write_static(Families& out, bool known, DurationMs age_ms) {
+  out.gauge("subak_static_age_seconds",
+            "Since a replica has heard its leader last, 0 while the leader is there; at a start "
+            "without the "
+            "database how old the last copy is.");
+  out.sample({}, seconds(age_ms));
+  out.gauge("subak_static_known",
+            "1 once there is a copy of what the leader judges by; before, GPU pods are gated.");
+  out.sample({}, known);
+}
+
 // What any process of ours has: listeners, a certificate, itself.
 void write_process(Families& out, const ShellState& state) {
   write_listeners(out, state.listeners);
@@ -227,6 +238,7 @@ void write_state(Families& out, const ShellState& state) {
     write_jobs(out, *state.view);
     write_clusters(out, state);
   }
+  if (state.start) write_static(out, state.start->has_copy, state.start->age_ms);
   write_runtime(out, state.runtime);
   write_follower(out, state.follower);
   write_lead(out, state);
@@ -243,12 +255,7 @@ void write_state(Families& out, const ShellState& state) {
 }
 
 void write_replica(Families& out, const ReplicaState& state) {
-  out.gauge("subak_static_age_seconds",
-            "Since a replica has heard its leader last, 0 while the leader is there.");
-  out.sample({}, seconds(state.age_ms));
-  out.gauge("subak_static_known",
-            "1 once a replica has a copy of what its leader judges by; before, it gates.");
-  out.sample({}, state.has_copy);
+  write_static(out, state.has_copy, state.age_ms);
   out.counter("subak_static_copies_total", "Copies that a replica has taken from its leader.");
   out.sample({}, state.copies);
   out.counter("subak_static_refused_total",

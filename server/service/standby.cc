@@ -22,7 +22,8 @@ bool is_same(const Fact& a, const Fact& b) {
 
 }  // namespace
 
-Result<std::unique_ptr<SharedStore>> open_once_there(const PostgresOptions& options) {
+Result<std::unique_ptr<SharedStore>> open_once_there(const PostgresOptions& options,
+                                                     const std::function<void()>& away) {
   bool failed = false;
   while (true) {
     auto opened = open_shared_store(options);
@@ -30,6 +31,7 @@ Result<std::unique_ptr<SharedStore>> open_once_there(const PostgresOptions& opti
     if (!std::exchange(failed, true)) {
       log::warn("waits for the database", {{"error", opened.error().message()}});
     }
+    if (away) away();
     if (options.stop && options.stop()) return opened;
     std::this_thread::sleep_for(std::chrono::milliseconds(limits::kMaxDatabaseRetryMs));
   }
@@ -120,6 +122,7 @@ Result<Standby::Begun> Standby::try_begin() {
     log::warn("a standby cannot read yet",
               {{"error", is_away ? led.error().message() : unread->message()}});
   }
+  if (is_away && ports_.away) ports_.away();
   return Begun::kNotYet;
 }
 

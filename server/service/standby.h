@@ -41,8 +41,9 @@ class StoreTail {
 };
 
 // open_shared_store(), tried again for as long as the database's server cannot be reached and `options.stop` does not say
-// that this is to end.
-Result<std::unique_ptr<SharedStore>> open_once_there(const PostgresOptions& options);
+// that this is to end. `away` is called each time that it cannot be.
+Result<std::unique_ptr<SharedStore>> open_once_there(const PostgresOptions& options,
+                                                     const std::function<void()>& away = nullptr);
 
 class Standby {
  public:
@@ -56,6 +57,8 @@ class Standby {
     Fatal fatal;
     // The start of the process is to be given up.
     std::function<bool()> stop;
+    // begin() waits for a database that is away. May be empty.
+    std::function<void()> away = nullptr;
   };
   explicit Standby(Ports ports);
   ~Standby();  // stop()

@@ -132,6 +132,33 @@ TEST_F(RoutesTest, ReadinessToLeadIsApart) {
   EXPECT_EQ(get("/readyz?leader").body, "recovering\n");
 }
 
+// To gate is safe, to be taken out of the Service is not.
+TEST_F(RoutesTest, AStartWithoutTheDatabaseIsReadyForTheWebhook) {
+  state_.view = nullptr;
+  state_.start = metrics::StartState{false, true, 61'500};
+  EXPECT_EQ(get("/readyz").body, "recovering\n") << "the database answers";
+  state_.start->away = true;
+  EXPECT_EQ(get("/readyz").status, 200);
+  EXPECT_THAT(get("/readyz").body, HasSubstr("judged by a copy of 1m1s ago"));
+  EXPECT_THAT(get("/metrics").body, HasSubstr("subak_static_age_seconds 61.5\n"));
+  EXPECT_THAT(get("/metrics").body, HasSubstr("subak_static_known 1\n"));
+  EXPECT_EQ(get("/readyz?leader").status, 503);
+  EXPECT_EQ(get("/healthz").status, 200);
+  state_.start->has_copy = false;
+  state_.uptime_ms = limits::kFirstCopyMs - 1;
+  EXPECT_EQ(get("/readyz").status, 503);
+  EXPECT_THAT(get("/metrics").body, HasSubstr("subak_static_known 0\n"));
+  state_.uptime_ms = limits::kFirstCopyMs;
+  EXPECT_EQ(get("/readyz").status, 200);
+  EXPECT_THAT(get("/readyz").body, HasSubstr("GPU pods are gated"));
+  EXPECT_EQ(get("/readyz?leader").status, 503);
+  state_.listeners = {{"webhook", 1, 2, 0, 0, false}};
+  EXPECT_EQ(get("/readyz").body, "webhook does not answer\n");
+  state_.start.reset();
+  EXPECT_EQ(get("/readyz").body, "recovering\n");
+  EXPECT_THAT(get("/metrics").body, ::testing::Not(HasSubstr("subak_static")));
+}
+
 TEST_F(RoutesTest, Summary) {
   const HttpResponse page = get("/api/summary");
   const boost::json::value json = boost::json::parse(page.body);

@@ -21,10 +21,14 @@ class Shared final : public SharedStore {
  public:
   std::vector<Fact> kept, all;
   std::uint64_t checkpoint = 0;
-  std::atomic<bool> fails{false}, is_free{false};
+  std::atomic<bool> fails{false}, is_free{false}, is_away{false};
   std::size_t whole_reads = 0, checkpoints = 0, watches = 0;
 
   Result<bool> try_lead() override {
+    if (is_away) {
+      return Error{ErrorCode::kPrecondition, "store.lead", "",
+                   "want a database server that answers"};
+    }
     if (is_free) leads_ = true;
     return leads_.load();
   }
@@ -236,6 +240,22 @@ TEST_F(StandbyTest, WhereNobodyLeadsItNeedNotFollow) {
 }
 
 // A leader that falls silent while a late replica reads is not noticed only after that.
+// Somebody is told as often as that is seen, and whoever waits begins once the database is back.
+TEST_F(StandbyTest, SaysThatTheDatabaseIsAwayWhileItBegins) {
+  live(20);
+  int times = 0;
+  Standby standby({store_, *runtime_, nullptr, {}, {}, {}, [&] { ++times; }});
+  store_.is_away = true;
+  ASSERT_TRUE(says_away(store_.try_lead().error()));
+  for (int i = 1; i <= 3; ++i) {
+    EXPECT_EQ(*standby.try_begin(), Standby::Begun::kNotYet);
+    EXPECT_EQ(times, i);
+  }
+  store_.is_away = false;
+  EXPECT_EQ(*standby.try_begin(), Standby::Begun::kFollows);
+  EXPECT_EQ(times, 3);
+}
+
 TEST_F(StandbyTest, WatchesWhileItReadsAllThereIs) {
   live(4000);
   ASSERT_GT(store_.all.size(), 1000u);
