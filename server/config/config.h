@@ -77,7 +77,8 @@ struct Config {
   // another machine could use it.
   std::string advertise;
   std::string advertised() const;  // or empty: nobody is told
-  // Where this replica keeps what it knows to be durable in a database; empty: var of the working directory.
+  // Where this replica keeps what is its own beside a database: what it knows to be durable there, and what its webhook
+  // judges by. Empty: var of the working directory.
   std::string known_folder;
   std::string grpc_socket;                  // Unix socket of the gRPC API; empty: none
   std::vector<std::uint32_t> socket_users;  // admins there, beside root and the service's own user

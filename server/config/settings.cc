@@ -275,7 +275,7 @@ constexpr std::array kSettings{
             "replicated: refuses a database server without synchronous standbys; local: takes it",
             false, false, set_choice<DatabaseDurability, &Config::database_durability>},
     Setting{"knownFolder", "--known-folder", "FOLDER",
-            "where this replica keeps what it knows to be durable in a database; var", false, false,
+            "what this replica keeps of its own beside a database: what is durable, the last copy; var", false, false,
             set_text<&Config::known_folder>},
     Setting{"listenWebhook", "--listen-webhook", "ADDRESS:PORT", "admission webhook, HTTPS", false,
             false, set_address<&Config::listen_webhook>},

@@ -26,6 +26,11 @@ std::string local(const std::string& state) {
   return postgres::is_address(state) ? "var/subak" : state;
 }
 
+// Of a replica's own.
+std::string own_file(const std::string& state, const std::string& folder, const char* suffix) {
+  return folder.empty() ? local(state) + suffix : (fs::path(folder) / "subak").string() + suffix;
+}
+
 }  // namespace
 
 std::optional<Error> make_folder(const std::string& folder) { return make_private(folder); }
@@ -39,9 +44,13 @@ std::string certificate_folder(const std::string& state) {
 }
 
 std::string input_trace_file(const std::string& state) { return local(state) + ".inputs"; }
+
 std::string known_file(const std::string& state, const std::string& folder) {
-  if (folder.empty()) return local(state) + ".known";
-  return (fs::path(folder) / "subak.known").string();
+  return own_file(state, folder, ".known");
+}
+
+std::string last_copy_file(const std::string& state, const std::string& folder) {
+  return own_file(state, folder, ".static");
 }
 
 std::string copy_file(const std::string& state) { return local(state) + ".copy"; }

@@ -20,6 +20,8 @@ std::string input_trace_file(const std::string& state);
 std::string copy_file(const std::string& state);
 // Where a replica keeps what it knows to be durable in a database; `folder`: as configured, empty: where the others are.
 std::string known_file(const std::string& state, const std::string& folder);
+// Beside it: what its webhook judges by.
+std::string last_copy_file(const std::string& state, const std::string& folder);
 // What the state file and its log take; 0 while there are none.
 std::uint64_t state_bytes(const std::string& state);
 

@@ -137,6 +137,11 @@ std::optional<LossAccepted> KnownFacts::word(std::string* actor) const {
   return LossAccepted{word_->until, known_.seq, word_->reason};
 }
 
+TimeMs KnownFacts::last_ms() const {
+  const std::lock_guard lock(mutex_);
+  return known_.time_ms;
+}
+
 void KnownFacts::write() {
   const std::lock_guard file(file_mutex_);
   KnownFact known;

@@ -55,6 +55,8 @@ class KnownFacts {
   // What is to be said before anything else once this replica leads: kept until seen() has it.
   std::optional<LossAccepted> word(std::string* actor) const;
 
+  // When the last fact was that is known; 0: none is. Threads: any.
+  TimeMs last_ms() const;
   // Now. Threads: any.
   void write();
   const std::string& path() const { return path_; }

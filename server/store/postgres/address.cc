@@ -71,8 +71,9 @@ Result<Address> parse_address(const std::string& uri) {
     const std::string& value = said[key];
     return value.empty() ? std::string(usual) : value;
   };
-  out.shown = "postgres " + known("user", "?") + "@" + known("host", "local") +
-              (said["port"].empty() ? "" : ":" + said["port"]) + "/" + known("dbname", "?");
+  out.place = known("host", "local") + (said["port"].empty() ? "" : ":" + said["port"]) + "/" +
+              known("dbname", "?");
+  out.shown = "postgres " + known("user", "?") + "@" + out.place;
   for (auto& [key, value] : said) {
     if (!value.empty()) out.parameters.emplace_back(key, value);
   }

@@ -12,7 +12,8 @@ namespace subak::postgres {
 
 struct Address {
   std::vector<std::pair<std::string, std::string>> parameters;  // of libpq
-  std::string shown;  // host, port, database and user: for logs
+  std::string place;  // host, port and database: the same for each role
+  std::string shown;  // the same with the user: for logs
 };
 
 // Whether a --state names a database, not a file.
