@@ -7,7 +7,6 @@
 #include <csignal>
 #include <utility>
 
-#include "admission/certificates.h"
 #include "core/limits.h"
 #include "engine/fact_version.h"
 #include "server/api/api.h"
@@ -26,8 +25,8 @@
 #include "server/service/front.h"
 #include "server/service/known_facts.h"
 #include "server/service/loss.h"
-#include "server/service/own_certificate.h"
 #include "server/service/prober.h"
+#include "server/service/reviewer.h"
 #include "server/service/sockets.h"
 #include "server/service/standby.h"
 #include "server/store/postgres/address.h"
@@ -70,20 +69,19 @@ struct Service::Impl {
 
   std::optional<Error> start();
   std::optional<Error> start_http();
-  std::optional<Error> open_state();
+  std::optional<Error> open_file();
   std::optional<Error> open_shared();
+  std::optional<Error> review_by_copy(const std::string& place);
   void make_runtime();
   std::optional<Error> begin();
   std::optional<Error> lead();
   std::optional<Error> take_over();
   RuntimeStats watched() const;
   void make_api();
-  std::optional<Error> start_webhook();
   Result<std::vector<NamedEdge>> made_edges();
   std::optional<Error> start_edges();
   void start_prober();
   std::vector<metrics::ListenerState> listeners() const;
-  Result<std::shared_ptr<CertificateStore>> own_certificates();
   void stop();
   // On the loop's thread, for each durable batch.
   void released(const Released& batch);
@@ -108,11 +106,8 @@ struct Service::Impl {
   std::unique_ptr<ApiServer> api;
   std::unique_ptr<Watchdog> watchdog;
   std::unique_ptr<metrics::LedgerAudit> audit;
-  std::unique_ptr<Standby> standby;                 // of a store that others have open too
-  std::unique_ptr<OwnCertificate> own_certificate;  // none where a pair is configured
-  std::shared_ptr<CertificateStore> certificate;
-  std::unique_ptr<Webhook> hook;
-  std::unique_ptr<Listener> webhook;
+  std::unique_ptr<Standby> standby;  // of a store that others have open too
+  Reviewer reviewer{config, events, clock};
   std::unique_ptr<HttpRoutes> routes;
   std::unique_ptr<Listener> http;
   std::unique_ptr<Prober> prober;
@@ -141,9 +136,7 @@ std::optional<Error> Service::Impl::start_http() {
   return http->start();
 }
 
-std::optional<Error> Service::Impl::open_state() {
-  if (auto error = make_state_folder(config.state)) return error;
-  if (postgres::is_address(config.state)) return open_shared();
+std::optional<Error> Service::Impl::open_file() {
   SqliteOptions options;
   options.path = config.state;
   options.ignore_checkpoint = config.ignore_checkpoint;
@@ -156,7 +149,14 @@ std::optional<Error> Service::Impl::open_state() {
   return std::nullopt;
 }
 
+// The webhook first: the database may be away for long.
 std::optional<Error> Service::Impl::open_shared() {
+  const auto address = postgres::parse_address(config.state);
+  if (!address) return address.error();
+  if (auto error = make_folder(config.known_folder)) return error;
+  known = std::make_unique<KnownFacts>(known_file(config.state, config.known_folder));
+  if (auto error = known->open()) return error;
+  if (auto error = review_by_copy(address->place)) return error;
   PostgresOptions options;
   options.address = config.state;
   options.clock = &clock;
@@ -169,17 +169,22 @@ std::optional<Error> Service::Impl::open_shared() {
   options.stop = stop_asked;
   options.on_lost = [this](const Error& error) { end_process(error, fatal); };
   options.may_lead = [this] { return known->may_lead(); };
-  if (auto error = make_folder(config.known_folder)) return error;
-  known = std::make_unique<KnownFacts>(known_file(config.state, config.known_folder));
-  if (auto error = known->open()) return error;
-  auto opened = open_once_there(options);
+  const auto away = [this] { reviewer.note_away(); };
+  auto opened = open_once_there(options, away);
   if (!opened) return opened.error();
   shared = opened->get();
   store = std::move(opened).value();
   make_runtime();
   standby = std::make_unique<Standby>(Standby::Ports{
-      *shared, *runtime, known.get(), [this] { return take_over(); }, fatal, stop_asked});
+      *shared, *runtime, known.get(), [this] { return take_over(); }, fatal, stop_asked, away});
   return std::nullopt;
+}
+
+std::optional<Error> Service::Impl::review_by_copy(const std::string& place) {
+  auto copy = std::make_unique<LastCopy>(last_copy_file(config.state, config.known_folder), place,
+                                         admission_of(config));
+  reviewer.judge_by_copy(std::move(copy), known->last_ms(), fatal);
+  return reviewer.start(connections.webhook);
 }
 
 void Service::Impl::make_runtime() {
@@ -237,35 +242,6 @@ void Service::Impl::make_api() {
                                     ApiDeps{*runtime, *follower, *store, clock});
 }
 
-Result<std::shared_ptr<CertificateStore>> Service::Impl::own_certificates() {
-  CertificateFiles files{config.tls_cert, config.tls_key, ""};
-  CertificateStore::Renew renew;
-  if (files.cert.empty()) {
-    const bool by_name = std::any_of(config.clusters.begin(), config.clusters.end(),
-                                     [](const auto& cluster) { return cluster.in_cluster; });
-    own_certificate = std::make_unique<OwnCertificate>(certificate_folder(config.state),
-                                                       config.listen_webhook.host, by_name,
-                                                       [this] { return runtime->now_ms(); });
-    Result<CertificateFiles> made = own_certificate->begin();
-    if (!made) return made.error();
-    files = std::move(made).value();
-    renew = [this] { own_certificate->look(); };
-  }
-  return open_certificates(std::move(files), std::move(renew));
-}
-
-std::optional<Error> Service::Impl::start_webhook() {
-  Result<std::shared_ptr<CertificateStore>> certificates = own_certificates();
-  if (!certificates) return certificates.error();
-  certificate = std::move(certificates).value();
-  WebhookOptions options = webhook_options(events, clock);
-  const auto policy = std::make_shared<const AdmissionConfig>(admission_of(config));
-  options.basis = [this, policy] { return AdmissionBasis{runtime->view(), policy}; };
-  hook = std::make_unique<Webhook>(std::move(options));
-  webhook = webhook_listener(config, connections.webhook, certificate, *hook);
-  return webhook->start();
-}
-
 Result<std::vector<NamedEdge>> Service::Impl::made_edges() {
   EdgePorts ports;
   ports.post = [this](Input input, ReplyFn done) {
@@ -302,9 +278,10 @@ void Service::Impl::start_prober() {
   const auto of = [](auto& part) {
     return [&part](DurationMs patience_ms) { return part.probe(patience_ms); };
   };
-  std::vector<Probed> probed{{"webhook", of(*webhook)}, {"grpc", of(*api)}, {"http", of(*http)}};
+  std::vector<Probed> probed{{"webhook", of(reviewer)}, {"grpc", of(*api)}, {"http", of(*http)}};
   prober = std::make_unique<Prober>(std::move(probed), clock, fatal);
   prober->start();
+  reviewer.end_start();
 }
 
 // In the order in which the prober asks them.
@@ -313,7 +290,7 @@ std::vector<metrics::ListenerState> Service::Impl::listeners() const {
   const auto add = [&](const char* name, const ConnectionStats& now) {
     out.push_back(listener_state(name, now, prober->serves(out.size())));
   };
-  add("webhook", webhook->connections());
+  add("webhook", reviewer.connections());
   add("grpc", api->connections());
   add("http", http->connections());
   return out;
@@ -386,11 +363,16 @@ std::optional<Error> Service::Impl::start() {
   if (!divided) return divided.error();
   connections = *divided;
   if (auto error = start_http()) return error;
-  if (auto error = open_state()) return error;
+  if (auto error = make_state_folder(config.state)) return error;
+  const bool is_shared = postgres::is_address(config.state);
+  if (auto error = is_shared ? open_shared() : open_file()) return error;
   if (auto error = begin()) return error;
+  reviewer.judge_by(*runtime);
   watchdog = std::make_unique<Watchdog>([this] { return watched(); }, clock);
   audit = std::make_unique<metrics::LedgerAudit>(*follower, *store, clock);
-  if (auto error = start_webhook()) return error;
+  if (!is_shared) {
+    if (auto error = reviewer.start(connections.webhook)) return error;
+  }
   if (auto error = api->start()) return error;
   const bool leads = runtime->stats().leads;
   if (leads) {
@@ -419,7 +401,7 @@ void Service::Impl::stop() {
   if (prober) prober->stop();
   if (api) api->set_serving(false);
   for (const NamedEdge& named : edges) named.edge->stop();
-  if (webhook) webhook->stop();
+  reviewer.stop();
   if (api) api->shutdown(kCallGraceMs);
   recovered = false;
   if (http) http->stop();
@@ -436,10 +418,14 @@ metrics::ShellState Service::Impl::shell_state() const {
   state.version = kVersion;
   state.now_ms = clock.wall_ms();
   state.start_ms = start_ms;
-  state.process = metrics::read_process();
-  if (!recovered) return state;
-  state.now_ms = runtime->now_ms();
   state.uptime_ms = clock.boot_ms() - start_boot_ms;
+  state.process = metrics::read_process();
+  if (!recovered) {
+    state.start = reviewer.start_state();
+    state.listeners = reviewer.start_listeners();
+    return state;
+  }
+  state.now_ms = runtime->now_ms();
   state.view = runtime->view();
   state.lead = store->lead();
   state.commit_waits_ms = store->waiting_ms();
@@ -448,8 +434,8 @@ metrics::ShellState Service::Impl::shell_state() const {
   state.follower = follower->stats();
   state.stalled = watchdog->stalled();
   state.drift_gpu_seconds = audit->drift_gpu_seconds();
-  state.certificate_end_ms = certificate->expires_at_ms();
-  state.certificate_change_ms = own_certificate ? own_certificate->change_ms() : 0;
+  state.certificate_end_ms = reviewer.certificate_end_ms();
+  state.certificate_change_ms = reviewer.certificate_change_ms();
   state.store_bytes = state_bytes(config.state);
   state.observers = api->observers();
   state.stale_events = api->stale_events();
@@ -465,9 +451,7 @@ std::vector<std::string> Service::Impl::warnings() const {
   if (const std::uint64_t seq = known ? known->missing_seq() : 0; seq > 0) {
     out.push_back(metrics::missing_text(seq, runtime->view()->seq));
   }
-  if (own_certificate) {
-    for (std::string& warning : own_certificate->warnings()) out.push_back(std::move(warning));
-  }
+  for (std::string& warning : reviewer.warnings()) out.push_back(std::move(warning));
   return out;
 }
 
@@ -484,7 +468,7 @@ std::optional<Error> Service::start() {
 
 ServicePorts Service::ports() const {
   const Config& c = impl_->config;
-  return {{c.listen_webhook.host, impl_->webhook->port()},
+  return {{c.listen_webhook.host, impl_->reviewer.port()},
           {c.listen_grpc.host, static_cast<std::uint16_t>(impl_->api->port())},
           {c.listen_http.host, impl_->http->port()}};
 }

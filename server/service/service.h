@@ -3,7 +3,8 @@
 //   store -> follower, runtime -> configuration as inputs -> watchdog, audit -> webhook, gRPC
 //   -> edges
 //
-// The HTTP port listens first and says "recovering" until the rest is there.
+// The HTTP port listens first and says "recovering" until the rest is there. Where the store is a database, the webhook
+// does before it is open (server/service/reviewer.h).
 // Threads: one thread starts, reloads and stops.
 // The callbacks between parts follow their own headers.
 #pragma once
