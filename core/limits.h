@@ -371,6 +371,10 @@ inline constexpr DurationMs kClockAnchorMs = kHourMs;
 // At a start, ahead of the last fact: beyond it the service is not ready until the clock is
 // accepted (`admin accept-clock`).
 inline constexpr DurationMs kMaxClockAheadMs = 30 * kDayMs;
+// A database's clock. A sample that was under way for longer is not used; two that follow each other are further apart
+// than that: it has stepped, which is counted.
+inline constexpr DurationMs kClockSampleMs = 500;
+inline constexpr DurationMs kClockStepMs = kSecondMs;
 // Days of which each node's totals are written one by one when time leaps; what is before them is one sum.
 inline constexpr std::int64_t kMaxClosedDays = 400;
 
