@@ -3,34 +3,19 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <csignal>
 #include <utility>
 
 #include "core/limits.h"
 #include "engine/fact_version.h"
-#include "server/api/api.h"
-#include "server/http/routes.h"
 #include "server/log/log.h"
-#include "server/metrics/events.h"
-#include "server/metrics/ledger_audit.h"
-#include "server/runtime/clock.h"
 #include "server/runtime/fatal.h"
-#include "server/runtime/follower.h"
-#include "server/runtime/input_trace.h"
-#include "server/runtime/watchdog.h"
 #include "server/service/configure.h"
-#include "server/service/edges.h"
 #include "server/service/files.h"
 #include "server/service/front.h"
-#include "server/service/known_facts.h"
 #include "server/service/loss.h"
-#include "server/service/prober.h"
-#include "server/service/reviewer.h"
-#include "server/service/sockets.h"
-#include "server/service/standby.h"
+#include "server/service/service_impl.h"
 #include "server/store/postgres/address.h"
-#include "server/store/postgres/postgres_store.h"
 #include "server/store/sqlite_store.h"
 
 namespace subak {
@@ -56,68 +41,6 @@ void warn_of_tokens(const ApiServer& api) {
 std::string ServicePorts::text() const {
   return "subakd ready webhook=" + webhook.text() + " grpc=" + grpc.text() + " http=" + http.text();
 }
-
-// Members in the order in which they are made; destroyed the other way round.
-struct Service::Impl {
-  // What is known is kept before the process ends.
-  Impl(Config c, std::function<void(const Error&)> f) : config(std::move(c)) {
-    fatal = [this, end = std::move(f)](const Error& error) {
-      if (known) known->write();
-      end(error);
-    };
-  }
-
-  std::optional<Error> start();
-  std::optional<Error> start_http();
-  std::optional<Error> open_file();
-  std::optional<Error> open_shared();
-  std::optional<Error> review_by_copy(const std::string& place);
-  void make_runtime();
-  std::optional<Error> begin();
-  std::optional<Error> lead();
-  std::optional<Error> take_over();
-  RuntimeStats watched() const;
-  void make_api();
-  Result<std::vector<NamedEdge>> made_edges();
-  std::optional<Error> start_edges();
-  void start_prober();
-  std::vector<metrics::ListenerState> listeners() const;
-  void stop();
-  // On the loop's thread, for each durable batch.
-  void released(const Released& batch);
-  void count(const Released& batch);
-  void tell_known_as(const View& view);
-  metrics::ShellState shell_state() const;
-  std::vector<std::string> warnings() const;
-
-  Config config;
-  std::function<void(const Error&)> fatal;
-  SystemClock clock;
-  const TimeMs start_ms = clock.wall_ms();
-  const std::int64_t start_boot_ms = clock.boot_ms();
-  metrics::Events events;
-  ConnectionLimits connections;
-  std::unique_ptr<Store> store;
-  SharedStore* shared = nullptr;      // the store, if others have it open too
-  std::unique_ptr<KnownFacts> known;  // of such a store
-  std::unique_ptr<InputTrace> trace;
-  std::unique_ptr<Follower> follower;
-  std::unique_ptr<Runtime> runtime;
-  std::unique_ptr<ApiServer> api;
-  std::unique_ptr<Watchdog> watchdog;
-  std::unique_ptr<metrics::LedgerAudit> audit;
-  std::unique_ptr<Standby> standby;  // of a store that others have open too
-  Reviewer reviewer{config, events, clock};
-  std::unique_ptr<HttpRoutes> routes;
-  std::unique_ptr<Listener> http;
-  std::unique_ptr<Prober> prober;
-  std::vector<NamedEdge> edges;
-  // The loop's thread: of which clusters, and what, others were told last.
-  std::shared_ptr<const std::vector<ClusterView>> told_clusters;
-  KnownAs told;
-  std::atomic<bool> recovered{false};  // the parts above may be asked, but for the edges
-  std::atomic<bool> has_edges{false};  // these too
-};
 
 std::optional<Error> Service::Impl::start_http() {
   HttpSources sources;
@@ -284,18 +207,6 @@ void Service::Impl::start_prober() {
   reviewer.end_start();
 }
 
-// In the order in which the prober asks them.
-std::vector<metrics::ListenerState> Service::Impl::listeners() const {
-  std::vector<metrics::ListenerState> out;
-  const auto add = [&](const char* name, const ConnectionStats& now) {
-    out.push_back(listener_state(name, now, prober->serves(out.size())));
-  };
-  add("webhook", reviewer.connections());
-  add("grpc", api->connections());
-  add("http", http->connections());
-  return out;
-}
-
 void Service::Impl::released(const Released& batch) {
   follower->durable(batch);
   if (known && batch.facts) known->seen(*batch.facts);
@@ -411,48 +322,6 @@ void Service::Impl::stop() {
   if (shared != nullptr)
     shared->give_up_lead();  // before the last checkpoint, for which nobody need wait
   if (follower) follower->stop();
-}
-
-metrics::ShellState Service::Impl::shell_state() const {
-  metrics::ShellState state;
-  state.version = kVersion;
-  state.now_ms = clock.wall_ms();
-  state.start_ms = start_ms;
-  state.uptime_ms = clock.boot_ms() - start_boot_ms;
-  state.process = metrics::read_process();
-  if (!recovered) {
-    state.start = reviewer.start_state();
-    state.listeners = reviewer.start_listeners();
-    return state;
-  }
-  state.now_ms = runtime->now_ms();
-  state.view = runtime->view();
-  state.lead = store->lead();
-  state.commit_waits_ms = store->waiting_ms();
-  state.known_seq = known ? known->missing_seq() : 0;
-  state.runtime = runtime->stats();
-  state.follower = follower->stats();
-  state.stalled = watchdog->stalled();
-  state.drift_gpu_seconds = audit->drift_gpu_seconds();
-  state.certificate_end_ms = reviewer.certificate_end_ms();
-  state.certificate_change_ms = reviewer.certificate_change_ms();
-  state.store_bytes = state_bytes(config.state);
-  state.observers = api->observers();
-  state.stale_events = api->stale_events();
-  state.last_observed = events.last_observed();
-  state.listeners = listeners();
-  if (has_edges) state.edges = edge_states(edges);
-  return state;
-}
-
-std::vector<std::string> Service::Impl::warnings() const {
-  std::vector<std::string> out;
-  if (has_edges) out = edge_warnings(edges);
-  if (const std::uint64_t seq = known ? known->missing_seq() : 0; seq > 0) {
-    out.push_back(metrics::missing_text(seq, runtime->view()->seq));
-  }
-  for (std::string& warning : reviewer.warnings()) out.push_back(std::move(warning));
-  return out;
 }
 
 Service::Service(Config config, std::function<void(const Error&)> fatal)

@@ -1,0 +1,96 @@
+// What the service is made of. Private to server/service; service.h is what others use.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "admission/listener.h"
+#include "server/api/api.h"
+#include "server/http/routes.h"
+#include "server/metrics/events.h"
+#include "server/metrics/ledger_audit.h"
+#include "server/metrics/page.h"
+#include "server/runtime/clock.h"
+#include "server/runtime/follower.h"
+#include "server/runtime/input_trace.h"
+#include "server/runtime/watchdog.h"
+#include "server/service/edges.h"
+#include "server/service/known_facts.h"
+#include "server/service/prober.h"
+#include "server/service/reviewer.h"
+#include "server/service/service.h"
+#include "server/service/sockets.h"
+#include "server/service/standby.h"
+#include "server/store/postgres/postgres_store.h"
+
+namespace subak {
+
+// Members in the order in which they are made; destroyed the other way round.
+struct Service::Impl {
+  // What is known is kept before the process ends.
+  Impl(Config c, std::function<void(const Error&)> f) : config(std::move(c)) {
+    fatal = [this, end = std::move(f)](const Error& error) {
+      if (known) known->write();
+      end(error);
+    };
+  }
+
+  std::optional<Error> start();
+  std::optional<Error> start_http();
+  std::optional<Error> open_file();
+  std::optional<Error> open_shared();
+  std::optional<Error> review_by_copy(const std::string& place);
+  void make_runtime();
+  std::optional<Error> begin();
+  std::optional<Error> lead();
+  std::optional<Error> take_over();
+  RuntimeStats watched() const;
+  void make_api();
+  Result<std::vector<NamedEdge>> made_edges();
+  std::optional<Error> start_edges();
+  void start_prober();
+  std::vector<metrics::ListenerState> listeners() const;
+  void stop();
+  // On the loop's thread, for each durable batch.
+  void released(const Released& batch);
+  void count(const Released& batch);
+  void tell_known_as(const View& view);
+  metrics::ShellState shell_state() const;
+  std::vector<std::string> warnings() const;
+
+  Config config;
+  std::function<void(const Error&)> fatal;
+  SystemClock clock;
+  const TimeMs start_ms = clock.wall_ms();
+  const std::int64_t start_boot_ms = clock.boot_ms();
+  metrics::Events events;
+  ConnectionLimits connections;
+  std::unique_ptr<Store> store;
+  SharedStore* shared = nullptr;      // the store, if others have it open too
+  std::unique_ptr<KnownFacts> known;  // of such a store
+  std::unique_ptr<InputTrace> trace;
+  std::unique_ptr<Follower> follower;
+  std::unique_ptr<Runtime> runtime;
+  std::unique_ptr<ApiServer> api;
+  std::unique_ptr<Watchdog> watchdog;
+  std::unique_ptr<metrics::LedgerAudit> audit;
+  std::unique_ptr<Standby> standby;  // of a store that others have open too
+  Reviewer reviewer{config, events, clock};
+  std::unique_ptr<HttpRoutes> routes;
+  std::unique_ptr<Listener> http;
+  std::unique_ptr<Prober> prober;
+  std::vector<NamedEdge> edges;
+  // The loop's thread: of which clusters, and what, others were told last.
+  std::shared_ptr<const std::vector<ClusterView>> told_clusters;
+  KnownAs told;
+  std::atomic<bool> recovered{false};  // the parts above may be asked, but for the edges
+  std::atomic<bool> has_edges{false};  // these too
+};
+
+}  // namespace subak
