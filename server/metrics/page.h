@@ -18,6 +18,7 @@
 #include "engine/engine.h"
 #include "engine/view.h"
 #include "server/metrics/families.h"
+#include "server/runtime/database_clock.h"
 #include "server/runtime/follower.h"
 #include "server/runtime/runtime.h"
 
@@ -57,9 +58,10 @@ struct StartState {
 struct ShellState {
   TimeMs now_ms = 0;  // the service's own (Runtime::now_ms)
   std::shared_ptr<const View> view;
-  std::optional<StartState> start;  // while there is no View
-  Lead lead;                        // who leads, as it was last seen
-  DurationMs commit_waits_ms = 0;   // Store::waiting_ms
+  std::optional<StartState> start;                    // while there is no View
+  Lead lead;                                          // who leads, as it was last seen
+  DurationMs commit_waits_ms = 0;                     // Store::waiting_ms
+  std::optional<DatabaseClockStatus> database_clock;  // none: there is no database
   // The last fact that this replica knows, where the database lacks it; 0: it lacks nothing.
   std::uint64_t known_seq = 0;
   RuntimeStats runtime;

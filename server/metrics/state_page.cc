@@ -189,6 +189,14 @@ void write_lead(Families& out, const ShellState& state) {
       "subak_known_facts_missing",
       "Facts that this replica knows and the database lacks; 0: none. It does not lead then.");
   out.sample({}, state.known_seq == 0 ? 0 : missing_facts(state.known_seq, state.view->seq));
+  if (!state.database_clock) return;
+  out.gauge("subak_database_clock_offset_seconds",
+            "The database's clock minus this machine's wall clock.");
+  out.sample({}, seconds(state.database_clock->offset_ms));
+  out.counter("subak_database_clock_steps_total",
+              "Times that the database's clock moved by more than a second against this machine's "
+              "boot-time clock.");
+  out.sample({}, state.database_clock->steps);
 }
 
 void write_static(Families& out, bool known, DurationMs age_ms) {

@@ -22,7 +22,7 @@ struct NamedEdge {
 };
 
 // Reads kubeconfigs and makes the edges; none is started. `view` has the clusters by now. An error
-// names the cluster and the field of the file. `clock` outlives them. Threads: the one that starts the service.
+// names the cluster and the field of the file. `clock` outlives them; credentials expire by it. Threads: the one that starts the service.
 Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view,
                                           const EdgePorts& ports, const Clock& clock);
 

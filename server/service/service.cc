@@ -82,7 +82,7 @@ std::optional<Error> Service::Impl::open_shared() {
   if (auto error = review_by_copy(address->place)) return error;
   PostgresOptions options;
   options.address = config.state;
-  options.clock = &clock;
+  options.clock = &machine;
   options.holder = machine_name() + " process " + std::to_string(::getpid());
   options.fact_version = known_fact_version();
   options.advertise = config.advertised();
@@ -92,6 +92,7 @@ std::optional<Error> Service::Impl::open_shared() {
   options.stop = stop_asked;
   options.on_lost = [this](const Error& error) { end_process(error, fatal); };
   options.may_lead = [this] { return known->may_lead(); };
+  options.on_time = [this](const ClockSample& sample) { clock.take(sample); };
   const auto away = [this] { reviewer.note_away(); };
   auto opened = open_once_there(options, away);
   if (!opened) return opened.error();
@@ -185,7 +186,7 @@ Result<std::vector<NamedEdge>> Service::Impl::made_edges() {
   };
   ports.now_ms = [this] { return runtime->now_ms(); };
   ports.monotonic_ms = [this] { return clock.monotonic_ms(); };
-  return make_edges(config, *runtime->view(), ports, clock);
+  return make_edges(config, *runtime->view(), ports, machine);
 }
 
 std::optional<Error> Service::Impl::start_edges() {

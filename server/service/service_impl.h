@@ -17,6 +17,7 @@
 #include "server/metrics/ledger_audit.h"
 #include "server/metrics/page.h"
 #include "server/runtime/clock.h"
+#include "server/runtime/database_clock.h"
 #include "server/runtime/follower.h"
 #include "server/runtime/input_trace.h"
 #include "server/runtime/watchdog.h"
@@ -66,7 +67,8 @@ struct Service::Impl {
 
   Config config;
   std::function<void(const Error&)> fatal;
-  SystemClock clock;
+  SystemClock machine;
+  DatabaseClock clock{machine};  // the machine's, where the state is a file
   const TimeMs start_ms = clock.wall_ms();
   const std::int64_t start_boot_ms = clock.boot_ms();
   metrics::Events events;

@@ -35,6 +35,7 @@ metrics::ShellState Service::Impl::shell_state() const {
   state.view = runtime->view();
   state.lead = store->lead();
   state.commit_waits_ms = store->waiting_ms();
+  state.database_clock = clock.status();
   state.known_seq = known ? known->missing_seq() : 0;
   state.runtime = runtime->stats();
   state.follower = follower->stats();

@@ -232,6 +232,10 @@ TEST_F(PageTest, WhoLeadsWhereSeveralShareAStore) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   EXPECT_THAT(text, HasSubstr("subak_known_facts_missing 0\n"));
+  EXPECT_THAT(page(false), Not(HasSubstr("subak_database_clock")));
+  state_.database_clock = {-1500, 2};
+  EXPECT_THAT(page(false), HasSubstr("subak_database_clock_offset_seconds -1.5\n"));
+  EXPECT_THAT(page(false), HasSubstr("subak_database_clock_steps_total 2\n"));
   state_.known_seq = state_.view->seq + 65;
   EXPECT_THAT(page(false), HasSubstr("subak_known_facts_missing 65\n"));
   state_.known_seq = state_.view->seq;  // where the database has another fact

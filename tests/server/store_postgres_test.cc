@@ -210,6 +210,20 @@ TEST_F(PostgresStoreTest, WhoWaitsSeesWhoLeadsAndWhere) {
   EXPECT_FALSE((*second)->commit(batch(1)));
 }
 
+TEST_F(PostgresStoreTest, LooksAndSignsOfLifeSayWhatTheDatabasesClockShows) {
+  std::atomic<int> samples{0};
+  PostgresOptions options{address_, &clock_, "first"};
+  options.on_time = [&](const ClockSample& sample) {
+    EXPECT_LE(sample.began_ms, sample.ended_ms);
+    EXPECT_NEAR(static_cast<double>(sample.wall_ms - clock_.wall_ms()), 0, 5000);
+    ++samples;
+  };
+  auto store = open_postgres_store(options);
+  ASSERT_TRUE(store.ok()) << store.error().message();
+  EXPECT_GT(samples, 0) << "it knows the time before it leads";
+  for (const int looks = samples; samples < looks + 2;) std::this_thread::sleep_for(5ms);
+}
+
 // As it was before the leader had an address.
 TEST_F(PostgresStoreTest, TheRowsOfALeadOfBeforeAreMended) {
   open("first");

@@ -44,6 +44,7 @@ std::optional<Error> Beats::look(PgConnection& db, const std::string& said) {
   if (!row.ok()) return std::nullopt;
   if (row.rows() > 0) {
     note_confirmed(of_.confirmed_ms, began_ms);
+    if (of_.on_time) of_.on_time({row.number(0, kTimeOfBeat), began_ms, of_.clock.boot_ms()});
     return std::nullopt;
   }
   const auto seen = look_at_lead(db);

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "server/runtime/database_clock.h"
 #include "server/runtime/ports.h"
 #include "server/store/postgres/address.h"
 #include "server/store/postgres/pg_connection.h"
@@ -32,6 +33,8 @@ class Beats {
     std::atomic<std::int64_t>& confirmed_ms;  // when the last sign that was taken began, boot clock
     // Called once, on this thread, when another is seen to lead. May be empty.
     std::function<void(const Error&)> lost;
+    // What the database's clock shows, with each sign that was taken. May be empty.
+    std::function<void(const ClockSample&)> on_time;
   };
   // What `of` refers to outlives it.
   explicit Beats(Of of);

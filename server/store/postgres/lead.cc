@@ -18,6 +18,9 @@ constexpr char kMake[] =
     "INSERT INTO lead VALUES (1, 0, '', 0) ON CONFLICT (id) DO NOTHING; "
     "INSERT INTO beat VALUES (1, 0) ON CONFLICT (id) DO NOTHING";
 
+// UTC, when it is read and not when the transaction began.
+constexpr char kTimeMs[] = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+
 Raised raise(PgConnection& db, const char* sql, const Parameters& parameters) {
   for (int i = 0; i < limits::kLeadTries; ++i) {
     const PgResult row = db.run(sql, parameters);
@@ -85,7 +88,9 @@ Raised raise_own(PgConnection& db, const std::string& holder) {
 }
 
 Result<LeadSeen> look_at_lead(PgConnection& db) {
-  const PgResult row = db.run("SELECT epoch, beats, holder, address, said FROM lead, beat");
+  static const std::string kSql =
+      std::string("SELECT epoch, beats, holder, address, said, ") + kTimeMs + " FROM lead, beat";
+  const PgResult row = db.run(kSql.c_str());
   if (!row.ok()) return db.error("store.lead", row);
   if (row.rows() == 0) {
     return Error{ErrorCode::kPrecondition, "store.lead", "row 1 is missing",
@@ -93,7 +98,7 @@ Result<LeadSeen> look_at_lead(PgConnection& db) {
   }
   Lead lead{row.number(0, 0), std::string(row.bytes(0, 2)), std::string(row.bytes(0, 3)),
             read_known_as(row.bytes(0, 4))};
-  return LeadSeen{std::move(lead), row.number(0, 1)};
+  return LeadSeen{std::move(lead), row.number(0, 1), row.number(0, 5)};
 }
 
 void LeadWatch::begin_look(std::int64_t boot_ms) {
@@ -111,10 +116,12 @@ bool LeadWatch::is_free(const LeadSeen& seen, std::int64_t boot_ms) {
 }
 
 PgResult beat(PgConnection& db, std::int64_t epoch, std::string_view said) {
-  return db.run(
-      "UPDATE beat SET beats = beats + 1, said = CASE WHEN $2 = ''::bytea THEN said ELSE $2 END "
-      "WHERE EXISTS (SELECT 1 FROM lead WHERE epoch = $1) RETURNING beats",
-      Parameters().add(epoch).add_bytes(said));
+  static const std::string kSql =
+      std::string(
+          "UPDATE beat SET beats = beats + 1, said = CASE WHEN $2 = ''::bytea THEN said ELSE $2 "
+          "END WHERE EXISTS (SELECT 1 FROM lead WHERE epoch = $1) RETURNING beats, ") +
+      kTimeMs;
+  return db.run(kSql.c_str(), Parameters().add(epoch).add_bytes(said));
 }
 
 std::string known_as_text(const KnownAs& known_as) {

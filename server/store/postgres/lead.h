@@ -25,6 +25,7 @@ std::optional<Error> make_lead(PgConnection& db);
 struct LeadSeen {
   Lead lead;
   std::int64_t beats = 0;
+  TimeMs time_ms = 0;  // what the database's clock showed
 };
 Result<LeadSeen> look_at_lead(PgConnection& db);
 
@@ -65,8 +66,9 @@ Raised take_lead(PgConnection& db, const std::string& holder, const std::string&
 Raised raise_own(PgConnection& db, const std::string& holder);
 // A sign of life, with what others are told (empty: what the row says stays); nothing happens where the epoch is not
 // ours, or not any more. Nobody who waits for silence takes the lead for limits::kLeaderSilentMs after it.
-// Without an error: a row if the epoch is ours.
+// Without an error: a row if the epoch is ours, with what the database's clock showed in column kTimeOfBeat.
 PgResult beat(PgConnection& db, std::int64_t epoch, std::string_view said);
+inline constexpr int kTimeOfBeat = 1;
 // The end of a lead; nothing happens where another leads.
 void give_up_lead(PgConnection& db, std::int64_t epoch);
 // Lead::known_as as the row of beats has it: lines of cluster, tab and user. A name with either is left out.

@@ -91,6 +91,7 @@ class PostgresStore final : public SharedStore {
   const std::string copy_path_, wanted_uuid_, advertise_;
   const std::function<bool()> stop_, may_lead_;
   const std::function<void(const Error&)> on_lost_;
+  const std::function<void(const ClockSample&)> on_time_;
   std::string uuid_;
   std::uint32_t seed_ = 0;                 // what the sums begin with
   std::atomic<std::int64_t> epoch_{0};     // ours; the background reads it

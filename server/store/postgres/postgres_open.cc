@@ -76,8 +76,10 @@ Result<bool> PostgresStore::look(LeadSeen& seen) {
   if (!db_.is_open()) {
     if (auto error = db_.open(address_)) return failed(*error);
   }
+  const std::int64_t began_ms = clock_.boot_ms();
   auto rows = look_at_lead(db_);
   if (!rows.ok()) return failed(rows.error());
+  if (on_time_) on_time_({rows->time_ms, began_ms, clock_.boot_ms()});
   seen = *std::move(rows);
   {
     const std::lock_guard lock(seen_mutex_);
@@ -124,7 +126,7 @@ Result<bool> PostgresStore::take(const LeadSeen& seen) {
   if (raised.how == Raised::How::kOther) return false;
   epoch_ = raised.epoch;
   beats_ = std::make_unique<Beats>(
-      Beats::Of{address_, clock_, holder_, epoch_, in_trouble_, confirmed_ms_, on_lost_});
+      Beats::Of{address_, clock_, holder_, epoch_, in_trouble_, confirmed_ms_, on_lost_, on_time_});
   if (auto error = prepare()) return *error;
   return true;
 }

@@ -58,7 +58,8 @@ PostgresStore::PostgresStore(Address address, const PostgresOptions& options)
       advertise_(options.advertise),
       stop_(options.stop),
       may_lead_(options.may_lead),
-      on_lost_(options.on_lost) {}
+      on_lost_(options.on_lost),
+      on_time_(options.on_time) {}
 
 void PostgresStore::give_up_lead() {
   beats_ = nullptr;
@@ -138,6 +139,7 @@ PostgresStore::Outcome PostgresStore::beat() {
   if (outcome != Outcome::kDone) return outcome;
   if (row.rows() == 0) return lost();
   note_confirmed(confirmed_ms_, began_ms);
+  if (on_time_) on_time_({row.number(0, kTimeOfBeat), began_ms, clock_.boot_ms()});
   return Outcome::kDone;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "engine/fact.h"
+#include "server/runtime/database_clock.h"
 #include "server/runtime/ports.h"
 
 namespace subak {
@@ -40,6 +41,8 @@ struct PostgresOptions {
   // Called once, on a thread of the store's, when this one led and another process is seen to lead. None: the next
   // commit says so.
   std::function<void(const Error&)> on_lost{};
+  // What the database's clock shows, with each look at who leads and each sign of life. Threads: any.
+  std::function<void(const ClockSample&)> on_time{};
   // The file that make_copy() writes; empty: it makes none.
   std::string copy_path{};
 };
