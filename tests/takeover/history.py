@@ -9,6 +9,7 @@ import dataclasses
 
 ACKNOWLEDGED, REFUSED, UNANSWERED = "acknowledged", "refused", "unanswered"
 CREATE = "CreateJob"
+CLOCK_S = 2.0  # a fact's time may be off by so much
 
 
 @dataclasses.dataclass
@@ -26,12 +27,14 @@ class Call:
 
 @dataclasses.dataclass
 class Row:
-    """A row of `facts`. `name` is the fact's message, `fact` the message itself; None: nobody wants to know."""
+    """A row of `facts`. `name` is the fact's message, `fact` the message itself; None: nobody wants to know. `at`: its time, as
+    an instant."""
 
     seq: int
     epoch: int
     name: str
     fact: object
+    at: float = 0.0
 
 
 @dataclasses.dataclass
@@ -69,6 +72,24 @@ def check_rows(rows):
             wrong.append(f"after fact {a.seq} comes {b.seq}")
         if b.epoch < a.epoch:
             wrong.append(f"fact {b.seq} has epoch {b.epoch}, the one before it {a.epoch}")
+    return wrong
+
+
+def check_times(calls, rows):
+    """Times never fall, and what a call did has a time between its begin and its end, whatever the machines' clocks show."""
+    wrong = []
+    for a, b in zip(rows, rows[1:]):
+        if b.at < a.at:
+            wrong.append(f"fact {b.seq} is {a.at - b.at:.3f} s older than the one before it")
+    asked = {call.request_id: call for call in calls if call.request_id}
+    for row in rows:
+        call = asked.get(getattr(stamp_of(row.fact), "request_id", ""))
+        if call is None:
+            continue
+        if row.at < call.begin - CLOCK_S:
+            wrong.append(f"fact {row.seq} is of {call.begin - row.at:.1f} s before {call.request_id} was asked for")
+        if call.outcome == ACKNOWLEDGED and row.at > call.end + CLOCK_S:
+            wrong.append(f"fact {row.seq} is of {row.at - call.end:.1f} s after {call.request_id} was answered")
     return wrong
 
 

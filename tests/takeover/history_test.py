@@ -7,16 +7,16 @@ import unittest
 import history as h
 
 
-def row(seq, epoch, name, **fields):
-    return h.Row(seq, epoch, name, types.SimpleNamespace(**fields))
+def row(seq, epoch, name, at=0.0, **fields):
+    return h.Row(seq, epoch, name, types.SimpleNamespace(**fields), at)
 
 
 def edit(request_id):
     return types.SimpleNamespace(request_id=request_id)
 
 
-def created(seq, epoch, job, request_id):
-    return row(seq, epoch, "JobCreated", id=h.job_number(job), edit=edit(request_id))
+def created(seq, epoch, job, request_id, at=0.0):
+    return row(seq, epoch, "JobCreated", at, id=h.job_number(job), edit=edit(request_id))
 
 
 def started(seq, epoch, job, attempt, node, mask):
@@ -89,6 +89,32 @@ class Calls(unittest.TestCase):
 
     def test_what_nobody_asked_for(self):
         self.assertEqual(self.found([], [created(1, 1, "1-1", "a")]), ["request a is there, and nobody asked for it"])
+
+
+class Times(unittest.TestCase):
+    CALLS = [create("a", 100, 101, "1-1"), create("b", 200, 201, "1-2"), create("c", 300, outcome=h.UNANSWERED, end=301)]
+
+    def found(self, *instants):
+        rows = [created(n + 1, 1, f"1-{n + 1}", "abc"[n], at) for n, at in enumerate(instants)]
+        return h.check_times(self.CALLS, rows)
+
+    def test_good(self):
+        self.assertEqual(self.found(100.5, 202, 299), [])
+        self.assertEqual(self.found(100.5, 202, 400), [], "who gave up does not know when it was done")
+
+    def test_a_clock_that_is_an_hour_ahead(self):
+        self.assertEqual(self.found(100.5, 3801, 3801), ["fact 2 is of 3600.0 s after b was answered"])
+
+    def test_a_clock_that_is_behind(self):
+        self.assertEqual(self.found(90, 200, 300), ["fact 1 is of 10.0 s before a was asked for"])
+
+    def test_a_time_that_falls(self):
+        self.assertEqual(self.found(101, 100.75), ["fact 2 is 0.250 s older than the one before it",
+                                                   "fact 2 is of 99.2 s before b was asked for"])
+
+    def test_what_carries_no_request_is_held_against_its_neighbours(self):
+        rows = [created(1, 1, "1-1", "a", 101), row(2, 1, "JobMoved", 100, edit=edit(""))]
+        self.assertEqual(h.check_times(self.CALLS, rows), ["fact 2 is 1.000 s older than the one before it"])
 
 
 class Order(unittest.TestCase):

@@ -146,12 +146,12 @@ class Stand:
         return self.wait(lambda: (now := self.holder()) and now.child.pid != process and now, "no other leads")
 
     def facts(self):
-        """(seq, epoch, kind, body) of each fact."""
-        query = "COPY (SELECT seq, epoch, kind, encode(body, 'hex') FROM facts ORDER BY seq) TO STDOUT"
+        """(seq, epoch, time in ms, kind, body) of each fact."""
+        query = "COPY (SELECT seq, epoch, time_ms, kind, encode(body, 'hex') FROM facts ORDER BY seq) TO STDOUT"
         with subprocess.Popen(self.server.psql_command(query, DATABASE), stdout=subprocess.PIPE, text=True) as child:
             for line in child.stdout:
-                seq, epoch, kind, body = line.rstrip("\n").split("\t")
-                yield int(seq), int(epoch), int(kind), bytes.fromhex(body)
+                seq, epoch, time_ms, kind, body = line.rstrip("\n").split("\t")
+                yield int(seq), int(epoch), int(time_ms), int(kind), bytes.fromhex(body)
         assert child.returncode == 0, "the facts cannot be read"
 
     def digests(self):

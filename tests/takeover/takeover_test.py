@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Leaders that fail under load, on a real PostgreSQL: what was acknowledged is there once, and no GPU is given twice.
+"""Leaders that fail under load, on a real PostgreSQL: what was acknowledged is there once, no GPU is given twice, and time is
+the database's.
 
 Usage: takeover_test.py [--bin build/bin] [--fault KIND,...] [--times N] [--seed S] [--replicas 2] [--queued 0] [--rest S]
 
@@ -101,12 +102,18 @@ class Faults:
         leads.proxy.do("hold_answers", 0)
 
     def clock(self, leads):
-        """Its wall clock is an hour off, and then it is killed; who leads next has the right one."""
-        leads.set_clock(self.chance.choice(("+1h", "-1h")))
-        time.sleep(1.5)  # libfaketime looks once a second
+        """The wall clocks of all machines but the database's are an hour off, and who leads is killed."""
+        offset = "+1h" if self.shortest else self.chance.choice(("+1h", "-1h"))
+        self.set_clocks(offset)
         leads.send(signal.SIGKILL)
-        leads.set_clock("+0")
         self.stand.wait_for_another(self.process)
+        time.sleep(1)  # under load
+        self.set_clocks("+0")
+
+    def set_clocks(self, offset):
+        for replica in self.stand.replicas:
+            replica.set_clock(offset)
+        time.sleep(1.5)  # libfaketime looks once a second
 
     def roll(self, _):
         """All replicas, one after another, become the next version (subakd_next), and the one of before again."""
@@ -193,9 +200,11 @@ def rows_of(stand):
     from subak.fact.v1 import fact_pb2
 
     names = {int(kind): name for name, kind in numbered_facts()}
-    for seq, epoch, kind, body in stand.facts():
+    ahead_s = time.time() - time.monotonic()
+    for seq, epoch, time_ms, kind, body in stand.facts():
         name = names[kind]
-        yield h.Row(seq, epoch, name, None if name in UNREAD else getattr(fact_pb2, name).FromString(body))
+        fact = None if name in UNREAD else getattr(fact_pb2, name).FromString(body)
+        yield h.Row(seq, epoch, name, fact, time_ms / 1000 - ahead_s)
 
 
 def numbered_facts():
@@ -206,7 +215,7 @@ def numbered_facts():
 
 def judge(stand, load):
     rows, calls = list(rows_of(stand)), load.calls()
-    wrong = h.check_rows(rows) + h.check_calls(calls, rows) + h.check_order(calls)
+    wrong = h.check_rows(rows) + h.check_calls(calls, rows) + h.check_times(calls, rows) + h.check_order(calls)
     wrong += h.check_edge(load.edge.steps, rows) + h.check_digests(stand.digests())
     count = lambda outcome: sum(call.outcome == outcome for call in calls)
     print(f"{len(rows)} facts, {rows[-1].epoch} epochs; calls: {count(h.ACKNOWLEDGED)} acknowledged, {count(h.REFUSED)} refused, "
