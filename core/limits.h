@@ -430,6 +430,8 @@ inline constexpr DurationMs kLookWaitingMs = 2'000;
 // What people are told in the cluster, of all objects together; more waits, in order.
 inline constexpr std::size_t kToldPerSecond = 20;
 inline constexpr std::size_t kMaxTold = 4096;  // that wait: then the oldest goes untold
+// A stop waits so long for the label of who leads to be taken off our pod.
+inline constexpr DurationMs kPodLabelStopMs = kSecondMs;
 
 // A command that reads a cluster with an operator's kubeconfig asks for pages of so many objects; a kind
 // of which there are more than that is refused, as is a server whose list never ends.

@@ -28,6 +28,8 @@ inline constexpr std::string_view kStatus = "subak.gpu/status";
 // Annotation of a pod that lost its place while its gate was closed, "JOB/ATTEMPT": what opens it is newer.
 inline constexpr std::string_view kKeptClosed = "subak.gpu/kept-closed";
 inline constexpr std::string_view kQueuedCondition = "subak.gpu/Queued";  // of a pod
+// Label of a pod of ours, "true" while its process leads.
+inline constexpr std::string_view kLeader = "subak.gpu/leader";
 inline constexpr std::string_view kSuspendedBy = "subak.gpu/suspended";
 // Label of a node: how many of its GPUs NVLink joins, those with neighbouring indexes ("1": none).
 inline constexpr std::string_view kLabelGpusPerDomain = "subak.gpu/gpus-per-domain";
