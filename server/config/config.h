@@ -77,6 +77,8 @@ struct Config {
   // another machine could use it.
   std::string advertise;
   std::string advertised() const;  // or empty: nobody is told
+  // NAMESPACE/NAME of the pod that this process runs in, which is labelled while it leads; empty: none is.
+  std::string own_pod;
   // Where this replica keeps what is its own beside a database: what it knows to be durable there, and what its webhook
   // judges by. Empty: var of the working directory.
   std::string known_folder;

@@ -112,6 +112,21 @@ Found set_host(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
+// The name of a pod is of labels with dots between them.
+Found set_own_pod(Config& c, std::string_view v) {
+  const std::size_t slash = std::min(v.find('/'), v.size());
+  std::string_view name = v.substr(std::min(slash + 1, v.size()));
+  bool good = !check_name(v.substr(0, slash)) && name.size() <= limits::kMaxNameBytes;
+  for (std::size_t dot = 0; good && dot != std::string_view::npos;) {
+    dot = name.find('.');
+    good = !check_name(name.substr(0, dot));
+    name.remove_prefix(dot == std::string_view::npos ? name.size() : dot + 1);
+  }
+  if (!good) return bad_value(v, "NAMESPACE/NAME of a pod, such as subak-system/subak-0");
+  c.own_pod = v;
+  return std::nullopt;
+}
+
 template <class E, std::optional<E> Config::*field>
 Found set_enum(Config& c, std::string_view v) {
   const Result<E> parsed = read_enum<E>(v);
@@ -284,6 +299,9 @@ constexpr std::array kSettings{
     Setting{"advertise", "--advertise", "HOST:PORT",
             "where clients reach the gRPC API of this replica, told to them once it leads", false,
             false, set_host<&Config::advertise>},
+    Setting{"ownPod", "--own-pod", "NAMESPACE/NAME",
+            "the pod that this runs in, labelled subak.gpu/leader while it leads", false, false,
+            set_own_pod},
     Setting{"listenHttp", "--listen-http", "ADDRESS:PORT", "metrics, health and console", false,
             false, set_address<&Config::listen_http>},
     Setting{"httpHosts", "--http-host", "NAME",

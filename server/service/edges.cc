@@ -18,12 +18,21 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+Result<KubeAccess> access_as_pod() {
+  return in_cluster_access(variable("KUBERNETES_SERVICE_HOST"), variable("KUBERNETES_SERVICE_PORT"),
+                           kServiceAccount);
+}
+
 Result<KubeAccess> access_of(const ClusterConfig& cluster) {
-  if (cluster.in_cluster) {
-    return in_cluster_access(variable("KUBERNETES_SERVICE_HOST"),
-                             variable("KUBERNETES_SERVICE_PORT"), kServiceAccount);
-  }
-  return read_kubeconfig_file(cluster.kubeconfig, cluster.context);
+  return cluster.in_cluster ? access_as_pod()
+                            : read_kubeconfig_file(cluster.kubeconfig, cluster.context);
+}
+
+// Credentials expire by the machine's clock, as one that is sampled may go back by a little.
+std::unique_ptr<KubeApi> client_of(KubeAccess access, const Clock& clock,
+                                   std::function<void(const Error&)> tell) {
+  return std::make_unique<KnownClient>(
+      std::move(access), [&clock] { return clock.wall_ms(); }, std::move(tell));
 }
 
 bool by_flags(const Config& config) { return config.in_cluster || !config.kubeconfig.empty(); }
@@ -70,15 +79,29 @@ Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view
     options.topology_labels = config.topology_labels;
     if (config.fatal_conditions) options.fatal_conditions = *config.fatal_conditions;
     options.other_schedulers = AdmissionConfig().other_schedulers;
-    auto api = std::make_unique<KnownClient>(
-        std::move(access).value(), [&clock] { return clock.wall_ms(); },
-        [name = cluster.name](const Error& error) {
+    auto api =
+        client_of(std::move(access).value(), clock, [name = cluster.name](const Error& error) {
           log::warn("edge", {{"cluster", name}, {"error", error.message()}});
         });
     edges.push_back(
         {cluster.name, std::make_unique<Edge>(std::move(options), ports, std::move(api))});
   }
   return edges;
+}
+
+Result<std::unique_ptr<PodLabel>> make_pod_label(const Config& config, const Clock& clock) {
+  if (config.own_pod.empty()) return std::unique_ptr<PodLabel>();
+  Result<KubeAccess> access = access_as_pod();
+  if (!access) {
+    Error error = access.error();
+    error.field = "ownPod: " + error.field;
+    return error;
+  }
+  auto api = client_of(std::move(access).value(), clock, [](const Error& error) {
+    log::warn("the pod is not labelled", {{"error", error.message()}});
+  });
+  return std::make_unique<PodLabel>(std::move(api), config.own_pod,
+                                    [&clock] { return clock.monotonic_ms(); });
 }
 
 std::vector<std::string> edge_warnings(const std::vector<NamedEdge>& edges) {

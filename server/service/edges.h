@@ -9,6 +9,7 @@
 #include "engine/view.h"
 #include "server/config/config.h"
 #include "server/kube/edge.h"
+#include "server/kube/pod_label.h"
 #include "server/metrics/page.h"
 
 namespace subak {
@@ -25,6 +26,10 @@ struct NamedEdge {
 // names the cluster and the field of the file. `clock` outlives them; credentials expire by it. Threads: the one that starts the service.
 Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view,
                                           const EdgePorts& ports, const Clock& clock);
+
+// The label of the pod that the configuration says we run in, which is not started; nullptr: it names none. An error: it
+// is not a pod of this cluster. `clock` outlives it.
+Result<std::unique_ptr<PodLabel>> make_pod_label(const Config& config, const Clock& clock);
 
 // For GetStatus and for the metrics page. Threads: any, once the edges are made.
 std::vector<std::string> edge_warnings(const std::vector<NamedEdge>& edges);

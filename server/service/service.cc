@@ -198,6 +198,19 @@ std::optional<Error> Service::Impl::start_edges() {
   return std::nullopt;
 }
 
+// Before it is known who leads, so that a pod whose process was killed has the label no longer.
+std::optional<Error> Service::Impl::start_pod_label() {
+  auto made = make_pod_label(config, machine);
+  if (!made) return made.error();
+  pod_label = std::move(made).value();
+  if (pod_label) pod_label->start();
+  return std::nullopt;
+}
+
+void Service::Impl::label_pod(bool leads) {
+  if (pod_label) pod_label->want(leads);
+}
+
 void Service::Impl::start_prober() {
   const auto of = [](auto& part) {
     return [&part](DurationMs patience_ms) { return part.probe(patience_ms); };
@@ -267,6 +280,7 @@ std::optional<Error> Service::Impl::lead() {
 std::optional<Error> Service::Impl::take_over() {
   log::info("takes over", {{"store", store->describe()}, {"epoch", store->lead().epoch}});
   if (auto error = lead()) return error;
+  label_pod(true);
   return start_edges();
 }
 
@@ -275,6 +289,7 @@ std::optional<Error> Service::Impl::start() {
   if (!divided) return divided.error();
   connections = *divided;
   if (auto error = start_http()) return error;
+  if (auto error = start_pod_label()) return error;
   if (auto error = make_state_folder(config.state)) return error;
   const bool is_shared = postgres::is_address(config.state);
   if (auto error = is_shared ? open_shared() : open_file()) return error;
@@ -295,6 +310,7 @@ std::optional<Error> Service::Impl::start() {
   start_prober();
   warn_of_tokens(*api);
   recovered = true;
+  label_pod(leads);
   if (!leads) standby->start();
   return std::nullopt;
 }
@@ -310,6 +326,7 @@ RuntimeStats Service::Impl::watched() const {
 // Each part takes nothing new before what it feeds stops.
 void Service::Impl::stop() {
   if (standby) standby->stop();
+  label_pod(false);
   if (prober) prober->stop();
   if (api) api->set_serving(false);
   for (const NamedEdge& named : edges) named.edge->stop();
@@ -323,6 +340,7 @@ void Service::Impl::stop() {
   if (shared != nullptr)
     shared->give_up_lead();  // before the last checkpoint, for which nobody need wait
   if (follower) follower->stop();
+  if (pod_label) pod_label->stop();
 }
 
 Service::Service(Config config, std::function<void(const Error&)> fatal)

@@ -55,6 +55,8 @@ struct Service::Impl {
   void make_api();
   Result<std::vector<NamedEdge>> made_edges();
   std::optional<Error> start_edges();
+  std::optional<Error> start_pod_label();
+  void label_pod(bool leads);
   void start_prober();
   std::vector<metrics::ListenerState> listeners() const;
   void stop();
@@ -88,6 +90,7 @@ struct Service::Impl {
   std::unique_ptr<Listener> http;
   std::unique_ptr<Prober> prober;
   std::vector<NamedEdge> edges;
+  std::unique_ptr<PodLabel> pod_label;  // of the pod that is named
   // The loop's thread: of which clusters, and what, others were told last.
   std::shared_ptr<const std::vector<ClusterView>> told_clusters;
   KnownAs told;

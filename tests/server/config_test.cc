@@ -103,6 +103,16 @@ TEST(Yaml, KnownFolder) {
   EXPECT_EQ(accepted("knownFolder: /var/lib/subak/a\n").known_folder, "/var/lib/subak/a");
 }
 
+TEST(Yaml, OwnPod) {
+  EXPECT_EQ(accepted("state: s\n").own_pod, "");
+  EXPECT_EQ(accepted("ownPod: subak-system/subak-0.a\n").own_pod, "subak-system/subak-0.a");
+  for (const char* wrong :
+       {"subak-0", "/subak-0", "subak-system/", "a/b/c", "a/b..c", "a/B", "a/.b"}) {
+    EXPECT_THAT(refusal("ownPod: " + std::string(wrong) + "\n"), HasSubstr("want NAMESPACE/NAME"))
+        << wrong;
+  }
+}
+
 // Clients are told what is said, or what they could use.
 TEST(Settings, WhatIsAdvertised) {
   Config c;
