@@ -85,6 +85,7 @@ def our_own_credential_may_not_do_more(c):
     strategic = "application/strategic-merge-patch+json"
     c.refused(lambda: us.patch("Pod", c.ns, "waits", image, content_type=strategic), "images")
     c.refused(lambda: us.patch("Pod", c.ns, "waits", {"metadata": {"labels": {"a": "b"}}}), "labels")
+    c.refused(lambda: us.patch("Pod", c.ns, "waits", {"metadata": {"labels": {"subak.gpu/leader": "true"}}}), "labels")
     us.patch("Pod", c.ns, "waits", {"metadata": {"annotations": {"subak.gpu/status": "fine"}}})
 
 
