@@ -170,6 +170,14 @@ def check_edge(steps, rows):
     return wrong
 
 
+def check_silent(heard, place, since):
+    """Who woke when another led lets nothing go. `heard`: (instant, place) of each effect that came to the edge."""
+    late = [at - since for at, by in heard if by == place and at >= since]
+    if not late:
+        return []
+    return [f"{len(late)} effects came from server {place}, the first {min(late):.3f} s after it woke, and another led"]
+
+
 def check_digests(seen):
     """`seen` is what state_digest prints."""
     wrong = []

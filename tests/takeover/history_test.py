@@ -147,6 +147,15 @@ class Edge(unittest.TestCase):
         self.assertEqual(found, ["pod ('1-2', 0, 1) was let go to n1 0x1, and facts say ('n1', 2)"])
 
 
+class Silent(unittest.TestCase):
+    def test_what_came_before_and_from_who_leads_is_good(self):
+        self.assertEqual(h.check_silent([(4.9, 0), (5, 1), (6, 1)], 0, 5), [])
+
+    def test_effects_of_who_leads_no_longer(self):
+        self.assertEqual(h.check_silent([(4, 0), (5.25, 0), (6, 1), (7, 0)], 0, 5),
+                         ["2 effects came from server 0, the first 0.250 s after it woke, and another led"])
+
+
 class Digests(unittest.TestCase):
     def test_equal_different_and_nothing_to_compare(self):
         self.assertEqual(h.check_digests({"checkpoint_seq": 5, "as_started": "x", "all_facts": "x"}), [])

@@ -164,6 +164,7 @@ class Edge:
         self.outbox = None  # of the stream that is open
         self.ends_sent = {}  # by sequence
         self.stale = self.again = 0  # effects of an older session or epoch, or known
+        self.heard = []  # (instant, place) of each effect, also of those
         self.count = itertools.count()
 
     def run(self):
@@ -194,7 +195,7 @@ class Edge:
             if answer.session:
                 with self.lock:
                     self.session = answer.session
-                threading.Thread(target=self.effects, args=(api,), daemon=True).start()
+                threading.Thread(target=self.effects, args=(api, place), daemon=True).start()
             self.acknowledged(answer)
 
     def until_another_leads(self, place, answers, outbox):
@@ -203,7 +204,7 @@ class Edge:
         outbox.put(None)
         answers.cancel()
 
-    def effects(self, api):
+    def effects(self, api, place):
         """As long as the server sends them: what comes late of an old one must do no harm."""
         from subak.v1 import cluster_service_pb2 as clusters
 
@@ -211,6 +212,7 @@ class Edge:
             request = clusters.EffectsRequest(cluster=CLUSTER)
             for answer in api.stream("ClusterService", "Effects", request, clusters.EffectsResponse):
                 with self.lock:
+                    self.heard.append((time.monotonic(), place))
                     self.told(answer.effect)
         except grpc.RpcError:
             pass

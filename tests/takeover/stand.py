@@ -145,6 +145,14 @@ class Stand:
         """Whoever leads once this process does not: another replica, or the same, started again."""
         return self.wait(lambda: (now := self.holder()) and now.child.pid != process and now, "no other leads")
 
+    def last_fact(self):
+        return int(self.server.psql("SELECT coalesce(max(seq), 0) FROM facts", DATABASE)[0])
+
+    def counts(self, after, kind):
+        """How many facts of a kind come after that one."""
+        query = f"SELECT count(*) FROM facts WHERE seq > {after} AND kind = {kind}"
+        return int(self.server.psql(query, DATABASE)[0])
+
     def facts(self):
         """(seq, epoch, time in ms, kind, body) of each fact."""
         query = "COPY (SELECT seq, epoch, time_ms, kind, encode(body, 'hex') FROM facts ORDER BY seq) TO STDOUT"

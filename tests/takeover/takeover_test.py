@@ -3,6 +3,7 @@
 the database's.
 
 Usage: takeover_test.py [--bin build/bin] [--fault KIND,...] [--times N] [--seed S] [--replicas 2] [--queued 0] [--rest S]
+       [--program subakd [--has-mistake]]
 
 Some subakd on one database, each by a proxy of its own; callers that submit, hold, release and cancel; an edge that runs
 the pods. Again and again one thing goes wrong (KIND; all of them unless some are named), another leads or the same goes on,
@@ -39,14 +40,18 @@ CALLERS = 3
 LOAD_S = 0.3  # of undisturbed load before each fault, unless --rest says more
 WELL = 10  # calls that are acknowledged after it, and the next may come
 SYNC_BYTES = 5
+FIRST_BYTES = 2000  # of a batch: without them it is none
+LATE_S = 0.5
 
 
 class Faults:
-    """Each method does one thing to the stand and undoes it. `leads`: who led before."""
+    """Each method does one thing to the stand and undoes it. `leads`: who led before. `wrong`: what was seen meanwhile."""
 
-    def __init__(self, stand, chance, shortest):
-        self.stand, self.chance, self.shortest = stand, chance, shortest
+    def __init__(self, stand, edge, chance, shortest):
+        self.stand, self.edge, self.chance, self.shortest = stand, edge, chance, shortest
         self.process = 0  # that leads
+        self.start_kind = next(int(kind) for name, kind in numbered_facts() if name == "AttemptStarted")
+        self.wrong = []
 
     def term(self, leads):
         """It is stopped as an operator stops it, and hands over."""
@@ -83,6 +88,45 @@ class Faults:
             leads.proxy.do("cut")
         self.stand.wait_for_another(self.process)
         leads.proxy.do("hold_requests", 0)
+
+    def between(self, leads):
+        """Its batch comes after another has raised the epoch, and before that one's first."""
+        others = [replica.proxy for replica in self.stand.replicas if replica is not leads]
+        leads.proxy.do("hold_requests", 1)
+        self.stand.wait(lambda: leads.proxy.do("state")[0] > 500, "no batch came")
+        for proxy in others:
+            proxy.do("keep_end", FIRST_BYTES)
+        self.stand.wait(lambda: any([proxy.do("state")[1] for proxy in others]), "no first batch came")
+        before = self.stand.last_fact()
+        leads.proxy.do("hold_requests", 0)
+        time.sleep(LATE_S)
+        if more := self.stand.last_fact() - before:
+            self.wrong.append(f"{more} facts of a leader became durable after another had raised the epoch")
+        for proxy in others:
+            proxy.do("keep_end", 0)
+            proxy.do("let_go")
+
+    def unaware(self, leads):
+        """It falls asleep when a batch that opens gates is durable and it does not know that yet, and wakes when another leads."""
+        while not self.opens_gates(leads.proxy):
+            leads.proxy.do("hold_answers", 0)
+        leads.send(signal.SIGSTOP)
+        self.stand.wait_for_another(self.process)
+        leads.proxy.do("hold_answers", 0)
+        woke = time.monotonic()
+        leads.send(signal.SIGCONT)
+        self.stand.wait(lambda: leads.child.pid != self.process, "it does not end")
+        self.wrong += h.check_silent(self.edge.heard[:], self.stand.replicas.index(leads), woke)
+
+    def opens_gates(self, proxy):
+        """Of the next batch, whose answer is held from then on."""
+        proxy.do("keep_end", SYNC_BYTES)
+        self.stand.wait(lambda: proxy.do("state")[1], "no batch came")
+        before = self.stand.last_fact()
+        proxy.do("hold_answers", 1)
+        proxy.do("let_go")
+        self.stand.wait(lambda: self.stand.last_fact() > before, "the batch is not there")
+        return self.stand.counts(before, self.start_kind) > 0
 
     def cut(self, leads):
         """Its lines end, and no new one comes to the database."""
@@ -137,7 +181,7 @@ class Faults:
         self.stand.fail_over()
 
 
-KINDS = ("term", "kill", "stop", "middle", "late", "cut", "half_open", "clock", "roll", "restart", "failover")
+KINDS = ("term", "kill", "stop", "middle", "late", "between", "unaware", "cut", "half_open", "clock", "roll", "restart", "failover")
 BINARIES = ("subakd", "subakd_next", "pg_proxy", "state_digest")
 
 
@@ -213,9 +257,9 @@ def numbered_facts():
         return [(name, kind) for kind, name in re.findall(r"// Kind (\d+)\D[^\n]*\n(?://[^\n]*\n)*message (\w+)", file.read())]
 
 
-def judge(stand, load):
+def judge(stand, load, faults):
     rows, calls = list(rows_of(stand)), load.calls()
-    wrong = h.check_rows(rows) + h.check_calls(calls, rows) + h.check_times(calls, rows) + h.check_order(calls)
+    wrong = faults.wrong + h.check_rows(rows) + h.check_calls(calls, rows) + h.check_times(calls, rows) + h.check_order(calls)
     wrong += h.check_edge(load.edge.steps, rows) + h.check_digests(stand.digests())
     count = lambda outcome: sum(call.outcome == outcome for call in calls)
     print(f"{len(rows)} facts, {rows[-1].epoch} epochs; calls: {count(h.ACKNOWLEDGED)} acknowledged, {count(h.REFUSED)} refused, "
@@ -246,7 +290,7 @@ def run(stand, arguments, kinds):
         for replica in stand.replicas:
             if replica is not leads:
                 replica.start()
-    faults = Faults(stand, random.Random(arguments.seed), arguments.times == 1)
+    faults = Faults(stand, load.edge, random.Random(arguments.seed), arguments.times == 1)
     pauses, others = {kind: [] for kind in kinds}, dict.fromkeys(kinds, 0)
     order = list(kinds) * arguments.times
     for number, kind in enumerate(order):
@@ -265,7 +309,8 @@ def run(stand, arguments, kinds):
               f"{h.percentile(known, 0.5):5.2f} s, p99 {h.percentile(known, 0.99):5.2f} s, most {max(known):5.2f} s")
     for number, replica in enumerate(stand.replicas):
         print(f"replica {number} ended with {replica.ends}")
-    return judge(stand, load)
+    wrong = judge(stand, load, faults)
+    return faults.wrong if arguments.has_mistake else wrong
 
 
 def binaries_in(folder):
@@ -281,6 +326,8 @@ def main():
     parser.add_argument("--replicas", type=int, default=2)
     parser.add_argument("--queued", type=int, default=0, help="jobs that wait all the time")
     parser.add_argument("--rest", type=float, default=LOAD_S, help="seconds of load before each fault: until who waits is warm")
+    parser.add_argument("--program", default="subakd", help="that is tested, in the folder of --bin")
+    parser.add_argument("--has-mistake", action="store_true", help="exit 0 if a fault shows one")
     parser.add_argument("--list", action="store_true", help="only name the kinds")
     arguments = parser.parse_args()
     if arguments.list:
@@ -294,6 +341,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("takeovers: stopped"))  # and clean up
     s.compile_protos(ROOT)
     binaries = binaries_in(arguments.bin)
+    binaries["subakd"] = os.path.join(os.path.abspath(arguments.bin), arguments.program)
     print(f"takeovers: {', '.join(kinds)}, {arguments.times} times each, seed {arguments.seed}", flush=True)
     stand = Stand(binaries, arguments.replicas)
     try:
@@ -303,7 +351,7 @@ def main():
     for words in wrong[:50]:
         print("WRONG: " + words)
     print(f"takeovers: {len(wrong)} wrong, seed {arguments.seed}")
-    return 1 if wrong else 0
+    return 0 if bool(wrong) == arguments.has_mistake else 1
 
 
 if __name__ == "__main__":
