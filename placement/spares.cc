@@ -57,7 +57,8 @@ Spares spares_of(const Fleet::Impl& fleet, DomainIndex domain,
     if (!holds_gpus(load_of(m))) free.emplace_back(!works, -std::int64_t{m}, m);
   }
   std::sort(free.begin(), free.end());
-  for (const auto& [owner, gang] : gangs) {
+  for (const auto& entry : gangs) {
+    const auto& gang = entry.second;  // clang-14 captures no structured binding
     const Shape& s = fleet.shape(gang.shape);
     std::uint32_t left = s.request().spare;
     std::erase_if(free, [&](const auto& node) {
