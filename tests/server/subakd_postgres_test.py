@@ -318,7 +318,7 @@ class AFailoverToACopyThatWasBehind(unittest.TestCase):
 
 if __name__ == "__main__":
     if sys.argv[-1] == "--list":
-        named = [name for name in sys.argv[1:-1] if hasattr(OnPostgres, name.split(".")[-1])]
+        named = [name for name in sys.argv[1:-1] if hasattr(Replicas, name.split(".")[-1])]
         print("\n  ".join(["tests", *named]))
         sys.exit(not named)
     unittest.main(verbosity=2)

@@ -257,9 +257,9 @@ def numbered_facts():
         return [(name, kind) for kind, name in re.findall(r"// Kind (\d+)\D[^\n]*\n(?://[^\n]*\n)*message (\w+)", file.read())]
 
 
-def judge(stand, load, faults):
+def judge(stand, load):
     rows, calls = list(rows_of(stand)), load.calls()
-    wrong = faults.wrong + h.check_rows(rows) + h.check_calls(calls, rows) + h.check_times(calls, rows) + h.check_order(calls)
+    wrong = h.check_rows(rows) + h.check_calls(calls, rows) + h.check_times(calls, rows) + h.check_order(calls)
     wrong += h.check_edge(load.edge.steps, rows) + h.check_digests(stand.digests())
     count = lambda outcome: sum(call.outcome == outcome for call in calls)
     print(f"{len(rows)} facts, {rows[-1].epoch} epochs; calls: {count(h.ACKNOWLEDGED)} acknowledged, {count(h.REFUSED)} refused, "
@@ -309,8 +309,8 @@ def run(stand, arguments, kinds):
               f"{h.percentile(known, 0.5):5.2f} s, p99 {h.percentile(known, 0.99):5.2f} s, most {max(known):5.2f} s")
     for number, replica in enumerate(stand.replicas):
         print(f"replica {number} ended with {replica.ends}")
-    wrong = judge(stand, load, faults)
-    return faults.wrong if arguments.has_mistake else wrong
+    wrong = judge(stand, load)
+    return faults.wrong if arguments.has_mistake else faults.wrong + wrong
 
 
 def binaries_in(folder):
