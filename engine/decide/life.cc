@@ -252,6 +252,7 @@ void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause) {
   if (job.pods[rank].state != PodState::kHeld) return;  // given back with the others
   charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
   d.emit(fact::PlaceLost{id, rank, cause});
+  d.act_on(id);  // if it is open it may go there yet
   finish_if_over(d, id);
 }
 
