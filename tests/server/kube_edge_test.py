@@ -74,6 +74,7 @@ class Enforce(Edge):
         def asked(method):
             return sum(write["method"] == method for write in self.api.writes())
 
+        until(lambda: self.jobs("starting") == held + more, "all of them on their way")
         for patches in range(held, held + more):
             until(lambda: asked("PATCH") == patches, f"{patches} patches")
             self.api.call("POST", "/standin/let_go", {})

@@ -74,9 +74,10 @@ def run(stand, seed):
     old_is_refused(stand, old, wrong)
     instant = time.monotonic()
     end = instant + DEADLINE_S
-    while load.acknowledged_since(instant) < t.WELL and time.monotonic() < end:
+    goes_on = lambda: load.acknowledged_since(instant) >= t.WELL and load.acknowledged_since(0) >= t.ENOUGH
+    while not goes_on() and time.monotonic() < end:
         time.sleep(0.02)
-    wrong.want(load.acknowledged_since(instant) >= t.WELL, "the new leader does not go on")
+    wrong.want(goes_on(), "the new leader does not go on")
     load.end()
     new.end(signal.SIGTERM)
     old_is_refused(stand, old, wrong)  # also where nobody leads

@@ -39,6 +39,7 @@ from stand import Stand
 CALLERS = 3
 LOAD_S = 0.3  # of undisturbed load before each fault, unless --rest says more
 WELL = 10  # calls that are acknowledged after it, and the next may come
+ENOUGH = 100  # such calls in all, to judge by
 SYNC_BYTES = 5
 FIRST_BYTES = 2000  # of a batch: without them it is none
 LATE_S = 0.5
@@ -267,7 +268,7 @@ def judge(stand, load):
           f"{load.edge.again} told again, {len(load.edge.complaints)} events refused")
     for words, times in collections.Counter(re.sub(r"\d+", "N", said) for said in load.edge.complaints).most_common(3):
         print(f"refused {times} times: {words}")
-    if count(h.ACKNOWLEDGED) < 100 or len(load.edge.steps) < 20:
+    if count(h.ACKNOWLEDGED) < ENOUGH or len(load.edge.steps) < 20:
         wrong.append("too little happened to judge by")
     return wrong
 
