@@ -55,10 +55,6 @@ QueuedPod queued_pod(const Pod& pod) {
           std::string(is_made ? pod.owner.uid : pod.uid), is_made};
 }
 
-std::string pod_path(const QueuedPod& pod) {
-  return "/api/v1/namespaces/" + pod.ns + "/pods/" + pod.name;
-}
-
 std::optional<Error> find_owners(KubeCaller& api, std::string_view collection,
                                  std::vector<SuspendedOwner>& owners) {
   const std::size_t slash = collection.rfind('/');
@@ -168,9 +164,9 @@ std::optional<Error> release_pod(KubeCaller& api, const QueuedPod& pod) {
   json::Parser parser;
   std::optional<Error> last;
   for (int tried = 0; tried < kReleaseTries; ++tried) {
-    const auto seen = api.get(pod_path(pod));
+    const auto seen = api.get(pod_path(pod.ns, pod.name));
     if (seen.answer.outcome == Outcome::kNotFound) return std::nullopt;
-    if (!seen.done()) return error_of("GET " + pod_path(pod), seen.answer);
+    if (!seen.done()) return error_of("GET " + pod_path(pod.ns, pod.name), seen.answer);
     json::Value object;
     if (parser.parse(seen.body).get(object) != simdjson::SUCCESS) return std::nullopt;
     const auto gated = read_gated_pod(object);
@@ -180,18 +176,18 @@ std::optional<Error> release_pod(KubeCaller& api, const QueuedPod& pod) {
     }
     auto body = release_patch(*gated, {"", kReleased});
     if (!body) return body.error();
-    const KubeCall call{"PATCH", pod_path(pod), std::move(body).value(),
+    const KubeCall call{"PATCH", pod_path(pod.ns, pod.name), std::move(body).value(),
                         "application/json-patch+json"};
     const auto reply = api.call(call);
     if (reply.done() || reply.answer.outcome == Outcome::kNotFound) return std::nullopt;
-    last = error_of("PATCH " + pod_path(pod), reply.answer);
+    last = error_of("PATCH " + pod_path(pod.ns, pod.name), reply.answer);
     api.wait(reply.answer.outcome == Outcome::kInvalid ? 0 : kReleaseAgainMs);
   }
   return last;
 }
 
 std::optional<Error> delete_pod(KubeCaller& api, const QueuedPod& pod) {
-  return remove_object(api, pod_path(pod));
+  return remove_object(api, pod_path(pod.ns, pod.name));
 }
 
 std::optional<Error> resume_owner(KubeCaller& api, const SuspendedOwner& owner) {

@@ -165,6 +165,10 @@ CallAnswer answer_of(const Transfer& t, CURLcode result, const std::string& serv
 
 }  // namespace
 
+std::string pod_path(const std::string& ns, const std::string& name) {
+  return "/api/v1/namespaces/" + ns + "/pods/" + name;
+}
+
 class KubeClient::Impl {
  public:
   explicit Impl(KubeAccess access)

@@ -26,6 +26,9 @@ struct KubeCall {
   std::string content_type = "application/json";
 };
 
+// Path of a pod.
+std::string pod_path(const std::string& ns, const std::string& name);
+
 // What those who follow and write need of an API server; tests bring their own.
 class KubeApi {
  public:

@@ -208,7 +208,7 @@ void Edge::Impl::read_outdated() {
     const PodCard* const pod = cards.find_gpu_pod(uid);
     if (pod == nullptr) continue;
     KubeCall call;
-    call.path = "/api/v1/namespaces/" + pod->ns + "/pods/" + pod->name;
+    call.path = pod_path(pod->ns, pod->name);
     const bool asked =
         api->call(std::move(call), [this, uid](const CallAnswer& answer, std::string_view body) {
           if (answer.outcome == Outcome::kNotFound) return;

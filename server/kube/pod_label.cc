@@ -19,7 +19,7 @@ std::string patch_of(bool leads) {
 
 std::string path_of(const std::string& pod) {
   const std::size_t slash = pod.find('/');
-  return "/api/v1/namespaces/" + pod.substr(0, slash) + "/pods/" + pod.substr(slash + 1);
+  return pod_path(pod.substr(0, slash), pod.substr(slash + 1));
 }
 
 }  // namespace

@@ -12,10 +12,6 @@
 namespace subak {
 namespace {
 
-std::string pod_path(const PodCard& pod) {
-  return "/api/v1/namespaces/" + pod.ns + "/pods/" + pod.name;
-}
-
 // The one time of it that people plan by; 0: there is none.
 TimeMs told_time(const std::optional<StartOutlook>& start) {
   if (!start) return 0;
@@ -165,7 +161,7 @@ void Waiting::tell(const WaitingJob& job, TimeMs now_ms, bool anew) {
                   "Queue", words, false});
   }
   if (!anew) return;
-  KubeCall status{"PATCH", pod_path(*pod), R"({"metadata":{"uid":)",
+  KubeCall status{"PATCH", pod_path(pod->ns, pod->name), R"({"metadata":{"uid":)",
                   "application/merge-patch+json"};
   append_json_string(status.body, job.uid);
   status.body += R"(,"annotations":{)";
@@ -184,7 +180,7 @@ void Waiting::released(const std::string& uid, TimeMs now_ms) {
 
 void Waiting::set_condition(const PodCard& pod, bool queued, std::string_view reason,
                             std::string_view message, TimeMs since_ms) {
-  KubeCall call{"PATCH", pod_path(pod) + "/status", R"({"status":{"conditions":[{)",
+  KubeCall call{"PATCH", pod_path(pod.ns, pod.name) + "/status", R"({"status":{"conditions":[{)",
                 "application/strategic-merge-patch+json"};
   append_json_member(call.body, "type", names::kQueuedCondition);
   append_json_member(call.body, "status", queued ? "True" : "False");

@@ -14,10 +14,6 @@ bool is_of_pod(WriteKind kind) {
   return kind == WriteKind::kRelease || kind == WriteKind::kKeep || kind == WriteKind::kEvict;
 }
 
-std::string pod_path(const PodCard& pod) {
-  return "/api/v1/namespaces/" + pod.ns + "/pods/" + pod.name;
-}
-
 std::string as_json(std::string_view text) {
   std::string out;
   append_json_string(out, text);
@@ -89,7 +85,7 @@ void Writer::release(const KubeWrite& write) {
     never.message = patch.error().message();
     return refuse(write, never);
   }
-  KubeCall call{"PATCH", pod_path(pod), *patch, "application/json-patch+json"};
+  KubeCall call{"PATCH", pod_path(pod.ns, pod.name), *patch, "application/json-patch+json"};
   const std::string version = pod.gpu->release.resource_version;
   send(write, std::move(call), version);
 }
@@ -97,13 +93,14 @@ void Writer::release(const KubeWrite& write) {
 void Writer::keep_closed(const KubeWrite& write) {
   const PodCard& pod = *cards_.find_gpu_pod(write.uid);
   if (!pod.gpu->gated) return;
-  KubeCall call{"PATCH", pod_path(pod), mark_of(*pod.gpu, write), "application/merge-patch+json"};
+  KubeCall call{"PATCH", pod_path(pod.ns, pod.name), mark_of(*pod.gpu, write),
+                "application/merge-patch+json"};
   send(write, std::move(call), pod.gpu->release.resource_version);
 }
 
 void Writer::evict(const KubeWrite& write) {
   const PodCard& pod = *cards_.find_gpu_pod(write.uid);
-  KubeCall call{"POST", pod_path(pod) + "/eviction", eviction_of(pod, write.uid)};
+  KubeCall call{"POST", pod_path(pod.ns, pod.name) + "/eviction", eviction_of(pod, write.uid)};
   this->call(write, std::move(call), [this, write](const CallAnswer& answer, std::string_view) {
     if (is_no_to_end(answer)) return refuse(write, answer);
     if (answer.outcome == Outcome::kDone) {
@@ -206,7 +203,7 @@ void Writer::take_object(const KubeWrite& write, std::string_view body) {
 std::string Writer::path_of(const KubeWrite& write) const {
   if (is_of_pod(write.kind)) {
     const PodCard* const pod = cards_.find_gpu_pod(write.uid);
-    return pod == nullptr ? std::string() : pod_path(*pod);
+    return pod == nullptr ? std::string() : pod_path(pod->ns, pod->name);
   }
   const OwnerCard* const owner = cards_.find_owner(write.uid);
   return owner == nullptr ? std::string() : owner->path();
