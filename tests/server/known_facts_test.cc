@@ -2,20 +2,17 @@
 #include "server/service/known_facts.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <memory>
 
 #include "core/limits.h"
 #include "facts_reader.h"
 #include "store_facts.h"
+#include "temp_folder.h"
 
 namespace subak {
 namespace {
-
-namespace fs = std::filesystem;
 
 // A database of these facts.
 class Database final : public FactsReader {
@@ -56,17 +53,7 @@ class Database final : public FactsReader {
 
 class KnownFactsTest : public testing::Test {
  protected:
-  KnownFactsTest() {
-    std::string name = (fs::temp_directory_path() / "subak_known_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = name;
-    path_ = (folder_ / "subak.known").string();
-    begin();
-  }
-  ~KnownFactsTest() override {
-    known_ = nullptr;
-    fs::remove_all(folder_);
-  }
+  KnownFactsTest() { begin(); }
   // The process starts, or starts again.
   void begin() {
     known_ = nullptr;
@@ -83,8 +70,8 @@ class KnownFactsTest : public testing::Test {
     return done.ok() ? "" : done.error().message();
   }
 
-  fs::path folder_;
-  std::string path_;
+  const TempFolder folder_;
+  const std::string path_ = folder_.file("subak.known");
   Database database_;
   std::unique_ptr<KnownFacts> known_;
 };

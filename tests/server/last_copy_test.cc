@@ -12,6 +12,7 @@
 #include "core/limits.h"
 #include "fixture.h"
 #include "server/api/static_copy.h"
+#include "temp_folder.h"
 
 namespace subak {
 namespace {
@@ -30,14 +31,6 @@ std::string answer(const View& view, const std::string& text) {
 
 class LastCopyTest : public testing::Test {
  protected:
-  LastCopyTest() {
-    std::string name = (fs::temp_directory_path() / "subak_copy_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = name;
-    path_ = (folder_ / "subak.static").string();
-  }
-  ~LastCopyTest() override { fs::remove_all(folder_); }
-
   LastCopy of(const std::string& place = "db:5432/subak") { return LastCopy(path_, place, {}); }
   std::string bytes() const {
     std::ifstream in(path_, std::ios::binary);
@@ -53,8 +46,8 @@ class LastCopyTest : public testing::Test {
   void age() { fs::last_write_time(path_, fs::last_write_time(path_) - std::chrono::hours(1)); }
   TimeMs kept_at() { return (*of().read())->at_ms; }
 
-  fs::path folder_;
-  std::string path_;
+  const TempFolder folder_;
+  std::string path_ = folder_.file("subak.static");
   std::shared_ptr<const View> view_ = test::fixed_view();
 };
 

@@ -2,13 +2,13 @@
 #include "server/service/reviewer.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 
 #include "core/limits.h"
 #include "fixture.h"
 #include "runtime_fakes.h"
+#include "temp_folder.h"
 
 namespace subak {
 namespace {
@@ -20,30 +20,22 @@ constexpr TimeMs kNow = 1'767'225'600'000;  // 2026-01-01
 class ReviewerTest : public testing::Test {
  protected:
   ReviewerTest() {
-    std::string name = (fs::temp_directory_path() / "subak_reviewer_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = name;
-    config_.state = (folder_ / "subak.db").string();
+    config_.state = folder_.file("subak.db");
     config_.listen_webhook = {"127.0.0.1", 0};
     clock_.set_wall(kNow);
     begin();
-  }
-  ~ReviewerTest() override {
-    reviewer_ = nullptr;
-    fs::remove_all(folder_);
   }
   void begin() {
     reviewer_ = nullptr;
     reviewer_ = std::make_unique<Reviewer>(config_, events_, clock_);
   }
   std::unique_ptr<LastCopy> copy() {
-    return std::make_unique<LastCopy>((folder_ / "subak.static").string(), "db/subak",
-                                      AdmissionConfig());
+    return std::make_unique<LastCopy>(folder_.file("subak.static"), "db/subak", AdmissionConfig());
   }
   void judge_by_copy(TimeMs last_ms = kNow) { reviewer_->judge_by_copy(copy(), last_ms, {}); }
   // Of the pair that is made at a start of which this is known.
   TimeMs certificate_end_ms(TimeMs last_ms) {
-    fs::remove_all(folder_ / "tls");
+    fs::remove_all(folder_.path() / "tls");
     begin();
     judge_by_copy(last_ms);
     const auto error = reviewer_->start({16, 16});
@@ -51,7 +43,7 @@ class ReviewerTest : public testing::Test {
     return reviewer_->certificate_end_ms();
   }
 
-  fs::path folder_;
+  const TempFolder folder_;
   Config config_;
   metrics::Events events_;
   FakeClock clock_;

@@ -1,9 +1,7 @@
 // What every store must do, asked of each: the file and the database.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,11 +19,10 @@
 #include "sim/random_world.h"
 #include "store_facts.h"
 #include "store_random_fact.h"
+#include "temp_folder.h"
 
 namespace subak {
 namespace {
-
-namespace fs = std::filesystem;
 
 // One store that can be opened again and again.
 class Stand {
@@ -36,20 +33,14 @@ class Stand {
 
 class SqliteStand final : public Stand {
  public:
-  SqliteStand() {
-    std::string name = (fs::temp_directory_path() / "subak_store_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = name;
-  }
-  ~SqliteStand() override { fs::remove_all(folder_); }
   Result<std::unique_ptr<Store>> open(std::uint32_t fact_version) override {
-    SqliteOptions options{(folder_ / "subak.db").string()};
+    SqliteOptions options{folder_.file("subak.db")};
     options.fact_version = fact_version;
     return open_sqlite_store(options);
   }
 
  private:
-  fs::path folder_;
+  const TempFolder folder_;
 };
 
 class PostgresStand final : public Stand {

@@ -1,7 +1,6 @@
 // A store at an earlier moment: what is restored until a fact has the state that a fold of the facts up to it gives,
 // wherever it is put, and goes on from there.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -19,6 +18,7 @@
 #include "server/store/restore.h"
 #include "server/store/sqlite_store.h"
 #include "sim/random_world.h"
+#include "temp_folder.h"
 
 namespace subak {
 namespace {
@@ -49,15 +49,10 @@ std::vector<Fact> live(Store& store, int inputs) {
 class StoreUntilTest : public testing::Test {
  protected:
   StoreUntilTest() {
-    std::string name = (fs::temp_directory_path() / "subak_until_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = name;
     auto store = open_sqlite_store({file("subak.db")});
     facts_ = live(**store, 3000);
   }
-  ~StoreUntilTest() override { fs::remove_all(folder_); }
-
-  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  std::string file(const std::string& name) const { return folder_.file(name); }
   std::array<std::uint64_t, 2> digest_at(std::uint64_t seq) const {
     Engine engine;
     for (std::uint64_t i = 0; i < seq; ++i) engine.evolve(facts_[i]);
@@ -65,7 +60,7 @@ class StoreUntilTest : public testing::Test {
   }
   std::vector<std::string> files() const {
     std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(folder_)) {
+    for (const auto& entry : fs::directory_iterator(folder_.path())) {
       names.push_back(entry.path().filename().string());
     }
     std::sort(names.begin(), names.end());
@@ -117,7 +112,7 @@ class StoreUntilTest : public testing::Test {
     ASSERT_EQ(newest->size(), 1u);
   }
 
-  fs::path folder_;
+  const TempFolder folder_;
   std::vector<Fact> facts_;
   SystemClock clock_;
 };
