@@ -55,7 +55,6 @@ class ApiObjects {
 
   // --- for the cluster itself
   Objects& all(const std::string& collection) { return objects_[collection]; }
-  const Objects& all(const std::string& collection) const { return objects_.at(collection); }
   Object* find(const std::string& collection, const std::string& key);
   // Gives it uid (if it has none) and version.
   std::string create(const std::string& collection, Object object);

@@ -41,18 +41,15 @@ bool KubeCluster::holds(const std::string& uid, const std::string& node) const {
 
 bool KubeCluster::is_gated(const std::string& uid) const {
   const KubePod& pod = pods_.at(uid);
-  const auto& all = objects_.all(kPods);
-  const auto at = all.find(pod.key);
-  return !pod.gone && at != all.end() && !is_going(at->second) && has_gate(at->second, true);
+  const Object* const object = objects_.find(kPods, pod.key);
+  return !pod.gone && object != nullptr && !is_going(*object) && has_gate(*object, true);
 }
 
 // Nothing that was sent for this attempt ("1-42/3") opens it any more.
 bool KubeCluster::is_marked(const std::string& uid, const std::string& attempt) const {
-  const auto& all = objects_.all(kPods);
-  const auto at = all.find(pods_.at(uid).key);
-  if (at == all.end()) return false;
-  const std::string mark =
-      text_at(at->second, {"metadata", "annotations", names::kKeptClosed.data()});
+  const Object* const object = objects_.find(kPods, pods_.at(uid).key);
+  if (object == nullptr) return false;
+  const std::string mark = text_at(*object, {"metadata", "annotations", names::kKeptClosed.data()});
   const std::size_t number = attempt.find('/') + 1;
   return mark.substr(0, number) == attempt.substr(0, number) &&
          std::stoul(mark.substr(number)) >= std::stoul(attempt.substr(number));
@@ -94,10 +91,9 @@ void KubeCluster::note_late() {
 // Let go to a place that is not its own any more, and on its way there: the scheduler may bind it yet.
 bool KubeCluster::strays(const KubePod& pod) const {
   if (!pod.late || !pod.node.empty()) return false;
-  const auto& all = objects_.all(kPods);
-  const auto at = all.find(pod.key);
-  if (at == all.end() || is_going(at->second)) return false;
-  const value* const conditions = find_at(at->second, {"status", "conditions"});
+  const Object* const object = objects_.find(kPods, pod.key);
+  if (object == nullptr || is_going(*object)) return false;
+  const value* const conditions = find_at(*object, {"status", "conditions"});
   return conditions == nullptr || !finds_no_way(*conditions);
 }
 

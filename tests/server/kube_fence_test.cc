@@ -13,10 +13,6 @@ using ::testing::UnorderedElementsAre;
 
 const JobId kFirst(ClusterId(1), 1), kSecond(ClusterId(1), 2);
 
-std::string marked(JobId job, std::uint32_t attempt) {
-  return R"(,"annotations":{"subak.gpu/kept-closed":")" + kept_closed_mark(job, attempt) + "\"}";
-}
-
 std::string pinned_to(const std::string& node) {
   return R"("affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":)"
          R"({"nodeSelectorTerms":[{"matchFields":[{"key":"metadata.name","operator":"In",)"
@@ -43,6 +39,17 @@ class KubeFence : public Kube {
     fence.take(effect, inherited);
     jobs[job] = {effect, ++words_};
   }
+  // The place of pod 1 on n1 is taken back, and given to pod 2.
+  void give_again() {
+    word(EffectKind::kKeepClosed, kFirst, 1, "1", "");
+    word(EffectKind::kOpenGate, kSecond, 1, "2", "n1");
+  }
+  void see_marked(const std::string& uid, JobId job, std::uint32_t attempt, int version = 2) {
+    PodText pod{uid, version};
+    pod.meta =
+        R"(,"annotations":{"subak.gpu/kept-closed":")" + kept_closed_mark(job, attempt) + "\"}";
+    see(pod);
+  }
   // As it was seen after an opening that came late.
   void see_open(const std::string& uid, const std::string& node, const std::string& status = "") {
     PodText pod{uid, status.empty() ? 3 : 4, false};
@@ -64,15 +71,12 @@ TEST_F(KubeFence, APlaceIsGivenAgainOnceItsFormerPodIsMarked) {
   see({"3"});
   word(EffectKind::kOpenGate, kFirst, 1, "1", "n1");
   EXPECT_THAT(plan(), ElementsAre("release 1"));
-  word(EffectKind::kKeepClosed, kFirst, 1, "1", "");
-  word(EffectKind::kOpenGate, kSecond, 1, "2", "n1");
+  give_again();
   word(EffectKind::kOpenGate, JobId(ClusterId(1), 3), 1, "3", "n2");
   EXPECT_THAT(plan(), ElementsAre("keep 1", "release 3"));  // whoever has another node goes
   EXPECT_EQ(last.writes[0].attempt, 1u);
   EXPECT_EQ(last.writes[0].job, kFirst);
-  PodText kept{"1", 2};
-  kept.meta = marked(kFirst, 1);
-  see(kept);
+  see_marked("1", kFirst, 1);
   EXPECT_THAT(plan(), UnorderedElementsAre("release 2", "release 3"));
 }
 
@@ -82,8 +86,7 @@ TEST_F(KubeFence, AHoldThatHasEndedIsMarkedWhenTheCoreSaysSo) {
   see({"2"});
   word(EffectKind::kOpenGate, kFirst, 1, "1", "n1");
   EXPECT_THAT(plan(100, kNow + 1000), IsEmpty());
-  word(EffectKind::kKeepClosed, kFirst, 1, "1", "");
-  word(EffectKind::kOpenGate, kSecond, 1, "2", "n1");
+  give_again();
   EXPECT_THAT(plan(), ElementsAre("keep 1"));
 }
 
@@ -94,9 +97,7 @@ TEST_F(KubeFence, ALaterAttemptSaysThatTheOneBeforeWasTakenBack) {
   word(EffectKind::kOpenGate, kFirst, 2, "1", "n2");
   word(EffectKind::kOpenGate, kSecond, 1, "2", "n1");
   EXPECT_THAT(plan(), ElementsAre("keep 1"));
-  PodText kept{"1", 2};
-  kept.meta = marked(kFirst, 1);
-  see(kept);
+  see_marked("1", kFirst, 1);
   EXPECT_THAT(plan(), UnorderedElementsAre("release 1", "release 2"));
 }
 
@@ -107,17 +108,11 @@ TEST_F(KubeFence, WhoseFormerPlaceIsNotKnownHoldsUpAll) {
   word(EffectKind::kKeepClosed, kFirst, 4, "1", "", true);
   word(EffectKind::kOpenGate, kSecond, 1, "2", "n7", true);
   EXPECT_THAT(plan(), ElementsAre("keep 1"));
-  PodText kept{"1", 2};
-  kept.meta = marked(kFirst, 3);  // that was for an earlier attempt
-  see(kept);
+  see_marked("1", kFirst, 3);  // that was for an earlier attempt
   EXPECT_THAT(plan(), ElementsAre("keep 1"));
-  kept.version = 3;
-  kept.meta = marked(kSecond, 9);  // and that of another job
-  see(kept);
+  see_marked("1", kSecond, 9, 3);  // and that of another job
   EXPECT_THAT(plan(), ElementsAre("keep 1"));
-  kept.version = 4;
-  kept.meta = marked(kFirst, 4);
-  see(kept);
+  see_marked("1", kFirst, 4, 4);
   EXPECT_THAT(plan(), ElementsAre("release 2"));
 }
 
@@ -126,9 +121,7 @@ TEST_F(KubeFence, ALaterAttemptOfBeforeTheStartIsMarkedFirst) {
   word(EffectKind::kOpenGate, kFirst, 2, "1", "n1", true);
   EXPECT_THAT(plan(), ElementsAre("keep 1"));
   EXPECT_EQ(last.writes[0].attempt, 1u);
-  PodText kept{"1", 2};
-  kept.meta = marked(kFirst, 1);
-  see(kept);
+  see_marked("1", kFirst, 1);
   EXPECT_THAT(plan(), ElementsAre("release 1"));
 }
 
@@ -143,8 +136,7 @@ TEST_F(KubeFence, WhoIsOpenIsWaitedFor) {
   see({"1"});
   see({"2"});
   word(EffectKind::kOpenGate, kFirst, 1, "1", "n1");
-  word(EffectKind::kKeepClosed, kFirst, 1, "1", "");
-  word(EffectKind::kOpenGate, kSecond, 1, "2", "n1");
+  give_again();
   see_open("1", "n1");
   EXPECT_THAT(plan(), IsEmpty());
   see({"1", 4, false, "n1"}, WatchKind::kDeleted);
@@ -155,8 +147,7 @@ TEST_F(KubeFence, WhoIsOpenAndFindsNoWayIsNotWaitedFor) {
   see({"1"});
   see({"2"});
   word(EffectKind::kOpenGate, kFirst, 1, "1", "n1");
-  word(EffectKind::kKeepClosed, kFirst, 1, "1", "");
-  word(EffectKind::kOpenGate, kSecond, 1, "2", "n1");
+  give_again();
   see_open("1", "n1");
   EXPECT_THAT(plan(), IsEmpty());
   see_open("1", "n1",
@@ -168,8 +159,7 @@ TEST_F(KubeFence, WhoIsOpenAndFindsNoWayIsNotWaitedFor) {
 TEST_F(KubeFence, WhoTakesNoMarkIsGivenUp) {
   see({"1"});
   see({"2"});
-  word(EffectKind::kKeepClosed, kFirst, 1, "1", "");
-  word(EffectKind::kOpenGate, kSecond, 1, "2", "n1");
+  give_again();
   attempts["1"].next_ms = monotonic + 500;
   EXPECT_THAT(plan(), IsEmpty());
   fence.give_up("1");
