@@ -75,11 +75,13 @@ void Cards::see_again(json::Value pod, std::int64_t monotonic_ms, bool with_owne
   const auto known = pods_.find(std::string(json::text_in(pod, "metadata", "uid")));
   if (known == pods_.end()) return;
   const std::uint32_t list = known->second.list;
+  const TimeMs listed_ms = known->second.listed_ms;
   WatchEvent event;
   event.kind = WatchKind::kModified;
   event.object = pod;
   see_pod(event, monotonic_ms, with_owner);
   known->second.list = list;
+  known->second.listed_ms = listed_ms;
 }
 
 void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms) {
@@ -98,6 +100,7 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
   const auto [at, is_new] = pods_.try_emplace(uid);
   PodCard& card = at->second;
   card.list = pod_list_;
+  card.listed_ms = pod_list_ms_;
   if (!is_new && version != 0 && version < card.version) return;
   card.version = version;
   const bool unsure = with_owner && pod.asks_gpu() && !find_gang(pod, card);
@@ -239,7 +242,8 @@ bool Cards::complete_pods(TimeMs heard_ms) {
   if (!believe(gone.size(), pods_.size(), pods_asked_)) return false;
   std::sort(gone.begin(), gone.end());
   for (const std::string& uid : gone) {
-    drop_pod(uid, {cluster_, {uid, {}, 0, 0}, heard_ms, Cause::kVanished});
+    const TimeMs there_ms = std::max(heard_ms, pods_.at(uid).listed_ms);
+    drop_pod(uid, {cluster_, {uid, {}, 0, 0}, there_ms, Cause::kVanished});
   }
   return true;
 }

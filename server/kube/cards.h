@@ -68,6 +68,7 @@ struct PodCard {
   std::uint64_t version = 0;  // what is older is no news
   std::uint64_t told = 0;     // digest of what the core was told; 0: nothing
   std::uint32_t list = 0;     // the list that named it last
+  TimeMs listed_ms = 0;       // when that began: it was there
   std::unique_ptr<GpuCard> gpu;
 };
 
@@ -136,9 +137,13 @@ class Cards {
   void forget_told();
 
   // Each kind of list. What a complete list does not name is gone; `heard_ms` is when the pods were
-  // last known to be as told. False: more than half of what was there would go, and it is the first
+  // last known to be as told. A list that did not come to its end tells of those that it named that they were
+  // there when it began. False: more than half of what was there would go, and it is the first
   // time that a list says so.
-  void begin_pods() { ++pod_list_; }
+  void begin_pods(TimeMs began_ms) {
+    ++pod_list_;
+    pod_list_ms_ = began_ms;
+  }
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms);
   bool complete_pods(TimeMs heard_ms);
   // A pod, or an owner, as a call was answered: news only of what is there. It may be older than what
@@ -266,6 +271,7 @@ class Cards {
   std::set<std::string> gang_owners_;  // whose end matters: they had pods, and it was not told
   std::set<std::string> unschedulable_, gated_, unsized_, outdated_;  // uids
   std::uint32_t pod_list_ = 0, node_list_ = 0, namespace_list_ = 0;
+  TimeMs pod_list_ms_ = 0;
   std::map<std::string, std::uint32_t> owner_lists_;  // by collection
   bool pods_asked_ = false, nodes_asked_ = false, namespaces_asked_ = false;
   // Keys of untold_: "p" + uid, "n" + name, "s" + namespace, "g" + owner, "w" + uid of a leader

@@ -245,7 +245,7 @@ void Edge::Impl::follow_pods() {
   ReflectorSink sink;
   sink.begin = [this] {
     list_began_ms = ports.now_ms();
-    cards.begin_pods();
+    cards.begin_pods(list_began_ms);
   };
   sink.object = [this](const WatchEvent& event) {
     replan = true;

@@ -48,7 +48,7 @@ void run() {
   lines.reserve(1000);
   double bare_ns = 0, read_ns = 0;
   Cards cards("bench", {}, default_other_schedulers());
-  cards.begin_pods();
+  cards.begin_pods(0);
   WatchStream stream;
   simdjson::dom::parser parser;
   std::size_t bytes = 0;

@@ -65,9 +65,9 @@ struct World {
       cards.begin_owners(owners);
       cards.complete_owners(owners);
     }
-    cards.begin_pods();
+    cards.begin_pods(now);
     if (!cards.complete_pods(now)) {
-      cards.begin_pods();
+      cards.begin_pods(now);
       assert(cards.complete_pods(now));
     }
     settle(Cards::kAllPodsKnown);

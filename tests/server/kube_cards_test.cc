@@ -57,11 +57,11 @@ TEST_F(Kube, APodWithoutGpusCountsOnceItHasANode) {
 TEST_F(Kube, AListThatEndsMostIsAskedForTwice) {
   for (int i = 0; i < 40; ++i) see({std::to_string(i), 1, false, "n1"});
   told();
-  cards.begin_pods();
+  cards.begin_pods(kNow - 10);
   see({"0", 1, false, "n1"});
   EXPECT_FALSE(cards.complete_pods(kNow));
   EXPECT_THAT(told(), IsEmpty());
-  cards.begin_pods();
+  cards.begin_pods(kNow - 10);
   see({"0", 1, false, "n1"});
   EXPECT_TRUE(cards.complete_pods(kNow));
   EXPECT_THAT(told(), SizeIs(39));
@@ -74,7 +74,7 @@ TEST_F(Kube, AnAnswerIsNoSignOfLife) {
   told();
   see_answered({"2", 2, false, "n1"});  // it comes late
   EXPECT_EQ(cards.find_gpu_pod("2"), nullptr);
-  cards.begin_pods();
+  cards.begin_pods(kNow - 10);
   see_answered({"1", 1, false, "n1"});
   EXPECT_TRUE(cards.complete_pods(kNow));
   EXPECT_THAT(told(), ElementsAre("pod_gone 1"));
@@ -83,13 +83,32 @@ TEST_F(Kube, AnAnswerIsNoSignOfLife) {
 TEST_F(Kube, AListThatNamesMostIsBelieved) {
   for (int i = 0; i < 40; ++i) see({std::to_string(i), 1, false, "n1"});
   told();
-  cards.begin_pods();
+  cards.begin_pods(kNow - 10);
   for (int i = 0; i < 30; ++i) see({std::to_string(i), 1, false, "n1"});
   EXPECT_TRUE(cards.complete_pods(kNow - 5));
   const auto news = cards.next(Cards::kAllPodsKnown);
   const auto& gone = std::get<in::PodGone>(news->body);
   EXPECT_EQ(gone.cause, Cause::kVanished);
   EXPECT_EQ(gone.ended_at_ms, kNow - 5);
+}
+
+// Its end was not seen; it was still there when the second list began, and nobody heard of pods since.
+TEST_F(Kube, AListThatDidNotComeToItsEndSaysWhoWasThere) {
+  cards.begin_pods(kNow - 300);
+  see({"1", 1, false, "n1"});
+  see({"2", 1, false, "n1"});
+  cards.begin_pods(kNow - 200);
+  see({"1", 1, false, "n1"});
+  cards.begin_pods(kNow - 100);
+  told();
+  see_answered({"1", 1, false, "n1"});  // an answer may be older than the list
+  EXPECT_TRUE(cards.complete_pods(0));
+  std::map<std::string, TimeMs> ended;
+  while (const auto news = cards.next(Cards::kAllPodsKnown)) {
+    const auto& gone = std::get<in::PodGone>(news->body);
+    ended[gone.pod.uid] = gone.ended_at_ms;
+  }
+  EXPECT_THAT(ended, ElementsAre(testing::Pair("1", kNow - 200), testing::Pair("2", kNow - 300)));
 }
 
 TEST_F(Kube, ANodeIsToldWhenItChanges) {
