@@ -106,14 +106,17 @@ void PgProxy::serve() {
   while (!stop_) {
     const int client = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (client >= 0) connect(client);
+    const bool cuts = cut_, drops = drop_,
+               lets_go = let_go_;  // for all lines, or for none of them yet
     for (Line& line : lines_) {
-      if (cut_ || drop_) close_if_open(line.client);
-      if (drop_) close_if_open(line.server);
-      if (let_go_) line.to_server += std::exchange(line.kept, {});
+      if (cuts || drops) close_if_open(line.client);
+      if (drops) close_if_open(line.server);
+      if (lets_go) line.to_server += std::exchange(line.kept, {});
       move(line);
     }
-    cut_ = drop_ = false;
-    if (let_go_.exchange(false)) keeps_end_ = false;
+    if (cuts) cut_ = false;
+    if (drops) drop_ = false;
+    if (lets_go) let_go_ = keeps_end_ = false;
     std::size_t requests = 0, answers = 0;
     for (const Line& line : lines_) {
       requests += line.to_server.size();
