@@ -14,7 +14,6 @@
 #include "pg_proxy.h"
 #include "server/codec/packed_facts.h"
 #include "server/runtime/clock.h"
-#include "server/store/postgres/address.h"
 #include "server/store/postgres/postgres_store.h"
 #include "store_facts.h"
 
@@ -469,29 +468,6 @@ TEST_F(PostgresStoreTest, AServerThatDoesNotKeepItsWordIsRefused) {
   EXPECT_NE(error.find("fsync = off"), std::string::npos) << error;
   cluster_->sql(cluster_->uri("postgres"), "ALTER SYSTEM RESET fsync");
   cluster_->sql(cluster_->uri("postgres"), "SELECT pg_reload_conf()");
-}
-
-TEST(PostgresAddress, SaysWhatIsWrong) {
-  const auto refusal = [](const std::string& uri) {
-    const auto address = postgres::parse_address(uri);
-    return address.ok() ? "" : address.error().message();
-  };
-  EXPECT_NE(refusal("postgres://ana:secret@db/x").find("passfile"), std::string::npos);
-  EXPECT_EQ(refusal("postgres://ana:secret@db/x").find("secret"), std::string::npos);
-  EXPECT_NE(refusal("postgres://ana@db/x?sslmode=require").find("verify-full"), std::string::npos);
-  EXPECT_NE(refusal("postgres://ana@127.0.0.1,db/x?sslmode=prefer"), "");
-  EXPECT_NE(refusal("postgres://ana@db/x?nonsense=1").find("nonsense"), std::string::npos);
-  EXPECT_EQ(refusal("postgres://ana@127.0.0.1/x"), "");
-  EXPECT_EQ(refusal("postgresql://ana@%2Frun%2Fpg/x"), "");
-  const auto address = postgres::parse_address("postgres://ana@db.example:5433/books");
-  ASSERT_TRUE(address.ok());
-  EXPECT_EQ(address->shown, "postgres ana@db.example:5433/books");
-  const auto& said = address->parameters;
-  EXPECT_NE(std::find(said.begin(), said.end(),
-                      std::pair<std::string, std::string>("sslmode", "verify-full")),
-            said.end());
-  EXPECT_TRUE(postgres::is_address("postgres://x"));
-  EXPECT_FALSE(postgres::is_address("var/subak.db"));
 }
 
 }  // namespace

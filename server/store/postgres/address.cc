@@ -1,10 +1,16 @@
 #include "server/store/postgres/address.h"
 
 #include <libpq-fe.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <map>
 #include <memory>
+
+#include "core/limits.h"
 
 namespace subak::postgres {
 namespace {
@@ -31,13 +37,31 @@ bool is_local(const std::string& hosts) {
   return true;
 }
 
+// Takes the parameter out of the address, which libpq reads: it knows none of this name.
+std::string take_parameter(std::string& uri, std::string_view name) {
+  const std::string key = std::string(name) + "=";
+  for (std::size_t at = uri.find('?'); at < uri.size(); at = uri.find('&', at + 1)) {
+    if (uri.compare(at + 1, key.size(), key) != 0) continue;
+    const std::size_t begin = at + 1 + key.size();
+    const std::size_t end = std::min(uri.find('&', begin), uri.size());
+    std::string value = uri.substr(begin, end - begin);
+    // The sign before it stays where others follow.
+    uri.erase(end < uri.size() ? at + 1 : at, end < uri.size() ? end - at : end);
+    return value;
+  }
+  return {};
+}
+
 }  // namespace
 
 bool is_address(std::string_view state) {
   return state.starts_with("postgres://") || state.starts_with("postgresql://");
 }
 
-Result<Address> parse_address(const std::string& uri) {
+Result<Address> parse_address(const std::string& text) {
+  Address out;
+  std::string uri = text;
+  out.password_file = take_parameter(uri, "password_file");
   char* words = nullptr;
   const std::unique_ptr<PQconninfoOption, FreeOptions> options(
       PQconninfoParse(uri.c_str(), &words));
@@ -53,7 +77,8 @@ Result<Address> parse_address(const std::string& uri) {
   }
   if (!said["password"].empty()) {
     return refuse("a password in the address",
-                  "want it in a file that only subakd may read: ?passfile=FILE, or ~/.pgpass");
+                  "want it in a file that only subakd may read: ?password_file=FILE, "
+                  "?passfile=FILE, or ~/.pgpass");
   }
   const std::string hosts = said["hostaddr"].empty() ? said["host"] : said["hostaddr"];
   if (!is_local(hosts)) {
@@ -66,7 +91,6 @@ Result<Address> parse_address(const std::string& uri) {
   said.try_emplace("connect_timeout", "5");
   said.try_emplace("application_name", "subakd");
   said.try_emplace("tcp_user_timeout", "10000");
-  Address out;
   const auto known = [&](const char* key, const char* usual) {
     const std::string& value = said[key];
     return value.empty() ? std::string(usual) : value;
@@ -78,6 +102,33 @@ Result<Address> parse_address(const std::string& uri) {
     if (!value.empty()) out.parameters.emplace_back(key, value);
   }
   return out;
+}
+
+Result<std::string> read_password(const Address& address) {
+  const std::string& path = address.password_file;
+  if (path.empty()) return std::string();
+  const auto refuse_file = [&](const std::string& got, const char* want) {
+    return Error{ErrorCode::kInvalid, "state.password_file", path + ": " + got, want};
+  };
+  struct stat known {};
+  std::ifstream file(path, std::ios::binary);
+  if (::stat(path.c_str(), &known) != 0 || !file) {
+    return refuse_file(std::strerror(errno), "want a file that subakd may read");
+  }
+  if ((known.st_mode & S_IRWXO) != 0) {
+    return refuse_file("everybody may use it",
+                       "want a file that only subakd and its group may read");
+  }
+  std::string password(limits::kMaxTokenBytes + 2, '\0');
+  file.read(password.data(), static_cast<std::streamsize>(password.size()));
+  password.resize(static_cast<std::size_t>(file.gcount()));
+  if (password.ends_with('\n')) password.pop_back();
+  const bool is_line = password.find_first_of(std::string_view("\0\n", 2)) == std::string::npos;
+  if (password.empty() || password.size() > limits::kMaxTokenBytes || !is_line) {
+    return refuse_file(password.empty() ? "nothing" : "no line with a password",
+                       "want the password alone");
+  }
+  return password;
 }
 
 }  // namespace subak::postgres

@@ -44,13 +44,17 @@ constexpr char kSession[] =
     "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 10000; "
     "SET client_min_messages = warning";
 
-// As libpq wants them, a null at their ends. They live as long as the address.
+// As libpq wants them, a null at their ends. They live as long as address and password.
 struct Words {
   std::vector<const char*> keys, values;
-  explicit Words(const Address& address) {
+  explicit Words(const Address& address, const std::string& password = {}) {
     for (const auto& [key, value] : address.parameters) {
       keys.push_back(key.c_str());
       values.push_back(value.c_str());
+    }
+    if (!password.empty()) {
+      keys.push_back("password");
+      values.push_back(password.c_str());
     }
     keys.push_back(nullptr);
     values.push_back(nullptr);
@@ -162,7 +166,12 @@ void PgConnection::on_notice(void* self, const pg_result* notice) {
 
 std::optional<Error> PgConnection::open(const Address& address) {
   close();
-  const Words asked(address);
+  const auto password = read_password(address);
+  if (!password) {
+    broken_ = Broken::kCut;
+    return password.error();
+  }
+  const Words asked(address, *password);
   connection_ = PQconnectdbParams(asked.keys.data(), asked.values.data(), 0);
   if (PQstatus(connection_) != CONNECTION_OK) {
     cut(Broken::kCut);
