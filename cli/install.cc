@@ -25,6 +25,7 @@ namespace {
 
 // The name under which replicas reach the service; the one of the webhook is in every pair of ours.
 constexpr const char* kLeaderName = "subak-leader.subak-system.svc";
+constexpr const char* kReplicaNames = "*.subak-replicas.subak-system.svc";
 constexpr std::size_t kTokenBytes = 32;
 
 struct InstallCommand {
@@ -94,7 +95,7 @@ int make_keys(Session& s, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(tokens, error);
   if (error || ::chmod(folder.c_str(), 0700) != 0) throw not_written(folder);
-  const auto pair = keep_self_signed(tls, {kLeaderName}, now_ms());
+  const auto pair = keep_self_signed(tls, {kLeaderName, kReplicaNames}, now_ms());
   if (!pair) throw usage_failure("--keys: " + pair.error().message(), "name a folder of yours");
   if (!std::filesystem::exists(tokens + "/tokens", error)) {
     const std::string token = new_token();
@@ -161,6 +162,10 @@ void add_install(Command root) {
   c.list_option("--gpu-kinds", o->manifests.gpu_kinds,
                 "resources that count as GPUs, as in the configuration", "RESOURCE,...");
   c.option("--image", o->manifests.image, "of the service, to run it in the cluster", "IMAGE");
+  c.option("--state", o->manifests.state,
+           "of that service, in a database: several pods, one of which leads",
+           "postgres://USER@HOST/DATABASE");
+  c.option("--replicas", o->manifests.replicas, "so many, with --state; default 2", "N");
   c.option(
       "--kubernetes", o->kubernetes,
       "oldest version of the API server; default 1.30. From 1.36 on it sets the gate by itself",

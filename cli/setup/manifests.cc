@@ -1,12 +1,15 @@
 #include "cli/setup/manifests.h"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include "admission/policy_config.h"
 #include "cli/setup/manifest_texts.h"
+#include "core/limits.h"
 #include "core/must.h"
 #include "kube/json.h"
+#include "server/store/postgres/address.h"
 
 namespace subak::cli {
 namespace {
@@ -27,6 +30,29 @@ bool is_plain(std::string_view text, std::string_view more) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
     return letter || more.find(c) != std::string_view::npos;
   });
+}
+
+std::optional<Error> check_state(const ManifestOptions& o) {
+  if (!o.state.empty()) {
+    constexpr std::string_view kWant = "postgres://USER@HOST/DATABASE; a file needs no --state";
+    if (!postgres::is_address(o.state) || !is_plain(o.state, "-._~:/?&=%@,[]+")) {
+      return wrong("state", o.state, kWant);
+    }
+    if (const auto address = postgres::parse_address(o.state); !address) {
+      return wrong("state", address.error().got, address.error().want.substr(std::strlen("want ")));
+    }
+    if (o.image.empty())
+      return wrong("state", o.state, "--image too: it is that of pods in the cluster");
+  }
+  constexpr auto most = static_cast<std::int64_t>(limits::kMaxServers);
+  if (o.replicas != 0 && o.state.empty()) {
+    return wrong("replicas", std::to_string(o.replicas),
+                 "--state postgres://... too: a file has one process");
+  }
+  if (o.replicas < 0 || o.replicas > most) {
+    return wrong("replicas", std::to_string(o.replicas), "1 to " + std::to_string(most));
+  }
+  return std::nullopt;
 }
 
 std::optional<Error> check(const ManifestOptions& o) {
@@ -50,6 +76,7 @@ std::optional<Error> check(const ManifestOptions& o) {
   if (!o.image.empty() && !is_plain(o.image, "-._:/@")) {
     return wrong("image", o.image, "an image of the service, as registry.example.com/subak:0.1.0");
   }
+  if (auto error = check_state(o)) return error;
   if (o.kubernetes_minor < kOldestMinor) {
     return wrong("kubernetes", "1." + std::to_string(o.kubernetes_minor),
                  "1." + std::to_string(kOldestMinor) + " or later");
@@ -83,8 +110,12 @@ class Manifests {
       add(flow());
     }
     if (wants(ManifestPart::kService) && !o_.image.empty()) {
-      add(service());
-      add(replicas());
+      if (o_.state.empty()) {
+        add(service());
+        add(replicas());
+      } else {
+        add(on_database());
+      }
     }
     if (wants(ManifestPart::kWebhooks)) {
       add(webhooks());
@@ -165,6 +196,20 @@ class Manifests {
 
   std::string service() const {
     std::string text = file("service.yaml");
+    fill_service(text, "    state: /var/lib/subak/subak.db\n");
+    return text;
+  }
+
+  std::string on_database() const {
+    std::string text = file("service-database.yaml");
+    fill_in(text, "state: STATE", "state: \"" + with_secret(o_.state) + "\"");
+    fill_service(text, "    knownFolder: /var/lib/subak\n");
+    if (o_.replicas != 0)
+      fill_in(text, "replicas: 2\n", "replicas: " + std::to_string(o_.replicas) + "\n");
+    return text;
+  }
+
+  void fill_service(std::string& text, const std::string& after) const {
     fill_image(text);
     fill_in(text, "name: CLUSTER", "name: \"" + o_.cluster + "\"");
     std::string more;
@@ -172,9 +217,20 @@ class Manifests {
     if (o_.break_glass_group != defaults.break_glass_group) {
       more += "    breakGlassGroup: \"" + o_.break_glass_group + "\"\n";
     }
-    const std::string state = "    state: /var/lib/subak/subak.db\n";
-    fill_in(text, state, state + more + own_kinds());
-    return text;
+    fill_in(text, after, after + more + own_kinds());
+  }
+
+  // What the address does not say itself is in the secret subak-database.
+  static std::string with_secret(std::string state) {
+    const auto says = [&](std::string_view key) { return state.find(key) != std::string::npos; };
+    const auto add = [&](const std::string& parameter) {
+      state += (state.find('?') == std::string::npos ? '?' : '&') + parameter;
+    };
+    if (!says("password_file=") && !says("passfile=") && !says("sslcert=")) {
+      add("password_file=/etc/subak-database/password");
+    }
+    if (!says("sslrootcert=")) add("sslrootcert=/etc/subak-database/ca.crt");
+    return state;
   }
 
   std::string replicas() const {

@@ -17,7 +17,8 @@ namespace cli {
 // In the order in which they are applied.
 enum class ManifestPart : std::uint8_t {
   kAccess,   // namespace, account, what it may do, its place among the API server's callers
-  kService,  // the service as a pod of the cluster, with its replicas; only where an image is named
+  kService,  // the service as a pod of the cluster with replicas of its webhook, or as several on one database; only
+             // where an image is named
   kWebhooks,  // who is asked about pods
   kPolicies,  // what the API server holds by itself
 };
@@ -26,9 +27,11 @@ struct ManifestOptions {
   std::string cluster;  // its name in Subak
   // Of the webhook, "https://10.0.0.5:9443". Empty: that of the service in the cluster.
   std::string url;
-  std::string ca_pem;  // who vouches for the webhook's certificate: one or more certificates
-  std::string image;   // of the service; empty: it runs elsewhere
-  std::string user;    // as whom the service writes
+  std::string ca_pem;         // who vouches for the webhook's certificate: one or more certificates
+  std::string image;          // of the service; empty: it runs elsewhere
+  std::string state;          // postgres://user@host/database; empty: a file of one pod
+  std::int64_t replicas = 0;  // of the service, where its state is in a database; 0: two
+  std::string user;           // as whom the service writes
   std::string break_glass_group;       // who may take the gate away
   std::vector<std::string> gpu_kinds;  // resources that count as GPUs, beside nvidia.com/
   int kubernetes_minor = 0;            // of the API server, 29 at least

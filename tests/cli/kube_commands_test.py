@@ -392,7 +392,7 @@ class Install(Case):
         self.assertNotIn(token, said)
         names = subprocess.run(["openssl", "x509", "-noout", "-ext", "subjectAltName", "-in", os.path.join(folder, "tls", "tls.crt")],
                                capture_output=True, text=True, check=True).stdout  # fmt: skip
-        for name in ("subak.subak-system.svc", "subak-leader.subak-system.svc"):
+        for name in ("subak.subak-system.svc", "subak-leader.subak-system.svc", "*.subak-replicas.subak-system.svc"):
             self.assertIn(f"DNS:{name}", names)
         self.assertIn("--keys", self.run_subak("install", "--keys", "/proc/nowhere", code=2))
         self.assertIn("--keys", self.run_subak("install", "--keys", folder, "--print", code=2))

@@ -122,6 +122,40 @@ def check_pods(documents, subakd):
     check(within(replica["metadata"]["labels"], caller) and not within(leader["metadata"]["labels"], caller), f"who may call: {caller}")
 
 
+def check_database_pods(subak, subakd):
+    """Several pods on one database: who serves what, and what the address gets from the secret."""
+    address = "postgres://subak@db.example.com:5433/subak"
+    documents = print_for(subak, "--image", "registry.example.com/subak:1", "--state", address, "--replicas", "3")
+    named = {(d["kind"], d["metadata"]["name"]): d for d in documents}
+    check("Deployment" not in kinds_of(documents), "each of them serves the webhook")
+    text = named["ConfigMap", "subak"]["data"]["subak.yaml"]
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write(text)
+        file.flush()
+        done = subprocess.run([subakd, "--check-config", "--config", file.name], timeout=60, stderr=subprocess.PIPE, text=True)
+    check(done.returncode == 0, f"on a database: {done.stderr}")
+    spec = named["StatefulSet", "subak"]["spec"]
+    pod = spec["template"]["spec"]
+    mounts = {m["mountPath"]: m["name"] for m in pod["containers"][0]["volumeMounts"]}
+    config = yaml.safe_load(text)
+    for file in re.findall("=(/[^&]*)", config["state"]):
+        check(mounts.get(file.rsplit("/", 1)[0]) == "database", f"{file} is of no secret")
+    check(config["state"].startswith(address + "?password_file=/"), config["state"])
+    check(mounts[config["knownFolder"]] == spec["volumeClaimTemplates"][0]["metadata"]["name"] == "known", f"known facts: {mounts}")
+    check(spec["replicas"] == 3 and named["PodDisruptionBudget", "subak"]["spec"]["maxUnavailable"] == 1, "a drain may take one")
+    labels = spec["template"]["metadata"]["labels"]
+    leads = {**labels, "subak.gpu/leader": "true"}
+    selected = {name: [within(one, d["spec"]["selector"]) for one in (labels, leads)] for (kind, name), d in named.items() if kind == "Service"}
+    check(selected == {"subak": [True, True], "subak-leader": [False, True], "subak-replicas": [True, True]}, f"who is selected: {selected}")
+    check(spec["serviceName"] == "subak-replicas" and named["Service", "subak-replicas"]["spec"]["clusterIP"] == "None", "names of pods")
+    words = pod["containers"][0]["args"]
+    check("--own-pod=$(POD_NAMESPACE)/$(POD_NAME)" in words, f"its own pod: {words}")
+    check("--advertise=$(POD_NAME).subak-replicas.subak-system.svc:9444" in words, f"its address: {words}")
+    own = print_for(subak, "--image", "i", "--state", address + "?sslcert=/c&sslrootcert=/r")
+    state = next(yaml.safe_load(d["data"]["subak.yaml"])["state"] for d in own if d["kind"] == "ConfigMap")
+    check(state == address + "?sslcert=/c&sslrootcert=/r", f"what it says itself: {state}")
+
+
 def check_printed(subak, subakd):
     outside = ("--url", "https://10.0.0.5:9443", "--cluster", "fleet-1")
     hooks = {}
@@ -178,7 +212,8 @@ def main():
     for name, document in documents:
         versions = {"rbac.yaml": {"v1", "rbac.authorization.k8s.io/v1"}, "flow.yaml": {"flowcontrol.apiserver.k8s.io/v1"},
                     "service.yaml": {"v1", "apps/v1", "networking.k8s.io/v1"},
-                    "replicas.yaml": {"v1", "apps/v1", "policy/v1", "networking.k8s.io/v1"}}  # fmt: skip
+                    "replicas.yaml": {"v1", "apps/v1", "policy/v1", "networking.k8s.io/v1"},
+                    "service-database.yaml": {"v1", "apps/v1", "policy/v1", "networking.k8s.io/v1"}}  # fmt: skip
         check(document["apiVersion"] in versions.get(name, {"admissionregistration.k8s.io/v1"}), f"{name}: apiVersion")
         for hook in document.get("webhooks", []):
             check_webhook(name, document["kind"], hook, exempt)
@@ -199,6 +234,7 @@ def main():
     check_paths(tree, documents)
     check_conditions(documents)
     check_printed(sys.argv[2], sys.argv[3])
+    check_database_pods(sys.argv[2], sys.argv[3])
     print(f"{len(documents)} documents, {len(failures)} failures")
     sys.exit(1 if failures else 0)
 
