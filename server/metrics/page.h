@@ -64,6 +64,7 @@ struct ShellState {
   std::optional<DatabaseClockStatus> database_clock;  // none: there is no database
   // The last fact that this replica knows, where the database lacks it; 0: it lacks nothing.
   std::uint64_t known_seq = 0;
+  std::size_t config_differences = 0;  // of the policy in force and this replica's configuration
   RuntimeStats runtime;
   FollowerStats follower;
   bool stalled = false;

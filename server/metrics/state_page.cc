@@ -189,6 +189,10 @@ void write_lead(Families& out, const ShellState& state) {
       "subak_known_facts_missing",
       "Facts that this replica knows and the database lacks; 0: none. It does not lead then.");
   out.sample({}, state.known_seq == 0 ? 0 : missing_facts(state.known_seq, state.view->seq));
+  out.gauge(
+      "subak_configuration_differences",
+      "Settings of the policy in force that the configuration of this replica says otherwise.");
+  out.sample({}, state.config_differences);
   if (!state.database_clock) return;
   out.gauge("subak_database_clock_offset_seconds",
             "The database's clock minus this machine's wall clock.");

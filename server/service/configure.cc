@@ -94,6 +94,25 @@ std::optional<Error> post_and_wait(Runtime& runtime, std::vector<in::Body> edits
   return done.get();
 }
 
+// "name=value" of each field, in their order.
+std::vector<std::string> texts(Policy policy) {
+  std::vector<std::string> out;
+  const auto add = [&out](int, std::string_view name, auto& value) {
+    text::write_value(out.emplace_back(std::string(name) + "="), value);
+  };
+  policy.fields(add);
+  return out;
+}
+
+Result<std::vector<in::Body>> edits_now(const Config& config, const Runtime& runtime,
+                                        Store& store) {
+  Result<std::unique_ptr<StoreReader>> reader = store.open_reader();
+  if (!reader) return reader.error();
+  return edits_for(config, *runtime.view(), [&reader](const std::string& cluster) {
+    return last_configured(*reader.value(), cluster);
+  });
+}
+
 }  // namespace
 
 std::vector<in::Body> edits_for(const Config& config, const View& view,
@@ -108,14 +127,42 @@ std::vector<in::Body> edits_for(const Config& config, const View& view,
   return edits;
 }
 
+std::vector<std::string> differences(const std::vector<in::Body>& edits, const View& view) {
+  std::vector<std::string> out;
+  for (const in::Body& edit : edits) {
+    if (const auto* const set = std::get_if<in::SetPolicy>(&edit)) {
+      const std::vector<std::string> ours = texts(set->policy), theirs = texts(view.policy);
+      for (std::size_t i = 0; i < ours.size(); ++i) {
+        if (ours[i] != theirs[i]) out.push_back(ours[i] + ", in force " + theirs[i]);
+      }
+    } else if (const auto* const cluster = std::get_if<in::SetCluster>(&edit)) {
+      const ClusterView* const now = find(view, cluster->name);
+      const std::string mode(now == nullptr ? "nothing" : enum_name(now->mode));
+      out.push_back("cluster " + cluster->name + " mode " + std::string(enum_name(cluster->mode)) +
+                    ", in force " + mode);
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> policy_differences(const Config& config, const View& view) {
+  const Policy policy = config.policy_over(view.policy);
+  if (policy == view.policy) return {};
+  return differences({in::SetPolicy{policy}}, view);
+}
+
 std::optional<Error> configure(const Config& config, Runtime& runtime, Store& store) {
-  Result<std::unique_ptr<StoreReader>> reader = store.open_reader();
-  if (!reader) return reader.error();
-  std::vector<in::Body> edits = edits_for(
-      config, *runtime.view(),
-      [&reader](const std::string& cluster) { return last_configured(*reader.value(), cluster); });
-  if (edits.empty()) return std::nullopt;
-  return post_and_wait(runtime, std::move(edits));
+  Result<std::vector<in::Body>> edits = edits_now(config, runtime, store);
+  if (!edits) return edits.error();
+  if (edits->empty()) return std::nullopt;
+  return post_and_wait(runtime, *std::move(edits));
+}
+
+Result<std::vector<std::string>> not_put_in(const Config& config, const Runtime& runtime,
+                                            Store& store) {
+  const Result<std::vector<in::Body>> edits = edits_now(config, runtime, store);
+  if (!edits) return edits.error();
+  return differences(*edits, *runtime.view());
 }
 
 }  // namespace subak

@@ -29,7 +29,15 @@ using LastConfigured = std::function<std::optional<fact::ClusterSet>(const std::
 // starts at the newest fact version.
 std::vector<in::Body> edits_for(const Config& config, const View& view, const LastConfigured& last);
 
+// What such edits would change, a line each: "half_life_ms=1209600000, in force half_life_ms=604800000".
+std::vector<std::string> differences(const std::vector<in::Body>& edits, const View& view);
+// Of the policy alone, which nothing but a configuration changes: what the one of this replica says otherwise.
+std::vector<std::string> policy_differences(const Config& config, const View& view);
+
 // Posts them and waits until they are durable. The first refusal is the error.
 std::optional<Error> configure(const Config& config, Runtime& runtime, Store& store);
+// What configure() would change, and does not.
+Result<std::vector<std::string>> not_put_in(const Config& config, const Runtime& runtime,
+                                            Store& store);
 
 }  // namespace subak

@@ -274,7 +274,19 @@ std::optional<Error> Service::Impl::lead() {
                           {"checkpoint", state->checkpoint_seq},
                           {"tail_facts", state->tail_facts}});
   if (auto error = known ? say_loss(*known, *runtime) : std::nullopt) return error;
-  return configure(config, *runtime, *store);
+  const bool took_over = shared != nullptr && shared->took_over() && state->seq > 0;
+  return took_over ? say_not_put_in() : configure(config, *runtime, *store);
+}
+
+// Two replicas whose configurations differ would change the policy back and forth with each failure.
+std::optional<Error> Service::Impl::say_not_put_in() {
+  const auto words = not_put_in(config, *runtime, *store);
+  if (!words) return words.error();
+  for (const std::string& difference : *words) {
+    log::warn("the configuration is not put in: another replica's is in force",
+              {{"here", difference}});
+  }
+  return std::nullopt;
 }
 
 std::optional<Error> Service::Impl::take_over() {

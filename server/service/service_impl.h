@@ -51,6 +51,7 @@ struct Service::Impl {
   std::optional<Error> begin();
   std::optional<Error> lead();
   std::optional<Error> take_over();
+  std::optional<Error> say_not_put_in();
   RuntimeStats watched() const;
   void make_api();
   Result<std::vector<NamedEdge>> made_edges();

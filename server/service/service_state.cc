@@ -1,6 +1,7 @@
 // What the service says of itself: the metrics page, warnings.
 #include <utility>
 
+#include "server/service/configure.h"
 #include "server/service/files.h"
 #include "server/service/front.h"
 #include "server/service/service_impl.h"
@@ -37,6 +38,7 @@ metrics::ShellState Service::Impl::shell_state() const {
   state.commit_waits_ms = store->waiting_ms();
   state.database_clock = clock.status();
   state.known_seq = known ? known->missing_seq() : 0;
+  if (shared != nullptr) state.config_differences = policy_differences(config, *state.view).size();
   state.runtime = runtime->stats();
   state.follower = follower->stats();
   state.stalled = watchdog->stalled();
@@ -57,6 +59,11 @@ std::vector<std::string> Service::Impl::warnings() const {
   if (has_edges) out = edge_warnings(edges);
   if (const std::uint64_t seq = known ? known->missing_seq() : 0; seq > 0) {
     out.push_back(metrics::missing_text(seq, runtime->view()->seq));
+  }
+  if (shared != nullptr) {
+    for (const std::string& difference : policy_differences(config, *runtime->view())) {
+      out.push_back("the configuration of this replica says " + difference);
+    }
   }
   for (std::string& warning : reviewer.warnings()) out.push_back(std::move(warning));
   return out;

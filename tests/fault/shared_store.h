@@ -58,6 +58,7 @@ class SharedFaultStore final : public SharedStore {
 
   Result<bool> try_lead() override;
   bool leads() const override { return epoch_ != 0; }
+  bool took_over() const override { return false; }
   void give_up_lead() override;
   void tell(const KnownAs&) override {}
   Lead lead() const override { return {database_.epoch, database_.holder, "", {}}; }

@@ -105,5 +105,22 @@ TEST_F(ConfigureTest, PolicyOnlyWhereItDiffers) {
             engine_.view()->policy.half_life_ms);
 }
 
+// Of two replicas that are configured otherwise, what the one that is not in force would change.
+TEST_F(ConfigureTest, WhatDiffersIsNamed) {
+  apply(in::SetCluster{"east", Mode::kWarn, {}, "by hand", false});
+  EXPECT_TRUE(policy_differences(config_, *engine_.view()).empty());
+  config_.half_life_ms = 14 * kDayMs;
+  config_.order = OrderPolicy::kExact;
+  config_.clusters = {{"east", Mode::kEnforce, {}}};
+  const std::vector<std::string> policy{
+      "order=exact, in force order=target-share",
+      "half_life_ms=1209600000, in force half_life_ms=604800000",
+  };
+  EXPECT_EQ(policy_differences(config_, *engine_.view()), policy);
+  std::vector<std::string> all = policy;
+  all.push_back("cluster east mode enforce, in force warn");
+  EXPECT_EQ(differences(edits(), *engine_.view()), all);
+}
+
 }  // namespace
 }  // namespace subak

@@ -232,6 +232,7 @@ TEST_F(PageTest, WhoLeadsWhereSeveralShareAStore) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   EXPECT_THAT(text, HasSubstr("subak_known_facts_missing 0\n"));
+  EXPECT_THAT(text, HasSubstr("subak_configuration_differences 0\n"));
   EXPECT_THAT(page(false), Not(HasSubstr("subak_database_clock")));
   state_.database_clock = {-1500, 2};
   EXPECT_THAT(page(false), HasSubstr("subak_database_clock_offset_seconds -1.5\n"));

@@ -33,6 +33,7 @@ class Shared final : public SharedStore {
     return leads_.load();
   }
   bool leads() const override { return leads_; }
+  bool took_over() const override { return false; }
   void give_up_lead() override { leads_ = false; }
   Lead lead() const override { return {1, is_free ? "" : "another", "", {}}; }
   void tell(const KnownAs&) override {}

@@ -127,6 +127,42 @@ class Replicas(OnPostgres):
             replica.until(lambda replica=replica: "3" in re.search(r"shares:\s+(\d+)", replica.call("account", "get", "ml")[1])[1])
             self.assertEqual(replica.end(signal.SIGTERM), 0)
 
+    def test_configurations_that_differ_are_shown_and_not_fought_over(self):
+        state = self.server.make_database("configured")
+        first = Process(state, "--patience", "1h")
+        second = Process(state, "--patience", "3h")
+        said = "says patience_ms=10800000, in force patience_ms=3600000"
+
+        def puts():
+            rows = json.loads(second.call("audit", "--output", "json")[1])["entries"]
+            return [row["actor"] for row in rows if row["what"] == "policy_set"]
+
+        second.until(lambda: second.metric("subak_configuration_differences") == 1)
+        self.assertEqual(first.metric("subak_configuration_differences"), 0)
+        self.assertIn(said, second.call("status")[1])
+        self.assertNotIn("the configuration of this replica", first.call("status")[1])
+        self.assertEqual(first.set_shares("ml", 2)[0], 0)
+        second.until(lambda: "ml" in second.call("account", "tree")[1])  # so it sees the first at work
+        self.assertEqual(first.end(signal.SIGKILL), -signal.SIGKILL)
+        second.until_it_leads()
+        self.assertIn(said, second.call("status")[1])
+        self.assertEqual(second.metric("subak_configuration_differences"), 1)
+        self.assertEqual(puts(), ["config"])
+        # Handed over, which is somebody's doing, it is put in.
+        first = Process(state, "--patience", "3h")
+        self.assertEqual(second.set_shares("ml", 3)[0], 0)
+        self.assertEqual(second.end(signal.SIGTERM), 0)
+        self.assertIn("the configuration is not put in", second.errors)
+        first.until_it_leads()
+        first.until(lambda: first.metric("subak_configuration_differences") == 0)
+        # Who comes when the last is gone begins anew.
+        self.assertEqual(first.end(signal.SIGKILL), -signal.SIGKILL)
+        second = Process(state, "--patience", "2h")
+        second.until_it_leads()
+        second.until(lambda: second.metric("subak_configuration_differences") == 0)
+        self.assertEqual(puts(), ["config"] * 3)
+        self.assertEqual(second.end(signal.SIGTERM), 0)
+
     def test_a_backup_goes_to_a_file_and_back_into_a_database(self):
         first = Process(self.server.make_database("moved"))
         self.assertEqual(first.set_shares("ml", 2)[0], 0)

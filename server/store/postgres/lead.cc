@@ -108,7 +108,10 @@ void LeadWatch::begin_look(std::int64_t boot_ms) {
 bool LeadWatch::is_free(const LeadSeen& seen, std::int64_t boot_ms) {
   if (!begun_ms_) begun_ms_ = boot_ms;
   const bool is_other = !last_ || last_->lead.epoch != seen.lead.epoch;
-  if (is_other || last_->beats != seen.beats) alive_ms_ = boot_ms;
+  if (is_other || last_->beats != seen.beats) {
+    alive_ms_ = boot_ms;
+    saw_life_ = last_.has_value();
+  }
   last_ = seen;
   looked_ms_ = boot_ms;
   if (!seen.lead.holder.empty()) return boot_ms - alive_ms_ >= limits::kLeaderSilentMs;

@@ -43,10 +43,16 @@ class LeadWatch {
   DurationMs since_look_ms(std::int64_t boot_ms) const { return boot_ms - looked_ms_; }
   // After one that failed; and a sign of life that is not in the rows.
   void saw_nothing(std::int64_t boot_ms) { alive_ms_ = looked_ms_ = boot_ms; }
-  void saw_sign(std::int64_t boot_ms) { alive_ms_ = boot_ms; }
+  void saw_sign(std::int64_t boot_ms) {
+    alive_ms_ = boot_ms;
+    saw_life_ = true;
+  }
+  // Somebody gave a sign of life since the first look.
+  bool saw_life() const { return saw_life_; }
 
  private:
   std::optional<LeadSeen> last_;
+  bool saw_life_ = false;
   std::int64_t alive_ms_ = 0, looked_ms_ = 0;
   std::optional<std::int64_t> begun_ms_;  // at the first look
 };

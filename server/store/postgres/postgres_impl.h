@@ -29,6 +29,7 @@ class PostgresStore final : public SharedStore {
 
   Result<bool> try_lead() override;
   bool leads() const override { return epoch_ != 0; }
+  bool took_over() const override { return took_over_; }
   void watch() override;
   void note_alive() override { watch_.saw_sign(clock_.boot_ms()); }
   void give_up_lead() override;
@@ -104,6 +105,7 @@ class PostgresStore final : public SharedStore {
   std::optional<Error> error_;    // of the last attempt
 
   LeadWatch watch_;
+  bool took_over_ = false;
   mutable std::mutex seen_mutex_;
   Lead seen_;                                    // who led at the last look; under the mutex
   std::atomic<std::int64_t> waits_since_ms_{0};  // a commit, by the monotonic clock; 0: none does

@@ -125,6 +125,7 @@ Result<bool> PostgresStore::take(const LeadSeen& seen) {
   }
   if (raised.how == Raised::How::kOther) return false;
   epoch_ = raised.epoch;
+  took_over_ = !seen.lead.holder.empty() && watch_.saw_life();
   beats_ = std::make_unique<Beats>(
       Beats::Of{address_, clock_, holder_, epoch_, in_trouble_, confirmed_ms_, on_lost_, on_time_});
   if (auto error = prepare()) return *error;

@@ -56,6 +56,9 @@ class SharedStore : public Store {
   // so) is that of one look, and the next may do better; later ones are final. Threads: one, before the first commit.
   virtual Result<bool> try_lead() = 0;
   virtual bool leads() const = 0;
+  // While it leads: the lead was taken from a process that this one had seen at work and that gave it up to nobody. Else it
+  // was nobody's, or of one that was silent when this process came. Threads: that of try_lead().
+  virtual bool took_over() const = 0;
   // Looks whether whoever leads gives signs of life, and takes nothing: for who is busy between two calls of try_lead(),
   // and calls this often; it looks now and then. Threads: that of try_lead().
   virtual void watch() {}
