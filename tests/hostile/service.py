@@ -35,11 +35,16 @@ def compile_protos(root):
 
 
 class Api:
-    """Calls by name: api("JobService", "GetJob", request, Answer). One channel of its own."""
+    """Calls by name: api("JobService", "GetJob", request, Answer). One channel of its own. `ca`: a file of who vouches for the
+    service's certificate; None: no TLS."""
 
-    def __init__(self, address, token, options=()):
+    def __init__(self, address, token, options=(), ca=None):
         own = [("grpc.use_local_subchannel_pool", 1), *BIG, *options]
-        self.channel = grpc.insecure_channel(address, own)
+        if ca is None:
+            self.channel = grpc.insecure_channel(address, own)
+        else:
+            with open(ca, "rb") as file:
+                self.channel = grpc.secure_channel(address, grpc.ssl_channel_credentials(file.read()), own)
         self.metadata = [("authorization", f"Bearer {token}")] if token else []
 
     def call(self, service, method, request, answer, timeout_s=30):

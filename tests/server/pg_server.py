@@ -40,6 +40,7 @@ class Server:
         if USER:
             os.chown(self.folder, USER.pw_uid, USER.pw_gid)
         self.data = os.path.join(self.folder, "data")
+        self.settings = ["listen_addresses="]  # of each start
         make = [f"{BIN}/initdb", "-D", self.data, "-U", "subak", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
         if copy_of:
             make = [f"{BIN}/pg_basebackup", "-D", self.data, "-R", "-c", "fast", "--no-sync",
@@ -49,7 +50,8 @@ class Server:
         self.start()
 
     def start(self):
-        self.child = as_server([f"{BIN}/postgres", "-D", self.data, "-k", self.folder, "-c", "listen_addresses=",
+        settings = [word for setting in self.settings for word in ("-c", setting)]
+        self.child = as_server([f"{BIN}/postgres", "-D", self.data, "-k", self.folder, *settings,
                                 "-c", "dynamic_shared_memory_type=mmap"])
         end = time.monotonic() + DEADLINE_S
         while time.monotonic() < end:

@@ -25,12 +25,15 @@ QUICK = [("grpc.initial_reconnect_backoff_ms", 20), ("grpc.min_reconnect_backoff
 
 
 class Finder:
-    """Who leads, as far as answers say. Any thread."""
+    """Who leads, as far as answers say. Any thread. `token` and `ca`: None where the servers ask for none."""
 
-    def __init__(self, addresses):
-        self.addresses = addresses
+    def __init__(self, addresses, token=None, ca=None):
+        self.addresses, self.token, self.ca = addresses, token, ca
         self.leader = 0
         self.silent_until = [0.0] * len(addresses)
+
+    def connect(self, place):
+        return s.Api(self.addresses[place], self.token, QUICK, self.ca)
 
     def next(self, tried):
         """Where to ask: the leader first, then in turn, those that did not answer last."""
@@ -52,7 +55,7 @@ class Caller:
 
     def __init__(self, finder, stop):
         self.finder, self.stop = finder, stop
-        self.apis = [s.Api(address, None, QUICK) for address in finder.addresses]
+        self.apis = [finder.connect(place) for place in range(len(finder.addresses))]
         self.calls = []
 
     def ask(self, method, request, answer, once=False, service="JobService"):
@@ -171,7 +174,7 @@ class Edge:
         threading.Thread(target=self.time_passes, daemon=True).start()
         while not self.stop.is_set():
             place = self.finder.leader
-            api = s.Api(self.finder.addresses[place], None, QUICK)
+            api = self.finder.connect(place)
             try:
                 self.follow(api, place)
             except grpc.RpcError:

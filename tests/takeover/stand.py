@@ -37,16 +37,12 @@ class Proxy:
 class Replica:
     """One subakd, started again and again at the same ports. Its clock can be set."""
 
-    def __init__(self, binary, proxy_binary, server, folder):
-        self.binary, self.folder = binary, folder
+    def __init__(self, binary, folder, flags, grpc, http, inside=(), proxy=None):
+        """`inside`: what goes before the command; `proxy`: its line to the database, where it has one of its own."""
+        self.binary, self.folder, self.flags = binary, folder, flags
+        self.grpc, self.http, self.inside, self.proxy = grpc, http, inside, proxy
         os.mkdir(folder)
-        self.proxy = Proxy(proxy_binary, server)
         self.log_path, self.clock_file = os.path.join(folder, "log"), os.path.join(folder, "clock")
-        webhook, grpc_port, http = free_ports(3)
-        self.grpc, self.http = f"127.0.0.1:{grpc_port}", f"127.0.0.1:{http}"
-        self.flags = ["--state", address_by(self.proxy.folder, DATABASE), "--database-durability", "local",
-                      "--listen-webhook", f"127.0.0.1:{webhook}", "--listen-grpc", self.grpc,
-                      "--listen-http", f"127.0.0.1:{http}"]
         self.set_clock("+0")
         self.ends = []  # how each run ended
         self.start()
@@ -58,7 +54,7 @@ class Replica:
 
     def start(self):
         with open(self.log_path, "a", encoding="utf-8") as log:
-            self.child = subprocess.Popen([*MORTAL, self.binary, *self.flags], stdout=log, stderr=log, cwd=self.folder,
+            self.child = subprocess.Popen([*MORTAL, *self.inside, self.binary, *self.flags], stdout=log, stderr=log, cwd=self.folder,
                                           env=s.with_clock(self.clock_file))
 
     def send(self, what):
@@ -94,7 +90,17 @@ class Replica:
         self.wait_end()
 
 
+def by_proxy(binary, folder, proxy):
+    """A subakd on loopback with a proxy of its own."""
+    webhook, grpc, http = (f"127.0.0.1:{port}" for port in free_ports(3))
+    flags = ["--state", address_by(proxy.folder, DATABASE), "--database-durability", "local",
+             "--listen-webhook", webhook, "--listen-grpc", grpc, "--listen-http", http]
+    return Replica(binary, folder, flags, grpc, http, proxy=proxy)
+
+
 class Stand:
+    token = ca = None  # that callers need
+
     def __init__(self, binaries, replicas):
         self.binaries = binaries
         self.folder = tempfile.mkdtemp(prefix="subak_takeover_")
@@ -103,14 +109,21 @@ class Stand:
         self.replicas = []
         try:
             self.server.make_database(DATABASE)
+            self.prepare()
             for number in range(replicas):
-                self.replicas.append(Replica(binaries["subakd"], binaries["pg_proxy"], self.server,
-                                             os.path.join(self.folder, f"r{number}")))
+                self.replicas.append(self.make_replica(number))
                 if number == 0:  # it makes the tables
                     self.wait(lambda: "ready" in self.replicas[0].tail(), "the first does not start")
         except BaseException:
             self.end()
             raise
+
+    def prepare(self):
+        """The database is there, and no replica yet."""
+
+    def make_replica(self, number):
+        folder = os.path.join(self.folder, f"r{number}")
+        return by_proxy(self.binaries["subakd"], folder, Proxy(self.binaries["pg_proxy"], self.server))
 
     def wait(self, truth, words, seconds=DEADLINE_S):
         """What truth() says once it says something. Who ends meanwhile starts again, as its unit would see to."""
@@ -198,7 +211,8 @@ class Stand:
         for replica in self.replicas:
             if replica.lives():
                 replica.end(signal.SIGKILL)
-            replica.proxy.end()
+            if replica.proxy:
+                replica.proxy.end()
         for server in (self.standby, self.server):
             if server and server.child.poll() is None:
                 server.end()

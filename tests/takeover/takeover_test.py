@@ -6,8 +6,9 @@ Usage: takeover_test.py [--bin build/bin] [--fault KIND,...] [--times N] [--seed
        [--program subakd [--has-mistake]]
 
 Some subakd on one database, each by a proxy of its own; callers that submit, hold, release and cancel; an edge that runs
-the pods. Again and again one thing goes wrong (KIND; all of them unless some are named), another leads or the same goes on,
-and the failed one starts again. At the end the histories of callers and edge are held against the facts (history.py,
+the pods. Again and again one thing goes wrong (KIND; all of them but those of machines unless some are named), another leads
+or the same goes on, and the failed one starts again. With a kind of machines each has a network namespace in place of a proxy
+(machines.py), which needs root. At the end the histories of callers and edge are held against the facts (history.py,
 which history_test.py proves). Prints how long nobody got anything acknowledged, for each kind. Exit 1: something is wrong.
 """
 
@@ -34,6 +35,7 @@ except ImportError as missing:
 
 import history as h
 from load import Caller, Edge, Finder
+from machines import BOTH, CALLS, DATA, IN, OUT, MachineStand, enter
 from stand import Stand
 
 CALLERS = 3
@@ -43,6 +45,7 @@ ENOUGH = 100  # such calls in all, to judge by
 SYNC_BYTES = 5
 FIRST_BYTES = 2000  # of a batch: without them it is none
 LATE_S = 0.5
+LOST_S = 3.0  # a network is away for so long at most, once another leads
 
 
 class Faults:
@@ -146,6 +149,30 @@ class Faults:
         leads.proxy.do("hold_requests", 0)
         leads.proxy.do("hold_answers", 0)
 
+    def link(self, leads):
+        """Its machine is off the network, or off that of the database alone, and later there again."""
+        self.lose(leads, BOTH)
+
+    def mute(self, leads):
+        """Nothing that its machine sends arrives anywhere, or at the database alone; what is sent to it does."""
+        self.lose(leads, OUT)
+
+    def deaf(self, leads):
+        """What its machine sends arrives, and nothing comes to it, or nothing from the database."""
+        self.lose(leads, IN)
+
+    def lose(self, leads, way):
+        place = self.stand.replicas.index(leads)
+        callers_too = self.chance.random() < 0.5
+        self.stand.network.lose(place, (DATA, CALLS) if callers_too else (DATA,), way)
+        self.stand.wait_for_another(self.process)
+        another = time.monotonic()
+        time.sleep(self.chance.uniform(0, LOST_S))
+        self.stand.network.mend()
+        self.stand.wait(lambda: leads.child.pid != self.process, "it does not end")
+        if not callers_too:  # else what it sent before comes now
+            self.wrong += h.check_silent(self.edge.heard[:], place, another)
+
     def clock(self, leads):
         """The wall clocks of all machines but the database's are an hour off, and who leads is killed."""
         offset = "+1h" if self.shortest else self.chance.choice(("+1h", "-1h"))
@@ -183,13 +210,15 @@ class Faults:
 
 
 KINDS = ("term", "kill", "stop", "middle", "late", "between", "unaware", "cut", "half_open", "clock", "roll", "restart", "failover")
+ON_MACHINES = ("link", "mute", "deaf")  # each replica in a network namespace of its own, and the database with a standby
+ALSO_THERE = ("term", "kill", "stop", "clock", "restart")
 BINARIES = ("subakd", "subakd_next", "pg_proxy", "state_digest")
 
 
 class Load:
     def __init__(self, stand, seed, queued):
         self.stop = threading.Event()
-        self.finder = Finder([replica.grpc for replica in stand.replicas])
+        self.finder = Finder([replica.grpc for replica in stand.replicas], stand.token, stand.ca)
         first = Caller(self.finder, self.stop)
         first.set_up()
         first.fill(queued)
@@ -321,7 +350,7 @@ def binaries_in(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "bin"))
-    parser.add_argument("--fault", default="all", help="KIND,...: " + " ".join(KINDS))
+    parser.add_argument("--fault", default="all", help=f"KIND,...: {' '.join(KINDS)}; or of machines: {' '.join(ON_MACHINES)}")
     parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--replicas", type=int, default=2)
@@ -332,11 +361,17 @@ def main():
     parser.add_argument("--list", action="store_true", help="only name the kinds")
     arguments = parser.parse_args()
     if arguments.list:
-        print("takeover_test\n  " + "\n  ".join(KINDS))
+        print("takeover_test\n  " + "\n  ".join(KINDS + ON_MACHINES))
         return 0
     kinds = KINDS if arguments.fault == "all" else arguments.fault.split(",")
-    if unknown := set(kinds) - set(KINDS):
-        parser.error(f"no fault is called {unknown.pop()} (there are {', '.join(KINDS)})")
+    if unknown := set(kinds) - set(KINDS + ON_MACHINES):
+        parser.error(f"no fault is called {unknown.pop()} (there are {', '.join(KINDS + ON_MACHINES)})")
+    on_machines = bool(set(kinds) & set(ON_MACHINES))
+    if on_machines and (beside := set(kinds) - set(ON_MACHINES + ALSO_THERE)):
+        parser.error(f"{beside.pop()} needs proxies, which {', '.join(ON_MACHINES)} have none of")
+    if on_machines and (why := enter()):
+        print(f"takeover_test: skipped: {why}")
+        return 77
     if s.faketime_library() is None:
         kinds = [kind for kind in kinds if kind != "clock"]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("takeovers: stopped"))  # and clean up
@@ -344,7 +379,7 @@ def main():
     binaries = binaries_in(arguments.bin)
     binaries["subakd"] = os.path.join(os.path.abspath(arguments.bin), arguments.program)
     print(f"takeovers: {', '.join(kinds)}, {arguments.times} times each, seed {arguments.seed}", flush=True)
-    stand = Stand(binaries, arguments.replicas)
+    stand = (MachineStand if on_machines else Stand)(binaries, arguments.replicas)
     try:
         wrong = run(stand, arguments, kinds)
     finally:
