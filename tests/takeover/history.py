@@ -6,6 +6,7 @@ one monotonic clock of the machine that all of them ran on.
 
 import collections
 import dataclasses
+import itertools
 
 ACKNOWLEDGED, REFUSED, UNANSWERED = "acknowledged", "refused", "unanswered"
 CREATE = "CreateJob"
@@ -197,6 +198,11 @@ def pause_s(calls, old, begin, end):
     if first is not None and last is not None:
         return first - last
     return max((b[0] - a[0] for a, b in zip(words, words[1:])), default=None)
+
+
+def gaps_s(rows):
+    """From the last fact of each epoch to the first of the next, in which nobody committed."""
+    return [b.at - a.at for a, b in itertools.pairwise(rows) if b.epoch != a.epoch]
 
 
 def percentile(values, part):

@@ -295,6 +295,9 @@ def judge(stand, load):
     print(f"{len(rows)} facts, {rows[-1].epoch} epochs; calls: {count(h.ACKNOWLEDGED)} acknowledged, {count(h.REFUSED)} refused, "
           f"{count(h.UNANSWERED)} unanswered; edge: {len(load.edge.steps)} steps, {load.edge.stale} stale effects, "
           f"{load.edge.again} told again, {len(load.edge.complaints)} events refused")
+    if gaps := h.gaps_s(rows):
+        print(f"{len(gaps)} times another epoch: from the last fact of one to the first of the next p50 "
+              f"{h.percentile(gaps, 0.5):.2f} s, p99 {h.percentile(gaps, 0.99):.2f} s, most {max(gaps):.2f} s")
     for words, times in collections.Counter(re.sub(r"\d+", "N", said) for said in load.edge.complaints).most_common(3):
         print(f"refused {times} times: {words}")
     if count(h.ACKNOWLEDGED) < ENOUGH or len(load.edge.steps) < 20:
