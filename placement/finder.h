@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -40,7 +39,7 @@ using Area = const std::vector<NodeIndex>*;
 struct Equals {
   std::array<std::int64_t, 2> key{};
   std::int64_t pods = 0;                       // that fit by GPUs alone, where that is asked
-  const std::set<NodeIndex>* alike = nullptr;  // nullptr: one
+  const BlockSet<NodeIndex>* alike = nullptr;  // nullptr: one
   NodeIndex one = 0;
 };
 
@@ -56,7 +55,7 @@ class BestFirst {
  private:
   struct Cursor {
     const Equals* of;
-    std::set<NodeIndex>::const_iterator at;
+    BlockSet<NodeIndex>::const_iterator at;
     NodeIndex node() const { return of->alike == nullptr ? of->one : *at; }
   };
   void open_next_group();

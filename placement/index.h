@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/block_set.h"
 #include "core/ids.h"
 #include "placement/fleet.h"
 #include "placement/gpu_state.h"
@@ -90,14 +91,14 @@ struct Filter {
   std::vector<Domain> domains;
   std::set<DomainIndex> joined;  // those of them
   // Domains by the largest free amount on one node, each bucket in best-fit order.
-  std::vector<std::set<DomainKey>> buckets;
+  std::vector<BlockSet<DomainKey>> buckets;
   std::vector<std::int64_t> histogram;  // nodes by free amount
   std::vector<std::int64_t> wholes;     // the same, only nodes that have all free
   std::size_t open_nodes = 0;
 
   // Open nodes by the state of their GPUs. Of the fleet as it is: not if drained.
   struct Alike {
-    std::set<NodeIndex> nodes;
+    BlockSet<NodeIndex> nodes;
     std::uint32_t place = 0;  // in `live`
   };
   std::vector<Alike> alike;             // by alike_number()
@@ -126,7 +127,7 @@ struct FreeRange {
 // than is asked for.
 class InOrder {
  public:
-  InOrder(const std::set<DomainKey>& of, std::int64_t least, CpuAsk ask) : of_(&of), ask_(ask) {
+  InOrder(const BlockSet<DomainKey>& of, std::int64_t least, CpuAsk ask) : of_(&of), ask_(ask) {
     if (enter(least)) settle();
   }
   bool at_end() const { return at_ == of_->end(); }
@@ -158,9 +159,9 @@ class InOrder {
     }
   }
 
-  const std::set<DomainKey>* of_;
+  const BlockSet<DomainKey>* of_;
   CpuAsk ask_;
-  std::set<DomainKey>::const_iterator at_;
+  BlockSet<DomainKey>::const_iterator at_;
   std::int64_t weight_ = 0;
   bool short_ = false;  // among those that have too little for all their GPUs
 };
@@ -256,7 +257,7 @@ class Index {
   const std::set<DomainIndex>& joined() const { return filter_->joined; }
   // Open nodes by state, as the fleet is. live(): the numbers of those that there are.
   const std::vector<std::uint32_t>& live() const { return filter_->live; }
-  const std::set<NodeIndex>& alike(std::uint32_t number) const {
+  const BlockSet<NodeIndex>& alike(std::uint32_t number) const {
     return filter_->alike[number].nodes;
   }
   std::uint32_t numbers() const { return static_cast<std::uint32_t>(filter_->alike.size()); }

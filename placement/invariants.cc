@@ -220,7 +220,7 @@ void check_filter(const Fleet::Impl& impl, const Filter& f) {
     assert(f.domains[d].key.weight == sum && f.domains[d].most == most);
     assert(f.domains[d].key.cpu_milli == cpu);
     if (!f.counts || most < 0) continue;
-    assert(f.buckets[static_cast<std::size_t>(most)].count(f.domains[d].key) == 1);
+    assert(f.buckets[static_cast<std::size_t>(most)].contains(f.domains[d].key));
   }
 }
 

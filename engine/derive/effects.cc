@@ -1,7 +1,6 @@
 // Effects as a function of the state.
 #include "engine/derive/effects.h"
 
-#include <set>
 #include <utility>
 
 namespace subak::derive {
@@ -63,7 +62,7 @@ std::optional<Effect> effect_of(const State& s, const state::Job& job) {
 
 std::vector<Effect> outstanding(const State& s, ClusterId cluster) {
   std::vector<Effect> out;
-  for (const std::set<JobId>* const some : {&s.jobs().waiting_again(), &s.jobs().active()}) {
+  for (const BlockSet<JobId>* const some : {&s.jobs().waiting_again(), &s.jobs().active()}) {
     for (const JobId id : *some) {
       if (id.cluster() != cluster) continue;
       if (auto effect = effect_of(s, s.jobs().at(id))) out.push_back(std::move(*effect));

@@ -10,13 +10,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "accounting/order.h"
 #include "accounting/tree.h"
+#include "core/block_set.h"
 #include "core/ids.h"
 #include "core/quantity.h"
 #include "engine/state/job.h"
@@ -28,7 +28,7 @@ class Jobs;
 
 class Allocations {
  public:
-  using BySince = std::set<std::pair<TimeMs, PodPlace>>;
+  using BySince = BlockSet<std::pair<TimeMs, PodPlace>>;
 
   // All outlive it.
   Allocations(Fleet& fleet, AccountTree& tree, const Jobs& jobs)

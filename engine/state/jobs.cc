@@ -363,7 +363,7 @@ void Jobs::set_state(Job& job, JobState to) {
 }
 
 void Jobs::index_state(const Job& job) {
-  const auto put = [&](std::set<JobId>& index, bool in) {
+  const auto put = [&](BlockSet<JobId>& index, bool in) {
     if (in) {
       index.insert(job.id);
     } else {

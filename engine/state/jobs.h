@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "accounting/tree.h"
+#include "core/block_set.h"
 #include "core/ids.h"
 #include "engine/fact.h"
 #include "engine/input.h"
@@ -38,7 +39,7 @@ namespace subak::state {
 class Jobs {
  public:
   using All = std::unordered_map<JobId, Job>;
-  using Deadlines = std::set<std::pair<TimeMs, JobId>>;
+  using Deadlines = BlockSet<std::pair<TimeMs, JobId>>;
   using Sink = std::function<void(fact::Body)>;
 
   // Both outlive it.
@@ -51,8 +52,8 @@ class Jobs {
   std::vector<JobId> ids() const;            // ascending
   // Ascending, for pages. A job that is gone stays in it for a while: look each one up.
   const std::vector<JobId>& ascending() const { return ids_.ascending(); }
-  const std::set<JobId>& active() const { return active_; }                // Job::active()
-  const std::set<JobId>& waiting_again() const { return waiting_again_; }  // Job::waits_again()
+  const BlockSet<JobId>& active() const { return active_; }                // Job::active()
+  const BlockSet<JobId>& waiting_again() const { return waiting_again_; }  // Job::waits_again()
   const Deadlines& deadlines() const { return deadlines_; }                // Job::until_ms
   const Deadlines& dues(ClusterId cluster) const;  // Job::due_ms, of one cluster
   std::size_t count(JobState state) const { return counts_[static_cast<std::size_t>(state)]; }
@@ -168,7 +169,7 @@ class Jobs {
   All by_id_;
   JobIds ids_;              // of by_id_
   std::deque<JobId> done_;  // oldest first
-  std::set<JobId> active_, waiting_again_;
+  BlockSet<JobId> active_, waiting_again_;
   Deadlines deadlines_;
   std::map<ClusterId, Deadlines> dues_;
   struct GangKey {

@@ -1,0 +1,133 @@
+// An ordered set in sorted blocks of up to kBlock values: what a std::set does, without an allocation for each
+// value, and with a few memory accesses for each change. For small values that come and go often. Threads: none.
+//
+// Any change makes all iterators and references into it invalid.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+namespace subak {
+
+template <class T>
+class BlockSet {
+ public:
+  static constexpr std::size_t kBlock = 64;
+
+  class const_iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const T*;
+    using reference = const T&;
+
+    const_iterator() = default;
+    const T& operator*() const { return of_->blocks_[block_][at_]; }
+    const T* operator->() const { return &**this; }
+    const_iterator& operator++() {
+      if (++at_ == of_->blocks_[block_].size()) ++block_, at_ = 0;
+      return *this;
+    }
+    const_iterator operator++(int) {
+      const const_iterator before = *this;
+      ++*this;
+      return before;
+    }
+    friend bool operator==(const const_iterator&, const const_iterator&) = default;
+
+   private:
+    friend class BlockSet;
+    const_iterator(const BlockSet* of, std::size_t block, std::size_t at)
+        : of_(of), block_(block), at_(at) {}
+    const BlockSet* of_ = nullptr;
+    std::size_t block_ = 0, at_ = 0;
+  };
+
+  // O(log n + kBlock), and O(n / kBlock) once in so many. False: it is in already.
+  bool insert(const T& value) {
+    if (blocks_.empty()) blocks_.emplace_back(), lasts_.push_back(value);
+    const std::size_t b = std::min(block_of(value), blocks_.size() - 1);
+    std::vector<T>& block = blocks_[b];
+    const auto at = std::lower_bound(block.begin(), block.end(), value);
+    if (at != block.end() && !(value < *at)) return false;
+    block.insert(at, value);
+    lasts_[b] = block.back();
+    ++size_;
+    if (block.size() > kBlock) split(b);
+    return true;
+  }
+  // As insert(). How many it was: 0 or 1.
+  std::size_t erase(const T& value) {
+    const std::size_t b = block_of(value);
+    if (b == blocks_.size()) return 0;
+    std::vector<T>& block = blocks_[b];
+    const auto at = std::lower_bound(block.begin(), block.end(), value);
+    if (value < *at) return 0;
+    block.erase(at);
+    --size_;
+    if (block.empty()) {
+      remove(b);
+    } else {
+      lasts_[b] = block.back();
+      if (b + 1 < blocks_.size()) merge(b);
+    }
+    return 1;
+  }
+
+  // O(log n).
+  bool contains(const T& value) const {
+    const const_iterator at = lower_bound(value);
+    return at != end() && !(value < *at);
+  }
+  const_iterator lower_bound(const T& value) const {
+    const std::size_t b = block_of(value);
+    if (b == blocks_.size()) return end();
+    const std::vector<T>& block = blocks_[b];
+    const auto at = std::lower_bound(block.begin(), block.end(), value);
+    return {this, b, static_cast<std::size_t>(at - block.begin())};
+  }
+  // Ascending.
+  const_iterator begin() const { return {this, 0, 0}; }
+  const_iterator end() const { return {this, blocks_.size(), 0}; }
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+
+ private:
+  // The first whose last value is not below it; as many as there are: none.
+  std::size_t block_of(const T& value) const {
+    return static_cast<std::size_t>(std::lower_bound(lasts_.begin(), lasts_.end(), value) -
+                                    lasts_.begin());
+  }
+  void split(std::size_t b) {
+    const auto middle = blocks_[b].begin() + static_cast<std::ptrdiff_t>(kBlock / 2);
+    std::vector<T> upper(middle, blocks_[b].end());
+    blocks_[b].erase(middle, blocks_[b].end());
+    const auto next = static_cast<std::ptrdiff_t>(b + 1);
+    lasts_.insert(lasts_.begin() + next, upper.back());
+    lasts_[b] = blocks_[b].back();
+    blocks_.insert(blocks_.begin() + next, std::move(upper));
+  }
+  // With the next one, if both together are small.
+  void merge(std::size_t b) {
+    std::vector<T>& block = blocks_[b];
+    const std::vector<T>& next = blocks_[b + 1];
+    if (block.size() + next.size() > kBlock / 2) return;
+    block.insert(block.end(), next.begin(), next.end());
+    lasts_[b] = block.back();
+    remove(b + 1);
+  }
+  void remove(std::size_t b) {
+    blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(b));
+    lasts_.erase(lasts_.begin() + static_cast<std::ptrdiff_t>(b));
+  }
+
+  std::vector<std::vector<T>> blocks_;  // none is empty
+  std::vector<T> lasts_;                // of each block
+  std::size_t size_ = 0;
+};
+
+}  // namespace subak
