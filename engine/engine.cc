@@ -204,22 +204,17 @@ FleetPlan Engine::plan(const PlanAsked& asked, const Forecast& forecast, TimeMs 
 ForecastBasis Engine::forecast_basis(TimeMs t) const {
   const State& s = impl_->state;
   ForecastBasis out{s.seq(), t, {}, derive::run_times(s, t)};
-  s.keep([&](fact::Body body) {
-    const auto* const kept = std::get_if<fact::JobKept>(&body);
-    if (kept != nullptr && kept->job.state == JobState::kDone &&
-        !s.jobs().limit_record().rests_on(s.jobs().at(kept->job.id))) {
-      return;
-    }
-    if (std::holds_alternative<fact::RequestKept>(body)) return;
-    const bool of_books = std::holds_alternative<fact::LedgerKept>(body) ||
-                          std::holds_alternative<fact::NodeBilled>(body);
-    if (of_books) return;  // nothing rests on them
-    auto* const set = std::get_if<fact::PolicySet>(&body);
-    if (set != nullptr && set->policy.order == OrderPolicy::kUsageTick) {
-      set->policy.order = OrderPolicy::kExact;  // ticks are no facts: the same rule without them
-    }
-    out.facts.push_back({0, s.fact_ms(), std::move(body)});
-  });
+  out.facts.reserve(decide::live_size(s) + s.tree().next_id().value);  // most of them
+  s.keep(
+      [&](fact::Body&& body) {
+        auto* const set = std::get_if<fact::PolicySet>(&body);
+        if (set != nullptr && set->policy.order == OrderPolicy::kUsageTick) {
+          set->policy.order =
+              OrderPolicy::kExact;  // ticks are no facts: the same rule without them
+        }
+        out.facts.push_back({0, s.fact_ms(), std::move(body)});
+      },
+      Kept::kToLookAhead);
   return out;
 }
 

@@ -8,10 +8,11 @@
 namespace subak::decide {
 
 void copy_state(const State& s, State& copy) {
-  s.keep([&](fact::Body body) {
-    if (std::holds_alternative<fact::RequestKept>(body)) return;
-    copy.apply(Fact{0, s.fact_ms(), std::move(body)});
-  });
+  s.keep(
+      [&](fact::Body&& body) {
+        copy.apply(Fact{0, s.fact_ms(), std::move(body)});
+      },
+      Kept::kWithoutRequests);
   copy.set_seq(s.seq());
   copy.advance(s.now());
 }

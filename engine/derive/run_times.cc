@@ -98,6 +98,7 @@ DurationMs run_time(const State& s, const Templates& templates, const Job& job, 
 RunTimes run_times(const State& s, TimeMs t) {
   const Templates templates(s);
   RunTimes out;
+  out.reserve(s.jobs().all().size() - s.jobs().count(JobState::kDone));
   for (const auto& [id, job] : s.jobs().all()) {  // any order: each by itself
     if (job.state != JobState::kDone) out.emplace(id, run_time(s, templates, job, t));
   }

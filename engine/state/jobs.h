@@ -145,6 +145,8 @@ class Jobs {
   // All jobs as facts: those that live by number, then the ended ones, oldest first. A job with
   // more pods than a fact may hold becomes several.
   void keep(const Sink& sink) const;
+  // The same without the ended ones on which nothing rests that is known of limits.
+  void keep_needed(const Sink& sink) const;
   // Asserts that every index agrees with the jobs. O(jobs).
   void check() const;
 
@@ -152,6 +154,7 @@ class Jobs {
   fact::JobKept kept(const Job& job) const;  // without its pods
   fact::JobKept::Pod kept(const Job& job, std::uint32_t rank) const;
   void keep(const Job& job, const Sink& sink) const;
+  void keep_live(const Sink& sink) const;
   static ReadyJob ready_job(const Job& job);
   void index_state(const Job& job);
   std::size_t& count_of(JobState state) { return counts_[static_cast<std::size_t>(state)]; }

@@ -80,12 +80,24 @@ void Jobs::keep(const Job& job, const Sink& sink) const {
   sink(std::move(last));
 }
 
-void Jobs::keep(const Sink& sink) const {
+void Jobs::keep_live(const Sink& sink) const {
   for (const JobId id : ids()) {
     const Job& job = at(id);
     if (job.state != JobState::kDone) keep(job, sink);
   }
+}
+
+void Jobs::keep(const Sink& sink) const {
+  keep_live(sink);
   for (const JobId id : done_) keep(at(id), sink);
+}
+
+void Jobs::keep_needed(const Sink& sink) const {
+  keep_live(sink);
+  for (const JobId id : done_) {
+    const Job& job = at(id);
+    if (record_.rests_on(job)) keep(job, sink);
+  }
 }
 
 bool Jobs::gather(const fact::JobKept& f) {

@@ -156,13 +156,14 @@ std::optional<Error> State::check_products(const std::set<std::string_view>& nam
                "want at most " + std::to_string(limits::kMaxProducts) + " names of GPU products"};
 }
 
-void State::keep(const Sink& sink) const {
+void State::keep(const Sink& sink, Kept what) const {
+  const bool with_books = what != Kept::kToLookAhead;
   if (fact_version_ > 1) sink(fact::Finalized{fact_version_, {}});
   sink(fact::PolicySet{policy_, {}});
   clusters_.keep(sink);
   sink(fact::CountersKept{ClusterId(), 0, nodes_.last().value + 1});
   for (const auto& [key, id] : nodes_.all()) {
-    sink(billed(id, fact_ms_));
+    if (with_books) sink(billed(id, fact_ms_));
     const state::DrainTimes drain = nodes_.drain_times(id);
     sink(fact::NodeSet{id,
                        key.first,
@@ -176,10 +177,10 @@ void State::keep(const Sink& sink) const {
   }
   bars_.keep(sink);
   keep_accounts(tree_, sink);
-  jobs_.keep(sink);
+  with_books ? jobs_.keep(sink) : jobs_.keep_needed(sink);
   keep_meters(tree_, sink);  // after the jobs, whose holds would otherwise count twice
-  keep_ledger(ledger_, sink);
-  keep_requests(requests_, sink);
+  if (with_books) keep_ledger(ledger_, sink);
+  if (what == Kept::kAll) keep_requests(requests_, sink);
   clusters_.keep_reservations(sink);
 }
 

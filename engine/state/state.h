@@ -41,6 +41,13 @@ namespace subak {
 // no decision rests on it.
 enum class Books : std::uint8_t { kKept, kLeftOut };
 
+// What of a state is kept as facts.
+enum class Kept : std::uint8_t {
+  kAll,  // a checkpoint
+  kWithoutRequests,
+  kToLookAhead,  // also without books, and ended jobs on which nothing rests
+};
+
 class State {
  public:
   explicit State(Books books = Books::kKept);
@@ -112,7 +119,7 @@ class State {
   void set_seq(std::uint64_t seq) { seq_ = seq; }  // of what a checkpoint restored
 
   // This state as facts, for an empty one. O(state).
-  void keep(const std::function<void(fact::Body)>& sink) const;
+  void keep(const std::function<void(fact::Body)>& sink, Kept what = Kept::kAll) const;
   // Asserts what must hold between the nouns and in each. O(state).
   void check() const;
 
