@@ -173,9 +173,9 @@ GpuMask Load::kept() const {
   return kept;
 }
 
-Room left_on(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
-             const BesideGpu& beside, MilliGpu* unhealthy_free) {
-  Room room = empty;
+void fill_left(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
+               const BesideGpu& beside, MilliGpu* unhealthy_free, Room& room) {
+  room = empty;
   room.beside = beside;
   fill_gpus(spec, load, kept, room, unhealthy_free);
   for (const MigUse& u : load.mig_used) {
@@ -202,6 +202,12 @@ Room left_on(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask 
     const Room all = left_on(spec, empty, load, 0, beside, nullptr);
     room.free_and_kept = free_gpus(spec, all) - free_gpus(spec, room);
   }
+}
+
+Room left_on(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
+             const BesideGpu& beside, MilliGpu* unhealthy_free) {
+  Room room;
+  fill_left(spec, empty, load, kept, beside, unhealthy_free, room);
   return room;
 }
 

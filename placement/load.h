@@ -63,5 +63,8 @@ struct Load {
 // are free only in name, as they are on unhealthy GPUs.
 Room left_on(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
              const BesideGpu& beside, MilliGpu* unhealthy_free);
+// The same into `room`, whose memory it uses.
+void fill_left(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
+               const BesideGpu& beside, MilliGpu* unhealthy_free, Room& room);
 
 }  // namespace subak

@@ -178,8 +178,11 @@ void Fleet::Impl::note_shared(const NodeState& n, std::int64_t sign) {
 void Fleet::Impl::refresh(NodeId id) {
   NodeState& n = at(id);
   MilliGpu unhealthy_free = 0;
-  n.room = left_on(n.spec, n.empty, n.load, kept_gpus(*this, n), beside, &unhealthy_free);
-  if (!n.present) n.room = Room{};
+  if (n.present) {
+    fill_left(n.spec, n.empty, n.load, kept_gpus(*this, n), beside, &unhealthy_free, n.room);
+  } else {
+    n.room = Room{};
+  }
   const StateIndex was = n.state;
   n.state = n.present ? states.use(n) : 0;
   states.drop(was);
