@@ -43,6 +43,7 @@ void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, U
 }
 
 void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to) {
+  if (!d.s.keeps_books()) return;
   const state::Pod& pod = job.pods[rank];
   const NodeSpec* const node = d.s.fleet().node(pod.slot.node);
   TimeMs good_until = to;

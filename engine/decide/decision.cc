@@ -11,11 +11,7 @@
 namespace subak::decide {
 
 void Decision::emit(fact::Body body) {
-  Fact& fact = out.facts.emplace_back();
-  fact.seq = s.seq() + 1;
-  fact.time_ms = s.now();
-  fact.body = std::move(body);
-  state_.apply(fact);
+  state_.apply(out.facts.emplace_back(Fact{s.seq() + 1, s.now(), std::move(body)}));
 }
 
 ShapeId Decision::shape_of(ClusterId cluster, const GangRequest& request) {

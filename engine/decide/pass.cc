@@ -67,7 +67,7 @@ Found find_on_kept(Decision& d, const state::Reservation& r, const state::Job& j
   kept.keep(r.nodes, r.job);
   derive::keep_for_others(d.s, r.job, kept);
   const JobId nobody(r.job.cluster(), 0);
-  for (const NodeId node : d.s.fleet().nodes(r.job.cluster())) kept.keep({&node, 1}, nobody);
+  kept.keep(d.s.fleet().nodes(r.job.cluster()), nobody);
   return find_entitled(d, job, kept);
 }
 

@@ -312,6 +312,7 @@ void Jobs::note_unassigned(const Job& job) {
 }
 
 void Jobs::forget_unassigned(const Job& job) {
+  if (unassigned_.empty()) return;
   const auto of_ns = unassigned_.find(job.ns());
   if (of_ns == unassigned_.end()) return;
   of_ns->second.erase(job.id);
@@ -345,6 +346,7 @@ void Jobs::await_resume(Job& job, bool awaits) {
 }
 
 void Jobs::forget_gang(const Job& job) {
+  if (gangs_.empty()) return;
   const auto gang = gangs_.find(key_of(job));
   if (gang != gangs_.end() && gang->second == job.id) gangs_.erase(gang);
 }
@@ -353,13 +355,15 @@ void Jobs::set_state(Job& job, JobState to) {
   must(may_change(job.state, to), "jobs change as the table says");
   if (job.state == JobState::kQueued && to != JobState::kQueued) ready_.remove(job.id);
   if (job.state != JobState::kQueued && to == JobState::kQueued) ready_.add(ready_job(job), tree_);
+  const bool queue_changes = job.state == JobState::kQueued || to == JobState::kQueued;
   must(count_of(job.state) > 0, "jobs are counted by state");
   --count_of(job.state);
   ++count_of(to);
   job.state = to;
   set_deadline(job, job.active() ? job.until_ms : 0);
   index_state(job);
-  must(ready_.contains(job.id) == (to == JobState::kQueued), "queued jobs are in the queue");
+  must(!queue_changes || ready_.contains(job.id) == (to == JobState::kQueued),
+       "queued jobs are in the queue");
 }
 
 void Jobs::index_state(const Job& job) {
