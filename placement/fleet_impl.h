@@ -95,6 +95,7 @@ struct Group {
   bool left = false;             // DomainRules::keep_whole leaves it to gangs
   std::vector<JobId> computing;  // gangs there that use a ComputeDomain; ascending
 
+  bool keeps() const { return kept > 0 || sparing; }
   // Calls fn(NodeIndex) for each node that is wired to it.
   template <class F>
   void each_wired(F&& fn) const {
@@ -169,6 +170,7 @@ struct Fleet::Impl {
   DomainRules rules;
   std::map<std::pair<ClusterId, ProductId>, WholeDomains> whole;  // empty without rules.keep_whole
   std::int64_t split_nodes = 0;  // nodes with several inner NVLink domains
+  std::size_t keeping = 0;       // groups that are kept by exclusive holds, or sparing
   GpuStates states;              // of the nodes that are there
 
   std::vector<std::string> products;  // by ProductId::value; [0] = any
@@ -253,6 +255,9 @@ struct Fleet::Impl {
   Keep keep_of(const Hold& hold, const NodeState& node) const;
   // holds.cc: of what is held on the domain's nodes.
   void keep_anew(DomainIndex home);
+  // One exclusive hold on the whole group more or less; it has gangs that keep nodes for replacements, or not.
+  void hold_whole(DomainIndex domain, bool more);
+  void set_sparing(DomainIndex domain, bool sparing);
 };
 
 // Over every field; shapes.cc.

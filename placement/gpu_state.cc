@@ -16,12 +16,12 @@ void put(std::string& out, std::int64_t number) {
 }
 
 // The GPUs of each domain with most free first, and full domains in the order of these lists.
-std::vector<std::int32_t> in_order(const NodeSpec& spec, std::vector<std::int32_t> free) {
+void put_in_order(const NodeSpec& spec, std::vector<std::int32_t>& free) {
   const auto most_first = std::greater<std::int32_t>();
   const auto domains = static_cast<std::size_t>(inner_domains(spec));
   if (domains <= 1) {
     std::sort(free.begin(), free.end(), most_first);
-    return free;
+    return;
   }
   const auto size = static_cast<std::size_t>(spec.gpus_per_domain);
   std::vector<std::vector<std::int32_t>> parts;
@@ -33,10 +33,8 @@ std::vector<std::int32_t> in_order(const NodeSpec& spec, std::vector<std::int32_
   }
   const bool short_one = parts.back().size() < size;  // which stays the last
   std::sort(parts.begin(), parts.end() - (short_one ? 1 : 0), std::greater<>());
-  std::vector<std::int32_t> out;
-  out.reserve(free.size());
-  for (const auto& part : parts) out.insert(out.end(), part.begin(), part.end());
-  return out;
+  free.clear();
+  for (const auto& part : parts) free.insert(free.end(), part.begin(), part.end());
 }
 
 void write_content(const NodeState& n, const std::vector<std::int32_t>& free, std::string& out) {
@@ -82,8 +80,9 @@ GpuState state_of(const NodeState& n, std::vector<std::int32_t> free) {
 }  // namespace
 
 StateIndex GpuStates::use(const NodeState& n) {
-  std::vector<std::int32_t> free = in_order(n.spec, n.room.gpu_free);
-  write_content(n, free, scratch_);
+  free_ = n.room.gpu_free;
+  put_in_order(n.spec, free_);
+  write_content(n, free_, scratch_);
   const auto found = by_content_.find(scratch_);
   if (found != by_content_.end()) {
     ++entries_[found->second].uses;
@@ -96,7 +95,7 @@ StateIndex GpuStates::use(const NodeState& n) {
     i = unused_.back();
     unused_.pop_back();
   }
-  entries_[i] = {state_of(n, std::move(free)), scratch_, 1, ++last_serial_};
+  entries_[i] = {state_of(n, free_), scratch_, 1, ++last_serial_};
   by_content_.emplace(scratch_, i);
   return i;
 }

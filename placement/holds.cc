@@ -57,6 +57,20 @@ Fleet::Impl::Keep Fleet::Impl::keep_of(const Hold& hold, const NodeState& n) con
   return {};
 }
 
+void Fleet::Impl::hold_whole(DomainIndex domain, bool more) {
+  Group& g = *domains[domain];
+  keeping -= g.keeps() ? 1 : 0;
+  more ? ++g.kept : --g.kept;
+  keeping += g.keeps() ? 1 : 0;
+}
+
+void Fleet::Impl::set_sparing(DomainIndex domain, bool sparing) {
+  Group& g = *domains[domain];
+  keeping -= g.keeps() ? 1 : 0;
+  g.sparing = sparing;
+  keeping += g.keeps() ? 1 : 0;
+}
+
 void Fleet::Impl::keep_anew(DomainIndex home) {
   if (home == kNoArea) return;
   bool changed = false;
@@ -65,12 +79,13 @@ void Fleet::Impl::keep_anew(DomainIndex home) {
     for (Hold& hold : n.load.holds) {
       const Keep keep = keep_of(hold, n);
       if (keep.gpus == hold.kept && keep.domain == hold.kept_domain) continue;
-      if (hold.kept_domain != kNoArea && --domains[hold.kept_domain]->kept == 0) {
-        refresh_domain(*this, hold.kept_domain);
+      if (hold.kept_domain != kNoArea) {
+        hold_whole(hold.kept_domain, false);
+        if (domains[hold.kept_domain]->kept == 0) refresh_domain(*this, hold.kept_domain);
       }
       hold.kept = keep.gpus;
       hold.kept_domain = keep.domain;
-      if (keep.domain != kNoArea) ++domains[keep.domain]->kept;
+      if (keep.domain != kNoArea) hold_whole(keep.domain, true);
       changed = true;
     }
   });
@@ -78,6 +93,7 @@ void Fleet::Impl::keep_anew(DomainIndex home) {
 }
 
 std::vector<JobId> Fleet::keepers(NodeId id) const {
+  if (impl_->keeping == 0) return {};
   const DomainIndex home = wired_domain(id);
   if (home == kNoArea) return {};
   const Group& g = *impl_->domains[home];
@@ -112,7 +128,7 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   const Impl::Keep keep = impl_->keep_of(hold, n);
   hold.kept = keep.gpus;
   hold.kept_domain = keep.domain;
-  if (keep.domain != kNoArea) ++impl_->domains[keep.domain]->kept;
+  if (keep.domain != kNoArea) impl_->hold_whole(keep.domain, true);
   n.load.add(hold, *impl_->pods_of(s, rank).shape);
   impl_->note_held(n, slot.milligpu);
   if (s.request().compute_domain) impl_->note_computing(n);
@@ -150,7 +166,10 @@ void Fleet::give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   correct(n.books, before, n.levels, late_ms);
   must(n.levels.allocated == before.allocated - slot.milligpu, "what is given back is free");
   must(kept == kNoArea || impl_->domains[kept]->kept > 0, "what is kept is counted");
-  if (kept != kNoArea && --impl_->domains[kept]->kept == 0) refresh_domain(*impl_, kept);
+  if (kept != kNoArea) {
+    impl_->hold_whole(kept, false);
+    if (impl_->domains[kept]->kept == 0) refresh_domain(*impl_, kept);
+  }
   ++impl_->freed;
 }
 

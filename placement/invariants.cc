@@ -81,6 +81,7 @@ void check_groups(const Fleet::Impl& impl) {
     }
   }
   std::map<DomainIndex, std::uint32_t> kept;
+  std::size_t keeping = 0;
   for (const auto& n : impl.nodes) {
     if (!n) continue;
     for (const Hold& h : n->load.holds) {
@@ -100,7 +101,9 @@ void check_groups(const Fleet::Impl& impl) {
     assert(std::is_sorted(impl.domains[d]->members.begin(), impl.domains[d]->members.end()));
     const auto it = kept.find(d);
     assert(impl.domains[d]->kept == (it == kept.end() ? 0 : it->second));
+    keeping += impl.domains[d]->keeps() ? 1 : 0;
   }
+  assert(impl.keeping == keeping);
 }
 
 void check_whole(const Fleet::Impl& impl) {

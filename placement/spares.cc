@@ -106,7 +106,7 @@ void Fleet::Impl::respare(DomainIndex domain) {
   if (domain == kNoArea) return;
   const Spares spares =
       spares_of(*this, domain, [this](NodeIndex m) -> const Load& { return nodes[m]->load; });
-  if (domains[domain]->sparing != spares.wanted) domains[domain]->sparing = spares.wanted;
+  if (domains[domain]->sparing != spares.wanted) set_sparing(domain, spares.wanted);
   const std::vector<NodeIndex> members = domains[domain]->members;
   for (const NodeIndex m : members) {
     const bool spare = std::binary_search(spares.nodes.begin(), spares.nodes.end(), m);
