@@ -192,10 +192,9 @@ TimeMs FreeFor::at(const std::vector<NodeId>& nodes) const {
 }
 
 bool FreeFor::any(NodeId node, const std::function<bool(const state::Job&)>& is) const {
-  const auto held = s_.allocations().on(node);
+  const auto held = s_.allocations().jobs_on(node);
   const std::vector<JobId> others = beside(node);
-  return std::any_of(held.begin(), held.end(),
-                     [&](const state::PodPlace& place) { return is(s_.jobs().at(place.job)); }) ||
+  return std::any_of(held.begin(), held.end(), [&](const state::Job* job) { return is(*job); }) ||
          std::any_of(others.begin(), others.end(), [&](JobId id) { return is(s_.jobs().at(id)); });
 }
 

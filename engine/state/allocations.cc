@@ -28,8 +28,13 @@ Totals totals_of(const AccountTree& tree) {
 }  // namespace
 
 std::span<const PodPlace> Allocations::on(NodeId node) const {
-  if (node.value >= on_node_.size()) return {};
-  return on_node_[node.value];
+  if (node.value >= nodes_.size()) return {};
+  return nodes_[node.value].pods;
+}
+
+std::span<const Job* const> Allocations::jobs_on(NodeId node) const {
+  if (node.value >= nodes_.size()) return {};
+  return nodes_[node.value].jobs;
 }
 
 const Allocations::BySince& Allocations::open(ClusterId cluster) const {
@@ -65,8 +70,9 @@ void Allocations::take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs
   pod.since_ms = now;
   pod.state = PodState::kHeld;
   fleet_.take(pod.shape, pod.shape_rank, slot, job.id, now);
-  add_to_node({job.id, rank}, slot.node);
-  free_at_[slot.node.value] = std::max(free_at_[slot.node.value], job.run().end_ms);
+  add_to_node(job, rank, slot.node);
+  TimeMs& free_at = nodes_[slot.node.value].free_at;
+  free_at = std::max(free_at, job.run().end_ms);
   if (!counts(job, slot)) return;
   tree_.hold(job.leaf, fleet_.product_of(slot.node), slot.milligpu, now);
   must(totals_of(tree_) == Totals{before.held + slot.milligpu, before.running},
@@ -96,7 +102,7 @@ void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
   const Totals before = totals_of(tree_);
   fleet_.give(pod.shape, pod.shape_rank, pod.slot, job.id, at);
   remove_from_node({job.id, rank}, node);
-  if (free_at_[node.value] == job.run().end_ms) find_free_at(node);
+  if (nodes_[node.value].free_at == job.run().end_ms) find_free_at(node);
   if (pod.is_bound() && pod.slot.milligpu > 0 && keeps_books_) {
     must(open_[job.id.cluster()].erase({pod.since_ms, {job.id, rank}}) == 1,
          "what is bound is found by its next row");
@@ -114,30 +120,28 @@ void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
 }
 
 void Allocations::find_free_at(NodeId node) {
-  TimeMs& free_at = free_at_[node.value];
+  TimeMs& free_at = nodes_[node.value].free_at;
   free_at = 0;
-  for (const PodPlace& place : on(node)) {
-    free_at = std::max(free_at, jobs_.at(place.job).run().end_ms);
-  }
+  for (const Job* const job : jobs_on(node)) free_at = std::max(free_at, job->run().end_ms);
 }
 
-void Allocations::add_to_node(const PodPlace& place, NodeId node) {
-  if (on_node_.size() <= node.value) {
-    on_node_.resize(node.value + 1);
-    free_at_.resize(node.value + 1);
-  }
-  std::vector<PodPlace>& here = on_node_[node.value];
-  const auto at = std::lower_bound(here.begin(), here.end(), place);
-  must(at == here.end() || *at != place, "a pod takes one slot");
-  here.insert(at, place);
+void Allocations::add_to_node(const Job& job, std::uint32_t rank, NodeId node) {
+  if (nodes_.size() <= node.value) nodes_.resize(node.value + 1);
+  Node& here = nodes_[node.value];
+  const PodPlace place{job.id, rank};
+  const auto at = std::lower_bound(here.pods.begin(), here.pods.end(), place);
+  must(at == here.pods.end() || *at != place, "a pod takes one slot");
+  here.jobs.insert(here.jobs.begin() + (at - here.pods.begin()), &job);
+  here.pods.insert(at, place);
 }
 
 void Allocations::remove_from_node(const PodPlace& place, NodeId node) {
-  must(node.value < on_node_.size(), "a slot is on its node");
-  std::vector<PodPlace>& here = on_node_[node.value];
-  const auto at = std::lower_bound(here.begin(), here.end(), place);
-  must(at != here.end() && *at == place, "a slot is on its node");
-  here.erase(at);
+  must(node.value < nodes_.size(), "a slot is on its node");
+  Node& here = nodes_[node.value];
+  const auto at = std::lower_bound(here.pods.begin(), here.pods.end(), place);
+  must(at != here.pods.end() && *at == place, "a slot is on its node");
+  here.jobs.erase(here.jobs.begin() + (at - here.pods.begin()));
+  here.pods.erase(at);
 }
 
 void Allocations::end_changed(const Job& job) {
@@ -211,7 +215,12 @@ void Allocations::check(const Jobs& jobs) const {
   each_node([&](NodeId node, std::span<const PodPlace> pods) {
     indexed += pods.size();
     TimeMs end = 0;
-    for (const PodPlace& place : pods) end = std::max(end, jobs.at(place.job).run().end_ms);
+    const auto of_them = jobs_on(node);
+    must(of_them.size() == pods.size(), "each pod on a node is of a job");
+    for (std::size_t i = 0; i < pods.size(); ++i) {
+      must(of_them[i] == jobs.find(pods[i].job), "a pod on a node is of its job");
+      end = std::max(end, of_them[i]->run().end_ms);
+    }
     must(end == free_at(node), "a node is free when its last hold ends");
   });
   must(indexed == slots, "each slot belongs to one pod");

@@ -30,25 +30,26 @@ class Allocations {
  public:
   using BySince = BlockSet<std::pair<TimeMs, PodPlace>>;
 
-  // All outlive it.
-  Allocations(Fleet& fleet, AccountTree& tree, const Jobs& jobs)
-      : fleet_(fleet), tree_(tree), jobs_(jobs) {}
+  // Both outlive it.
+  Allocations(Fleet& fleet, AccountTree& tree) : fleet_(fleet), tree_(tree) {}
 
   // --- reads -------------------------------------------------------------------------------------
   // Who holds something there, in order. Holds until the next change.
   std::span<const PodPlace> on(NodeId node) const;
+  // Their jobs, in the same order.
+  std::span<const Job* const> jobs_on(NodeId node) const;
   // Calls fn(node, on(node)) for each node where somebody holds something, in order.
   template <class F>
   void each_node(F&& fn) const {
-    for (std::uint32_t i = 0; i < on_node_.size(); ++i) {
-      if (!on_node_[i].empty()) fn(NodeId(i), std::span<const PodPlace>(on_node_[i]));
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+      if (!nodes_[i].pods.empty()) fn(NodeId(i), std::span<const PodPlace>(nodes_[i].pods));
     }
   }
   // What is bound to GPUs in this cluster, by the start of its next ledger row. Without books: nothing.
   const BySince& open(ClusterId cluster) const;
   // When the last of what is held on the node is taken to be free (Job::end_ms); 0: nothing is held.
   TimeMs free_at(NodeId node) const {
-    return node.value < free_at_.size() ? free_at_[node.value] : 0;
+    return node.value < nodes_.size() ? nodes_[node.value].free_at : 0;
   }
   bool keeps_books() const { return keeps_books_; }
   // Only under OrderPolicy::kUsageTick, the simulator's baseline; else nullptr.
@@ -86,15 +87,17 @@ class Allocations {
 
  private:
   void find_free_at(NodeId node);
-  void add_to_node(const PodPlace& place, NodeId node);
+  void add_to_node(const Job& job, std::uint32_t rank, NodeId node);
   void remove_from_node(const PodPlace& place, NodeId node);
 
   Fleet& fleet_;
   AccountTree& tree_;
-  const Jobs& jobs_;
-  // Both by NodeId::value.
-  std::vector<std::vector<PodPlace>> on_node_;
-  std::vector<TimeMs> free_at_;
+  struct Node {
+    std::vector<PodPlace> pods;    // ascending
+    std::vector<const Job*> jobs;  // of each; who holds something is not forgotten
+    TimeMs free_at = 0;
+  };
+  std::vector<Node> nodes_;  // by NodeId::value
   bool keeps_books_ = true;
   std::map<ClusterId, BySince> open_;
   std::unique_ptr<UsageTick> tick_;

@@ -230,7 +230,7 @@ class State {
   state::Pending pending_;
   KeptNodes kept_;
   state::Jobs jobs_{fleet_, tree_};
-  state::Allocations allocations_{fleet_, tree_, jobs_};
+  state::Allocations allocations_{fleet_, tree_};
   RequestLog requests_;
   struct AloneBytes {
     std::uint64_t serial = 0;  // of the shape

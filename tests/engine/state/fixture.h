@@ -17,7 +17,7 @@ struct Small {
   Fleet fleet;
   AccountTree tree;
   Jobs jobs{fleet, tree};
-  Allocations allocations{fleet, tree, jobs};
+  Allocations allocations{fleet, tree};
 
   Small() {
     fleet.set_node(n1, cluster, node("n1"), false, 0);
