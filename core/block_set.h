@@ -26,10 +26,10 @@ class BlockSet {
     using reference = const T&;
 
     const_iterator() = default;
-    const T& operator*() const { return of_->blocks_[block_][at_]; }
-    const T* operator->() const { return &**this; }
+    const T& operator*() const { return *at_; }
+    const T* operator->() const { return at_; }
     const_iterator& operator++() {
-      if (++at_ == of_->blocks_[block_].size()) ++block_, at_ = 0;
+      if (++at_ == end_) enter(block_ + 1);
       return *this;
     }
     const_iterator operator++(int) {
@@ -37,14 +37,24 @@ class BlockSet {
       ++*this;
       return before;
     }
-    friend bool operator==(const const_iterator&, const const_iterator&) = default;
+    friend bool operator==(const const_iterator& a, const const_iterator& b) {
+      return a.at_ == b.at_;
+    }
 
    private:
     friend class BlockSet;
-    const_iterator(const BlockSet* of, std::size_t block, std::size_t at)
-        : of_(of), block_(block), at_(at) {}
-    const BlockSet* of_ = nullptr;
-    std::size_t block_ = 0, at_ = 0;
+    using Block = const std::vector<T>*;
+    const_iterator(Block block, Block last, std::size_t at) : last_(last) {
+      enter(block);
+      if (at_ != nullptr) at_ += at;
+    }
+    void enter(Block block) {
+      block_ = block;
+      at_ = block == last_ ? nullptr : block->data();
+      end_ = block == last_ ? nullptr : at_ + block->size();
+    }
+    Block block_ = nullptr, last_ = nullptr;  // last_: behind the last
+    const T *at_ = nullptr, *end_ = nullptr;  // in the block; nullptr: at the end
   };
 
   // O(log n + kBlock), and O(n / kBlock) once in so many. False: it is in already.
@@ -88,15 +98,18 @@ class BlockSet {
     if (b == blocks_.size()) return end();
     const std::vector<T>& block = blocks_[b];
     const auto at = std::lower_bound(block.begin(), block.end(), value);
-    return {this, b, static_cast<std::size_t>(at - block.begin())};
+    return iterator_at(b, static_cast<std::size_t>(at - block.begin()));
   }
   // Ascending.
-  const_iterator begin() const { return {this, 0, 0}; }
-  const_iterator end() const { return {this, blocks_.size(), 0}; }
+  const_iterator begin() const { return iterator_at(0, 0); }
+  const_iterator end() const { return {}; }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
  private:
+  const_iterator iterator_at(std::size_t block, std::size_t at) const {
+    return {blocks_.data() + block, blocks_.data() + blocks_.size(), at};
+  }
   // The first whose last value is not below it; as many as there are: none.
   std::size_t block_of(const T& value) const {
     return static_cast<std::size_t>(std::lower_bound(lasts_.begin(), lasts_.end(), value) -
