@@ -241,14 +241,15 @@ void add_delete(Command cluster) {
 }
 
 struct DrainCommand {
-  std::string node, cluster, from, until;
+  std::vector<std::string> nodes;
+  std::string cluster, from, until;
   EditOptions edit;
 };
 
 // "n1 is drained from 2026-03-01 12:00 until 2026-03-01 16:00; ..."
-std::string done_text(const DrainCommand& o, const v1::DrainNodeRequest& request) {
+std::string done_text(const v1::DrainNodeRequest& request) {
   const bool later = request.has_from() && to_ms(request.from()) > now_ms();
-  std::string text = "node " + o.node;
+  std::string text = "node " + request.node();
   if (later) text += " is drained from " + time_cell(request.from()).text;
   if (later && request.has_until()) text += " until " + time_cell(request.until()).text;
   if (later) return text + "; jobs that end before may still start there";
@@ -258,12 +259,13 @@ std::string done_text(const DrainCommand& o, const v1::DrainNodeRequest& request
 }
 
 template <class Request>
-Request request_of(const DrainCommand& o) {
+Request request_of(const DrainCommand& o, const std::string& node) {
+  const bool many = o.nodes.size() > 1 && !o.edit.request_id.empty();
   Request request;
   request.set_cluster(o.cluster);
-  request.set_node(o.node);
+  request.set_node(node);
   request.set_reason(o.edit.reason);
-  request.set_request_id(o.edit.request_id);
+  request.set_request_id(many ? o.edit.request_id + "/" + node : o.edit.request_id);
   return request;
 }
 
@@ -275,23 +277,29 @@ void send(Session& s, const std::string& method, const Request& request, const s
 }
 
 void drain(Session& s, const DrainCommand& o) {
-  auto request = request_of<v1::DrainNodeRequest>(o);
-  if (!o.from.empty()) *request.mutable_from() = instant_to_come(o.from, "--from", now_ms());
-  if (!o.until.empty()) *request.mutable_until() = instant_to_come(o.until, "--until", now_ms());
-  send(s, "ClusterService/DrainNode", request, done_text(o, request));
+  const TimeMs now = now_ms();  // one for all of them
+  for (const std::string& node : o.nodes) {
+    auto request = request_of<v1::DrainNodeRequest>(o, node);
+    if (!o.from.empty()) *request.mutable_from() = instant_to_come(o.from, "--from", now);
+    if (!o.until.empty()) *request.mutable_until() = instant_to_come(o.until, "--until", now);
+    send(s, "ClusterService/DrainNode", request, done_text(request));
+  }
 }
 
 void undrain(Session& s, const DrainCommand& o) {
-  send(s, "ClusterService/UndrainNode", request_of<v1::UndrainNodeRequest>(o),
-       "node " + o.node + " may be used again");
+  for (const std::string& node : o.nodes) {
+    send(s, "ClusterService/UndrainNode", request_of<v1::UndrainNodeRequest>(o, node),
+         "node " + node + " may be used again");
+  }
 }
 
 void add_drains(Command cluster) {
   auto o = std::make_shared<DrainCommand>();
-  Command begin = cluster.add("drain", "nothing new is placed on the node");
-  Command end = cluster.add("undrain", "the node may be used again");
+  Command begin = cluster.add("drain", "nothing new is placed on the nodes");
+  Command end = cluster.add("undrain", "the nodes may be used again");
   for (Command c : {begin, end}) {
-    c.argument("NODE", o->node, "node name");
+    c.arguments("NODE", o->nodes,
+                "node names, one after another; the first that is refused ends it");
     c.option("--cluster", o->cluster, "which; needed if there are several", "NAME");
   }
   begin.option("--from", o->from,

@@ -177,6 +177,11 @@ void Command::optional_argument(const std::string& name, std::string& value,
   app_of(app_)->add_option(name, value, help)->type_name("");
 }
 
+void Command::arguments(const std::string& name, std::vector<std::string>& values,
+                        const std::string& help) {
+  app_of(app_)->add_option(name, values, help)->required()->type_name("")->expected(1, -1);
+}
+
 void Command::option(const std::string& flag, std::string& value, const std::string& help,
                      const std::string& value_name, const std::string& environment) {
   CLI::Option* option = add_option(app_, flag, value, help, value_name);

@@ -40,6 +40,9 @@ class Command {
   // Positional arguments, in the order of the calls.
   void argument(const std::string& name, std::string& value, const std::string& help);
   void optional_argument(const std::string& name, std::string& value, const std::string& help);
+  // One or more; the last of a command.
+  void arguments(const std::string& name, std::vector<std::string>& values,
+                 const std::string& help);
 
   void option(const std::string& flag, std::string& value, const std::string& help,
               const std::string& value_name, const std::string& environment = "");

@@ -4,6 +4,7 @@
 Usage: cluster_test.py SUBAK SUBAKD
 """
 
+import json
 import os
 import re
 import signal
@@ -69,6 +70,30 @@ class Clusters(unittest.TestCase):
         self.assertNotIn("drain", self.run_subak("cluster", "nodes").stdout)
         deeds = [line.split(",")[3] for line in self.run_subak("audit", "--output", "csv").stdout.splitlines()]
         self.assertTrue({"planned drain of node", "undrained node"} <= set(deeds), deeds)
+
+    def test_a_rack_is_drained_at_once(self):
+        self.run_subak("cluster", "import", "--cluster", "rack", "--nodes", "4x8:NVIDIA-H100-80GB-HBM3")
+        nodes = [row["name"] for row in self.nodes_of("rack")]
+        on = ("--cluster", "rack", *WHY)
+        again = ("--request-id", "maintenance-7")
+        done = self.run_subak("cluster", "drain", *nodes[:3], "--from", "2d", *again, *on)
+        starts = re.findall(r"^node (\S+) is drained from (.*);", done.stdout, re.MULTILINE)
+        self.assertEqual([name for name, _ in starts], nodes[:3])
+        self.assertEqual(len({start for _, start in starts}), 1)
+        edits = len(self.run_subak("audit", "--output", "csv").stdout.splitlines())
+        self.run_subak("cluster", "drain", *nodes[:3], *on)  # now
+        self.assertEqual([row["drained"] for row in self.nodes_of("rack")], [True] * 3 + [False])
+        self.assertEqual(len(self.run_subak("audit", "--output", "csv").stdout.splitlines()), edits + 3)
+        self.run_subak("cluster", "undrain", *nodes[:3], *again[:1], "maintenance-8", *on)
+        self.run_subak("cluster", "undrain", *nodes[:3], *again[:1], "maintenance-8", *on)
+        self.assertEqual(len(self.run_subak("audit", "--output", "csv").stdout.splitlines()), edits + 6)
+        done = self.run_subak("cluster", "drain", nodes[0], "nowhere", nodes[1], *on, code=4)
+        self.assertIn("nowhere", done.stderr)
+        self.assertEqual([row["drained"] for row in self.nodes_of("rack")], [True] + [False] * 3)
+
+    def nodes_of(self, cluster):
+        answer = json.loads(self.run_subak("cluster", "nodes", "--cluster", cluster, "--output", "json").stdout)
+        return [{"name": n["spec"]["name"], "drained": n.get("drained", False)} for n in answer["nodes"]]
 
     def test_an_unknown_name_is_no_new_cluster(self):
         done = self.run_subak("cluster", "mode", "mian", "enforce", *WHY, code=4)
