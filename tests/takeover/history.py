@@ -7,6 +7,7 @@ one monotonic clock of the machine that all of them ran on.
 import collections
 import dataclasses
 import itertools
+import math
 
 ACKNOWLEDGED, REFUSED, UNANSWERED = "acknowledged", "refused", "unanswered"
 CREATE = "CreateJob"
@@ -200,9 +201,9 @@ def pause_s(calls, old, begin, end):
     return max((b[0] - a[0] for a, b in zip(words, words[1:])), default=None)
 
 
-def gaps_s(rows):
-    """From the last fact of each epoch to the first of the next, in which nobody committed."""
-    return [b.at - a.at for a, b in itertools.pairwise(rows) if b.epoch != a.epoch]
+def gaps_s(rows, begin=-math.inf, end=math.inf):
+    """From the last fact of each epoch to the first of the next, in which nobody committed; of that time."""
+    return [b.at - a.at for a, b in itertools.pairwise(rows) if b.epoch != a.epoch and begin <= a.at and b.at <= end]
 
 
 def percentile(values, part):

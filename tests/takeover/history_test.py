@@ -178,6 +178,8 @@ class Pauses(unittest.TestCase):
     def test_between_epochs(self):
         rows = [row(1, 1, "NodeSet", 10.0), row(2, 1, "NodeSet", 11.0), row(3, 4, "NodeSet", 13.5), row(4, 5, "NodeSet", 14.0)]
         self.assertEqual(h.gaps_s(rows), [2.5, 0.5])
+        self.assertEqual(h.gaps_s(rows, 10.5, 13.5), [2.5])
+        self.assertEqual(h.gaps_s(rows, 11.5), [0.5])
 
     def test_percentiles(self):
         self.assertEqual([h.percentile(range(100), part) for part in (0.5, 0.99)], [50, 99])

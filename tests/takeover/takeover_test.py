@@ -287,7 +287,8 @@ def numbered_facts():
         return [(name, kind) for kind, name in re.findall(r"// Kind (\d+)\D[^\n]*\n(?://[^\n]*\n)*message (\w+)", file.read())]
 
 
-def judge(stand, load):
+def judge(stand, load, faults=()):
+    """`faults`: when they begin and end; the pauses printed are of that time."""
     rows, calls = list(rows_of(stand)), load.calls()
     wrong = h.check_rows(rows) + h.check_calls(calls, rows) + h.check_times(calls, rows) + h.check_order(calls)
     wrong += h.check_edge(load.edge.steps, rows) + h.check_digests(stand.digests())
@@ -295,7 +296,7 @@ def judge(stand, load):
     print(f"{len(rows)} facts, {rows[-1].epoch} epochs; calls: {count(h.ACKNOWLEDGED)} acknowledged, {count(h.REFUSED)} refused, "
           f"{count(h.UNANSWERED)} unanswered; edge: {len(load.edge.steps)} steps, {load.edge.stale} stale effects, "
           f"{load.edge.again} told again, {len(load.edge.complaints)} events refused")
-    if gaps := h.gaps_s(rows):
+    if gaps := h.gaps_s(rows, *faults):
         print(f"{len(gaps)} times another epoch: from the last fact of one to the first of the next p50 "
               f"{h.percentile(gaps, 0.5):.2f} s, p99 {h.percentile(gaps, 0.99):.2f} s, most {max(gaps):.2f} s")
     for words, times in collections.Counter(re.sub(r"\d+", "N", said) for said in load.edge.complaints).most_common(3):
@@ -323,6 +324,7 @@ def run(stand, arguments, kinds):
         for replica in stand.replicas:
             if replica is not leads:
                 replica.start()
+    begin = time.monotonic()
     faults = Faults(stand, load.edge, random.Random(arguments.seed), arguments.times == 1)
     pauses, others = {kind: [] for kind in kinds}, dict.fromkeys(kinds, 0)
     order = list(kinds) * arguments.times
@@ -333,6 +335,7 @@ def run(stand, arguments, kinds):
         if len(order) > 20:
             print(f"{number + 1}/{len(order)} {kind}: {pause:.2f} s", flush=True)
     load.end()
+    end = time.monotonic()
     last = write_checkpoint(stand)  # and facts come after it
     load.callers[-1].set_up("end")
     last.end(signal.SIGKILL)
@@ -342,7 +345,7 @@ def run(stand, arguments, kinds):
               f"{h.percentile(known, 0.5):5.2f} s, p99 {h.percentile(known, 0.99):5.2f} s, most {max(known):5.2f} s")
     for number, replica in enumerate(stand.replicas):
         print(f"replica {number} ended with {replica.ends}")
-    wrong = judge(stand, load)
+    wrong = judge(stand, load, (begin, end))
     return faults.wrong if arguments.has_mistake else faults.wrong + wrong
 
 
