@@ -33,7 +33,9 @@ def guards_of(admin):
 def manifests_of_every_kind(c):
     """What install prints is what a real API server takes, with conditions and policies that it can read."""
     ca = os.path.join(c.service.folder, "tls", "ca.crt")
-    for words in (("--image", "registry.example.com/subak:1"), ("--kubernetes", "1.29", "--url", "https://10.0.0.5:9443"),
+    image = ("--image", "registry.example.com/subak:1")
+    for words in (image, (*image, "--state", "postgres://subak@db.example.com/subak", "--replicas", "3"),
+                  ("--kubernetes", "1.29", "--url", "https://10.0.0.5:9443"),
                   ("--kubernetes", "1.36", "--gpu-kinds", "amd.com/gpu,example.com/npu", "--as", "sre@example.com")):
         text = c.service.subak("install", "--print", "--cluster", "e2e", "--ca", ca, *words)
         code, out = c.world.plane.kubectl("admin", "apply", "--dry-run=server", "--validate=strict", "-f", "-", text_in=text)
