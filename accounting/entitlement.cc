@@ -151,14 +151,14 @@ bool is_covered(const AccountNode& node, std::span<const ProductDemand> amounts)
 
 // --- promises ------------------------------------------------------------------------------------
 
-using Amounts = std::map<ProductId, MilliGpu>;
+using Sums = std::map<ProductId, MilliGpu>;
 
-void add(Amounts& sum, std::span<const ProductDemand> amounts) {
+void add(Sums& sum, std::span<const ProductDemand> amounts) {
   for (const auto& [product, amount] : amounts) sum[product] += amount;
 }
 
 std::optional<Overpromise> judge_promises(AccountId parent, std::span<const ProductDemand> own,
-                                          const Amounts& promised) {
+                                          const Sums& promised) {
   Overpromise over{parent, 0, amount_of(own, kAny)};
   for (const auto& [product, amount] : promised) {
     const MilliGpu held = product == kAny ? 0 : amount_of(own, product);
@@ -228,7 +228,7 @@ bool within_quota(const AccountTree& tree, const Demand& demand) {
 std::optional<Overpromise> overpromised(const AccountTree& tree, std::string_view path,
                                         std::span<const ProductDemand> quota) {
   const AccountId id = tree.find(path);
-  Amounts children;
+  Sums children;
   if (id) {
     for (const AccountId child : tree.node(id).children) add(children, tree.node(child).quota);
   }
@@ -236,7 +236,7 @@ std::optional<Overpromise> overpromised(const AccountTree& tree, std::string_vie
     if (auto over = judge_promises(id, quota, children)) return over;
   }
   // What the account will be worth to those above it.
-  Amounts worth = std::move(children);
+  Sums worth = std::move(children);
   if (!quota.empty()) {
     worth.clear();
     add(worth, quota);

@@ -8,8 +8,6 @@
 namespace subak {
 namespace {
 
-constexpr ProductId kAny{};
-
 MilliGpu amount_of(const std::vector<std::pair<ProductId, MilliGpu>>& amounts, ProductId product) {
   for (const auto& [p, amount] : amounts) {
     if (p == product) return amount;
@@ -81,7 +79,7 @@ void AccountTree::refresh_surplus(AccountNode& node, const DecayInstant& now) {
     node.usage_total += GpuTime::of(node.alloc(), now.t - node.usage_as_of);
     node.usage_as_of = now.t;
   }
-  const MilliGpu delta = node.alloc() - covered(node, kAny, 0) - node.surplus.rate();
+  const MilliGpu delta = node.alloc() - covered(node, ProductId(), 0) - node.surplus.rate();
   if (delta == 0) return;
   const bool late = now.t < node.usage_as_of;
   node.surplus.change_rate(clock_, delta, late ? clock_.at(node.usage_as_of) : now);
@@ -121,7 +119,8 @@ MilliGpu AccountTree::covered(const AccountNode& node, ProductId extra_product,
   MilliGpu rest = 0;
   bool seen = false;
   const auto count = [&](ProductId product, MilliGpu amount) {
-    const MilliGpu own = product == kAny ? 0 : std::min(amount, amount_of(node.quota, product));
+    const MilliGpu own =
+        product == ProductId() ? 0 : std::min(amount, amount_of(node.quota, product));
     covered += own;
     rest += amount - own;
   };
@@ -131,7 +130,7 @@ MilliGpu AccountTree::covered(const AccountNode& node, ProductId extra_product,
     count(level.product, level.total() + (same ? extra : 0));
   }
   if (!seen) count(extra_product, extra);
-  return covered + std::min(rest, amount_of(node.quota, kAny));
+  return covered + std::min(rest, amount_of(node.quota, ProductId()));
 }
 
 void AccountTree::restore_meters(AccountId id, const DecayedMeter::State& usage,
@@ -189,7 +188,7 @@ void AccountTree::check_node(const AccountNode& n) const {
   assert(quota == n.quota_total);
   if (n.spec.quota.empty()) assert(n.quota == quota_of_children(n));
   assert(n.usage.rate() == n.alloc());
-  assert(n.surplus.rate() == n.alloc() - covered(n, kAny, 0));
+  assert(n.surplus.rate() == n.alloc() - covered(n, ProductId(), 0));
 }
 
 }  // namespace subak

@@ -14,8 +14,6 @@
 namespace subak::derive {
 namespace {
 
-constexpr double kRawPerGpuSecond = static_cast<double>(GpuTime::kRawPerGpuSecond);
-
 Reason reason(ReasonToken token, std::string subject, std::string detail) {
   Reason r;
   r.token = token;
@@ -239,9 +237,9 @@ std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
       entry.shares = shares > 0 ? c.sibling.shares / shares : 0;
       entry.target = whole * c.target;
       entry.usage_gpu_seconds =
-          (own ? c.sibling.usage : tree.usage(c.sibling.id, t)) / kRawPerGpuSecond;
-      entry.surplus_gpu_seconds =
-          (own ? c.sibling.surplus : tree.sort_surplus(c.sibling.id, t)) / kRawPerGpuSecond;
+          (own ? c.sibling.usage : tree.usage(c.sibling.id, t)) / GpuTime::kRawPerGpuSecond;
+      entry.surplus_gpu_seconds = (own ? c.sibling.surplus : tree.sort_surplus(c.sibling.id, t)) /
+                                  GpuTime::kRawPerGpuSecond;
       entry.alloc = c.sibling.alloc;
       entry.quota = c.sibling.quota;
       entry.next = c.sibling.next;

@@ -11,8 +11,6 @@
 namespace subak::derive {
 namespace {
 
-constexpr double kRawPerGpuSecond = static_cast<double>(GpuTime::kRawPerGpuSecond);
-
 // The name; empty: the account itself.
 std::string_view user_of(const State& s, const state::Job& job) {
   if (job.leaf == kUnassigned || !s.tree().node(job.leaf).spec.user) return {};
@@ -136,7 +134,7 @@ std::vector<AccountRow> account_rows(const State& s, TimeMs t) {
                       : siblings > 0
                           ? static_cast<double>(node.spec.shares) / static_cast<double>(siblings)
                           : 0;
-    row.usage_gpu_seconds = usage / kRawPerGpuSecond;
+    row.usage_gpu_seconds = usage / GpuTime::kRawPerGpuSecond;
     row.effective_usage = parent_usage > 0 ? usage / parent_usage : 0;
     row.level_fs = row.norm_shares == 0      ? 0
                    : row.effective_usage > 0 ? row.norm_shares / row.effective_usage
@@ -145,7 +143,7 @@ std::vector<AccountRow> account_rows(const State& s, TimeMs t) {
     const double share = whole_share[id];
     row.share_factor =
         share > 0 ? std::exp2(-(root_usage > 0 ? usage / root_usage : 0) / share) : 0;
-    row.surplus_gpu_seconds = s.tree().surplus(id, t) / kRawPerGpuSecond;
+    row.surplus_gpu_seconds = s.tree().surplus(id, t) / GpuTime::kRawPerGpuSecond;
     row.usage_total = s.tree().usage_undecayed(id, t);
     row.held = node.held;
     row.running = node.running;
