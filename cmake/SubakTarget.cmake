@@ -2,7 +2,9 @@
 #
 #   subak_library(<name> FOLDER <dir> SOURCES a.cc b.cc [DEPS subak::core ...] [PRIVATE_DEPS ...])
 #   subak_binary(<name> SOURCES main.cc [DEPS ...])
-#   subak_test(<name> SOURCES x_test.cc [DEPS ...] [LABELS ...] [TIMEOUT seconds])
+#   subak_test(<name> SOURCES x_test.cc [DEPS ...] [LABELS ...] [TIMEOUT seconds] [UNITY])
+#
+# UNITY: five files at a time are compiled as one, for tests of many files with a heavy header in common.
 #
 # A library exports exactly one folder. Its include root holds a single link, <dir> -> source, so that
 # `#include "accounting/ledger.h"` resolves only in targets that list subak::accounting in their DEPS:
@@ -51,10 +53,13 @@ function(subak_binary name)
 endfunction()
 
 function(subak_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "UNITY" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE subak_flags ${ARG_DEPS} GTest::gtest GTest::gmock
     GTest::gtest_main Threads::Threads)
+  if(ARG_UNITY)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
+  endif()
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
