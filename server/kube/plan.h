@@ -58,6 +58,7 @@ struct Attempt {
   std::int64_t next_ms = 0;  // not before; monotonic
   Backoff backoff;
   std::int64_t refused_since_ms = 0;  // the API server has said no since then; 0: it has not
+  bool release_given_up = false;      // after such a while, and nothing was taken since
 };
 using Attempts = std::map<std::string, Attempt>;  // by uid
 

@@ -180,9 +180,12 @@ void Writer::refuse(const KubeWrite& write, const CallAnswer& answer) {
   const std::int64_t now = hooks_.monotonic_ms();
   if (attempt.refused_since_ms == 0) attempt.refused_since_ms = now;
   const bool long_enough = now - attempt.refused_since_ms >= limits::kReleaseRefusedMs;
+  // Whose gate could not be opened takes no mark either: others need not wait for the same no as long again.
+  const bool known = write.kind == WriteKind::kKeep && attempt.release_given_up;
   pause(write.uid, answer.delay_ms);
-  if (write.kind == WriteKind::kResume || !long_enough) return;
+  if (write.kind == WriteKind::kResume || !(long_enough || known)) return;
   attempt.refused_since_ms = 0;
+  if (write.kind == WriteKind::kRelease) attempt.release_given_up = true;
   hooks_.give_up(write, answer);
 }
 

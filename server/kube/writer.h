@@ -21,6 +21,7 @@ struct WriterHooks {
   std::function<void(const KubeWrite& write)> done;  // the API server has taken it
   // The API server has said no to a write that opens a gate, or is to end a pod, for
   // limits::kReleaseRefusedMs; `answer` is the last. It is tried again, unless nobody wants it any more.
+  // A mark of a pod whose gate could not be opened is given up with its first no.
   std::function<void(const KubeWrite& write, const CallAnswer& answer)> give_up;
   std::function<std::int64_t()> monotonic_ms;
 };

@@ -1,0 +1,118 @@
+// Writes that the API server refuses: how long they are tried, and who is told.
+#include <gmock/gmock.h>
+
+#include "core/limits.h"
+#include "kube_seen.h"
+#include "server/kube/writer.h"
+
+namespace subak {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Answers each call at once, as `answer` says.
+class OneAnswer final : public KubeApi {
+ public:
+  bool call(KubeCall call, Answered answered) override {
+    calls.push_back(call.method);
+    answered(answer, body);
+    return true;
+  }
+  WatchId watch(std::string, WatchStream::Take, Ended) override { return 0; }
+  void stop(WatchId) override {}
+  void turn(DurationMs) override {}
+  void wake() override {}
+
+  CallAnswer answer;
+  std::string body;
+  std::vector<std::string> calls;
+};
+
+class KubeWriter : public Kube {
+ protected:
+  KubeWriter() {
+    api.answer = {Outcome::kRefused, "Forbidden", "not today", 0};
+    see({"1"});
+  }
+  void begin(WriteKind kind) {
+    KubeWrite write;
+    write.kind = kind;
+    write.uid = "1";
+    write.job = JobId(ClusterId(1), 1);
+    write.node = "n1";
+    write.attempt = 1;
+    writer.begin(write);
+  }
+  void begin_until_given_up(WriteKind kind) {
+    begin(kind);
+    monotonic += limits::kReleaseRefusedMs;
+    begin(kind);
+  }
+  WriterHooks hooks() {
+    WriterHooks out;
+    out.see_pod = [this](json::Value pod) { cards.see_answered_pod(pod, monotonic); };
+    out.see_owner = [](json::Value, const std::string&) {};
+    out.done = [](const KubeWrite&) {};
+    out.give_up = [this](const KubeWrite& write, const CallAnswer& answer) {
+      given_up.push_back(std::string(enum_name(write.kind)) + " " + answer.message);
+    };
+    out.monotonic_ms = [this] { return monotonic; };
+    return out;
+  }
+
+  OneAnswer api;
+  std::vector<std::string> given_up;
+  Writer writer{api, cards, hooks()};
+};
+
+TEST_F(KubeWriter, AReleaseIsGivenUpAfterAMinuteOfNo) {
+  begin(WriteKind::kRelease);
+  monotonic += limits::kReleaseRefusedMs - 1;
+  begin(WriteKind::kRelease);
+  EXPECT_THAT(given_up, IsEmpty());
+  monotonic += 1;
+  begin(WriteKind::kRelease);
+  EXPECT_THAT(given_up, ElementsAre("release not today"));
+}
+
+TEST_F(KubeWriter, AMarkAloneIsTriedForAMinute) {
+  begin(WriteKind::kKeep);
+  EXPECT_THAT(given_up, IsEmpty());
+  monotonic += limits::kReleaseRefusedMs;
+  begin(WriteKind::kKeep);
+  EXPECT_THAT(given_up, ElementsAre("keep not today"));
+}
+
+TEST_F(KubeWriter, AMarkIsNotTriedForAnotherMinuteWhereTheReleaseWasRefused) {
+  begin_until_given_up(WriteKind::kRelease);
+  given_up.clear();
+  begin(WriteKind::kKeep);
+  EXPECT_THAT(given_up, ElementsAre("keep not today"));
+  // And the next release has its whole minute.
+  given_up.clear();
+  begin(WriteKind::kRelease);
+  EXPECT_THAT(given_up, IsEmpty());
+}
+
+TEST_F(KubeWriter, AWriteThatWasTakenForgetsTheNo) {
+  begin_until_given_up(WriteKind::kRelease);
+  given_up.clear();
+  api.answer = {Outcome::kDone, "", "", 0};
+  api.body = text_of({"1", 2});
+  begin(WriteKind::kKeep);
+  api.answer = {Outcome::kRefused, "Forbidden", "not today", 0};
+  begin(WriteKind::kKeep);
+  EXPECT_THAT(given_up, IsEmpty());
+}
+
+TEST_F(KubeWriter, NoAnswerIsNoNo) {
+  begin_until_given_up(WriteKind::kRelease);
+  given_up.clear();
+  api.answer = {Outcome::kUnknown, "", "no answer", 0};
+  begin(WriteKind::kKeep);
+  EXPECT_THAT(given_up, IsEmpty());
+}
+
+}  // namespace
+}  // namespace subak
