@@ -3,6 +3,7 @@
 
 #include "core/duration.h"
 #include "core/limits.h"
+#include "kube_answers.h"
 #include "kube_seen.h"
 #include "server/kube/waiting.h"
 
@@ -17,25 +18,6 @@ using ::testing::SizeIs;
 
 constexpr DurationMs kMinute = kMinuteMs;
 const TimeMs kNoon = *parse_time("2026-03-01T12:00:00Z", "");
-
-// Keeps what it is asked to write.
-class Written final : public KubeApi {
- public:
-  bool call(KubeCall call, Answered answered) override {
-    calls.push_back(std::move(call));
-    CallAnswer answer;
-    answer.reason = std::exchange(next_reason, "");
-    answered(answer, "");
-    return true;
-  }
-  WatchId watch(std::string, WatchStream::Take, Ended) override { return 0; }
-  void stop(WatchId) override {}
-  void turn(DurationMs) override {}
-  void wake() override {}
-
-  std::vector<KubeCall> calls;
-  std::string next_reason;  // of the answer to the next call
-};
 
 StartOutlook forecast(TimeMs expected_ms) {
   return {OutlookBy::kForecast,
@@ -74,7 +56,7 @@ class WaitingTest : public Kube {
     return none;
   }
 
-  Written api;
+  AnswersAtOnce api;
   TimeMs now = kNoon;
   std::int64_t clock_ms = 1'000'000;
   Teller teller{api, [this] { return now; }, [this] { return clock_ms; }};
@@ -183,7 +165,7 @@ TEST_F(WaitingTest, AnEventThatIsForgottenIsMadeAnew) {
   const TimeMs start = kNoon + 10 * kHourMs;
   look(forecast(start));
   now += limits::kTellAgainMs;
-  api.next_reason = "NotFound";
+  api.next = {Outcome::kUnknown, "NotFound", "", 0};
   const auto again = look(forecast(start));
   ASSERT_THAT(again, SizeIs(2));
   EXPECT_EQ(again[0].method, "PATCH");
@@ -194,7 +176,7 @@ TEST_F(WaitingTest, AnEventThatIsForgottenIsMadeAnew) {
 // The process before this one told it.
 TEST_F(WaitingTest, AnEventThatIsThereIsCountedOn) {
   see({"1"});
-  api.next_reason = "AlreadyExists";
+  api.next = {Outcome::kUnknown, "AlreadyExists", "", 0};
   const auto calls = look(forecast(kNoon + kHourMs));
   ASSERT_THAT(calls, SizeIs(4));
   EXPECT_EQ(calls[0].method, "POST");

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "core/limits.h"
+#include "kube_answers.h"
 #include "kube_seen.h"
 #include "server/kube/writer.h"
 
@@ -10,24 +11,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-// Answers each call at once, as `answer` says.
-class OneAnswer final : public KubeApi {
- public:
-  bool call(KubeCall call, Answered answered) override {
-    calls.push_back(call.method);
-    answered(answer, body);
-    return true;
-  }
-  WatchId watch(std::string, WatchStream::Take, Ended) override { return 0; }
-  void stop(WatchId) override {}
-  void turn(DurationMs) override {}
-  void wake() override {}
-
-  CallAnswer answer;
-  std::string body;
-  std::vector<std::string> calls;
-};
 
 class KubeWriter : public Kube {
  protected:
@@ -44,10 +27,12 @@ class KubeWriter : public Kube {
     write.attempt = 1;
     writer.begin(write);
   }
-  void begin_until_given_up(WriteKind kind) {
-    begin(kind);
+  void give_up_the_release() {
+    begin(WriteKind::kRelease);
     monotonic += limits::kReleaseRefusedMs;
-    begin(kind);
+    begin(WriteKind::kRelease);
+    EXPECT_THAT(given_up, ElementsAre("release not today"));
+    given_up.clear();
   }
   WriterHooks hooks() {
     WriterHooks out;
@@ -61,7 +46,7 @@ class KubeWriter : public Kube {
     return out;
   }
 
-  OneAnswer api;
+  AnswersAtOnce api;
   std::vector<std::string> given_up;
   Writer writer{api, cards, hooks()};
 };
@@ -85,8 +70,7 @@ TEST_F(KubeWriter, AMarkAloneIsTriedForAMinute) {
 }
 
 TEST_F(KubeWriter, AMarkIsNotTriedForAnotherMinuteWhereTheReleaseWasRefused) {
-  begin_until_given_up(WriteKind::kRelease);
-  given_up.clear();
+  give_up_the_release();
   begin(WriteKind::kKeep);
   EXPECT_THAT(given_up, ElementsAre("keep not today"));
   // And the next release has its whole minute.
@@ -96,8 +80,7 @@ TEST_F(KubeWriter, AMarkIsNotTriedForAnotherMinuteWhereTheReleaseWasRefused) {
 }
 
 TEST_F(KubeWriter, AWriteThatWasTakenForgetsTheNo) {
-  begin_until_given_up(WriteKind::kRelease);
-  given_up.clear();
+  give_up_the_release();
   api.answer = {Outcome::kDone, "", "", 0};
   api.body = text_of({"1", 2});
   begin(WriteKind::kKeep);
@@ -107,8 +90,7 @@ TEST_F(KubeWriter, AWriteThatWasTakenForgetsTheNo) {
 }
 
 TEST_F(KubeWriter, NoAnswerIsNoNo) {
-  begin_until_given_up(WriteKind::kRelease);
-  given_up.clear();
+  give_up_the_release();
   api.answer = {Outcome::kUnknown, "", "no answer", 0};
   begin(WriteKind::kKeep);
   EXPECT_THAT(given_up, IsEmpty());
