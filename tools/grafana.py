@@ -57,6 +57,14 @@ class Prometheus:
         except urllib.error.HTTPError as error:
             raise ValueError(error.read().decode()) from error
 
+    def ready(self):
+        """False while it does not listen yet, or answers 503 because it still opens its data."""
+        try:
+            with urllib.request.urlopen(f"http://{self.address}/-/ready", timeout=self.timeout_s):
+                return True
+        except OSError:
+            return False
+
     def range(self, expr, start, end, step):
         """[(labels, [(time, value), ...]), ...]; values that are no number are left out."""
         found = []

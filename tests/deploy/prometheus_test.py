@@ -54,6 +54,7 @@ class Watched(unittest.TestCase):
         self.ports = dict(re.findall(r"(\w+)=([\d.]+:\d+)", self.subakd.stdout.readline()))
         self.begin = time.time()
         self.prometheus = grafana.Prometheus(self.start_prometheus())
+        until("Prometheus is ready", self.prometheus.ready)
         until("the first scrape", lambda: self.answered("up == 1"))
         ca = os.path.join(self.folder, "tls", "ca.crt")
         self.start(PLAY, self.ports["webhook"], self.ports["grpc"], ca, stdin=subprocess.PIPE)
@@ -91,11 +92,8 @@ class Watched(unittest.TestCase):
         return address
 
     def answered(self, expr):
-        """The range since the start, nothing while Prometheus does not listen yet."""
-        try:
-            found = self.prometheus.range(expr, self.begin, time.time(), 1)
-        except OSError:
-            return []
+        """The range since the start."""
+        found = self.prometheus.range(expr, self.begin, time.time(), 1)
         return [points for _, points in found if points]
 
     def test_every_panel_and_rule_has_an_answer(self):
