@@ -122,6 +122,7 @@ void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const E
   const std::string name = spec.name;
   say(d, id, cluster.id, std::move(spec), drain, edit);
   sum_light_pods(d, id);
+  if (!fresh) take_back_excess(d, id);
   if (fresh) decide_early(d, cluster.id, name);
 }
 
@@ -163,7 +164,32 @@ void lose_node(Decision& d, const state::PodPlace& place, NodeId node, TimeMs at
                  : lose_place(d, place.job, place.rank, cause);
 }
 
+// The newest hold there whose pod cannot be on its way.
+std::optional<state::PodPlace> newest_closed(const Decision& d, NodeId node) {
+  std::optional<state::PodPlace> newest;
+  TimeMs since_ms = 0;
+  for (const state::PodPlace& place : d.s.allocations().on(node)) {
+    const state::Job& job = d.s.jobs().at(place.job);
+    const state::Pod& pod = job.pods[place.rank];
+    const bool closed = pod.state == PodState::kHeld && is_closed(pod.gate);
+    if (!closed || job.state != JobState::kStarting) continue;
+    if (newest && pod.since_ms < since_ms) continue;
+    newest = place;
+    since_ms = pod.since_ms;
+  }
+  return newest;
+}
+
 }  // namespace
+
+void take_back_excess(Decision& d, NodeId node) {
+  if (!d.s.clusters().at(d.s.fleet().cluster_of(node)).synced) return;
+  while (d.s.fleet().over_allocated(node)) {
+    const std::optional<state::PodPlace> newest = newest_closed(d, node);
+    if (!newest) return;
+    lose_place(d, newest->job, newest->rank, Cause::kUnschedulable);
+  }
+}
 
 void end_cliques(Decision& d) {
   const auto is_due = [&d](const auto& lost) {
@@ -328,6 +354,7 @@ void decide(Decision& d, const in::ListComplete& i) {
     if (marks.nodes.count(id) == 0) remove_node(d, id, ended);
   }
   d.emit(fact::ClusterSynced{cluster->id, true, false, cluster->session, 0});
+  for (NodeId id : d.s.fleet().nodes(cluster->id)) take_back_excess(d, id);
   const bool says_until = cluster->seen_until_ms != 0 && cluster->seen_until_ms < marks.begun_ms;
   if (says_until) d.emit(fact::ClusterSeen{cluster->id, cluster->uid, marks.begun_ms});
   for (NodeId id : d.s.fleet().nodes(cluster->id)) sum_light_pods(d, id);

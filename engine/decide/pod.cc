@@ -240,6 +240,7 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
   const JobId id = job->id;
   d.emit(std::move(added));
   d.tell(note::PodListed{cluster.id, {id, rank}});
+  take_back_excess(d, node);
   if (!pod.running) return;
   forgive_node(d, node, pod.shape);
   d.emit(fact::PodRunning{id, rank, d.s.now()});
@@ -253,6 +254,7 @@ void rebind(Decision& d, const state::Job& job, std::uint32_t rank, NodeId node)
   const PodSlot slot = d.s.fleet().adopt_slot(pod.shape, pod.shape_rank, node);
   charge_end(d, job, rank, d.s.now());
   d.emit(fact::PodBound{job.id, rank, d.s.now(), slot});
+  take_back_excess(d, node);
   if (!running) return;
   forgive_node(d, node, d.s.jobs().shape_of(job.pods[rank]));
   d.emit(fact::PodRunning{job.id, rank, d.s.now()});
@@ -294,6 +296,7 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   }
   charge(d, job, rank, at, UsageState::kHeld, job.leaf);
   d.emit(fact::PodBound{job.id, rank, at, slot});
+  take_back_excess(d, node);
 }
 
 // A pod without GPUs that counts on its node: whether it runs there changes nothing.
