@@ -50,6 +50,7 @@ void Cards::forget_told() {
   last_queue_.clear();
   untold_.clear();
   put_back_.clear();
+  unanswered_.clear();
   pods_.clear();
   nodes_.clear();
   silent_nodes_.clear();
@@ -436,6 +437,12 @@ bool Cards::has_next(std::uint64_t pods_version) const {
 }
 
 std::optional<News> Cards::next(std::uint64_t pods_version) {
+  std::optional<News> news = take_next(pods_version);
+  if (news && !news->uid.empty()) ++unanswered_[news->uid];
+  return news;
+}
+
+std::optional<News> Cards::take_next(std::uint64_t pods_version) {
   if (!put_back_.empty()) {
     News news = std::move(put_back_.front());
     put_back_.pop_front();
@@ -465,6 +472,20 @@ std::optional<News> Cards::next(std::uint64_t pods_version) {
   return out;
 }
 
-void Cards::put_back(News news) { put_back_.push_front(std::move(news)); }
+void Cards::put_back(News news) {
+  answered(news.uid);
+  put_back_.push_front(std::move(news));
+}
+
+void Cards::answered(const std::string& uid) {
+  const auto at = unanswered_.find(uid);
+  if (at != unanswered_.end() && --at->second == 0) unanswered_.erase(at);
+}
+
+bool Cards::is_answered(const std::string& uid) const {
+  return !unanswered_.contains(uid) && !untold_.contains("p" + uid) &&
+         std::none_of(put_back_.begin(), put_back_.end(),
+                      [&](const News& news) { return news.uid == uid; });
+}
 
 }  // namespace subak

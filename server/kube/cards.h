@@ -198,6 +198,10 @@ class Cards {
   std::optional<News> next(std::uint64_t pods_version);
   bool has_next(std::uint64_t pods_version) const;
   void put_back(News news);
+  // The core has answered what next() gave of the pod, and what follows from that is known.
+  void answered(const std::string& uid);
+  // Nothing is known here of the pod that the core has not answered.
+  bool is_answered(const std::string& uid) const;
   // Some are not told yet: pods whose owner has not been seen, nodes whose lease has not been read.
   bool any_untold() const { return !orphans_.empty() || !silent_nodes_.empty(); }
   bool all_told() const { return queue_.empty() && last_queue_.empty() && put_back_.empty(); }
@@ -247,6 +251,7 @@ class Cards {
   void see_again(json::Value pod, std::int64_t monotonic_ms, bool with_owner);
   void see_orphan(const std::string& uid, std::int64_t monotonic_ms, bool with_owner);
   Untold& untold(const std::string& key);
+  std::optional<News> take_next(std::uint64_t pods_version);
   bool believe(std::size_t going, std::size_t all, bool& asked);
 
   const std::string cluster_;
@@ -279,6 +284,8 @@ class Cards {
   std::deque<std::string> last_queue_;  // of nodes that went: after all others
   std::unordered_map<std::string, Untold> untold_;
   std::deque<News> put_back_;
+  std::unordered_map<std::string, std::size_t>
+      unanswered_;  // by uid: given by next(), not put back
   std::uint64_t unreadable_ = 0;
   std::string last_unreadable_;
 };

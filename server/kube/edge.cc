@@ -336,6 +336,8 @@ void Edge::Impl::say_until() {
 }
 
 void Edge::Impl::on_reply(const News& news, const Reply& reply) {
+  cards.answered(news.uid);
+  replan = replan || fence.pods().contains(news.uid);
   if (!reply.error) return;
   if (reply.error->field == "session") return end_session(reply.error->message());
   ++not_taken;

@@ -71,7 +71,8 @@ void Fence::prune(const Cards& cards) {
     const PodCard* const pod = cards.find_gpu_pod(entry.first);
     if (pod == nullptr) return true;
     const GpuCard& gpu = *pod->gpu;
-    if (gpu.ended || gpu.going || gpu.bound) return true;
+    if (gpu.ended || gpu.going) return true;
+    if (gpu.bound) return cards.is_answered(entry.first);
     if (gpu.gated) return is_marked(gpu, entry.second);
     return gpu.let_go_to.empty() || !gpu.unschedulable.empty();
   });

@@ -5,7 +5,8 @@
 // nobody has touched since. So we touch it: once the API server has taken a mark, whatever is on its way is
 // of an older version and does nothing. Until then nobody else is let go to the place that the pod was to
 // have; where that is not known, as after a start, nobody at all. A pod that turns out to be open keeps
-// others from its node until it is bound, goes, or the scheduler says that it finds no way there.
+// others from its node until the core knows that it is bound, it goes, or the scheduler says that it finds
+// no way there.
 //
 // Who is guarded follows from the core's words and the marks on the pods (docs/design/0070). Threads: none.
 #pragma once
@@ -34,7 +35,8 @@ class Fence {
   // for the attempts before it. What it says of a place that was taken back is durable: a mark that is made
   // sooner would prove nothing, as the same attempt may be let go once more.
   void take(const Effect& effect, bool inherited);
-  // Forgets who needs no guard any more: it is gone or bound, has the mark, or is open and finds no way.
+  // Forgets who needs no guard any more: it is gone, or bound and the core knows it; it has the mark, or is
+  // open and finds no way.
   void prune(const Cards& cards);
   // The API server takes no mark on it: nobody is to wait for that.
   void give_up(const std::string& uid) { pods_.erase(uid); }

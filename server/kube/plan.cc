@@ -35,7 +35,7 @@ class Planner {
       if (card == nullptr) continue;
       const GpuCard& pod = *card->gpu;
       if (!pod.gated) {
-        guarded_nodes_.insert(pod.let_go_to);
+        guarded_nodes_.insert(pod.bound ? card->node : pod.let_go_to);
         continue;
       }
       guards_all_ = guards_all_ || guarded.anywhere;

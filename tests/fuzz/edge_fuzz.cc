@@ -79,7 +79,10 @@ struct World {
       cards.see_lease(std::string(cards.silent_nodes().begin()->first), "");
     }
     cards.adopt_orphans(now - kNow);
-    while (auto news = cards.next(known)) apply(std::move(news->body));
+    while (auto news = cards.next(known)) {
+      apply(std::move(news->body));
+      cards.answered(news->uid);
+    }
     assert(!cards.has_next(known));
     apply(in::Pass{});
     fence.prune(cards);

@@ -176,8 +176,31 @@ TEST_F(KubeFence, WhoWasLetGoBeforeTheStartIsWaitedFor) {
   word(EffectKind::kOpenGate, JobId(ClusterId(1), 3), 1, "3", "n2", true);
   EXPECT_THAT(plan(), ElementsAre("evict 1", "release 3"));
   see({"1", 4, false, "n1"});  // bound: the core hears of it
+  told();
   jobs.erase(kFirst);
   EXPECT_THAT(plan(), UnorderedElementsAre("release 2", "release 3"));
+}
+
+// The core may have given its node to others before it heard of it, and then takes that back.
+TEST_F(KubeFence, WhoIsBoundIsWaitedForUntilTheCoreHasAnswered) {
+  see({"1"});
+  see({"2"});
+  told();
+  word(EffectKind::kOpenGate, kFirst, 1, "1", "n1");
+  give_again();
+  see({"1", 4, false, "n1"});
+  EXPECT_THAT(plan(), IsEmpty());
+  std::optional<News> news = cards.next(Cards::kAllPodsKnown);
+  ASSERT_TRUE(news && news->uid == "1");
+  EXPECT_THAT(plan(), IsEmpty());  // it is on the way
+  cards.put_back(*news);
+  EXPECT_THAT(plan(), IsEmpty());
+  news = cards.next(Cards::kAllPodsKnown);
+  see({"1", 5, false, "n1", "", "Running"});
+  cards.answered("1");
+  EXPECT_THAT(plan(), IsEmpty());  // there is more to be said of it
+  told();
+  EXPECT_THAT(plan(), ElementsAre("release 2"));
 }
 
 // What is bound and is to go is no matter of the fence.

@@ -90,6 +90,7 @@ class Kube : public ::testing::Test {
       out.push_back(
           std::visit([](const auto& body) { return std::string(body.kName); }, news->body) + " " +
           news->uid);
+      cards.answered(news->uid);
     }
     return out;
   }
