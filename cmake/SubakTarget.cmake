@@ -1,10 +1,11 @@
 # One way to declare a target, so that each folder's CMakeLists reads "this is what I am and what I need".
 #
-#   subak_library(<name> FOLDER <dir> SOURCES a.cc b.cc [DEPS subak::core ...] [PRIVATE_DEPS ...])
-#   subak_binary(<name> SOURCES main.cc [DEPS ...])
-#   subak_test(<name> SOURCES x_test.cc [DEPS ...] [LABELS ...] [TIMEOUT seconds] [UNITY])
+#   subak_library(<name> FOLDER <dir> SOURCES a.cc b.cc [DEPS subak::core ...] [PRIVATE_DEPS ...] [UNITY n])
+#   subak_binary(<name> SOURCES main.cc [DEPS ...] [UNITY n])
+#   subak_test(<name> SOURCES x_test.cc [DEPS ...] [LABELS ...] [TIMEOUT seconds] [UNITY n])
 #
-# UNITY: five files at a time are compiled as one, for tests of many files with a heavy header in common.
+# UNITY: n files at a time are compiled as one, where there are many with a heavy header in common: such
+# headers are most of a clean build. SUBAK_UNITY=OFF compiles each by itself, as the dev preset does.
 #
 # A library exports exactly one folder. Its include root holds a single link, <dir> -> source, so that
 # `#include "accounting/ledger.h"` resolves only in targets that list subak::accounting in their DEPS:
@@ -34,8 +35,15 @@ target_compile_options(subak_flags INTERFACE
   -ffp-contract=off
   -march=x86-64-v2)
 
+option(SUBAK_UNITY "Compile several files of a target as one, where it asks for that" ON)
+function(subak_compile_as_one name count)
+  if(SUBAK_UNITY AND count)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
+  endif()
+endfunction()
+
 function(subak_library name)
-  cmake_parse_arguments(ARG "" "FOLDER" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "FOLDER;UNITY" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   set(root ${CMAKE_BINARY_DIR}/include-roots/${name})
   get_filename_component(parent ${root}/${ARG_FOLDER} DIRECTORY)
   file(MAKE_DIRECTORY ${parent})
@@ -44,22 +52,22 @@ function(subak_library name)
   add_library(subak::${name} ALIAS ${name})
   target_include_directories(${name} PUBLIC ${root})
   target_link_libraries(${name} PUBLIC ${ARG_DEPS} PRIVATE subak_flags ${ARG_PRIVATE_DEPS})
+  subak_compile_as_one(${name} "${ARG_UNITY}")
 endfunction()
 
 function(subak_binary name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "UNITY" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE subak_flags ${ARG_DEPS})
+  subak_compile_as_one(${name} "${ARG_UNITY}")
 endfunction()
 
 function(subak_test name)
-  cmake_parse_arguments(ARG "UNITY" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;UNITY" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE subak_flags ${ARG_DEPS} GTest::gtest GTest::gmock
     GTest::gtest_main Threads::Threads)
-  if(ARG_UNITY)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
-  endif()
+  subak_compile_as_one(${name} "${ARG_UNITY}")
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)

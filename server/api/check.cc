@@ -8,7 +8,6 @@ namespace subak::api {
 namespace {
 
 constexpr std::int64_t kLastSecond = 253'402'300'799;  // the end of the year 9999
-constexpr std::int32_t kNanosPerMs = 1'000'000;
 constexpr std::int32_t kNanosPerSecond = 1'000'000'000;
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }

@@ -15,6 +15,8 @@
 
 namespace subak::api {
 
+constexpr std::int32_t kNanosPerMs = 1'000'000;
+
 // Threads: none; one per message.
 class Check {
  public:

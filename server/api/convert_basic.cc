@@ -1,12 +1,10 @@
 #include <algorithm>
 
 #include "core/limits.h"
+#include "server/api/check.h"
 #include "server/api/convert.h"
 
 namespace subak::api {
-namespace {
-constexpr std::int32_t kNanosPerMs = 1'000'000;
-}
 
 void put(TimeMs time, google::protobuf::Timestamp* out) {
   out->set_seconds(time / kSecondMs);
