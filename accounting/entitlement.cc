@@ -3,16 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "accounting/amounts.h"
+
 namespace subak {
 namespace {
-
-constexpr ProductId kAny{};
-
-MilliGpu amount_of(std::span<const ProductDemand> amounts, ProductId product) {
-  const auto it = std::find_if(amounts.begin(), amounts.end(),
-                               [&](const ProductDemand& d) { return d.first == product; });
-  return it == amounts.end() ? 0 : it->second;
-}
 
 MilliGpu sum_of(std::span<const ProductDemand> amounts) {
   MilliGpu sum = 0;
@@ -21,7 +15,7 @@ MilliGpu sum_of(std::span<const ProductDemand> amounts) {
 }
 
 MilliGpu held_of(const Rules& rules, ProductId product) {
-  if (product == kAny) return rules.alloc;
+  if (product == kOfAny) return rules.alloc;
   const auto it = std::find_if(rules.levels.begin(), rules.levels.end(),
                                [&](const ProductLevel& l) { return l.product == product; });
   return it == rules.levels.end() ? 0 : it->total();
@@ -31,7 +25,7 @@ MilliGpu held_of(const Rules& rules, ProductId product) {
 MilliGpu uncovered(const Rules& rules, std::span<const ProductDemand> demand, bool with_held) {
   MilliGpu rest = 0;
   const auto count = [&](ProductId product, MilliGpu amount) {
-    const MilliGpu own = product == kAny ? 0 : amount_of(rules.quota, product);
+    const MilliGpu own = product == kOfAny ? 0 : amount_of(rules.quota, product);
     rest += std::max<MilliGpu>(0, amount - own);
   };
   if (with_held) {
@@ -46,7 +40,7 @@ MilliGpu uncovered(const Rules& rules, std::span<const ProductDemand> demand, bo
                                                   });
     if (!counted) count(product, amount);
   }
-  return std::max<MilliGpu>(0, rest - amount_of(rules.quota, kAny));
+  return std::max<MilliGpu>(0, rest - amount_of(rules.quota, kOfAny));
 }
 
 // Calls fn(Binding) for all that bind at one account until it returns true; true if it did.
@@ -71,17 +65,17 @@ class Judge {
   bool ever() const { return asking_ == Asking::kSubmit || asking_ == Asking::kReplace; }
   bool tell(const Binding& binding) { return fn_(binding); }
   bool stop(BindingKind kind, const Rules& rules) {
-    return tell({kind, rules.subject, kAny, total_, 0, 0, 0, false, true});
+    return tell({kind, rules.subject, kOfAny, total_, 0, 0, 0, false, true});
   }
 
   bool limit(const Rules& rules, ProductId product, MilliGpu most) {
-    const MilliGpu need = product == kAny ? total_ : amount_of(amounts_, product);
+    const MilliGpu need = product == kOfAny ? total_ : amount_of(amounts_, product);
     if (need == 0) return false;
     const MilliGpu used = held_of(rules, product);
     const bool never = need > most;
     if (ever() ? !never : used + need <= most) return false;
     return tell({BindingKind::kLimit, rules.subject, product, need,
-                 std::max<MilliGpu>(0, most - used), used, most, never, product == kAny});
+                 std::max<MilliGpu>(0, most - used), used, most, never, product == kOfAny});
   }
 
   // Is there a product of which quota covers the whole demand, whatever is borrowed of others?
@@ -92,21 +86,21 @@ class Judge {
     }
     MilliGpu most = 0;
     for (const auto& [product, amount] : rules.quota) {
-      if (product != kAny) most = std::max(most, amount - held_of(rules, product));
+      if (product != kOfAny) most = std::max(most, amount - held_of(rules, product));
     }
-    return total_ <= most + std::max<MilliGpu>(0, amount_of(rules.quota, kAny) - rest);
+    return total_ <= most + std::max<MilliGpu>(0, amount_of(rules.quota, kOfAny) - rest);
   }
 
   // Of a demand without a product only what all quotas together leave is sure to bind.
   bool borrow(const Rules& rules, MilliGpu most) {
     if (total_ == 0) return false;
     const MilliGpu quota = sum_of(rules.quota);
-    if (amount_of(amounts_, kAny) > 0) {
+    if (amount_of(amounts_, kOfAny) > 0) {
       const MilliGpu all = quota + most;
       const bool never = total_ > all;
       if (ever() ? !never : rules.alloc + total_ <= all) return false;
       if (!never && may_be_covered(rules)) return false;
-      return tell({BindingKind::kBorrow, rules.subject, kAny, total_,
+      return tell({BindingKind::kBorrow, rules.subject, kOfAny, total_,
                    std::max<MilliGpu>(0, all - rules.alloc),
                    std::max<MilliGpu>(0, rules.alloc - quota), most, never, true});
     }
@@ -116,7 +110,7 @@ class Judge {
     const MilliGpu beyond = (ever() ? alone : then) - most;
     // What was borrowed before the rule came does not stop what quota covers.
     if (beyond <= 0 || then == now) return false;
-    const ProductId product = amounts_.size() == 1 ? amounts_.front().first : kAny;
+    const ProductId product = amounts_.size() == 1 ? amounts_.front().first : kOfAny;
     return tell({BindingKind::kBorrow, rules.subject, product, total_,
                  std::max<MilliGpu>(0, total_ - beyond), now, most, alone > most, false});
   }
@@ -145,7 +139,7 @@ auto keep_in(std::optional<Binding>& first) {
 
 bool is_covered(const AccountNode& node, std::span<const ProductDemand> amounts) {
   const Rules rules = rules_of(node);
-  if (amount_of(amounts, kAny) == 0) return uncovered(rules, amounts, true) == 0;
+  if (amount_of(amounts, kOfAny) == 0) return uncovered(rules, amounts, true) == 0;
   return rules.alloc + sum_of(amounts) <= node.quota_total && uncovered(rules, {}, true) == 0;
 }
 
@@ -159,9 +153,9 @@ void add(Sums& sum, std::span<const ProductDemand> amounts) {
 
 std::optional<Overpromise> judge_promises(AccountId parent, std::span<const ProductDemand> own,
                                           const Sums& promised) {
-  Overpromise over{parent, 0, amount_of(own, kAny)};
+  Overpromise over{parent, 0, amount_of(own, kOfAny)};
   for (const auto& [product, amount] : promised) {
-    const MilliGpu held = product == kAny ? 0 : amount_of(own, product);
+    const MilliGpu held = product == kOfAny ? 0 : amount_of(own, product);
     over.beyond += std::max<MilliGpu>(0, amount - held);
   }
   if (over.beyond <= over.any) return std::nullopt;

@@ -2,18 +2,12 @@
 #include <algorithm>
 #include <cassert>
 
+#include "accounting/amounts.h"
 #include "accounting/tree.h"
 #include "core/must.h"
 
 namespace subak {
 namespace {
-
-MilliGpu amount_of(const std::vector<std::pair<ProductId, MilliGpu>>& amounts, ProductId product) {
-  for (const auto& [p, amount] : amounts) {
-    if (p == product) return amount;
-  }
-  return 0;
-}
 
 ProductLevel& level_of(AccountNode& node, ProductId product) {
   for (ProductLevel& level : node.levels) {
@@ -119,8 +113,7 @@ MilliGpu AccountTree::covered(const AccountNode& node, ProductId extra_product,
   MilliGpu rest = 0;
   bool seen = false;
   const auto count = [&](ProductId product, MilliGpu amount) {
-    const MilliGpu own =
-        product == ProductId() ? 0 : std::min(amount, amount_of(node.quota, product));
+    const MilliGpu own = product == kOfAny ? 0 : std::min(amount, amount_of(node.quota, product));
     covered += own;
     rest += amount - own;
   };
@@ -130,7 +123,7 @@ MilliGpu AccountTree::covered(const AccountNode& node, ProductId extra_product,
     count(level.product, level.total() + (same ? extra : 0));
   }
   if (!seen) count(extra_product, extra);
-  return covered + std::min(rest, amount_of(node.quota, ProductId()));
+  return covered + std::min(rest, amount_of(node.quota, kOfAny));
 }
 
 void AccountTree::restore_meters(AccountId id, const DecayedMeter::State& usage,

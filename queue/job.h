@@ -67,7 +67,7 @@ enum class Cause : std::uint8_t {
   kNodeLost,        // its node went
   kNodeDrained,     // its node was taken out of use by a person, and went
   kRejected,        // by its node, before it ran
-  kUnschedulable,   // by the cluster's scheduler
+  kUnschedulable,   // by the cluster's scheduler: it finds no way, or another pod is there
   kReleaseRefused,  // its gate could not be opened
   kMemberLost,      // another pod of its gang ended otherwise than well
   kVanished,        // it is not there any more, and nobody saw it go
