@@ -112,9 +112,9 @@ std::optional<Error> check_session(const Decision& d);
 // with its closing bill.
 void remove_node(Decision& d, NodeId id, TimeMs at);
 
-// node.cc: what the node holds is more than it has, as a pod was bound there without us, or it shrank. Whose
-// gate is closed would find no way in: such holds are taken back, the newest first, until the rest fits. Not
-// while a list is read: what it does not name may be gone.
+// node.cc: what the node holds is more than it has, as a pod was bound there without us, or it shrank. Holds that
+// have no room beside all else, and whose gate is closed, are taken back, the newest first, until the rest fits.
+// Not while a list is read: what it does not name may be gone.
 void take_back_excess(Decision& d, NodeId node);
 
 // node.cc: drains whose time has come begin, and end.

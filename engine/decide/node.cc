@@ -9,6 +9,7 @@
 #include "core/names.h"
 #include "engine/decide/decide.h"
 #include "placement/mig_cut.h"
+#include "placement/pod_room.h"
 
 namespace subak::decide {
 namespace {
@@ -164,8 +165,8 @@ void lose_node(Decision& d, const state::PodPlace& place, NodeId node, TimeMs at
                  : lose_place(d, place.job, place.rank, cause);
 }
 
-// The newest hold there whose pod cannot be on its way.
-std::optional<state::PodPlace> newest_closed(const Decision& d, NodeId node) {
+// The newest hold there that has no room beside all else, and whose pod cannot be on its way.
+std::optional<state::PodPlace> newest_excess(const Decision& d, NodeId node) {
   std::optional<state::PodPlace> newest;
   TimeMs since_ms = 0;
   for (const state::PodPlace& place : d.s.allocations().on(node)) {
@@ -174,6 +175,7 @@ std::optional<state::PodPlace> newest_closed(const Decision& d, NodeId node) {
     const bool closed = pod.state == PodState::kHeld && is_closed(pod.gate);
     if (!closed || job.state != JobState::kStarting) continue;
     if (newest && pod.since_ms < since_ms) continue;
+    if (has_room_there(d.s.fleet(), {pod.shape, pod.shape_rank, pod.slot, place.job})) continue;
     newest = place;
     since_ms = pod.since_ms;
   }
@@ -185,7 +187,7 @@ std::optional<state::PodPlace> newest_closed(const Decision& d, NodeId node) {
 void take_back_excess(Decision& d, NodeId node) {
   if (!d.s.clusters().at(d.s.fleet().cluster_of(node)).synced) return;
   while (d.s.fleet().over_allocated(node)) {
-    const std::optional<state::PodPlace> newest = newest_closed(d, node);
+    const std::optional<state::PodPlace> newest = newest_excess(d, node);
     if (!newest) return;
     lose_place(d, newest->job, newest->rank, Cause::kUnschedulable);
   }

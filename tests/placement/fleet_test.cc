@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "builders.h"
+#include "placement/pod_room.h"
 
 namespace subak {
 namespace {
@@ -81,6 +82,40 @@ TEST(FleetNodes, SlotsOutliveTheirNode) {
   stop(f, 1, gang(2, 4), slots, 20);
   EXPECT_EQ(f.levels(NodeId(1)).allocated, 0);
   EXPECT_FALSE(f.over_allocated(NodeId(1)));
+}
+
+TEST(FleetHolds, WhoseRoomAnotherTook) {
+  Site f;
+  add(f, 1, node(1, 8));
+  const ShapeId four = f.intern(kCluster, gang(1, 4));
+  const ShapeId two = f.intern(kCluster, gang(1, 2));
+  const Allocation first{four, 0, {NodeId(1), 0x0f, 4000}, job(1)};
+  const Allocation second{two, 0, {NodeId(1), 0x30, 2000}, job(2)};
+  f.take(first.shape, 0, first.slot, first.owner, 0);
+  f.take(second.shape, 0, second.slot, second.owner, 0);
+  EXPECT_TRUE(has_room_there(f, first));
+  const PodSlot foreign = f.adopt_slot(four, 0, NodeId(1));
+  f.take(four, 0, foreign, job(3), 0);
+  EXPECT_FALSE(has_room_there(f, first));
+  EXPECT_FALSE(has_room_there(f, second));
+  f.give(second.shape, 0, second.slot, second.owner, 0);
+  EXPECT_TRUE(has_room_there(f, first));
+}
+
+// Which GPUs went nobody says, so it is all the same who was said to be on them.
+TEST(FleetHolds, WhoseGpusWent) {
+  Site f;
+  add(f, 1, node(1, 8));
+  const ShapeId four = f.intern(kCluster, gang(1, 4));
+  const Allocation low{four, 0, {NodeId(1), 0x0f, 4000}, job(1)};
+  const Allocation high{four, 0, {NodeId(1), 0xf0, 4000}, job(2)};
+  f.take(low.shape, 0, low.slot, low.owner, 0);
+  f.take(high.shape, 0, high.slot, high.owner, 0);
+  add(f, 1, node(1, 4), 10);
+  EXPECT_FALSE(has_room_there(f, low));
+  EXPECT_FALSE(has_room_there(f, high));
+  f.give(high.shape, 0, high.slot, high.owner, 20);
+  EXPECT_TRUE(has_room_there(f, low));
 }
 
 TEST(FleetHolds, ForeignPodsMayOvercommit) {
