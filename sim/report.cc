@@ -44,6 +44,7 @@ void result_json(JsonOut& json, const SimResult& r) {
   windows_json(json, "max_deviation", r.max_deviation);
   json.field("fragmentation", r.fragmentation);
   json.field("kept_idle_gpu_hours", r.kept_idle_gpu_h);
+  json.field("kept_beside_gpu_hours", r.kept_beside_gpu_h);
   const auto eta = [&](std::string_view name, double EtaResult::*figure) {
     json.key(name);
     r.eta ? json.value(*r.eta.*figure) : json.null();
@@ -122,6 +123,7 @@ void add_fairness(Table& table, const std::vector<SimResult>& results) {
             {"     7d", [](R r) { return part(r.max_deviation.week, 4); }},
             {"fragmentation", [](R r) { return fixed(r.fragmentation, 4); }},
             {"kept idle GPU-h", [](R r) { return fixed(r.kept_idle_gpu_h, 0); }},
+            {"     others could use", [](R r) { return fixed(r.kept_beside_gpu_h, 0); }},
             {"wall s", [](R r) { return fixed(r.wall_s, 2); }},
             {"x real time", [](R r) { return human_count(r.sim_speedup); }}});
 }

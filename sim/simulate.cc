@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
 #include <variant>
 
 #include "sim/driver.h"
@@ -14,11 +17,82 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Integrates what is kept idle, from the inputs.
+class KeptIdle {
+ public:
+  KeptIdle(const Engine& engine, TimeMs from, TimeMs to) : engine_(engine), since_(from), to_(to) {}
+
+  void submitted(JobId id, MilliGpu milligpu) { wait(id, milligpu); }
+  void saw(const Input& input, const ApplyOutcome& outcome) {
+    const TimeMs now = std::min(input.time_ms, to_);
+    const auto gpu_ms = [&](MilliGpu level) {
+      return static_cast<double>(level) / kMilliPerGpu * static_cast<double>(now - since_);
+    };
+    gpu_ms_ += gpu_ms(level_);
+    beside_gpu_ms_ += gpu_ms(beside_);
+    since_ = now;
+    for (const Fact& fact : outcome.facts) {
+      if (const auto* reserved = std::get_if<fact::Reserved>(&fact.body)) note(*reserved);
+      if (const auto* started = std::get_if<fact::AttemptStarted>(&fact.body)) note(*started);
+    }
+    if (!std::holds_alternative<in::Pass>(input.body)) return;
+    const ClusterId cluster = engine_.find_cluster(kClusterName);
+    level_ = cluster ? engine_.kept_idle(cluster) : 0;
+    beside_ = used_by_others();
+  }
+  double gpu_hours() const { return gpu_ms_ / kHourMs; }
+  double beside_gpu_hours() const { return beside_gpu_ms_ / kHourMs; }
+
+ private:
+  void wait(JobId id, MilliGpu milligpu) {
+    waiting_[id] = milligpu;
+    ++by_size_[milligpu];
+  }
+  MilliGpu stop_waiting(JobId id) {
+    const auto at = waiting_.find(id);
+    if (at == waiting_.end()) return 0;
+    const MilliGpu milligpu = at->second;
+    const auto size = by_size_.find(milligpu);
+    if (--size->second == 0) by_size_.erase(size);
+    waiting_.erase(at);
+    return milligpu;
+  }
+  void note(const fact::Reserved& f) {
+    if (!f.nodes.empty()) {
+      if (const MilliGpu milligpu = stop_waiting(f.job)) reserved_[f.job] = milligpu;
+    } else if (const auto at = reserved_.find(f.job); at != reserved_.end()) {
+      wait(f.job, at->second);
+      reserved_.erase(at);
+    }
+  }
+  void note(const fact::AttemptStarted& f) {
+    stop_waiting(f.id);
+    reserved_.erase(f.id);
+  }
+  // At most: by sizes alone. A job that asks for more than is kept idle would not start there either.
+  MilliGpu used_by_others() const {
+    MilliGpu sum = 0;
+    for (const auto& [milligpu, jobs] : by_size_) {
+      if (milligpu > level_ || sum >= level_) break;
+      sum += milligpu * jobs;
+    }
+    return std::min(sum, level_);
+  }
+
+  const Engine& engine_;
+  TimeMs since_, to_;
+  MilliGpu level_ = 0, beside_ = 0;
+  double gpu_ms_ = 0, beside_gpu_ms_ = 0;
+  std::unordered_map<JobId, MilliGpu> waiting_, reserved_;  // that nodes are kept for, apart
+  std::map<MilliGpu, std::int64_t> by_size_;                // of waiting_
+};
+
 // Keeps the integrals and the fate of each job while the driver runs.
 class Keeper : public Observer {
  public:
-  Keeper(const Workload& w, EtaJudge* eta)
+  Keeper(const Workload& w, KeptIdle& kept, EtaJudge* eta)
       : workload_(w),
+        kept_(kept),
         eta_(eta),
         timeline_(w.teams.size(), w.from_ms, w.to_ms),
         fragmentation_(w.nodes, w.requests, popularity(w), w.from_ms, w.to_ms),
@@ -28,6 +102,7 @@ class Keeper : public Observer {
   void submitted(std::uint32_t index, JobId id, TimeMs t) override {
     const SimJob& job = workload_.jobs[index];
     timeline_.change(job.team, t, 0, job.milligpu);
+    kept_.submitted(id, job.milligpu);
     if (eta_ != nullptr) eta_->submitted(index, id);
   }
   void started(std::uint32_t index, TimeMs t, const std::vector<EffectPod>& pods) override {
@@ -72,34 +147,13 @@ class Keeper : public Observer {
     }
   }
   const Workload& workload_;
+  KeptIdle& kept_;
   EtaJudge* eta_;  // none: not asked for
   Clock::duration telling_{};
   Timeline timeline_;
   Fragmentation fragmentation_;
   std::vector<JobFate> fates_;
   std::vector<std::vector<EffectPod>> pods_;  // of running jobs
-};
-
-// Integrates what is kept idle, from the inputs.
-class KeptIdle {
- public:
-  explicit KeptIdle(const Engine& engine, TimeMs from, TimeMs to)
-      : engine_(engine), since_(from), to_(to) {}
-  void saw(const Input& input) {
-    const TimeMs now = std::min(input.time_ms, to_);
-    gpu_ms_ += static_cast<double>(level_) / kMilliPerGpu * static_cast<double>(now - since_);
-    since_ = now;
-    if (!std::holds_alternative<in::Pass>(input.body)) return;
-    const ClusterId cluster = engine_.find_cluster(kClusterName);
-    level_ = cluster ? engine_.kept_idle(cluster) : 0;
-  }
-  double gpu_hours() const { return gpu_ms_ / kHourMs; }
-
- private:
-  const Engine& engine_;
-  TimeMs since_, to_;
-  MilliGpu level_ = 0;
-  double gpu_ms_ = 0;
 };
 
 }  // namespace
@@ -110,12 +164,12 @@ Result<SimResult> simulate(const Workload& workload, const Policy& policy,
   Engine engine;
   KeptIdle kept(engine, workload.from_ms, workload.to_ms);
   EnginePort port(engine, [&](const Input& input, const ApplyOutcome& outcome) {
-    kept.saw(input);
+    kept.saw(input, outcome);
     if (options.observer) options.observer(input, outcome);
   });
   std::optional<EtaJudge> eta;
   if (options.eta.told > 0) eta.emplace(workload, engine, options.eta);
-  Keeper keeper(workload, eta ? &*eta : nullptr);
+  Keeper keeper(workload, kept, eta ? &*eta : nullptr);
   Driver driver(workload, port, keeper);
   if (const auto error = driver.set_up(policy)) return *error;
   driver.run(options.progress);
@@ -127,6 +181,7 @@ Result<SimResult> simulate(const Workload& workload, const Policy& policy,
   result.unplaceable += driver.refused();
   if (eta) result.eta = eta->result();
   result.kept_idle_gpu_h = kept.gpu_hours();
+  result.kept_beside_gpu_h = kept.beside_gpu_hours();
   result.wall_s = wall_s;
   result.sim_speedup = static_cast<double>(driver.now() - workload.from_ms) / 1000 / wall_s;
   return result;

@@ -6,6 +6,8 @@
 //   jain           mean over windows of Jain's index of received / entitled, over accounts with
 //                  demand
 //   kept_idle      integral of the free GPUs on nodes that were kept for jobs (patience)
+//   kept_beside    of these, at most what other jobs that waited could have used: of those that no nodes were
+//                  kept for, by their sizes alone; one that asks for more than is kept idle counts for nothing
 //   max_deviation  largest |received - entitled| / (capacity x window)
 // Windows are whole hours, days and weeks from A on; a window that does not end by B is left out
 // (if there is no whole one, there is no figure). Waits, sizes and slowdown: jobs submitted in
@@ -60,6 +62,7 @@ struct SimResult {
   double fragmentation = 0;
   std::optional<EtaResult> eta;  // none: nothing was told
   double kept_idle_gpu_h = 0;    // free on nodes kept for jobs, integrated over [A, B)
+  double kept_beside_gpu_h = 0;
   double wall_s = 0, sim_speedup = 0;
   std::vector<TeamResult> teams;  // as in the workload
   // For plots: per team and hour, and every wait.

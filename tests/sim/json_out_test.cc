@@ -36,7 +36,8 @@ TEST(Report, JsonHasTheDocumentedNames) {
   const boost::json::value v = boost::json::parse(out.str());
   for (const char* name :
        {"jobs", "finished", "unplaceable", "wait_s", "bounded_slowdown", "utilisation", "jain",
-        "max_deviation", "fragmentation", "kept_idle_gpu_hours", "eta", "wall_s", "sim_speedup"}) {
+        "max_deviation", "fragmentation", "kept_idle_gpu_hours", "kept_beside_gpu_hours", "eta",
+        "wall_s", "sim_speedup"}) {
     EXPECT_TRUE(v.as_object().contains(name)) << name;
   }
   for (const char* name : {"mean", "p50", "p90", "p99", "by_size"}) {
