@@ -90,8 +90,9 @@ void add_sim(Command root) {
   auto toy = std::make_shared<sim::ToyCommandOptions>();
   Command t =
       sim.add("toy", "a small made-up fleet that is always full: how evenly each policy shares it");
-  t.option("--days", toy->days, "days that are measured", "D");
-  t.option("--warm-up-days", toy->warm_up_days, "days before", "D");
+  t.option("--days", toy->days,
+           "days that are measured, 5; a day, also before, takes 1 to 2 minutes", "D");
+  t.option("--warm-up-days", toy->warm_up_days, "days before them, 7", "D");
   t.option("--seed", toy->seed, "seed of job lengths", "S");
   t.run([toy](Session& s) {
     if (s.form() != Form::kTable && s.form() != Form::kWide) {

@@ -44,7 +44,7 @@ struct ShareOptions {
 };
 
 struct ToyCommandOptions {
-  double days = 25;         // --days measured
+  double days = 5;          // --days measured
   double warm_up_days = 7;  // --warm-up-days
   std::uint64_t seed = 1;
   bool progress = false;  // show a progress bar on `err`

@@ -21,7 +21,7 @@ struct ToyOptions {
   std::int64_t gpus = 1000;  // in nodes of 8
   DurationMs mean_job_ms = kHourMs;
   DurationMs warm_up_ms = 7 * kDayMs;  // not measured
-  DurationMs measured_ms = 25 * kDayMs;
+  DurationMs measured_ms = 5 * kDayMs;
   std::uint64_t seed = 1;
   Policy policy;
 };
@@ -49,7 +49,7 @@ struct ToyTableOptions {
                                     OrderPolicy::kUsageTick, OrderPolicy::kDrf};
   std::vector<DurationMs> mean_jobs{10 * kMinuteMs, kHourMs, 4 * kHourMs};
   DurationMs warm_up_ms = 7 * kDayMs;
-  DurationMs measured_ms = 25 * kDayMs;
+  DurationMs measured_ms = 5 * kDayMs;
   std::uint64_t seed = 1;
   std::function<void(double done)> progress;  // after each toy; done: 0 to 1
 };
