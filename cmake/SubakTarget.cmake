@@ -1,7 +1,7 @@
 # One way to declare a target, so that each folder's CMakeLists reads "this is what I am and what I need".
 #
 #   subak_library(<name> FOLDER <dir> SOURCES a.cc b.cc [DEPS subak::core ...] [PRIVATE_DEPS ...] [UNITY n])
-#   subak_binary(<name> SOURCES main.cc [DEPS ...] [UNITY n])
+#   subak_binary(<name> SOURCES main.cc [DEPS ...])
 #   subak_test(<name> SOURCES x_test.cc [DEPS ...] [LABELS ...] [TIMEOUT seconds] [UNITY n])
 #
 # UNITY: n files at a time are compiled as one, where there are many with a heavy header in common: such
@@ -56,10 +56,9 @@ function(subak_library name)
 endfunction()
 
 function(subak_binary name)
-  cmake_parse_arguments(ARG "" "UNITY" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE subak_flags ${ARG_DEPS})
-  subak_compile_as_one(${name} "${ARG_UNITY}")
 endfunction()
 
 function(subak_test name)

@@ -6,8 +6,8 @@
 
 namespace subak {
 
-// Would the pod find GPUs on its node, were its place given back, with all else there as it is? CPU, memory and
-// whether the node is open count for nothing. The allocation is held. O(what the node holds).
+// Would the pod find GPUs on its node, were its place given back, with all else there as it is? CPU, memory,
+// whether the node is open and for whom GPUs are kept count for nothing. The allocation is held. O(what the node holds).
 bool has_room_there(const Fleet& fleet, const Allocation& held);
 
 }  // namespace subak

@@ -123,8 +123,7 @@ void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const E
   const std::string name = spec.name;
   say(d, id, cluster.id, std::move(spec), drain, edit);
   sum_light_pods(d, id);
-  if (!fresh) take_back_excess(d, id);
-  if (fresh) decide_early(d, cluster.id, name);
+  fresh ? decide_early(d, cluster.id, name) : take_back_excess(d, id);
 }
 
 std::optional<Error> check_times(const Decision& d, const in::DrainNode& i) {

@@ -84,18 +84,19 @@ TEST(FleetNodes, SlotsOutliveTheirNode) {
   EXPECT_FALSE(f.over_allocated(NodeId(1)));
 }
 
+// One pod, placed.
+Allocation held_by(Site& f, std::uint64_t id, std::int64_t gpus) {
+  const std::vector<PodSlot> slots = start(f, id, gang(1, gpus));
+  return {f.find_shape(kCluster, gang(1, gpus)), 0, slots.front(), job(id)};
+}
+
 TEST(FleetHolds, WhoseRoomAnotherTook) {
   Site f;
   add(f, 1, node(1, 8));
-  const ShapeId four = f.intern(kCluster, gang(1, 4));
-  const ShapeId two = f.intern(kCluster, gang(1, 2));
-  const Allocation first{four, 0, {NodeId(1), 0x0f, 4000}, job(1)};
-  const Allocation second{two, 0, {NodeId(1), 0x30, 2000}, job(2)};
-  f.take(first.shape, 0, first.slot, first.owner, 0);
-  f.take(second.shape, 0, second.slot, second.owner, 0);
+  const Allocation first = held_by(f, 1, 4);
+  const Allocation second = held_by(f, 2, 2);
   EXPECT_TRUE(has_room_there(f, first));
-  const PodSlot foreign = f.adopt_slot(four, 0, NodeId(1));
-  f.take(four, 0, foreign, job(3), 0);
+  f.take(first.shape, 0, f.adopt_slot(first.shape, 0, NodeId(1)), job(3), 0);
   EXPECT_FALSE(has_room_there(f, first));
   EXPECT_FALSE(has_room_there(f, second));
   f.give(second.shape, 0, second.slot, second.owner, 0);
@@ -106,11 +107,8 @@ TEST(FleetHolds, WhoseRoomAnotherTook) {
 TEST(FleetHolds, WhoseGpusWent) {
   Site f;
   add(f, 1, node(1, 8));
-  const ShapeId four = f.intern(kCluster, gang(1, 4));
-  const Allocation low{four, 0, {NodeId(1), 0x0f, 4000}, job(1)};
-  const Allocation high{four, 0, {NodeId(1), 0xf0, 4000}, job(2)};
-  f.take(low.shape, 0, low.slot, low.owner, 0);
-  f.take(high.shape, 0, high.slot, high.owner, 0);
+  const Allocation low = held_by(f, 1, 4);
+  const Allocation high = held_by(f, 2, 4);
   add(f, 1, node(1, 4), 10);
   EXPECT_FALSE(has_room_there(f, low));
   EXPECT_FALSE(has_room_there(f, high));
