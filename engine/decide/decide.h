@@ -96,8 +96,9 @@ void decide(Decision& d, const in::Tick& i);
 void decide(Decision& d, const in::PodSeen& i);
 void decide(Decision& d, const in::PodBound& i);
 void decide(Decision& d, const in::PodRunning& i);
-void decide(Decision& d, const in::PodGone& i);
 void decide(Decision& d, const in::PodRefused& i);
+// pod_end.cc
+void decide(Decision& d, const in::PodGone& i);
 // pass.cc
 void decide(Decision& d, const in::Pass& i, PassMemory& memory);
 
@@ -194,7 +195,9 @@ AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns
 // The pod that the edge of a cluster names; nothing, and refused: there is none.
 std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluster,
                                           const PodRef& ref);
-// The pod is gone at `at`; what it held is charged and given back.
+// pod_end.cc: by what a pod is remembered whose node has not been seen: its uid, or "1-42/0/1" of a launcher's.
+std::string early_name(const PodRef& ref);
+// pod_end.cc: the pod is gone at `at`; what it held is charged and given back.
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause);
 
 // charge.cc: the ledger rows for what the pod held since its last one, one for each UTC day. Pods

@@ -18,19 +18,13 @@ Error unknown_pod(const PodRef& ref) {
           "no live pod has this uid, or this rank in this reservation of the job"};
 }
 
-std::string name_of(const PodRef& ref) {
-  if (!ref.uid.empty()) return ref.uid;
-  return text::job_id_text(ref.job) + "/" + std::to_string(ref.rank) + "/" +
-         std::to_string(ref.attempt);
-}
-
 // The node has not been seen: what was said waits for it, in bounds, and is refused beyond. An edge
 // may never tell of nodes without GPUs: pods that have none leave half of the room to others.
 void wait_for_node(Decision& d, ClusterId cluster, const std::string& node) {
   const auto* bound = std::get_if<in::PodBound>(&d.input.body);
   const auto* seen = std::get_if<in::PodSeen>(&d.input.body);
   must(bound != nullptr || seen != nullptr, "only these two say where a pod is");
-  const std::string pod = bound != nullptr ? name_of(bound->pod) : seen->pod.uid;
+  const std::string pod = bound != nullptr ? early_name(bound->pod) : seen->pod.uid;
   const bool light = seen != nullptr && seen->pod.shape.kind == GpuKind::kNone;
   const std::size_t most = light ? limits::kMaxEarlyPods / 2 : limits::kMaxEarlyPods;
   if (d.s.clusters().early(cluster) < most) {
@@ -423,7 +417,7 @@ void decide(Decision& d, const in::PodBound& i) {
   const auto found = find_named(d, i.cluster, i.pod);
   if (!found) return;
   const auto [id, rank] = *found;
-  d.tell(note::PodNotEarly{id.cluster(), name_of(i.pod)});
+  d.tell(note::PodNotEarly{id.cluster(), early_name(i.pod)});
   const state::Job& job = *d.s.jobs().find(id);
   // Without uid and attempt it may be late news of an earlier place: that moves nobody.
   if (i.pod.uid.empty() && i.pod.attempt == 0 && job.pods[rank].is_bound()) return;
@@ -446,51 +440,12 @@ void decide(Decision& d, const in::PodRunning& i) {
   d.emit(fact::PodRunning{id, rank, at});
 }
 
-// A pod that we never charged, or one that is reported gone twice: both are nothing new.
-void decide(Decision& d, const in::PodGone& i) {
-  const state::Cluster* const cluster = d.s.clusters().find(i.cluster);
-  if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
-  d.tell(note::PodNotEarly{cluster->id, name_of(i.pod)});
-  if (end_light_pod(d, cluster->id, i.pod.uid)) return;
-  const auto found = d.s.jobs().find(cluster->id, i.pod);
-  if (!found) return;
-  const auto [id, rank] = *found;
-  if (!d.s.jobs().at(id).pods[rank].is_live()) return;
-  const TimeMs at = i.ended_at_ms == 0 ? d.s.now() : std::min(i.ended_at_ms, d.s.now());
-  end_pod(d, id, rank, at, i.cause);
-}
-
 void decide_early(Decision& d, ClusterId cluster, const std::string& node) {
   for (const state::EarlyPod& pod : d.s.clusters().early(cluster, node)) {
     d.tell(note::PodNotEarly{cluster, pod.pod});
     if (const auto* seen = std::get_if<in::PodSeen>(&pod.said)) decide(d, *seen);
     if (const auto* bound = std::get_if<in::PodBound>(&pod.said)) decide(d, *bound);
     d.out.reply.error.reset();  // whoever said it was told that it is known
-  }
-}
-
-void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause) {
-  const state::Job& job = *d.s.jobs().find(id);
-  const state::Pod& pod = job.pods[rank];
-  const bool had_place = pod.holds_slot();
-  at = had_place ? std::clamp(at, pod.since_ms, d.s.now()) : d.s.now();
-  if (pod.state == PodState::kHeld) charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform);
-  if (pod.is_bound()) {
-    cause == Cause::kRejected ? charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform)
-                              : charge_end(d, job, rank, at);
-  }
-  if (cause == Cause::kRejected && pod.holds_slot()) {
-    bar_node(d, pod.slot.node, d.s.jobs().shape_of(pod));
-  }
-  d.emit(fact::PodGone{id, rank, at, cause});
-  const bool ill = cause != Cause::kNone && cause != Cause::kFinished;
-  const bool goes_on = job.state == JobState::kStarting || job.state == JobState::kRunning;
-  if (job.waits()) {
-    settle(d, id, ill ? cause : Cause::kVanished);
-  } else if (goes_on && had_place && ill && job.pods_holding() > 0) {
-    give_up(d, id, Cause::kMemberLost);
-  } else {
-    finish_if_over(d, id);
   }
 }
 

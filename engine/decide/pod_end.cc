@@ -1,0 +1,54 @@
+// Decisions about the end of a pod: when it was, and what it charges and gives back.
+#include <algorithm>
+#include <string>
+
+#include "engine/decide/decide.h"
+
+namespace subak::decide {
+
+std::string early_name(const PodRef& ref) {
+  if (!ref.uid.empty()) return ref.uid;
+  return text::job_id_text(ref.job) + "/" + std::to_string(ref.rank) + "/" +
+         std::to_string(ref.attempt);
+}
+
+// A pod that we never charged, or one that is reported gone twice: both are nothing new.
+void decide(Decision& d, const in::PodGone& i) {
+  const state::Cluster* const cluster = d.s.clusters().find(i.cluster);
+  if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
+  d.tell(note::PodNotEarly{cluster->id, early_name(i.pod)});
+  if (end_light_pod(d, cluster->id, i.pod.uid)) return;
+  const auto found = d.s.jobs().find(cluster->id, i.pod);
+  if (!found) return;
+  const auto [id, rank] = *found;
+  if (!d.s.jobs().at(id).pods[rank].is_live()) return;
+  const TimeMs at = i.ended_at_ms == 0 ? d.s.now() : std::min(i.ended_at_ms, d.s.now());
+  end_pod(d, id, rank, at, i.cause);
+}
+
+void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause) {
+  const state::Job& job = *d.s.jobs().find(id);
+  const state::Pod& pod = job.pods[rank];
+  const bool had_place = pod.holds_slot();
+  at = had_place ? std::clamp(at, pod.since_ms, d.s.now()) : d.s.now();
+  if (pod.state == PodState::kHeld) charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform);
+  if (pod.is_bound()) {
+    cause == Cause::kRejected ? charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform)
+                              : charge_end(d, job, rank, at);
+  }
+  if (cause == Cause::kRejected && pod.holds_slot()) {
+    bar_node(d, pod.slot.node, d.s.jobs().shape_of(pod));
+  }
+  d.emit(fact::PodGone{id, rank, at, cause});
+  const bool ill = cause != Cause::kNone && cause != Cause::kFinished;
+  const bool goes_on = job.state == JobState::kStarting || job.state == JobState::kRunning;
+  if (job.waits()) {
+    settle(d, id, ill ? cause : Cause::kVanished);
+  } else if (goes_on && had_place && ill && job.pods_holding() > 0) {
+    give_up(d, id, Cause::kMemberLost);
+  } else {
+    finish_if_over(d, id);
+  }
+}
+
+}  // namespace subak::decide
