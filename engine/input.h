@@ -259,11 +259,24 @@ struct Restarted {  // first input after recovery: observed clusters must list a
   void fields(V&) {}
 };
 
-using Body = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
-                          SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen,
-                          NodeGone, PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted,
-                          Finalize, AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil,
-                          NamespaceSeen, GangGone, GangSeen>;
+// All kinds of input.
+using Kinds = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
+                           SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen,
+                           NodeGone, PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted,
+                           Finalize, AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil,
+                           NamespaceSeen, GangGone, GangSeen>;
+
+// One input of any kind. Copy, move and destruction are defined in bodies.cc, as those of fact::Body.
+struct Body : Kinds {
+  using Alternatives = Kinds;
+  using Kinds::Kinds;
+  Body();
+  Body(const Body& other);
+  Body(Body&& other) noexcept;
+  Body& operator=(const Body& other);
+  Body& operator=(Body&& other) noexcept;
+  ~Body();
+};
 
 }  // namespace in
 

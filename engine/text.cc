@@ -45,10 +45,10 @@ struct HeadAnd {
 template <class Head, class Body, std::size_t I = 0>
 std::optional<Error> read_body(std::string_view kind, std::string_view rest, Head& head,
                                Body& body) {
-  if constexpr (I == std::variant_size_v<Body>) {
+  if constexpr (I == std::variant_size_v<typename Body::Alternatives>) {
     return line_error(kind, "is not a known kind");
   } else {
-    using T = std::variant_alternative_t<I, Body>;
+    using T = std::variant_alternative_t<I, typename Body::Alternatives>;
     if (kind != T::kName) return read_body<Head, Body, I + 1>(kind, rest, head, body);
     text::Reader in(rest);
     HeadAnd<Head, T> both{head, body.template emplace<I>()};

@@ -19,7 +19,7 @@
 namespace subak::codec {
 
 // Each function is that of Format (server/codec/format.h), for facts.
-inline constexpr std::uint32_t kKinds = std::variant_size_v<fact::Body>;
+inline constexpr std::uint32_t kKinds = std::variant_size_v<fact::Kinds>;
 // The durable number of a fact's kind: its place in fact::Body plus 1.
 std::uint32_t kind_of(const fact::Body& body);
 // The version that brought the kind; kinds from kKinds + 1 on are of a version to come.

@@ -26,10 +26,22 @@
 
 namespace subak::codec {
 
+// The std::variant that a body is: Body itself, or the one it derives from and names.
+template <class Body>
+struct VariantOf {
+  using Type = Body;
+};
+template <class Body>
+requires requires { typename Body::Alternatives; }
+struct VariantOf<Body> {
+  using Type = typename Body::Alternatives;
+};
+
 template <class Body>
 class Format {
  public:
-  static constexpr std::uint32_t kKinds = std::variant_size_v<Body>;
+  using Kinds = typename VariantOf<Body>::Type;
+  static constexpr std::uint32_t kKinds = std::variant_size_v<Kinds>;
 
   // How many kinds each version has, from version 1 on; the array outlives the format.
   constexpr explicit Format(std::span<const std::uint32_t> kinds_of_version)
@@ -126,7 +138,7 @@ class Format {
 
   template <std::size_t... I>
   static constexpr std::array<Decoder, sizeof...(I)> decoders(std::index_sequence<I...>) {
-    return {&decode_as<std::variant_alternative_t<I, Body>>...};
+    return {&decode_as<std::variant_alternative_t<I, Kinds>>...};
   }
 
   std::span<const std::uint32_t> kinds_of_version_;

@@ -11,7 +11,7 @@
 namespace subak {
 namespace {
 
-constexpr std::size_t kInputs = std::variant_size_v<in::Body>;
+constexpr std::size_t kInputs = std::variant_size_v<in::Kinds>;
 
 template <std::size_t... I>
 in::Body make(std::size_t index, std::index_sequence<I...>) {

@@ -83,7 +83,7 @@ std::string text_of(std::uint32_t version, std::index_sequence<I...>) {
     Lines lines(version, std::string(T::kName), out);
     record.fields(lines);
   };
-  (kind(I + 1, std::variant_alternative_t<I, fact::Body>{}), ...);
+  (kind(I + 1, std::variant_alternative_t<I, fact::Kinds>{}), ...);
   return out;
 }
 
@@ -92,7 +92,7 @@ class Format : public testing::TestWithParam<std::uint32_t> {};
 TEST_P(Format, HasWhatItHad) {
   const std::string path = "tests/golden/format/v" + std::to_string(GetParam()) + ".txt";
   const std::string text =
-      text_of(GetParam(), std::make_index_sequence<std::variant_size_v<fact::Body>>());
+      text_of(GetParam(), std::make_index_sequence<std::variant_size_v<fact::Kinds>>());
   if (std::getenv("SUBAK_REWRITE") != nullptr) std::ofstream(path) << text;
   std::stringstream expected;
   expected << std::ifstream(path).rdbuf();

@@ -33,7 +33,7 @@ class RandomInput {
   }
 
  private:
-  static constexpr std::size_t kKinds = std::variant_size_v<in::Body>;
+  static constexpr std::size_t kKinds = std::variant_size_v<in::Kinds>;
   static constexpr std::size_t kMostItems = 3;  // of a list that is not at its bound
 
   template <std::size_t... I>

@@ -23,7 +23,7 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-constexpr std::size_t kKinds = std::variant_size_v<fact::Body>;
+constexpr std::size_t kKinds = std::variant_size_v<fact::Kinds>;
 
 // "job_created" -> JobCreated
 std::string message_name(std::string_view kind) {
@@ -317,7 +317,7 @@ TEST(PackedFacts, ComeBackAsTheyWere) {
   RandomFill random(7);
   std::vector<Fact> facts;
   for (std::size_t i = 0; i < 20'000; ++i) {
-    facts.push_back(random.fact(i % std::variant_size_v<fact::Body>));
+    facts.push_back(random.fact(i % std::variant_size_v<fact::Kinds>));
     facts.back().time_ms = static_cast<TimeMs>(random.below(1u << 30));
     if (i == 5000) {
       fact::EditRefused large;

@@ -26,7 +26,7 @@ class RandomFill {
   // A fact of the given place in fact::Body.
   Fact fact(std::size_t index) {
     Fact out;
-    out.body = make(index, std::make_index_sequence<std::variant_size_v<fact::Body>>());
+    out.body = make(index, std::make_index_sequence<std::variant_size_v<fact::Kinds>>());
     std::visit([&](auto& record) { record.fields(*this); }, out.body);
     return out;
   }
