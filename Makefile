@@ -1,16 +1,14 @@
 # A thin door to CMake and the tools. `make` alone says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help setup build everything run demo play test bench e2e soak fuzz asan tsan lint package clean
+.PHONY: help setup setup-run build everything run demo play test bench e2e soak fuzz asan tsan lint package clean
 
-# The first run installs what is missing; later ones look again only when the list changed. Two halves:
-# what the service is built from, and what its tests and checks need besides.
-RUN_STAMP := build/.setup-run
-STAMP := build/.setup
+# Each target first installs the Debian packages that it needs and that are missing: `setup-run` those of
+# the service, `setup` also those of its tests and checks. To look takes less than a tenth of a second.
 # Cache hits do not depend on where the tree lies.
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 FUZZ_SECONDS ?= 60
-CONFIGURE = cmake --preset $(1) -S . >build/configure-$(1).log || (cat build/configure-$(1).log; exit 1)
+CONFIGURE = mkdir -p build && cmake --preset $(1) -S . >build/configure-$(1).log || (cat build/configure-$(1).log; exit 1)
 # A tool of the tree, or the plain truth.
 TOOL = if [ -x tools/$(1) ]; then tools/$(1); else echo "make $(1): not in this version" >&2; exit 1; fi
 
@@ -18,38 +16,28 @@ help:  ## this list
 	@echo "Subak: shares a GPU fleet fairly. Targets:"
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{ printf "  make %-8s %s\n", $$1, $$2 }'
 
-$(RUN_STAMP): tools/setup
+setup-run:
 	@tools/setup --run
-	@mkdir -p build && touch $(RUN_STAMP)
 
-$(STAMP): tools/setup
+setup:  ## install missing Debian packages (every other target installs what it needs)
 	@tools/setup
-	@mkdir -p build && touch $(RUN_STAMP) $(STAMP)
 
-setup: $(STAMP)  ## install missing Debian packages (every other target installs what it needs)
-
-# $(1): what to build. The configuration leaves the tests out while GoogleTest is not installed.
-define BUILD
-	@$(call CONFIGURE,release)
-	@cmake --build --preset release --target $(1)
-endef
-
-build: $(RUN_STAMP)  ## optimised binaries at build/bin/subakd and build/bin/subak
-	$(call BUILD,subakd subak)
+build: setup-run  ## optimised binaries at build/bin/subakd and build/bin/subak
+	@tools/build subakd subak
 
 # Also the tests, the benchmarks and their tools.
-everything: $(STAMP)
-	$(call BUILD,all)
+everything: setup
+	@tools/build --tests all
 
 run: build  ## the service in the foreground, state under var/
 	build/bin/subakd $(ARGS)
 
-demo: $(RUN_STAMP)  ## two minutes of the real service with a bundled fleet; exit 0 only if every figure holds
-	$(call BUILD,subakd subak-demo)
+demo: setup-run  ## two minutes of the real service with a bundled fleet; exit 0 only if every figure holds
+	@tools/build subakd subak-demo
 	@$(call TOOL,demo)
 
-play: $(RUN_STAMP)  ## the service with a played cluster, to try the README's "Use it"; Ctrl-C ends it
-	$(call BUILD,subakd subak subak-play)
+play: setup-run  ## the service with a played cluster, to try the README's "Use it"; Ctrl-C ends it
+	@tools/build subakd subak subak-play
 	@$(call TOOL,play)
 
 test: everything  ## all tests that need only Debian's packages
@@ -61,17 +49,17 @@ bench: everything  ## benchmarks beside their physical limits; writes build/benc
 soak: everything  ## the long form of the tests, each under 3 hours, seeds printed
 	@$(call TOOL,soak)
 
-asan: $(STAMP)  ## all tests under AddressSanitizer and UBSan
+asan: setup  ## all tests under AddressSanitizer and UBSan
 	@$(call CONFIGURE,asan)
 	@cmake --build --preset asan
 	@ctest --preset asan -j "$$(nproc)"
 
-tsan: $(STAMP)  ## the tests without gRPC under ThreadSanitizer
+tsan: setup  ## the tests without gRPC under ThreadSanitizer
 	@$(call CONFIGURE,tsan)
 	@cmake --build --preset tsan
 	@ctest --preset tsan -j "$$(nproc)"
 
-fuzz: $(STAMP)  ## every fuzzer for FUZZ_SECONDS (default 60) each
+fuzz: setup  ## every fuzzer for FUZZ_SECONDS (default 60) each
 	@$(call CONFIGURE,fuzz)
 	@cmake --build --preset fuzz
 	@tools/fuzz build/fuzz $(FUZZ_SECONDS)
@@ -79,8 +67,8 @@ fuzz: $(STAMP)  ## every fuzzer for FUZZ_SECONDS (default 60) each
 lint: everything  ## house checks, formatting, clang-tidy of what changed (LINT=--all: of everything)
 	@tools/lint $(LINT)
 
-e2e: $(RUN_STAMP)  ## against a real kube-apiserver and kube-scheduler; needs Go (ARGS="-k WORD")
-	$(call BUILD,subakd subak)
+e2e: setup-run  ## against a real kube-apiserver and kube-scheduler; needs Go (ARGS="-k WORD")
+	@tools/build subakd subak
 	@kubernetes=$$(tests/e2e/build) && tests/e2e/e2e_test.py --kubernetes "$$kubernetes" $(ARGS)
 
 package: build  ## a Debian package and a container image's root file system, in build/package
