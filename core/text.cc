@@ -1,5 +1,7 @@
 #include "core/text.h"
 
+#include "core/printable.h"
+
 namespace subak::text {
 namespace {
 
@@ -27,19 +29,21 @@ void write_string(std::string& out, std::string_view value) {
   }
   constexpr std::string_view hex = "0123456789abcdef";
   out += '"';
-  for (char c : value) {
-    const auto u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
+  for (Piece piece; !value.empty(); value.remove_prefix(piece.bytes)) {
+    piece = first_piece(value);
+    const std::string_view bytes = value.substr(0, piece.bytes);
+    if (bytes == "\n") {
       out += "\\n";
-    } else if (u < 0x20 || u == 0x7f) {
-      out += "\\x";
-      out += hex[u >> 4];
-      out += hex[u & 15];
+    } else if (piece.printable) {
+      if (bytes == "\"" || bytes == "\\") out += '\\';
+      out += bytes;
     } else {
-      out += c;
+      for (const char c : bytes) {
+        const auto u = static_cast<unsigned char>(c);
+        out += "\\x";
+        out += hex[u >> 4];
+        out += hex[u & 15];
+      }
     }
   }
   out += '"';
