@@ -48,6 +48,7 @@ std::vector<Size> sizes_of(const MigGeometry& g) {
   for (std::size_t p = 0; p < g.profiles.size(); ++p) {
     const int units = g.profiles[p].units;
     std::vector<int> starts = g.profiles[p].starts;
+    // Those that are worth as much are alike, so any of them may go first.
     std::stable_sort(starts.begin(), starts.end(),
                      [&](int a, int b) { return worth(g, a, units) < worth(g, b, units); });
     sizes[units].units = units;

@@ -105,6 +105,38 @@ void expect_cut(const char* product, const MigGeometry& g, const Counts& counts,
   }
 }
 
+// Where slices of a profile may begin, parts of its size are taken in the order of what they are worth: of two that are
+// worth as much either may go first, as each can be cut into the same.
+TEST(MigCut, PartsThatAreWorthAsMuchAreAlike) {
+  using Ways = std::multiset<std::pair<std::string_view, int>>;  // profile, first unit in the part
+  std::size_t pairs = 0, unlike = 0;
+  for (const char* product : {kH100, kA30, kPro}) {
+    const MigGeometry& g = *mig_geometry(product);
+    const auto ways_into = [&g](int first, int size) {
+      Ways ways;
+      for (const MigProfile& p : g.profiles) {
+        for (const int start : p.starts) {
+          if (start >= first && start + p.units <= first + size)
+            ways.emplace(p.name, start - first);
+        }
+      }
+      return ways;
+    };
+    for (const MigProfile& p : g.profiles) {
+      for (const int a : p.starts) {
+        for (const int b : p.starts) {
+          const Ways in_a = ways_into(a, p.units), in_b = ways_into(b, p.units);
+          EXPECT_EQ(in_a.size() == in_b.size(), in_a == in_b) << product << ' ' << p.name;
+          pairs += a < b;
+          unlike += a < b && in_a != in_b;
+        }
+      }
+    }
+  }
+  EXPECT_GE(pairs, 100U);
+  EXPECT_GT(unlike, 0U);
+}
+
 TEST(MigCut, OneCardAgainstAllPlaces) {
   for (const char* product : {kH100, kA30}) {
     const MigGeometry& g = *mig_geometry(product);

@@ -56,6 +56,33 @@ TEST(Picture, WhatFailedInOneIsTriedInAnother) {
   }
 }
 
+// A clique that becomes empty in a picture is left to gangs there, as one that is empty in the fleet.
+TEST(Picture, ACliqueThatIsEmptiedIsLeftToGangs) {
+  Site f;
+  DomainRules rules;
+  rules.keep_whole = 1;
+  f.set_domain_rules(rules);
+  for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, node(i, 8, i <= 2 ? "a" : "b"));
+  const GangRequest pair = gang(2, 8, Topology::kNvlink);
+  const auto in_b =
+      start(f, 1, pair);  // the clique whose first node has the highest id stays whole
+  const auto first = start(f, 2, gang(1, 8)), second = start(f, 3, gang(1, 8));
+  ASSERT_EQ(nodes_of(in_b), (Ids{1, 2}));
+  ASSERT_TRUE(first.empty()) << "the other clique is left to gangs";
+  const auto there = start(f, 4, pair);
+  ASSERT_EQ(nodes_of(there), (Ids{3, 4}));
+  const auto one = f.now().without(allocations(f, 1, pair, in_b));
+  ASSERT_TRUE(one.ok());
+  EXPECT_EQ(where_in(f, *one, gang(1, 8)), Ids{}) << "its clique is left to gangs";
+  EXPECT_EQ(where_in(f, *one, pair), (Ids{1, 2}));
+  const auto both = one->without(allocations(f, 4, pair, there));
+  ASSERT_TRUE(both.ok());
+  EXPECT_EQ(where_in(f, *both, gang(1, 8)), Ids{1}) << "one clique is left to gangs, not both";
+  const auto half = f.now().without(std::vector{allocations(f, 1, pair, in_b)[0]});
+  ASSERT_TRUE(half.ok());
+  EXPECT_EQ(where_in(f, *half, gang(1, 8)), Ids{1}) << "it is not empty";
+}
+
 TEST(Picture, NodesToSpareAreChosenAnewInIt) {
   Site f;
   for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, node(i, 4, "a"));
