@@ -55,6 +55,9 @@ CallAnswer read_answer(int code, std::string_view retry_after, std::string_view 
   } else {
     answer.message = cut_text(body, limits::kMaxMessageBytes);
   }
+  if (code >= 300 && code < 400) {
+    answer.message = "a redirect (" + std::to_string(code) + "), want the API server itself";
+  }
   if (answer.message.empty()) answer.message = code == 0 ? "no answer" : std::to_string(code);
   return answer;
 }

@@ -179,8 +179,8 @@ class Cards {
   // Takes out the gated pods that cannot be told, as nobody says how large their gang is.
   std::set<std::string> take_unsized() { return std::exchange(unsized_, {}); }
   // Takes out the gated pods whose gang has changed by what their owner says now: they are to be read
-  // again.
-  std::set<std::string> take_outdated() { return std::exchange(outdated_, {}); }
+  // again. `most` of them.
+  std::set<std::string> take_outdated(std::size_t most = SIZE_MAX);
   void put_outdated(const std::string& uid) { outdated_.insert(uid); }
   // Pods with our gate, by uid.
   const std::set<std::string>& gated() const { return gated_; }

@@ -297,6 +297,13 @@ void Cards::outdate(const std::string& owner_uid, const std::string& worker_set)
   }
 }
 
+std::set<std::string> Cards::take_outdated(std::size_t most) {
+  if (most >= outdated_.size()) return std::exchange(outdated_, {});
+  std::set<std::string> taken;
+  while (taken.size() < most) taken.insert(outdated_.extract(outdated_.begin()));
+  return taken;
+}
+
 void Cards::complete_owners(const std::string& collection) {
   known_collections_.insert(collection);
   std::erase_if(owners_, [&](const auto& entry) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/cut.h"
 #include "kube/known_as.h"
 #include "server/kube/edge_impl.h"
 #include "server/log/log.h"
@@ -11,6 +12,12 @@ namespace subak {
 namespace {
 
 constexpr const char* kActor = "edge";
+
+// What a server says that is none, or a sign-in page of a proxy in front of it.
+std::string described(std::string_view body) {
+  if (body.empty()) return "empty, want the object in JSON from an API server";
+  return "\"" + cut_text(body) + "\", want the object in JSON from an API server";
+}
 
 }  // namespace
 
@@ -65,6 +72,7 @@ DurationMs Edge::Impl::patience() const {
 // Which cluster it is comes first: a list of another one would end all that is known.
 void Edge::Impl::begin_session() {
   phase = Phase::kBegins;
+  session_pace.note(ports.monotonic_ms());
   KubeCall call;
   call.path = "/api/v1/namespaces/kube-system";
   const bool asked =
@@ -75,9 +83,11 @@ void Edge::Impl::begin_session() {
         json::Value found;
         const bool read = answer.outcome == Outcome::kDone &&
                           parser.parse(body.data(), body.size()).get(found) == simdjson::SUCCESS;
-        if (!read) return end_session("the namespace kube-system: " + answer.message);
-        const auto metadata = json::member(found, "metadata");
-        ask_who(metadata ? std::string(json::text(*metadata, "uid")) : std::string());
+        const std::string uid(read ? json::text_in(found, "metadata", "uid") : "");
+        if (!uid.empty()) return ask_who(uid);
+        const std::string why =
+            answer.outcome != Outcome::kDone ? answer.message : "the answer is " + described(body);
+        end_session("the namespace kube-system: " + why);
       });
   if (!asked) end_session("too many calls are under way");
 }
@@ -135,6 +145,9 @@ void Edge::Impl::subscribe(ClusterId id) {
 // What it remembers goes; the next session begins after a pause.
 void Edge::Impl::end_session(const std::string& why) {
   log::warn("edge begins again", {{"cluster", options.cluster}, {"error", why}});
+  const bool was_steady =
+      phase == Phase::kFollows && ports.monotonic_ms() - follows_since_ms >= limits::kSteadyWatchMs;
+  if (was_steady) backoff.reset();
   error = why;
   for (const Reflector* reflector : reflectors()) lists_before += reflector->lists();
   nodes.reset();
@@ -150,7 +163,8 @@ void Edge::Impl::end_session(const std::string& why) {
   if (effects) effects->cancel();
   effects.reset();
   phase = Phase::kOff;
-  begin_due_ms = ports.monotonic_ms() + backoff.next();
+  const std::int64_t now = ports.monotonic_ms();
+  begin_due_ms = now + std::max(backoff.next(), session_pace.due_in(now));
 }
 
 std::vector<Reflector*> Edge::Impl::reflectors() const {
@@ -162,14 +176,21 @@ std::vector<Reflector*> Edge::Impl::reflectors() const {
   return all;
 }
 
+std::unique_ptr<Reflector> Edge::Impl::follow(const char* path, ReflectorSink sink) {
+  RequestPace& begins = kind_paces.try_emplace(path, limits::kMaxFollowRequests).first->second;
+  auto reflector = std::make_unique<Reflector>(
+      *api, path, std::move(sink), Reflector::Paces{begins, page_pace}, ports.monotonic_ms);
+  reflector->start();
+  return reflector;
+}
+
 void Edge::Impl::follow_nodes() {
   ReflectorSink sink;
   sink.begin = [this] { cards.begin_nodes(); };
   sink.object = [this](const WatchEvent& event) { cards.see_node(event, ports.now_ms()); };
   sink.alive = [this] { nodes_heard_ms = ports.now_ms(); };
   sink.complete = [this] { return cards.complete_nodes(nodes_heard_ms, nodes->version()); };
-  nodes = std::make_unique<Reflector>(*api, kNodesPath, std::move(sink), ports.monotonic_ms);
-  nodes->start();
+  nodes = follow(kNodesPath, std::move(sink));
 }
 
 void Edge::Impl::follow_namespaces() {
@@ -177,9 +198,7 @@ void Edge::Impl::follow_namespaces() {
   sink.begin = [this] { cards.begin_namespaces(); };
   sink.object = [this](const WatchEvent& event) { cards.see_namespace(event); };
   sink.complete = [this] { return cards.complete_namespaces(); };
-  namespaces =
-      std::make_unique<Reflector>(*api, kNamespacesPath, std::move(sink), ports.monotonic_ms);
-  namespaces->start();
+  namespaces = follow(kNamespacesPath, std::move(sink));
 }
 
 // Whatever the answer is: without a lease its own status has to do.
@@ -203,8 +222,13 @@ void Edge::Impl::read_leases() {
   }
 }
 
+// While the API server does not answer as it should, one pod at a time is asked for.
 void Edge::Impl::read_outdated() {
-  for (const std::string& uid : cards.take_outdated()) {
+  const bool failing = outdated_backoff.tries() > 0;
+  const std::int64_t now = ports.monotonic_ms();
+  if (failing && now < outdated_due_ms) return;
+  if (failing) outdated_due_ms = now + outdated_backoff.next();
+  for (const std::string& uid : cards.take_outdated(failing ? 1 : SIZE_MAX)) {
     const PodCard* const pod = cards.find_gpu_pod(uid);
     if (pod == nullptr) continue;
     KubeCall call;
@@ -216,10 +240,19 @@ void Edge::Impl::read_outdated() {
           json::Value found;
           const bool read = answer.outcome == Outcome::kDone &&
                             parser.parse(body.data(), body.size()).get(found) == simdjson::SUCCESS;
-          read ? cards.see_answered_pod(found, ports.monotonic_ms()) : cards.put_outdated(uid);
+          if (!read) return put_off_outdated(uid, answer.delay_ms);
+          outdated_backoff.reset();
+          cards.see_answered_pod(found, ports.monotonic_ms());
         });
-    if (!asked) cards.put_outdated(uid);
+    if (!asked) put_off_outdated(uid, 0);
   }
+}
+
+void Edge::Impl::put_off_outdated(const std::string& uid, DurationMs at_least) {
+  cards.put_outdated(uid);
+  const std::int64_t now = ports.monotonic_ms();
+  if (outdated_backoff.tries() == 0) outdated_due_ms = now + outdated_backoff.next();
+  outdated_due_ms = std::max(outdated_due_ms, now + at_least);
 }
 
 void Edge::Impl::follow_owners() {
@@ -234,9 +267,7 @@ void Edge::Impl::follow_owners() {
       cards.complete_owners(path);
       return true;
     };
-    owners.push_back(
-        std::make_unique<Reflector>(*api, path, std::move(of_owners), ports.monotonic_ms));
-    owners.back()->start();
+    owners.push_back(follow(path, std::move(of_owners)));
   }
 }
 
@@ -257,27 +288,26 @@ void Edge::Impl::follow_pods() {
     if (believed) heard_ms = list_began_ms;
     return believed;
   };
-  pods = std::make_unique<Reflector>(*api, kPodsPath, std::move(sink), ports.monotonic_ms);
-  pods->start();
+  pods = follow(kPodsPath, std::move(sink));
 }
 
 // A kind of owner need not be there.
 void Edge::Impl::begin_pods() {
   const bool asked = std::all_of(owners.begin(), owners.end(), [](const auto& owner) {
-    return owner->synced() || !owner->error().empty();
+    return owner->listed() || !owner->error().empty();
   });
-  if (!asked || !nodes->synced() || !namespaces->synced()) return;
+  if (!asked || !nodes->listed() || !namespaces->listed()) return;
   phase = Phase::kPods;
   follow_pods();
 }
 
 // Everything that was listed has been told and is durable: the core may go on.
 void Edge::Impl::finish_list() {
-  if (!pods->synced() || !cards.all_told() || cards.any_untold() || posts > 0) return;
+  if (!pods->listed() || !cards.all_told() || cards.any_untold() || posts > 0) return;
   const bool posted = post(in::ListComplete{options.cluster}, [this](const Reply& reply) {
     if (reply.error) return end_session(reply.error->message());
     phase = Phase::kFollows;
-    backoff.reset();
+    follows_since_ms = ports.monotonic_ms();
     error.clear();
     replan = true;
     log::info("edge follows", {{"cluster", options.cluster},
@@ -349,14 +379,15 @@ void Edge::Impl::on_reply(const News& news, const Reply& reply) {
 
 void Edge::Impl::publish() {
   EdgeStats now;
-  now.synced = phase == Phase::kFollows && nodes->synced() && pods->synced();
+  now.listed = phase == Phase::kFollows;
+  now.synced = now.listed && nodes->synced() && pods->synced();
   now.error = error;
   now.lists = lists_before;
   for (const Reflector* reflector : reflectors()) {
     now.lists += reflector->lists();
     const bool needed =
         reflector == nodes.get() || reflector == namespaces.get() || reflector == pods.get();
-    if (now.error.empty() && needed) now.error = reflector->error();
+    if (now.error.empty() && (needed || reflector->ends_early())) now.error = reflector->error();
   }
   now.nodes = cards.nodes();
   now.pods = cards.pods();

@@ -55,7 +55,8 @@ struct EdgeOptions {
 
 // Counters only rise.
 struct EdgeStats {
-  bool synced = false;  // the core has a whole list, and the watches are alive
+  bool listed = false;  // the core has a whole list
+  bool synced = false;  // and the watches are alive
   std::string error;    // what keeps it from that; empty: nothing
   std::size_t nodes = 0, pods = 0;
   std::uint64_t lists = 0;                                                // begun, of all kinds

@@ -15,12 +15,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/edge_limits.h"
 #include "core/limits.h"
 #include "server/kube/cards.h"
 #include "server/kube/client.h"
 #include "server/kube/edge.h"
 #include "server/kube/plan.h"
 #include "server/kube/reflector.h"
+#include "server/kube/request_pace.h"
 #include "server/kube/teller.h"
 #include "server/kube/waiting.h"
 #include "server/kube/writer.h"
@@ -96,6 +98,7 @@ struct Edge::Impl {
   void follow_namespaces();
   void read_leases();
   void read_outdated();
+  void put_off_outdated(const std::string& uid, DurationMs at_least);
   void follow_owners();
   void begin_pods();
   void follow_pods();
@@ -127,6 +130,7 @@ struct Edge::Impl {
   void open_strays();
   void publish();
   std::vector<Reflector*> reflectors() const;
+  std::unique_ptr<Reflector> follow(const char* path, ReflectorSink sink);
   WriterHooks hooks();
 
   const EdgeOptions options;
@@ -135,7 +139,14 @@ struct Edge::Impl {
   Cards cards;
   Phase phase = Phase::kOff;
   std::int64_t begin_due_ms = 0;
-  Backoff backoff;
+  std::int64_t follows_since_ms = 0;
+  Backoff backoff;  // of sessions
+  // How often the API server is asked. They go on from session to session.
+  RequestPace session_pace{limits::kMaxSessionStarts};
+  RequestPace page_pace{limits::kMaxPageRequests};
+  std::map<std::string, RequestPace> kind_paces;  // by path
+  Backoff outdated_backoff;                       // of reads of single pods
+  std::int64_t outdated_due_ms = 0;
   std::uint64_t session = 0;
   std::string known_as;                  // by the API server; empty: it did not say
   std::set<std::string> reading_leases;  // of these nodes

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/cut.h"
+#include "core/duration.h"
+#include "core/edge_limits.h"
 #include "core/limits.h"
 #include "kube/json.h"
 
@@ -29,10 +32,17 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+CallAnswer no_list(std::string why) { return {Outcome::kUnknown, "", std::move(why), 0}; }
+
 }  // namespace
 
-Reflector::Reflector(KubeApi& api, std::string path, ReflectorSink sink, MonotonicMs now)
-    : api_(api), path_(std::move(path)), sink_(std::move(sink)), now_(std::move(now)) {}
+Reflector::Reflector(KubeApi& api, std::string path, ReflectorSink sink, Paces paces,
+                     MonotonicMs now)
+    : api_(api),
+      path_(std::move(path)),
+      sink_(std::move(sink)),
+      paces_(paces),
+      now_(std::move(now)) {}
 
 Reflector::~Reflector() {
   if (open_ != 0) api_.stop(open_);
@@ -44,19 +54,29 @@ void Reflector::start() {
 }
 
 void Reflector::turn() {
-  if (state_ != State::kWaits || now_() < due_ms_) return;
+  if (state_ == State::kWatches && heard_ && is_old()) settle();
+  if (state_ != State::kWaits || due_in() > 0) return;
+  const bool begins = page_.empty();
+  (begins ? paces_.begins : paces_.pages).note(now_());
+  if (!begins) return ask_page();
+  opened_ms_ = now_();
+  heard_ = false;
   version_.empty() ? begin_list() : watch();
 }
 
 DurationMs Reflector::due_in() const {
   if (state_ != State::kWaits) return limits::kMaxEdgeRetryMs;
-  return std::clamp<DurationMs>(due_ms_ - now_(), 0, limits::kMaxEdgeRetryMs);
+  const std::int64_t now = now_();
+  const RequestPace& pace = page_.empty() ? paces_.begins : paces_.pages;
+  return std::clamp<DurationMs>(std::max(due_ms_ - now, pace.due_in(now)), 0,
+                                limits::kMaxEdgeRetryMs);
 }
 
 void Reflector::begin_list() {
   ++lists_;
+  tokens_.clear();
   sink_.begin();
-  pages_ ? ask_page("") : stream();
+  pages_ ? ask_page() : stream();
 }
 
 void Reflector::stream() {
@@ -70,11 +90,12 @@ void Reflector::stream() {
       [this](const CallAnswer& answer) { ended(answer); });
 }
 
-void Reflector::ask_page(const std::string& next) {
+void Reflector::ask_page() {
   state_ = State::kPages;
   KubeCall call;
-  call.path = path_ + "?limit=" + std::to_string(limits::kListPageObjects);
-  if (!next.empty()) call.path += "&continue=" + escaped(next);
+  const std::size_t most = page_.empty() ? limits::kListPageObjects : limits::kLaterPageObjects;
+  call.path = path_ + "?limit=" + std::to_string(most);
+  if (!page_.empty()) call.path += "&continue=" + escaped(std::exchange(page_, {}));
   const bool asked =
       api_.call(std::move(call), [this](const CallAnswer& answer, std::string_view body) {
         if (answer.outcome == Outcome::kDone) return take_page(body);
@@ -87,10 +108,17 @@ void Reflector::take_page(std::string_view body) {
   simdjson::dom::parser parser;
   json::Value root;
   if (parser.parse(body.data(), body.size()).get(root) != simdjson::SUCCESS) {
-    return wait({Outcome::kUnknown, "", "the list is no JSON", 0});
+    return wait(no_list(body.empty() ? "the list is empty, want JSON from an API server"
+                                     : "the list is \"" + cut_text(body) +
+                                           "\", want JSON from an API server"));
   }
   const Result<ListPage> page = read_list_page(root);
-  if (!page) return wait({Outcome::kUnknown, "", page.error().message(), 0});
+  if (!page) return wait(no_list(page.error().message()));
+  if (!page->next.empty() && !may_follow(page->next)) {
+    return wait(no_list("the list does not end: its token of the next page repeats, is over " +
+                        std::to_string(limits::kMaxContinueBytes) + " bytes, or comes after " +
+                        std::to_string(limits::kMaxListPages) + " pages"));
+  }
   WatchEvent event;
   event.kind = WatchKind::kAdded;
   if (page->items) {
@@ -99,18 +127,30 @@ void Reflector::take_page(std::string_view body) {
       sink_.object(event);
     });
   }
-  if (!page->next.empty()) return ask_page(std::string(page->next));
+  page_ = page->next;
+  if (!page_.empty()) return do_next();
   version_ = page->resource_version;
   finish_list();
-  if (state_ == State::kPages) watch();
+  if (state_ == State::kPages) do_next();
+}
+
+bool Reflector::may_follow(std::string_view token) {
+  return token.size() <= limits::kMaxContinueBytes && tokens_.size() + 1 < limits::kMaxListPages &&
+         tokens_.emplace(token).second;
+}
+
+// At once, unless a pace says later.
+void Reflector::do_next() {
+  state_ = State::kWaits;
+  due_ms_ = now_();
+  turn();
 }
 
 // The watch of a streamed list goes on by itself.
 void Reflector::finish_list() {
   if (sink_.complete()) {
     listed_ = true;
-    backoff_.reset();
-    error_.clear();
+    heard();
     if (state_ == State::kStreams) state_ = State::kWatches;
     return;
   }
@@ -135,8 +175,7 @@ void Reflector::take(const WatchEvent& event) {
     return;
   }
   if (state_ == State::kWatches) {
-    backoff_.reset();
-    error_.clear();
+    heard();
     version_ = event.resource_version;
     if (sink_.alive) sink_.alive();
   }
@@ -146,23 +185,47 @@ void Reflector::take(const WatchEvent& event) {
   finish_list();
 }
 
+void Reflector::heard() {
+  heard_ = true;
+  unheard_ = 0;
+  if (!ends_early()) error_.clear();
+}
+
+// The watch has stayed open: what went wrong before counts no more.
+void Reflector::settle() {
+  backoff_.reset();
+  early_ = 0;
+  error_.clear();
+}
+
 void Reflector::ended(const CallAnswer& answer) {
+  const bool sound = heard_ || answer.outcome == Outcome::kDone;
+  if (state_ == State::kWatches && sound && is_old()) settle();
   open_ = 0;
   const bool wrong = answer.outcome == Outcome::kInvalid || answer.outcome == Outcome::kRefused;
   if (state_ == State::kStreams && wrong) pages_ = true;
-  if (expired_ || answer.outcome == Outcome::kExpired) version_.clear();
-  expired_ = false;
-  wait(answer);
+  CallAnswer end = answer;
+  if (std::exchange(expired_, false)) end.outcome = Outcome::kExpired;
+  wait(end);
 }
 
-// A stream that ended in order goes on at once, but the second time without an event between.
 void Reflector::wait(const CallAnswer& answer) {
   state_ = State::kWaits;
-  const bool in_order = answer.outcome == Outcome::kDone && backoff_.tries() == 0;
+  page_.clear();
+  ++unheard_;
+  const bool expired = answer.outcome == Outcome::kExpired;
+  const bool in_order = answer.outcome == Outcome::kDone || expired;
+  const bool first = backoff_.tries() == 0;
   const DurationMs pause = backoff_.next();
-  due_ms_ = now_() + (in_order ? 0 : std::max(pause, answer.delay_ms));
-  if (answer.outcome != Outcome::kDone) error_ = answer.message;
-  if (answer.outcome == Outcome::kExpired) version_.clear();
+  due_ms_ = now_() + (in_order && first ? 0 : std::max(pause, answer.delay_ms));
+  if (expired) version_.clear();
+  early_ = in_order ? early_ + 1 : 0;
+  if (ends_early()) {
+    error_ = path_ + ": the server ends lists and watches as soon as they begin; each is asked " +
+             "for again after a pause of up to " + format_duration(limits::kMaxEdgeRetryMs);
+  } else if (!in_order) {
+    error_ = path_ + ": " + answer.message;
+  }
 }
 
 }  // namespace subak

@@ -1,22 +1,25 @@
-"""Every limit that core/limits.h names is used: a limit that nothing enforces is a lie."""
+"""Every limit that core/limits.h or core/edge_limits.h names is used: a limit that nothing enforces is a lie."""
 
 import re
 
 from source import FOLDERS, line_of
 
-_FILE = "core/limits.h"
+_FILES = ("core/limits.h", "core/edge_limits.h")
 _LIMIT = re.compile(r"\binline\s+constexpr\s+[\w:]+\s+(k\w+)\s*=")
 
 
 def run(tree):
-    if _FILE not in tree.files:
-        yield f"{_FILE}: not found"
+    if _FILES[0] not in tree.files:
+        yield f"{_FILES[0]}: not found"
         return
-    text = tree.code(_FILE)
-    uses = " ".join(tree.code(f) for f in tree.under(*FOLDERS) if f != _FILE and not f.startswith("tests/"))
-    used = set(re.findall(r"\bk[A-Z]\w*", uses))
-    for match in _LIMIT.finditer(text):
-        name = match.group(1)
-        derived = len(re.findall(rf"\b{name}\b", text)) > 1
-        if name not in used and not derived:
-            yield f"{_FILE}:{line_of(text, match.start())}: {name} is enforced nowhere"
+    others = [f for f in tree.under(*FOLDERS) if f not in _FILES and not f.startswith("tests/")]
+    used = set(re.findall(r"\bk[A-Z]\w*", " ".join(tree.code(f) for f in others)))
+    for file in _FILES:
+        if file not in tree.files:
+            continue
+        text = tree.code(file)
+        for match in _LIMIT.finditer(text):
+            name = match.group(1)
+            derived = len(re.findall(rf"\b{name}\b", text)) > 1
+            if name not in used and not derived:
+                yield f"{file}:{line_of(text, match.start())}: {name} is enforced nowhere"

@@ -1,0 +1,34 @@
+// A limit on how often a server is asked, whatever it answers. Threads: plain value.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "core/edge_limits.h"
+#include "core/quantity.h"
+
+namespace subak {
+
+// At most `most` requests begin in any limits::kRequestWindowMs.
+class RequestPace {
+ public:
+  explicit RequestPace(std::size_t most) : most_(most) {}
+
+  // How long until the next request may begin; 0: now. `now_ms` is monotonic.
+  DurationMs due_in(std::int64_t now_ms) const {
+    if (begun_.size() < most_) return 0;
+    return std::max<DurationMs>(begun_.front() + limits::kRequestWindowMs - now_ms, 0);
+  }
+  void note(std::int64_t now_ms) {
+    begun_.push_back(now_ms);
+    if (begun_.size() > most_) begun_.pop_front();
+  }
+
+ private:
+  std::size_t most_;
+  std::deque<std::int64_t> begun_;  // when the last `most_` requests began
+};
+
+}  // namespace subak
