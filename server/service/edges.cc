@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "admission/policy_config.h"
+#include "core/names.h"
 #include "server/kube/known_client.h"
 #include "server/kube/kubeconfig_file.h"
 #include "server/log/log.h"
@@ -37,16 +38,40 @@ std::unique_ptr<KubeApi> client_of(KubeAccess access, const Clock& clock,
 
 bool by_flags(const Config& config) { return config.in_cluster || !config.kubeconfig.empty(); }
 
-// Those of the list, and the only one where flags say how it is reached.
-std::vector<ClusterConfig> reached(const Config& config, const View& view) {
+Error no_one_cluster(const Config& config, const View& view) {
+  std::string names;
+  for (const ClusterView& cluster : *view.clusters)
+    names += (names.empty() ? "" : ", ") + cluster.name;
+  const char* const key = config.in_cluster ? "inCluster" : "kubeconfig";
+  const char* const flag = config.in_cluster ? "--in-cluster" : "--kubeconfig";
+  const std::string count = std::to_string(view.clusters->size());
+  return {
+      ErrorCode::kPrecondition, key, "of no named cluster, and there are " + count + ": " + names,
+      std::string("want the cluster named whose API server it reaches: --cluster NAME beside ") +
+          flag + ", or " + key + " in its entry of clusters; a cluster that is not used any " +
+          "more goes with: subak cluster delete NAME"};
+}
+
+// The cluster that flags reach: the one that is named, else the only one there is. Who waits to lead may come before the
+// first one is made.
+Result<std::string> reached_by_flags(const Config& config, const View& view) {
+  if (!config.clusters.empty()) return config.clusters.front().name;
+  if (view.clusters->empty()) return std::string(names::kFirstCluster);
+  const ClusterView* const only = view.cluster("");
+  return only != nullptr ? Result<std::string>(only->name) : no_one_cluster(config, view);
+}
+
+// Those of the list, and the one that flags reach.
+Result<std::vector<ClusterConfig>> reached(const Config& config, const View& view) {
   std::vector<ClusterConfig> out;
   for (const ClusterConfig& cluster : config.clusters) {
     if (cluster.has_edge()) out.push_back(cluster);
   }
-  const ClusterView* const only = view.cluster("");
-  if (!by_flags(config) || only == nullptr) return out;
+  if (!by_flags(config)) return out;
+  const Result<std::string> name = reached_by_flags(config, view);
+  if (!name) return name.error();
   ClusterConfig& cluster = out.emplace_back();
-  cluster.name = only->name;
+  cluster.name = *name;
   cluster.kubeconfig = config.kubeconfig;
   cluster.in_cluster = config.in_cluster;
   return out;
@@ -59,14 +84,17 @@ std::vector<std::string> own_edges(const Config& config) {
   for (const ClusterConfig& cluster : config.clusters) {
     if (cluster.has_edge()) names.push_back(cluster.name);
   }
-  if (by_flags(config)) names.emplace_back();
+  if (by_flags(config))
+    names.push_back(config.clusters.empty() ? "" : config.clusters.front().name);
   return names;
 }
 
 Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view,
                                           const EdgePorts& ports, const Clock& clock) {
   std::vector<NamedEdge> edges;
-  for (const ClusterConfig& cluster : reached(config, view)) {
+  const Result<std::vector<ClusterConfig>> clusters = reached(config, view);
+  if (!clusters) return clusters.error();
+  for (const ClusterConfig& cluster : *clusters) {
     Result<KubeAccess> access = access_of(cluster);
     if (!access) {
       Error error = access.error();
@@ -104,13 +132,20 @@ Result<std::unique_ptr<PodLabel>> make_pod_label(const Config& config, const Clo
                                     [&clock] { return clock.monotonic_ms(); });
 }
 
+std::string edge_warning(const std::string& cluster, const EdgeStats& stats) {
+  const std::string name = "cluster " + cluster;
+  if (!stats.error.empty()) {
+    return name + (stats.listed ? " is followed with gaps: " : " is not followed: ") + stats.error;
+  }
+  if (!stats.listed) return name + " is being listed: not all that is there is known yet";
+  return stats.synced ? "" : name + " is not watched at this moment: its watches begin again";
+}
+
 std::vector<std::string> edge_warnings(const std::vector<NamedEdge>& edges) {
   std::vector<std::string> out;
   for (const NamedEdge& named : edges) {
-    const EdgeStats stats = named.edge->stats();
-    if (stats.synced && stats.error.empty()) continue;
-    out.push_back("cluster " + named.cluster + " is not followed" +
-                  (stats.error.empty() ? " yet" : ": " + stats.error));
+    const std::string warning = edge_warning(named.cluster, named.edge->stats());
+    if (!warning.empty()) out.push_back(warning);
   }
   return out;
 }
