@@ -1,11 +1,10 @@
 #include "cli/account_file.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
 #include <set>
 
 #include "cli/failure.h"
+#include "server/yaml/document.h"
 
 namespace subak::cli {
 namespace {
@@ -17,12 +16,9 @@ class FileReader {
   explicit FileReader(const std::string& name) : name_(name) {}
 
   std::vector<AccountWish> read(const std::string& text) {
-    YAML::Node root;
-    try {
-      root = YAML::Load(text);
-    } catch (const YAML::Exception& e) {
-      throw usage_failure(at(e.mark) + e.msg, "write YAML; " + std::string(kForm));
-    }
+    const YamlDocument read = read_yaml(text);
+    if (read.mistake) throw usage_failure(at(read.mistake->line) + read.mistake->what, kForm);
+    const YAML::Node& root = read.root;
     const YAML::Node list = root.IsMap() ? find(root, "accounts") : root;
     if (!list.IsSequence()) fail(root, "want a list of accounts");
     std::vector<AccountWish> wishes;
@@ -38,21 +34,18 @@ class FileReader {
   }
 
  private:
-  std::string at(const YAML::Mark& mark) const {
-    return name_ + ":" + std::to_string(mark.line + 1) + ": ";
-  }
+  std::string at(std::size_t line) const { return name_ + ":" + std::to_string(line) + ": "; }
   [[noreturn]] void fail(const YAML::Node& node, const std::string& what) const {
-    throw usage_failure(at(node.Mark()) + what, kForm);
+    throw usage_failure(at(line_of(node)) + what, kForm);
   }
 
   YAML::Node find(const YAML::Node& map, const std::string& key) const {
     for (const auto& member : map) {
-      if (member.first.Scalar() != key) {
-        fail(member.first, member.first.Scalar() + ": not a key of this file, want accounts");
-      }
-      return member.second;
+      if (member.first.Scalar() == key) continue;
+      fail(member.first, member.first.Scalar() + ": not a key of this file, want " + key);
     }
-    fail(map, "want the key accounts");
+    if (map.size() == 0) fail(map, "want the key " + key);
+    return map[key];
   }
 
   std::string scalar(const YAML::Node& value, const std::string& key) const {

@@ -1,4 +1,4 @@
-// Limits of what the service asks of an API server. As core/limits.h.
+// Limits of what the service asks of an API server, and of files that people write. As core/limits.h.
 #pragma once
 
 #include <cstddef>
@@ -25,5 +25,8 @@ inline constexpr std::uint32_t kShortWatchesTold = 3;
 inline constexpr std::size_t kLaterPageObjects = 4'000;
 inline constexpr std::size_t kMaxListPages = 300;
 inline constexpr std::size_t kMaxContinueBytes = 16u << 10;
+
+// A configuration, accounts, a kubeconfig. Longer: refused before it is read whole.
+inline constexpr std::size_t kMaxWrittenFileBytes = 64u << 20;
 
 }  // namespace subak::limits

@@ -1,13 +1,12 @@
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <iostream>
 #include <map>
-#include <sstream>
 #include <utility>
 
 #include "core/duration.h"
 #include "core/names.h"
 #include "server/config/settings.h"
+#include "server/yaml/written_file.h"
 
 namespace subak {
 namespace {
@@ -56,7 +55,11 @@ std::string default_of(const Setting& setting) {
 }
 
 void declare(CLI::App& app, Flags& flags) {
-  app.add_option("--config", flags.file, "configuration, YAML")->type_name("FILE");
+  app.add_option("--config", flags.file, "configuration, YAML")
+      ->type_name("FILE")
+      ->check([](const std::string& file) {
+        return file.empty() ? std::string("was \"\", want a file that can be read") : std::string();
+      });
   app.add_flag("--check-config", flags.check_only,
                "read the configuration, say what is wrong, leave");
   app.add_flag("--version", flags.version, "print the version");
@@ -80,13 +83,8 @@ void declare(CLI::App& app, Flags& flags) {
 
 std::optional<std::string> read_file(const Flags& flags, Config& config,
                                      std::vector<Origin>& origins) {
-  std::ifstream in(flags.file, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) {
-    return Error{ErrorCode::kInvalid, "--config", flags.file, "want a file that can be read"}
-        .message();
-  }
-  return apply_yaml(text.str(), flags.file, config, origins);
+  const Result<std::string> text = read_written_file(flags.file, "--config");
+  return text ? apply_yaml(*text, flags.file, config, origins) : text.error().message();
 }
 
 std::optional<std::string> apply_flags(const Flags& flags, Config& config,

@@ -1,9 +1,7 @@
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
-#include <set>
 
 #include "server/config/settings.h"
+#include "server/yaml/document.h"
 
 namespace subak {
 namespace config {
@@ -14,7 +12,7 @@ constexpr std::string_view kKind = "Configuration";
 
 // A mistake and the node that has it.
 struct Mistake {
-  YAML::Mark mark;
+  std::size_t line;
   Error error;
 };
 using MaybeBad = std::optional<Mistake>;
@@ -27,25 +25,21 @@ std::string describe(const YAML::Node& node) {
 }
 
 Mistake mistake(const YAML::Node& node, std::string key, std::string got, const std::string& want) {
-  return {node.Mark(), {ErrorCode::kInvalid, std::move(key), std::move(got), "want " + want}};
+  return {line_of(node), {ErrorCode::kInvalid, std::move(key), std::move(got), "want " + want}};
 }
 
 Mistake named(const YAML::Node& node, std::string key, Error error) {
   error.field = std::move(key);
-  return {node.Mark(), std::move(error)};
+  return {line_of(node), std::move(error)};
 }
 
 // Calls `each(key, key node, value)` for the entries of a map.
-// A second entry of the same name is refused.
 template <class Each>
 MaybeBad for_each_entry(const YAML::Node& map, const std::string& path, const Each& each) {
   if (!map.IsMap()) return mistake(map, path, describe(map), "a map");
-  std::set<std::string> seen;
   for (const auto& entry : map) {
-    if (!entry.first.IsScalar()) return mistake(entry.first, path, describe(entry.first), "a key");
     const std::string key = entry.first.Scalar();
     const std::string here = path.empty() ? key : path + "." + key;
-    if (!seen.insert(key).second) return mistake(entry.first, here, key, "each key once");
     if (entry.second.IsNull()) return mistake(entry.first, here, "nothing", "a value");
     if (MaybeBad found = each(key, entry.first, entry.second)) return found;
   }
@@ -152,8 +146,8 @@ MaybeBad read_header(const YAML::Node& root, const char* key, std::string_view w
   return mistake(value, key, describe(value), std::string(want));
 }
 
-std::string at(std::string_view file, const YAML::Mark& mark) {
-  return std::string(file) + ":" + std::to_string(mark.line + 1);
+std::string at(std::string_view file, std::size_t line) {
+  return std::string(file) + ":" + std::to_string(line);
 }
 
 }  // namespace
@@ -162,13 +156,10 @@ std::string at(std::string_view file, const YAML::Mark& mark) {
 std::optional<std::string> apply_yaml(const std::string& text, std::string_view file,
                                       Config& config, std::vector<Origin>& origins) {
   using namespace config;
-  YAML::Node root;
-  try {
-    root = YAML::Load(text);
-  } catch (const YAML::ParserException& e) {
-    return at(file, e.mark) + ": not YAML: " + e.msg;
-  }
-  const auto say = [&](const Mistake& m) { return at(file, m.mark) + ": " + m.error.message(); };
+  const YamlDocument read = read_yaml(text);
+  if (read.mistake) return at(file, read.mistake->line) + ": " + read.mistake->what;
+  const YAML::Node& root = read.root;
+  const auto say = [&](const Mistake& m) { return at(file, m.line) + ": " + m.error.message(); };
   if (!root.IsMap()) {
     return std::string(file) + ":1: was " + describe(root) +
            ", want a map with apiVersion and kind";
@@ -180,7 +171,7 @@ std::optional<std::string> apply_yaml(const std::string& text, std::string_view 
       [&](const std::string& key, const YAML::Node& name, const YAML::Node& value) -> MaybeBad {
         if (key == "apiVersion" || key == "kind") return std::nullopt;
         if (MaybeBad bad = read_setting(key, name, value, config)) return bad;
-        origins.push_back({key, at(file, name.Mark())});
+        origins.push_back({key, at(file, line_of(name))});
         return std::nullopt;
       });
   if (found) return say(*found);

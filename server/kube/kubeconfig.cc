@@ -1,13 +1,14 @@
 #include "server/kube/kubeconfig.h"
 
 #include <openssl/evp.h>
-#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "core/cut.h"
 #include "core/limits.h"
+#include "server/yaml/document.h"
 
 namespace subak {
 namespace {
@@ -23,6 +24,49 @@ struct Entry {
   std::string path;
   YAML::Node node;
 };
+
+// Those of client-go's tools/clientcmd/api/v1/types.go and what Kubernetes 1.36 added. A key that is mistyped would
+// otherwise count as absent.
+constexpr std::array<std::string_view, 8> kRootKeys{"apiVersion",      "kind",      "preferences",
+                                                    "clusters",        "users",     "contexts",
+                                                    "current-context", "extensions"};
+constexpr std::array<std::string_view, 8> kClusterKeys{"server",
+                                                       "tls-server-name",
+                                                       "insecure-skip-tls-verify",
+                                                       "certificate-authority",
+                                                       "certificate-authority-data",
+                                                       "proxy-url",
+                                                       "disable-compression",
+                                                       "extensions"};
+constexpr std::array<std::string_view, 4> kContextKeys{"cluster", "user", "namespace",
+                                                       "extensions"};
+constexpr std::array<std::string_view, 15> kUserKeys{"client-certificate",
+                                                     "client-certificate-data",
+                                                     "client-key",
+                                                     "client-key-data",
+                                                     "token",
+                                                     "tokenFile",
+                                                     "as",
+                                                     "as-uid",
+                                                     "as-groups",
+                                                     "as-user-extra",
+                                                     "username",
+                                                     "password",
+                                                     "auth-provider",
+                                                     "exec",
+                                                     "extensions"};
+constexpr std::array<std::string_view, 7> kExecKeys{
+    "command", "args", "env", "apiVersion", "installHint", "provideClusterInfo", "interactiveMode"};
+
+MaybeError refuse_unknown(const Entry& entry, std::span<const std::string_view> known) {
+  for (const auto& member : entry.node) {
+    const std::string& key = member.first.Scalar();
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    return bad(entry.path + " line " + std::to_string(line_of(member.first)), key,
+               "a key of a kubeconfig");
+  }
+  return std::nullopt;
+}
 
 // A text of the entry. Absent and null count as empty.
 MaybeError text_of(const Entry& entry, const std::string& key, std::string& out) {
@@ -121,6 +165,7 @@ MaybeError check_server(const std::string& field, const std::string& url) {
 }
 
 MaybeError read_cluster(const Entry& entry, std::string_view folder, KubeAccess& out) {
+  if (auto error = refuse_unknown(entry, kClusterKeys)) return error;
   if (auto error = refuse(entry, "proxy-url", "none: proxies are not gone through")) return error;
   if (auto error = text_of(entry, "server", out.server)) return error;
   if (auto error = check_server(entry.path + ".server", out.server)) return error;
@@ -136,6 +181,7 @@ MaybeError read_cluster(const Entry& entry, std::string_view folder, KubeAccess&
 }
 
 MaybeError read_exec(const Entry& entry, std::string_view folder, ExecPlugin& out) {
+  if (auto error = refuse_unknown(entry, kExecKeys)) return error;
   if (auto error = text_of(entry, "command", out.command)) return error;
   if (out.command.empty()) return bad(entry.path + ".command", "", "a program");
   // With a slash it is a path; by name alone it is looked up.
@@ -172,6 +218,7 @@ MaybeError read_exec(const Entry& entry, std::string_view folder, ExecPlugin& ou
 
 MaybeError read_user(const Entry& entry, std::string_view folder, KubeAccess& out) {
   out.user = entry.path;
+  if (auto error = refuse_unknown(entry, kUserKeys)) return error;
   for (const char* key : {"as", "as-uid", "as-groups", "as-user-extra"}) {
     if (auto error = refuse(entry, key, "none: we act as who we are")) return error;
   }
@@ -201,6 +248,7 @@ MaybeError read_user(const Entry& entry, std::string_view folder, KubeAccess& ou
 Result<KubeAccess> read_root(const YAML::Node& root, std::string_view folder,
                              std::string_view context) {
   if (!root.IsMap()) return bad("kubeconfig", "", "a map with clusters, users and contexts");
+  if (auto error = refuse_unknown({"kubeconfig", root}, kRootKeys)) return *error;
   std::string name(context), cluster, user;
   if (name.empty()) {
     if (auto error = text_of({"kubeconfig", root}, "current-context", name)) return *error;
@@ -208,6 +256,7 @@ Result<KubeAccess> read_root(const YAML::Node& root, std::string_view folder,
   }
   const auto chosen = find_named(root, "contexts", "context", name);
   if (!chosen.ok()) return chosen.error();
+  if (auto error = refuse_unknown(*chosen, kContextKeys)) return *error;
   if (auto error = text_of(*chosen, "cluster", cluster)) return *error;
   if (auto error = text_of(*chosen, "user", user)) return *error;
   const auto its_cluster = find_named(root, "clusters", "cluster", cluster);
@@ -234,11 +283,10 @@ Result<KubeAccess> read_kubeconfig(std::string_view text, std::string_view folde
     return bad("kubeconfig", std::to_string(text.size()) + " bytes",
                "at most " + std::to_string(limits::kMaxKubeconfigBytes));
   }
-  try {
-    return read_root(YAML::Load(std::string(text)), folder, context);
-  } catch (const YAML::Exception& e) {
-    return bad("kubeconfig", "line " + std::to_string(e.mark.line + 1), "YAML: " + cut_text(e.msg));
-  }
+  const YamlDocument read = read_yaml(std::string(text));
+  if (!read.mistake) return read_root(read.root, folder, context);
+  return Error{ErrorCode::kInvalid, "kubeconfig line " + std::to_string(read.mistake->line), "",
+               cut_text(read.mistake->what)};
 }
 
 Result<KubeAccess> in_cluster_access(std::string_view host, std::string_view port,
