@@ -17,8 +17,6 @@
 namespace subak {
 namespace {
 
-constexpr std::string_view kUndamaged = "want an undamaged store: ";
-
 std::uint32_t big_endian(const std::string& bytes, std::size_t at, std::size_t count) {
   std::uint32_t value = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -35,7 +33,7 @@ Error refuse_store(const std::string& path, std::string got, std::string want) {
 
 Error damaged_store(const std::string& path, std::string got) {
   return refuse_store(path, std::move(got),
-                      std::string(kUndamaged) +
+                      std::string(kWantUndamaged) +
                           "restore a backup with `subak admin restore` (the file was not changed)");
 }
 
@@ -46,12 +44,12 @@ Error damaged_row(const std::string& path, std::string_view table, const std::st
 
 Error damaged_checkpoint(const std::string& path, std::string got) {
   return refuse_store(path, "checkpoint: " + std::move(got),
-                      std::string(kUndamaged) +
+                      std::string(kWantUndamaged) +
                           "start once with --ignore-checkpoint, which makes the state again from "
                           "all facts, or restore a backup with `subak admin restore`");
 }
 
-bool says_damage(const Error& error) { return error.want.starts_with(kUndamaged); }
+bool says_damage(const Error& error) { return error.want.starts_with(kWantUndamaged); }
 
 Error unreadable_store(Connection& db, const std::string& path) {
   const Error error = db.error("store.open");
@@ -98,10 +96,17 @@ std::optional<Error> check_schema(Connection& db, const std::string& path) {
   if (!made.ok()) return made.error();
   const auto wanted = schema_of(fresh);
   if (!wanted) return fresh.error("store.open");
-  if (std::includes(there->begin(), there->end(), wanted->begin(), wanted->end())) {
-    return std::nullopt;
+  if (!std::includes(there->begin(), there->end(), wanted->begin(), wanted->end())) {
+    return damaged_store(path, "its tables are not as they were made (table sqlite_master)");
   }
-  return damaged_store(path, "its tables are not as they were made (table sqlite_master)");
+  for (const std::string& row : *there) {
+    constexpr std::string_view kTrigger = "trigger\n";
+    if (!row.starts_with(kTrigger) || wanted->contains(row)) continue;
+    const std::string name =
+        row.substr(kTrigger.size(), row.find('\n', kTrigger.size()) - kTrigger.size());
+    return damaged_store(path, "there is trigger " + name + ", which can change rows");
+  }
+  return std::nullopt;
 }
 
 // SQLite would open what it may not write, and leave a log behind that nobody may write.

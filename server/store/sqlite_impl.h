@@ -53,6 +53,7 @@ class SqliteStore final : public Store {
   bool set_version(std::uint32_t version);
   void note_durable() const;
   bool insert(const Fact& fact, Head& head, std::uint32_t& version);
+  bool stored(std::uint64_t wanted, std::int64_t rows_before);
   Error commit_error() const;
   // `sum`: of the row before, and after it of this one.
   bool insert_kept(std::uint64_t seq, std::size_t ord, const PackedFacts::Row& row,

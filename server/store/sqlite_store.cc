@@ -1,5 +1,7 @@
 #include "server/store/sqlite_store.h"
 
+#include <sqlite3.h>
+
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -31,7 +33,10 @@ std::optional<Error> SqliteStore::commit(std::span<const Fact> facts) {
   std::uint32_t version = version_;
   refused_.reset();
   bool ok = begin_.run();
+  const std::int64_t rows_before = sqlite3_total_changes64(db_.get());
   for (const Fact& fact : facts) ok = ok && insert(fact, head, version);
+  const std::uint64_t wanted = facts.size() + head.ledger - head_.ledger + head.audit - head_.audit;
+  ok = ok && stored(wanted, rows_before);
   if (version != version_) ok = ok && set_version(version);
   if (ok && head_writer_.write(head) && commit_.run()) {
     note_durable();  // the facts before these: they are not in the last transaction any more
@@ -43,6 +48,17 @@ std::optional<Error> SqliteStore::commit(std::span<const Fact> facts) {
   const Error error = refused_ ? *refused_ : commit_error();
   rollback_.run();
   return error;
+}
+
+// A trigger of somebody else's may swallow a row, or change others.
+bool SqliteStore::stored(std::uint64_t wanted, std::int64_t rows_before) {
+  const std::int64_t rows = sqlite3_total_changes64(db_.get()) - rows_before;
+  if (rows == static_cast<std::int64_t>(wanted)) return true;
+  refused_ = Error{ErrorCode::kPrecondition, "store.commit",
+                   std::to_string(rows) + " rows were changed, and " + std::to_string(wanted) +
+                       " were to be stored",
+                   "want no trigger on the tables of " + path_};
+  return false;
 }
 
 Error SqliteStore::commit_error() const {

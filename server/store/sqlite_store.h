@@ -40,7 +40,9 @@ struct SqliteOptions {
 // not finalized to.
 Result<std::unique_ptr<Store>> open_sqlite_store(const SqliteOptions& options);
 
-// The store is not what was written: another try will not help, only a person.
+// The store is not what was written: another try will not help, only a person. Of both stores; their errors want
+// something that begins so.
 bool says_damage(const Error& error);
+inline constexpr char kWantUndamaged[] = "want an undamaged store: ";
 
 }  // namespace subak

@@ -16,18 +16,20 @@ const std::string Batch::kSql =
     ", f AS (INSERT INTO facts SELECT u.seq, l.epoch, u.time_ms, u.kind, u.body, u.ledger, "
     "u.audit, "
     "u.sum FROM l, unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bigint[], "
-    "$7::bigint[], $8::bigint[]) AS u(seq, time_ms, kind, body, ledger, audit, sum)), "
+    "$7::bigint[], $8::bigint[]) AS u(seq, time_ms, kind, body, ledger, audit, sum) RETURNING 1), "
     "g AS (INSERT INTO ledger SELECT u.* FROM l, unnest($9::bigint[], $10::bigint[], "
     "$11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], "
     "$17::bigint[], $18::bigint[], $19::bigint[], $20::bytea[], $21::bigint[], $22::bigint[], "
-    "$23::bigint[], $24::bigint[]) AS u), "
+    "$23::bigint[], $24::bigint[]) AS u RETURNING 1), "
     "a AS (INSERT INTO audit SELECT u.* FROM l, unnest($25::bigint[], $26::bigint[], $27::bytea[], "
     "$28::bytea[], $29::bytea[], $30::bytea[], $31::bytea[], $32::bytea[], $33::bytea[], "
     "$34::bytea[], "
-    "$35::bytea[], $36::bigint[], $37::bigint[]) AS u), "
+    "$35::bytea[], $36::bigint[], $37::bigint[]) AS u RETURNING 1), "
     "v AS (UPDATE meta SET value = $38, sum = $39 FROM l WHERE key = 'fact_version' AND value <> "
     "$38) "
-    "SELECT epoch FROM l";
+    // Divides by zero, and so rolls back, where fewer rows were stored than given.
+    "SELECT epoch, 1 / CASE WHEN (SELECT count(*) FROM f) = $40 AND (SELECT count(*) FROM g) = $41 "
+    "AND (SELECT count(*) FROM a) = $42 THEN 1 ELSE 0 END FROM l";
 
 std::vector<std::string> edited_things(std::span<const Fact> facts) {
   std::vector<std::string> out;
@@ -129,6 +131,9 @@ Parameters Batch::parameters(std::int64_t epoch) const {
   p.add(audit_ord_).add(audit_sum_);
   const std::string version = std::to_string(after_.version);
   p.add(std::string_view(version)).add(sum_column(meta_sum("fact_version", version)));
+  for (const std::size_t rows : {seq_.size(), ledger_numbers_[0].size(), audit_seq_.size()}) {
+    p.add(static_cast<std::int64_t>(rows));
+  }
   return p;
 }
 

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "server/store/sqlite_store.h"
+
 namespace subak::postgres {
 namespace {
 
@@ -10,7 +12,7 @@ constexpr char kTable[] =
     "checksum TEXT NOT NULL, applied_ms BIGINT NOT NULL)";
 
 // SQLSTATEs of PostgreSQL's manual, appendix A.
-constexpr std::string_view kNoTable = "42P01", kNoRight = "42501";
+constexpr std::string_view kNoTable = "42P01", kNoRight = "42501", kTableThere = "42P07";
 constexpr char kApplied[] = "SELECT version, name, checksum FROM migrations ORDER BY version";
 
 Error refused(PgConnection& db, std::string_view what, const PgResult& result) {
@@ -19,6 +21,10 @@ Error refused(PgConnection& db, std::string_view what, const PgResult& result) {
     error.want =
         "want the role that owns the tables: start this version once as that one, then grant "
         "(deploy/postgres/service_role.sql)";
+  }
+  if (result.sqlstate() == kTableThere) {
+    error.want = std::string(kWantUndamaged) +
+                 "table migrations lacks rows; restore a backup of the database";
   }
   return error;
 }

@@ -17,6 +17,7 @@ namespace {
 // Types by number, the same in every PostgreSQL (pg_type.dat).
 constexpr std::uint32_t kBytea = 17, kInt8 = 20, kText = 25;
 constexpr std::uint32_t kByteaList = 1001, kInt8List = 1016;
+constexpr std::string_view kNoRight = "42501";  // SQLSTATE
 
 // Most significant byte first, as PostgreSQL sends them.
 template <class T>
@@ -246,8 +247,10 @@ PgResult PgConnection::wait(bool sent) {
 
 Error PgConnection::error(std::string_view what, const PgResult& result) const {
   const std::string words = result.message().empty() ? words_ : result.message();
-  return {ErrorCode::kPrecondition, std::string(what), words,
-          broken_ == Broken::kNo ? "" : kWantServer};
+  const char* const want = broken_ != Broken::kNo          ? kWantServer
+                           : result.sqlstate() == kNoRight ? kWantRights
+                                                           : "";
+  return {ErrorCode::kPrecondition, std::string(what), words, want};
 }
 
 }  // namespace subak::postgres

@@ -66,6 +66,10 @@ class PgResult {
 
 // `want` of an error after which another try may do better: says_away() of it.
 inline constexpr char kWantServer[] = "want a database server that answers";
+// Of a role that has too few.
+inline constexpr char kWantRights[] =
+    "want a role with the service's rights: its tables' owner grants them by "
+    "deploy/postgres/service_role.sql";
 
 // How a call ended that has no result to show.
 enum class Broken : std::uint8_t { kNo, kCut, kTooLate };
@@ -92,7 +96,7 @@ class PgConnection {
   // Statements without results, separated by semicolons.
   PgResult script(const std::string& sql);
   // Of the last failure, with the server's words; `what` is the field ("store.commit"). Where the connection broke it
-  // says kWantServer.
+  // says kWantServer, where the role lacks a right kWantRights.
   Error error(std::string_view what, const PgResult& result) const;
 
  private:

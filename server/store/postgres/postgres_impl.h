@@ -16,6 +16,7 @@
 #include "server/store/postgres/beats.h"
 #include "server/store/postgres/lead.h"
 #include "server/store/postgres/postgres_store.h"
+#include "server/store/postgres/proof.h"
 #include "server/store/postgres/rows.h"
 
 namespace subak::postgres {
@@ -58,6 +59,7 @@ class PostgresStore final : public SharedStore {
   void check_role();
   // Refuses a store whose facts are of a version that this program does not know; one without tables is good.
   std::optional<Error> check_version();
+  std::optional<Error> check_epoch();
   // One look at the rows: whether nobody leads, by what was seen so far.
   Result<bool> look(LeadSeen& seen);
   // Whether the lead was ours to take.
@@ -65,6 +67,7 @@ class PostgresStore final : public SharedStore {
   std::optional<Error> prepare();
   std::optional<Error> found();
   std::optional<Error> load();
+  std::optional<Error> check_rows();
 
   // Calls attempt() until it is done or refused. Where its outcome is not known, asks the database under a new
   // epoch: resolve(), which says what became of `sent_`.
@@ -116,6 +119,7 @@ class PostgresStore final : public SharedStore {
   // see a commit before it takes the lead.
   std::atomic<std::int64_t> confirmed_ms_{0};
   std::unique_ptr<Beats> beats_;
+  Proof proof_;
 };
 
 }  // namespace subak::postgres

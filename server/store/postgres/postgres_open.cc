@@ -10,6 +10,7 @@
 #include "server/store/postgres/lead.h"
 #include "server/store/postgres/migrations.h"
 #include "server/store/postgres/postgres_impl.h"
+#include "server/store/postgres/tables.h"
 #include "server/store/row_sum.h"
 
 namespace subak {
@@ -64,6 +65,7 @@ std::optional<Error> PostgresStore::open() {
     return error;
   }
   if (auto error = check_server()) return error;
+  if (auto error = check_rights(db_)) return error;
   return make_lead(db_);
 }
 
@@ -110,9 +112,20 @@ std::optional<Error> PostgresStore::check_version() {
   return newer_facts("state", version, known_version_);
 }
 
+// A fact of an epoch that nobody has led under yet: the row of who leads was lost, and epochs began again.
+std::optional<Error> PostgresStore::check_epoch() {
+  const PgResult row = db_.run(
+      "SELECT (SELECT max(epoch) FROM lead), (SELECT epoch FROM facts ORDER BY seq DESC LIMIT 1)");
+  if (!row.ok() || row.number(0, 1) <= row.number(0, 0)) return std::nullopt;
+  return damaged(
+      "lead", 1,
+      "not what was written: the last fact has epoch " + std::to_string(row.number(0, 1)));
+}
+
 // Who cannot read the facts must not raise the epoch either, which would end a leader that can.
 Result<bool> PostgresStore::take(const LeadSeen& seen) {
   if (auto error = check_version()) return *error;
+  if (auto error = check_epoch()) return *error;
   confirmed_ms_ = clock_.boot_ms();
   const Raised raised = take_lead(db_, holder_, advertise_, seen);
   if (raised.how == Raised::How::kUnknown) {
@@ -136,6 +149,8 @@ std::optional<Error> PostgresStore::prepare() {
   const Result<int> applied = migrate(db_, postgres_migrations(), epoch_, clock_.wall_ms());
   if (!applied.ok()) return applied.error();
   if (*applied > 0) log::info("store migrated", {{"store", describe()}, {"migrations", *applied}});
+  if (auto error = check_rights(db_)) return error;
+  if (auto error = check_tables(db_)) return error;
   if (wanted_uuid_.empty()) check_role();  // else a copy is put there, by its owner
   if (auto error = found()) return error;
   if (ignore_checkpoint_) {
@@ -145,7 +160,21 @@ std::optional<Error> PostgresStore::prepare() {
     const PgResult dropped = db_.run(sql.c_str(), Parameters().add(epoch_.load()));
     if (!dropped.ok()) return db_.error("store.checkpoint", dropped);
   }
-  return load();
+  if (auto error = load()) return error;
+  return check_rows();
+}
+
+// As the file store: what is small is proved whole before it is used. Who takes over from another does not keep callers
+// waiting for that.
+std::optional<Error> PostgresStore::check_rows() {
+  constexpr std::uint64_t kRowBytes = 512;
+  const Head& head = position_.head;
+  const std::uint64_t rows = head.facts + head.ledger + head.audit;
+  if (!took_over_ && rows <= limits::kQuickCheckBytes / kRowBytes) {
+    return prove_rows(db_, seed_, known_version_, [this] { return !stop_ || !stop_(); });
+  }
+  proof_.start(address_, seed_, known_version_);
+  return std::nullopt;
 }
 
 void PostgresStore::tell(const KnownAs& known_as) {
@@ -188,8 +217,7 @@ std::optional<Error> PostgresStore::found() {
   const PgResult row = db_.run(sql.c_str(), p);
   if (!row.ok()) return db_.error("store.meta", row);
   if (row.rows() == 2) return std::nullopt;
-  return refuse("row uuid of table meta is missing",
-                "want the rows that were written: restore a backup");
+  return damaged_meta("uuid");
 }
 
 std::optional<Error> PostgresStore::load() {
@@ -199,16 +227,18 @@ std::optional<Error> PostgresStore::load() {
   seed_ = crc32c(uuid_);
   const auto version = read_meta(db_, "fact_version");
   if (!version.ok()) return version.error();
-  position_.version =
-      static_cast<std::uint32_t>(std::strtoul(version->value_or("0").c_str(), nullptr, 10));
+  if (!*version) return damaged_meta("fact_version");
+  position_.version = static_cast<std::uint32_t>(std::strtoul((*version)->c_str(), nullptr, 10));
   if (position_.version == 0 || position_.version > known_version_) {
-    return newer_facts("state", version->value_or("?"), known_version_);
+    return newer_facts("state", **version, known_version_);
   }
   version_ = position_.version;
   const auto head = read_head(db_, seed_);
   if (!head.ok()) return head.error();
   position_.head = *head;
-  return std::nullopt;
+  const auto mark = read_checkpoint(db_, seed_);
+  if (!mark.ok()) return mark.error();
+  return check_checkpoint(db_, *mark);
 }
 
 }  // namespace postgres

@@ -23,8 +23,7 @@ std::optional<Error> PostgresReader::seed() {
   const auto uuid = read_meta(db_, "uuid");
   if (!uuid.ok()) return uuid.error();
   if (!*uuid) {
-    return Error{ErrorCode::kPrecondition, "store", "row uuid of table meta is missing",
-                 "want a store of ours"};
+    return damaged_meta("uuid");
   }
   seed_ = crc32c(**uuid);
   return std::nullopt;
@@ -91,6 +90,7 @@ std::optional<Error> PostgresReader::recover_checkpoint(FactSink& sink, Recovere
                                                         std::uint32_t& anchor) {
   const auto mark = read_checkpoint(db_, seed_);
   if (!mark.ok()) return mark.error();
+  if (auto error = check_checkpoint(db_, *mark)) return error;
   std::uint32_t sum = seed_;
   for (std::uint64_t part = 0; part < mark->parts; ++part) {
     const PgResult rows = db_.run("SELECT rows FROM checkpoint WHERE seq = $1 AND part = $2",

@@ -29,6 +29,8 @@ bool is_end_of_server(std::string_view state) {
          state.starts_with("53") || state.starts_with("58");
 }
 
+constexpr std::string_view kDividedByZero = "22012";  // Batch::kSql: rows are missing
+
 // Each after kIfLeading, with a row for who leads.
 constexpr char kInsertPart[] = "INSERT INTO checkpoint SELECT $2, $3, $4 FROM l RETURNING part";
 constexpr char kDropParts[] =
@@ -125,6 +127,11 @@ PostgresStore::Outcome PostgresStore::try_commit(std::span<const Fact> facts) {
   sent_ = batch->after();
   const PgResult row = db_.run(Batch::kSql.c_str(), batch->parameters(epoch_));
   const Outcome outcome = judge(row, "store.commit");
+  if (row.sqlstate() == kDividedByZero) {
+    error_ = Error{ErrorCode::kPrecondition, "store.commit",
+                   "the database stored fewer rows than it was given",
+                   "want no trigger, rule or row security on its tables"};
+  }
   if (outcome != Outcome::kDone) return outcome;
   if (row.rows() == 0) return lost();
   position_ = *std::exchange(sent_, std::nullopt);

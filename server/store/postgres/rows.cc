@@ -5,11 +5,13 @@
 
 #include "server/store/ledger_rows.h"
 #include "server/store/row_sum.h"
+#include "server/store/sqlite_store.h"
 
 namespace subak::postgres {
 namespace {
 
 constexpr std::size_t kKeptHeader = 16;
+const std::string kWantDamaged = std::string(kWantUndamaged) + "restore a backup of the database";
 
 void append_number(std::string& out, std::uint64_t number, int bytes) {
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(number >> (8 * i));
@@ -36,7 +38,12 @@ Error damaged(std::string_view table, std::uint64_t which, std::string_view how)
   return {ErrorCode::kPrecondition, "store",
           "row " + std::to_string(which) + " of table " + std::string(table) + " is " +
               std::string(how),
-          "want the rows that were written: restore a backup of the database"};
+          kWantDamaged};
+}
+
+Error damaged_meta(std::string_view key, std::string_view how) {
+  return {ErrorCode::kPrecondition, "store",
+          "row " + std::string(key) + " of table meta is " + std::string(how), kWantDamaged};
 }
 
 std::optional<LedgerEntry> ledger_entry(const PgResult& rows, int i, std::uint32_t seed) {
@@ -77,9 +84,7 @@ Result<std::optional<std::string>> read_meta(PgConnection& db, std::string_view 
   if (row.rows() == 0) return std::optional<std::string>();
   std::string value(row.bytes(0, 0));
   if (sum_of(row.number(0, 1)) != meta_sum(key, value)) {
-    return Error{ErrorCode::kPrecondition, "store",
-                 "row " + std::string(key) + " of table meta is altered",
-                 "want the rows that were written: restore a backup of the database"};
+    return damaged_meta(key, "altered");
   }
   return std::optional(std::move(value));
 }
@@ -121,6 +126,24 @@ Result<Checkpoint> read_checkpoint(PgConnection& db, std::uint32_t seed) {
   out.sum = static_cast<std::uint32_t>(next());
   out.anchor = static_cast<std::uint32_t>(next());
   return out;
+}
+
+Error misfit(const Checkpoint& mark) {
+  return {ErrorCode::kPrecondition, "store",
+          "checkpoint: it does not fit fact " + std::to_string(mark.seq),
+          std::string(kWantUndamaged) +
+              "start once with --ignore-checkpoint, which makes the state again from all facts, or "
+              "restore a backup of the database"};
+}
+
+std::optional<Error> check_checkpoint(PgConnection& db, const Checkpoint& mark) {
+  if (mark.seq == 0) return std::nullopt;
+  const PgResult row = db.run("SELECT sum FROM facts WHERE seq = $1", Parameters().add(mark.seq));
+  if (!row.ok()) return db.error("store.facts", row);
+  if (row.rows() == 0) {
+    return damaged("facts", mark.seq, "missing, of which the checkpoint was made");
+  }
+  return sum_of(row.number(0, 0)) == mark.anchor ? std::nullopt : std::optional(misfit(mark));
 }
 
 void append_kept(std::string& part, const KeptRow& row) {

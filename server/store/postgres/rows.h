@@ -30,6 +30,7 @@ inline constexpr std::string_view kWantOlder =
 
 // A row that is not what was written.
 Error damaged(std::string_view table, std::uint64_t which, std::string_view how = "altered");
+Error damaged_meta(std::string_view key, std::string_view how = "missing");
 
 // The value of `meta`; nullopt: there is none.
 Result<std::optional<std::string>> read_meta(PgConnection& db, std::string_view key);
@@ -46,6 +47,10 @@ struct Checkpoint {
 };
 // `seed`: the anchor where there is none.
 Result<Checkpoint> read_checkpoint(PgConnection& db, std::uint32_t seed);
+// It was made of another history than the facts.
+Error misfit(const Checkpoint& mark);
+// The fact that it was made of is there, and is the one it names.
+std::optional<Error> check_checkpoint(PgConnection& db, const Checkpoint& mark);
 
 // One fact of a checkpoint in a part: time, kind and length as 8, 4 and 4 bytes, the lowest first, and the body.
 struct KeptRow {
