@@ -45,6 +45,7 @@ struct HttpResponse {
   int status = 200;
   std::string content_type = "application/json";
   std::string body;
+  std::string headers = {};  // further ones, whole lines: "\r\nName: value" each
 };
 
 // Called on an I/O thread: it must not block. With several threads it is called concurrently. What

@@ -65,13 +65,14 @@ inline std::string_view reason_phrase(int status) {
 inline void write_response(std::string& out, const HttpResponse& response, bool keep_alive,
                            unsigned http_version, bool head) {
   out.clear();
-  out.reserve(160 + response.body.size());
+  out.reserve(160 + response.headers.size() + response.body.size());
   out += http_version == 10 ? "HTTP/1.0 " : "HTTP/1.1 ";
   out += std::to_string(response.status);
   out += ' ';
   out += reason_phrase(response.status);
   out += "\r\nContent-Type: ";
   out += response.content_type;
+  out += response.headers;
   out += "\r\nContent-Length: ";
   out += std::to_string(response.body.size());
   if (!keep_alive) {

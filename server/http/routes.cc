@@ -50,7 +50,8 @@ void HttpRoutes::handle(std::string_view method, std::string_view target, HttpDo
   if (path == "/readyz") return done(readyz(target.substr(path.size()) == "?leader"));
   if (path == "/api/summary") return summary(done);
   if (path == "/") {
-    return done({200, "text/html; charset=utf-8", console_page(sources_.state().version)});
+    return done({200, "text/html; charset=utf-8", console_page(sources_.state().version),
+                 "\r\nContent-Security-Policy: " + console_policy()});
   }
   done(plain(404, "not found; there are /, /metrics, /healthz, /readyz and /api/summary"));
 }
@@ -135,9 +136,13 @@ HttpResponse replica_answer(std::string_view method, std::string_view target,
 
 AsyncHttpHandler http_handler(HttpRoute route, std::vector<std::string> hosts) {
   return [route = std::move(route), hosts = std::move(hosts)](const HttpRequest& request,
-                                                              HttpReplier done) {
+                                                              const HttpReplier& to) {
+    const HttpReplier done = [to](HttpResponse response) {
+      response.headers += "\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY";
+      to(std::move(response));
+    };
     if (is_own_host(request.host, hosts)) {
-      return route(request.method, request.target, std::move(done));
+      return route(request.method, request.target, done);
     }
     done(plain(421, "host: was \"" + std::string(request.host.substr(0, limits::kMaxEchoBytes)) +
                         "\", want an IP address, localhost, or a name of httpHosts (--http-host)"));

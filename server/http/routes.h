@@ -59,12 +59,15 @@ HttpResponse replica_answer(std::string_view method, std::string_view target,
 
 // For a listener of its own. Answers only to its own names, so that a web page whose name is made
 // to point here (DNS rebinding) reads nothing: IP addresses, localhost, a request without a name,
-// and `hosts` (any case). Else 421, which says what to do.
+// and `hosts` (any case). Else 421, which says what to do. No browser takes an answer for another type than it says, or
+// shows it inside another page.
 using HttpRoute = std::function<void(std::string_view method, std::string_view target, HttpDone)>;
 AsyncHttpHandler http_handler(HttpRoute route, std::vector<std::string> hosts);
 
 // The console page: static HTML that reads /api/summary.
 std::string console_page(std::string_view version);
+// Its Content-Security-Policy: its own script and style run, it reads from where it came, and nothing else.
+std::string console_policy();
 // JSON of what the console shows: totals, clusters, accounts (no users), the head of the queue.
 std::string summary_json(const Engine& engine, TimeMs now, std::string_view version);
 

@@ -10,6 +10,7 @@ namespace subak {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class FixedClock final : public Clock {
@@ -80,6 +81,33 @@ TEST_F(RoutesTest, AShortPageWhenTheFollowerRefuses) {
   EXPECT_THAT(page.body, HasSubstr("subak_build_info{version=\"9.9\"} 1\n"));
   EXPECT_THAT(page.body, HasSubstr("subak_scrape_complete 0\n"));
   EXPECT_EQ(get("/api/summary").status, 503);
+}
+
+// The script and style of the page are those that its policy names, whatever they become.
+TEST_F(RoutesTest, ThePageRunsItsOwnScriptAlone) {
+  const std::string headers = get("/").headers;
+  EXPECT_THAT(headers,
+              StartsWith("\r\nContent-Security-Policy: default-src 'none'; script-src 'sha256-"));
+  EXPECT_THAT(headers, HasSubstr("; style-src 'sha256-"));
+  EXPECT_THAT(headers, HasSubstr("; frame-ancestors 'none'"));
+  EXPECT_THAT(get("/").body, Not(HasSubstr(" style=")));
+  EXPECT_THAT(get("/").body, Not(HasSubstr(" on")));
+  EXPECT_EQ(get("/metrics").headers, "");
+}
+
+TEST_F(RoutesTest, EveryAnswerOfThePortNamesItsTypeForGood) {
+  const AsyncHttpHandler handler = http_handler(
+      [this](std::string_view, std::string_view target, HttpDone done) { done(get(target)); }, {});
+  for (const char* host : {"127.0.0.1", "evil.example.com"}) {
+    for (const char* target : {"/", "/metrics", "/healthz", "/no"}) {
+      HttpRequest request{"GET", target, {}, {}};
+      request.host = host;
+      HttpResponse got;
+      handler(request, [&](HttpResponse response) { got = std::move(response); });
+      EXPECT_THAT(got.headers, HasSubstr("\r\nX-Content-Type-Options: nosniff")) << host << target;
+      EXPECT_THAT(got.headers, HasSubstr("\r\nX-Frame-Options: DENY")) << host << target;
+    }
+  }
 }
 
 TEST_F(RoutesTest, Health) {
