@@ -25,7 +25,12 @@ CLI::App* app_of(void* app) { return static_cast<CLI::App*>(app); }
 template <class T>
 CLI::Option* add_option(void* app, const std::string& flag, T& value, const std::string& help,
                         const std::string& value_name) {
-  return app_of(app)->add_option(flag, value, help)->type_name(value_name);
+  CLI::Option* const option = app_of(app)->add_option(flag, value, help)->type_name(value_name);
+  // An empty variable in a script must not read as "left away".
+  option->check([](const std::string& got) {
+    return got.empty() ? std::string("was \"\", want a value") : std::string();
+  });
+  return option;
 }
 
 CommandInfo describe_app(const CLI::App& app, const Command::Tree& tree) {

@@ -35,7 +35,15 @@ v1::Plan ask(Session& s, const PlanCommand& o) {
   request.set_rows(count_of(o.rows, "--rows", limits::kMaxPlanRows));
   request.set_lanes(count_of(o.lanes, "--lanes", limits::kMaxPlanLanes));
   request.set_jobs(count_of(o.jobs, "--jobs", limits::kMaxPlanJobs));
-  return s.call<v1::Plan>("ClusterService/GetPlan", request);
+  try {
+    return s.call<v1::Plan>("ClusterService/GetPlan", request);
+  } catch (Failure& failure) {
+    if (failure.field != "until") throw;
+    failure.what =
+        "--until: was \"" + o.until + "\", want a time to come, or how long: at most 30 days";
+    failure.todo = "--until 12h, or a time as 2026-02-01T08:00";
+    throw;
+  }
 }
 
 void write_file(const std::string& path, const std::string& text) {

@@ -54,7 +54,7 @@ std::string advice(grpc::StatusCode code, const std::string& server) {
     case grpc::StatusCode::UNIMPLEMENTED:
       return "use a server that has it";
     case grpc::StatusCode::FAILED_PRECONDITION:
-      return "look at its present state first: its get command shows it";
+      return "subak status, and the get command of what it is about, show how it is now";
     default:
       return "the audit log and the server's log may say more";
   }
@@ -93,6 +93,11 @@ std::string noun_of(const std::string& field) {
 void refine(grpc::StatusCode code, const std::string& want, Failure& failure) {
   if (code == grpc::StatusCode::FAILED_PRECONDITION && failure.field.starts_with("request")) {
     failure.todo = "ask for less, or have that account's limit raised";
+  }
+  constexpr std::string_view kUndamaged = "want an undamaged store: ";  // server/store
+  if (want.starts_with(kUndamaged)) {
+    failure.todo = want.substr(kUndamaged.size());
+    failure.what.resize(std::min(failure.what.rfind(", " + want), failure.what.size()));
   }
   const std::string noun = noun_of(failure.field);
   if (code == grpc::StatusCode::FAILED_PRECONDITION && (noun == "job" || noun == "account") &&

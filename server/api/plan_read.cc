@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/duration.h"
 #include "core/limits.h"
 #include "server/api/convert.h"
 
@@ -103,7 +104,7 @@ std::optional<Error> put_plan(const Engine& engine, const ForecastStarts& starts
   }
   if (in.has_until() &&
       (asked.until_ms <= now || asked.until_ms > now + limits::kForecastAheadMs)) {
-    return Error{ErrorCode::kInvalid, "until", std::to_string(asked.until_ms / kSecondMs) + "s",
+    return Error{ErrorCode::kInvalid, "until", format_time(asked.until_ms),
                  "want a time after now, at most 30 days ahead"};
   }
   const FleetPlan plan = engine.plan(asked, *starts.forecast, now);

@@ -48,7 +48,7 @@ Error named_as(Error error, const std::string& draft, const std::string& from) {
   if (const auto at = error.field.find(draft); at != std::string::npos) {
     error.field.replace(at, draft.size(), from);
   }
-  return error;
+  return of_backup(std::move(error));
 }
 
 // The facts up to `last`, under the same uuid.
@@ -84,14 +84,20 @@ Result<Restored> shorten(const Draft& draft, const Until& until) {
 
 }  // namespace
 
+Error of_backup(Error error) {
+  if (says_damage(error))
+    error.want = "want an undamaged backup: use another one; nothing was changed";
+  return error;
+}
+
 Result<Restored> restore_store(const RestoreOptions& options) {
   const std::string state = real_path(options.state);
   if (file_size(options.from) <= 0) {
     return Error{ErrorCode::kNotFound, options.from, "there is no such file, or it is empty",
                  "want a backup, or the state file of a subakd that is stopped"};
   }
-  if (auto error = check_header(options.from)) return *error;
-  if (auto error = check_log(options.from)) return *error;
+  if (auto error = check_header(options.from)) return of_backup(*error);
+  if (auto error = check_log(options.from)) return of_backup(*error);
   if (auto error = make_folder(state)) return *error;
   const auto lock = StoreLock::acquire(state, StoreLock::Missing::kLeave);
   if (!lock.ok()) return lock.error();
@@ -100,7 +106,8 @@ Result<Restored> restore_store(const RestoreOptions& options) {
                  "want a new path; or use --force, which puts the old store aside"};
   }
   const Draft draft(state + ".restoring");
-  if (auto error = copy_store(options.from, draft.path, [] { return true; })) return *error;
+  if (auto error = copy_store(options.from, draft.path, [] { return true; }))
+    return of_backup(*error);
   Result<StoreReport> report = verify_store(draft.path, std::nullopt);
   if (!report.ok()) return named_as(report.error(), draft.path, options.from);
   Restored done{std::move(*report), "", std::nullopt};

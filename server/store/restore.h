@@ -23,6 +23,9 @@ struct Restored {
   std::optional<Cut> cut{};  // with RestoreOptions::until
 };
 
+// Of damage that is the backup's, it says that another one helps.
+Error of_backup(Error error);
+
 // Copies, verifies the copy, and only then puts it in place, durable on return. Makes the folder
 // (mode 0700) if it is missing. Refused, with nothing changed: a service has the state's lock;
 // there is a store and no `force`; `from` is none or does not pass verify_store(); `until` is not in it

@@ -29,7 +29,7 @@ Result<Restored> restore_to_postgres(const std::string& from, const std::string&
                  "want a backup, or the state file of a subakd that is stopped"};
   }
   auto report = verify_store(from, std::nullopt);
-  if (!report.ok()) return report.error();
+  if (!report.ok()) return of_backup(report.error());
   auto reader = SqliteReader::open(from, kFactVersion);
   if (!reader.ok()) return reader.error();
   Restored done{std::move(*report), "", std::nullopt};
