@@ -13,11 +13,9 @@ import multiprocessing
 import os
 import queue
 import random
-import shutil
 import signal
 import statistics
 import sys
-import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -245,7 +243,8 @@ def main():
     seed = int(os.environ.get("SUBAK_HOSTILE_SEED", "20261122"))
     print(f"hostile: {seconds} s, SUBAK_HOSTILE_SEED={seed}", flush=True)
     judge, protos = Judge(), s.compile_protos(ROOT)
-    folder = tempfile.mkdtemp(prefix="subak-hostile-")
+    kept = os.environ.get("SUBAK_HOSTILE_KEEP")  # a folder for the state and the log, to look at them later
+    folder = kept or s.folder_of_this_process("subak-hostile-")
     tokens = os.path.join(folder, "tokens")
     world = {"protos": protos, "seed": seed, **write_tokens(tokens, seed)}
     flags = ["--tokens", tokens, "--cluster", "east:enforce", "--cluster", "west:enforce"]
@@ -257,11 +256,10 @@ def main():
         hold_the_hour(service, world, seconds, judge)
     finally:
         service.end()
-        shutil.rmtree(protos)
     if judge.failures:
-        print(f"hostile: {len(judge.failures)} failed; the state and the log are in {folder}")
+        where = f"are in {kept}" if kept else "are gone; SUBAK_HOSTILE_KEEP=FOLDER keeps them"
+        print(f"hostile: {len(judge.failures)} failed; the state and the log {where}")
         return 1
-    shutil.rmtree(folder)
     return 0
 
 

@@ -1,10 +1,12 @@
 """The service under test from outside: the process, its ports, calls over gRPC and HTTPS."""
 
+import atexit
 import contextlib
 import http.client
 import os
 import re
 import resource
+import shutil
 import signal
 import ssl
 import subprocess
@@ -18,9 +20,17 @@ FILES = (1024, 4096)  # soft and hard limit of the service's open files: a usual
 BIG = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
 
 
+def folder_of_this_process(prefix):
+    """A folder that goes with the process, also where that is asked to end or fails."""
+    folder = tempfile.mkdtemp(prefix=prefix)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    return folder
+
+
 def compile_protos(root):
     """Python modules of proto/, in a folder that lives as long as the process, on sys.path."""
-    folder = tempfile.mkdtemp(prefix="subak-hostile-proto-")
+    folder = folder_of_this_process("subak-hostile-proto-")
     source = os.path.join(root, "proto")
     files = [
         os.path.relpath(os.path.join(at, name), source)
