@@ -225,6 +225,19 @@ void join_gang(Pod& pod, std::uint32_t size, bool of_controller, bool is_rest) {
   identify(group, false, pod.gang);
 }
 
+std::string stated_gang(const Pod& pod) {
+  if (stated_gang_size(pod) < 2) return {};
+  if (pod.keys.job.set) return std::string(pod.keys.job.value);
+  const Group group = group_of(pod);
+  return group.lone ? std::string() : as_label_value(group.name);
+}
+
+void leave_out_light_members(Pod& pod, std::uint32_t count) {
+  Gang& gang = pod.gang;
+  gang.size = gang.size > count ? gang.size - count : 1;
+  if (gang.rank >= static_cast<std::int32_t>(gang.size)) gang.rank = -1;
+}
+
 Text worker_set_of(const Pod& pod) {
   if (pod.gang.size < 2 || has_own_name(pod, group_of(pod))) return {};
   return find_text(pod.labels, kWorkerSetName);

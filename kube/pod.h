@@ -160,6 +160,12 @@ Text worker_set_of(const Pod& pod);
 // no ranks for these. Its owner is "uid+group", as each group comes and goes by itself.
 void join_worker_set(Pod& pod, std::string_view uid, std::uint32_t without_gpus);
 
+// The name of the gang that the pod says the size of, with GPUs or without. Empty: it says none.
+std::string stated_gang(const Pod& pod);
+// So many pods of its gang ask for no GPUs, and its stated size counts them: they have no rank. One
+// rank is left at least.
+void leave_out_light_members(Pod& pod, std::uint32_t count);
+
 // It is of a group of which nobody whom we read says how many start together: Kubeflow's, MPI's and
 // Ray's pods without gang-size. Started one by one, two such groups can wait for each other for ever.
 bool lacks_gang_size(const Pod& pod);

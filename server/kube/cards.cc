@@ -57,6 +57,8 @@ void Cards::forget_told() {
   namespaces_.clear();
   of_owner_.clear();
   of_gang_.clear();
+  light_members_.clear();
+  light_counts_.clear();
   gang_owners_.clear();
   orphans_.clear();
   orphans_of_.clear();
@@ -107,6 +109,8 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
   const bool unsure = with_owner && pod.asks_gpu() && !find_gang(pod, card);
   if (unsure && waits_for_owner(pod, event, monotonic_ms)) return;
   orphans_.erase(uid);
+  count_light_member(uid, pod, event.kind);
+  if (pod.asks_gpu()) leave_out_light_members(pod);
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
     const TimeMs end_ms = end_seen(card, end_of(pod));
@@ -224,6 +228,7 @@ void Cards::drop_pod(const std::string& uid, in::PodGone gone) {
   if (told || at->second.gpu) tell_gone("p" + uid, std::move(gone));
   count_owner(at->second, -1);
   if (at->second.gpu) tell_if_gone(at->second.gpu->gang_owner);
+  move_light_member(uid, "");
   unschedulable_.erase(uid);
   gated_.erase(uid);
   pods_.erase(at);

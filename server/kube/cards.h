@@ -246,6 +246,10 @@ class Cards {
   void see_orphans_of(const std::string& owner);
   void outdate(const std::string& owner_uid, const std::string& worker_set);
   void leave_gang(const std::string& uid, PodCard& card, const PodRecord& record);
+  void count_light_member(const std::string& uid, const Pod& pod, WatchKind kind);
+  void move_light_member(const std::string& uid, const std::string& gang);
+  void leave_out_light_members(Pod& pod) const;
+  void outdate_gang(const std::string& gang);
   bool waits_for_owner(const Pod& pod, const WatchEvent& event, std::int64_t monotonic_ms);
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool with_owner);
   void see_again(json::Value pod, std::int64_t monotonic_ms, bool with_owner);
@@ -273,6 +277,9 @@ class Cards {
   };
   std::unordered_map<std::string, Made> of_owner_;
   std::unordered_map<std::string, std::size_t> of_gang_;  // pods that have not ended
+  // Of pods without GPUs that count in a gang, by uid: "namespace/gang"; and how many each gang has.
+  std::unordered_map<std::string, std::string> light_members_;
+  std::unordered_map<std::string, std::uint32_t> light_counts_;
   std::set<std::string> gang_owners_;  // whose end matters: they had pods, and it was not told
   std::set<std::string> unschedulable_, gated_, unsized_, outdated_;  // uids
   std::uint32_t pod_list_ = 0, node_list_ = 0, namespace_list_ = 0;
