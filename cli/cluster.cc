@@ -40,15 +40,16 @@ Table cluster_table(const v1::ListClustersResponse& answer) {
       sum.set_idle_milligpu(sum.idle_milligpu() + p.idle_milligpu());
       sum.set_stranded_milligpu(sum.stranded_milligpu() + p.stranded_milligpu());
       sum.set_unusable_milligpu(sum.unusable_milligpu() + p.unusable_milligpu());
+      sum.set_overcommitted_milligpu(sum.overcommitted_milligpu() + p.overcommitted_milligpu());
     }
     table.row({c.name(), std::to_string(c.id()), word(c.mode()),
                c.owned()    ? "imported"
                : c.synced() ? "synced"
                             : "listing",
                std::to_string(sum.nodes()), gpus_text(sum.installed_milligpu()),
-               gpus_text(sum.allocated_milligpu()), gpus_text(sum.idle_milligpu()),
-               gpus_text(sum.stranded_milligpu()), gpus_text(sum.unusable_milligpu()),
-               exceptions_text(c)});
+               in_use_text(sum.allocated_milligpu(), sum.overcommitted_milligpu()),
+               gpus_text(sum.idle_milligpu()), gpus_text(sum.stranded_milligpu()),
+               gpus_text(sum.unusable_milligpu()), exceptions_text(c)});
   }
   return table;
 }
@@ -82,6 +83,10 @@ std::string condition_text(const v1::Node& n) {
   add(n.spec().not_ready(), "not ready");
   add(!n.spec().unfit().empty(), printable(n.spec().unfit()));
   add(n.spec().unhealthy_gpus() > 0, std::to_string(n.spec().unhealthy_gpus()) + " unhealthy");
+  add(n.overcommitted_milligpu() > 0, gpus_text(n.overcommitted_milligpu()) + " overcommitted");
+  const std::int64_t behind_s = n.spec().clock_behind_ms() / kSecondMs;
+  add(behind_s != 0,
+      "clock " + std::to_string(std::abs(behind_s)) + "s " + (behind_s > 0 ? "behind" : "ahead"));
   return text;
 }
 

@@ -76,6 +76,11 @@ void set_amounts(const std::string& text, const std::string& flag, Amounts* out)
 
 std::string gpus_text(std::int64_t milligpu) { return format_milligpu(milligpu); }
 
+std::string in_use_text(std::int64_t allocated, std::int64_t overcommitted) {
+  const std::string text = gpus_text(allocated);
+  return overcommitted > 0 ? text + " (" + gpus_text(overcommitted) + " over)" : text;
+}
+
 std::int64_t milligpu_of(const std::string& text, const std::string& flag) {
   return value_or_usage(parse_milligpu(text, flag), kAmountHelp);
 }

@@ -25,6 +25,8 @@ using google::protobuf::Timestamp;
 std::string amounts_text(const Amounts& amounts);  // "gpu=16"; "" for none
 void set_amounts(const std::string& text, const std::string& flag, Amounts* out);
 std::string gpus_text(std::int64_t milligpu);  // "16", "0.5"
+// "12", "12 (4 over)" of which 4 are not there any more.
+std::string in_use_text(std::int64_t allocated, std::int64_t overcommitted);
 std::int64_t milligpu_of(const std::string& text, const std::string& flag);
 
 TimeMs to_ms(const Timestamp& time);

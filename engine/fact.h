@@ -212,7 +212,7 @@ struct NodeBilled {
   static constexpr std::string_view kName = "node_billed";
   NodeId node;
   TimeMs as_of_ms = 0;
-  StoredGpuTime installed, allocated, idle, stranded, unusable;
+  StoredGpuTime installed, allocated, idle, stranded, unusable, overcommitted;
   template <class V>
   void fields(V& v) {
     v(1, "node", node);
@@ -222,6 +222,7 @@ struct NodeBilled {
     v(5, "idle", idle);
     v(6, "stranded", stranded);
     v(7, "unusable", unusable);
+    v(8, "overcommitted", overcommitted);
   }
 };
 

@@ -187,7 +187,8 @@ std::vector<NodeBill> bill(const State& s, TimeMs t) {
     bill.residual = bill.capacity.allocated - bill.charged;
     const GpuTime parts = bill.capacity.allocated + bill.capacity.idle + bill.capacity.stranded +
                           bill.capacity.unusable;
-    if (parts != bill.capacity.installed) bill.residual += bill.capacity.installed - parts;
+    const GpuTime whole = bill.capacity.installed + bill.capacity.overcommitted;
+    if (parts != whole) bill.residual += whole - parts;
   }
   return out;
 }

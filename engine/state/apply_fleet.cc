@@ -155,7 +155,10 @@ void State::keep_nodes() {
 void State::on(const fact::NodeBilled& f) {
   must(f.as_of_ms <= now_, "what is billed has been");
   must(restoring_ || fleet_.node(f.node) != nullptr, "a node that is billed is there");
-  must(f.installed.get() == f.allocated.get() + f.idle.get() + f.stranded.get() + f.unusable.get(),
+  const NodeBooks books{f.installed.get(), f.allocated.get(), f.idle.get(),
+                        f.stranded.get(),  f.unusable.get(),  f.overcommitted.get()};
+  must(books.installed + books.overcommitted ==
+           books.allocated + books.idle + books.stranded + books.unusable,
        "what a node has is allocated, idle, stranded or unusable");
   if (restoring_) {
     fleet_.restore_books(

@@ -104,7 +104,8 @@ fact::NodeBilled State::billed(NodeId id, TimeMs as_of) const {
           StoredGpuTime::of(b.allocated),
           StoredGpuTime::of(b.idle),
           StoredGpuTime::of(b.stranded),
-          StoredGpuTime::of(b.unusable)};
+          StoredGpuTime::of(b.unusable),
+          StoredGpuTime::of(b.overcommitted)};
 }
 
 GangRequest State::alone(const PodShape& shape, bool compute_domain) {

@@ -155,6 +155,7 @@ void put(const ClusterView& cluster, v1::Cluster* out) {
     row->set_idle_milligpu(totals.milligpu.idle);
     row->set_stranded_milligpu(totals.milligpu.stranded);
     row->set_unusable_milligpu(totals.milligpu.unusable);
+    row->set_overcommitted_milligpu(totals.milligpu.overcommitted);
   }
 }
 
@@ -173,6 +174,7 @@ void put_node(const Engine& engine, NodeId id, v1::Node* out) {
   out->set_idle_milligpu(levels.idle);
   out->set_stranded_milligpu(levels.stranded);
   out->set_unusable_milligpu(levels.unusable);
+  out->set_overcommitted_milligpu(levels.overcommitted);
 }
 
 void put(const Effect& effect, const std::string& cluster, v1::Effect* out) {

@@ -262,6 +262,8 @@ class CopyReader {
       totals.milligpu.idle = amount("idle_milligpu", row.idle_milligpu());
       totals.milligpu.stranded = amount("stranded_milligpu", row.stranded_milligpu());
       totals.milligpu.unusable = amount("unusable_milligpu", row.unusable_milligpu());
+      totals.milligpu.overcommitted =
+          amount("overcommitted_milligpu", row.overcommitted_milligpu());
       const std::int64_t gpus = check_.number("largest_node_gpus", row.largest_node_gpus(), 0,
                                               std::int64_t{limits::kMaxGpusPerNode});
       out.product_node_gpus.push_back(gpus);

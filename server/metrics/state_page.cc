@@ -24,8 +24,10 @@ void write_jobs(Families& out, const View& view) {
 }
 
 void write_gpus(Families& out, const std::vector<ClusterView>& clusters) {
-  out.gauge("subak_gpus",
-            "Installed GPUs by what is done with them; the states add up to all of them.");
+  out.gauge(
+      "subak_gpus",
+      "Installed GPUs by what is done with them; the states add up to all of them, and to what is "
+      "overcommitted.");
   for (const ClusterView& c : clusters) {
     for (const ProductTotals& p : c.products) {
       const auto row = [&](std::string_view state, MilliGpu amount) {
@@ -35,6 +37,14 @@ void write_gpus(Families& out, const std::vector<ClusterView>& clusters) {
       row("idle", p.milligpu.idle);
       row("stranded", p.milligpu.stranded);
       row("unusable", p.milligpu.unusable);
+    }
+  }
+  out.gauge("subak_overcommitted_gpus",
+            "Held beyond what its node has, as that shrank or was overbooked; allocated counts "
+            "them too.");
+  for (const ClusterView& c : clusters) {
+    for (const ProductTotals& p : c.products) {
+      out.sample({{"cluster", c.name}, {"product", p.product}}, gpus(p.milligpu.overcommitted));
     }
   }
 }

@@ -110,6 +110,10 @@ std::string ask(const Engine& engine, const std::string& question) {
           << " idle=" << b.capacity.idle.gpu_seconds()
           << " stranded=" << b.capacity.stranded.gpu_seconds()
           << " unusable=" << b.capacity.unusable.gpu_seconds()
+          << (b.capacity.overcommitted == GpuTime() ? "" : " overcommitted=")
+          << (b.capacity.overcommitted == GpuTime()
+                  ? ""
+                  : std::to_string(b.capacity.overcommitted.gpu_seconds()))
           << " residual=" << b.residual.gpu_seconds() << "\n";
     }
     for (const auto& [key, amount] : engine.ledger().sums()) {
