@@ -193,6 +193,7 @@ std::string word(v1::PodGate g) { return enum_word(v1::PodGate_Name(g), 9); }
 std::string word(v1::PodState s) { return enum_word(v1::PodState_Name(s), 10); }
 std::string word(v1::Mode m) { return enum_word(v1::Mode_Name(m), 5); }
 std::string word(v1::UsageState s) { return enum_word(v1::UsageState_Name(s), 12); }
+std::string word(v1::RowClock c) { return enum_word(v1::RowClock_Name(c), 10); }
 
 v1::JobState job_state_of(const std::string& text) {
   for (int i = v1::JobState_MIN; i <= v1::JobState_MAX; ++i) {

@@ -66,6 +66,7 @@ std::string word(v1::PodState state);
 std::string word(v1::PodGate gate);
 std::string word(v1::Mode mode);
 std::string word(v1::UsageState state);
+std::string word(v1::RowClock clock);
 v1::JobState job_state_of(const std::string& text);  // checked by the parser before
 v1::Mode mode_of(const std::string& text);           // throws usage
 // "any", "nvlink-exclusive", "prefer:rack" into a request; throws usage.

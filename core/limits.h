@@ -371,6 +371,16 @@ inline constexpr DurationMs kClockAnchorMs = kHourMs;
 // At a start, ahead of the last fact: beyond it the service is not ready until the clock is
 // accepted (`admin accept-clock`).
 inline constexpr DurationMs kMaxClockAheadMs = 30 * kDayMs;
+// Clocks of others. What they say is put right where they are off by more than this: news takes time, and kubelets
+// write whole seconds.
+inline constexpr DurationMs kClockNoiseMs = 2 * kSecondMs;
+// A node whose clock is off by so much has it in its condition, and counts for the alert.
+inline constexpr DurationMs kClockOffMs = 5 * kSecondMs;
+// So long after a start with a leap of time the clock may still prove wrong: what was charged over the leap is given
+// back then, and until then nobody is ended for a time limit. Rows that are remembered for that; more
+// are not given back.
+inline constexpr DurationMs kClockProofMs = 10 * kMinuteMs;
+inline constexpr std::size_t kMaxLeapRows = 100'000;
 // A database's clock. A sample that was under way for longer is not used; two that follow each other are further apart
 // than that: it has stepped, which is counted.
 inline constexpr DurationMs kClockSampleMs = 500;

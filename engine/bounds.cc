@@ -39,6 +39,7 @@ constexpr std::array kTable{
     Row{"clique", "", 0, kName},
     Row{"clique_gangs", "", 0, limits::kMaxCliqueGangs},
     Row{"clique_lost_ms", "", 0, limits::kMaxTimeMs},
+    Row{"clock_behind_ms", "", -limits::kMaxTimeMs, limits::kMaxTimeMs},
     Row{"cluster", "", 0, kName},
     Row{"count", "extended", 0, limits::kMaxResourceCount},
     Row{"count", "groups", 0, kPods},
@@ -109,6 +110,7 @@ constexpr std::array kTable{
     Row{"requirements", "", 0, kTerms},
     Row{"reserve_jobs", "", 0, limits::kMaxReserveJobs},
     Row{"revision", "", kLeast, kMost},  // any but the current one is a conflict
+    Row{"running_at_ms", "", 0, limits::kMaxTimeMs},
     Row{"segment", "", 0, kPods},
     Row{"shares", "", kLeast, kMost},  // accounting/tree_check.cc
     Row{"spare", "", 0, limits::kMaxSpareNodes},

@@ -343,18 +343,24 @@ struct PlaceLost {
 // The hold became a meter at `at_ms` on `slot` (the reserved one unless somebody bound it
 // elsewhere). A second one for a bound pod corrects where it is: it ran before its node was known,
 // and was taken to be on its reserved one.
+// `seen_ms`: the pod was there then, by our clock; 0: at the fact's time. `behind_ms`: how far the clock of whoever
+// says so is behind ours, as far as these words show it; 0: not, or another way to know is better.
 struct PodBound {
   static constexpr std::string_view kName = "pod_bound";
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
   PodSlot slot;
+  TimeMs seen_ms = 0;
+  DurationMs behind_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
     v(2, "rank", rank);
     v(3, "at_ms", at_ms);
     v(4, "slot", slot);
+    v(5, "seen_ms", seen_ms);
+    v(6, "behind_ms", behind_ms);
   }
 };
 
@@ -363,11 +369,15 @@ struct PodRunning {
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
+  TimeMs seen_ms = 0;        // as PodBound's
+  DurationMs behind_ms = 0;  // as PodBound's
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
     v(2, "rank", rank);
     v(3, "at_ms", at_ms);
+    v(4, "seen_ms", seen_ms);
+    v(5, "behind_ms", behind_ms);
   }
 };
 
@@ -402,6 +412,8 @@ struct JobKept {
     PodShape shape;  // pods of Kubernetes only; an API job's shapes are in its request
     std::string dispute;
     PodGate gate = PodGate::kOpen;
+    TimeMs seen_ms = 0;        // as PodBound's; 0: it never was
+    DurationMs behind_ms = 0;  // as PodBound's
     template <class V>
     void fields(V& v) {
       v(1, "uid", uid);
@@ -413,6 +425,8 @@ struct JobKept {
       v(7, "shape", shape);
       v(8, "dispute", dispute);
       v(9, "gate", gate);
+      v(10, "seen_ms", seen_ms);
+      v(11, "behind_ms", behind_ms);
     }
     friend bool operator==(const Pod&, const Pod&) = default;
   };

@@ -303,6 +303,10 @@ struct Input {
   std::uint64_t content = 0;
   // Of what is seen in a cluster: whose word it is (docs/design/0031).
   std::uint64_t session = kAnySession;
+  // What the clock showed, when this was said, by which the edge has read the times in the body (of a pod that it has
+  // seen: the end and the start of its containers). 0: not known. The difference to time_ms is how far
+  // that clock is behind ours, and puts these times right (docs/design/0078).
+  TimeMs said_at_ms = 0;
 };
 
 // The cluster that an input of "seen in a cluster" is of; nullptr for every other.

@@ -49,6 +49,7 @@ struct PodRecord {
   bool balanced = false;        // its gang is split evenly over as few NVLink domains as will do
   std::uint32_t spare = 0;      // nodes of each NVLink domain that its gang leaves for replacements
   bool compute_domain = false;  // its gang uses a ComputeDomain
+  TimeMs running_at_ms = 0;     // since when its first container runs; 0: not known
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
@@ -81,6 +82,7 @@ struct PodRecord {
     v(28, "balanced", balanced);
     v(29, "spare", spare);
     v(30, "compute_domain", compute_domain);
+    v(31, "running_at_ms", running_at_ms);
   }
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };

@@ -94,6 +94,7 @@ struct PodStatus {
   Text reason;               // of the pod: why the node's kubelet turned it away, or ended it
   bool has_started = false;  // its node has made something of a container of it
   Text finished_at;          // the last end of a container of any of the three kinds
+  Text running_at;           // the first start of those that run
   Text scheduled_at;         // condition PodScheduled: when it was bound
   Text unschedulable;        // the same condition: the scheduler's words on why it has no node
   Text disrupted;            // condition DisruptionTarget: its reason

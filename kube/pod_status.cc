@@ -1,5 +1,5 @@
 // What the cluster says of a pod, and the record that the engine takes of it. Which clock says what:
-// a bind is the API server's, an end of a container the node's.
+// a bind is the scheduler's, start and end of a container the node's.
 #include <algorithm>
 #include <array>
 
@@ -15,6 +15,10 @@ void read_containers(json::Value containers, PodStatus& out) {
   json::each_item(containers, [&](std::size_t, json::Value container) {
     out.has_started = true;
     const auto state = json::member(container, "state");
+    const auto runs = state ? json::member(*state, "running") : std::nullopt;
+    const Text since = runs ? json::text(*runs, "startedAt") : Text();
+    if (!since.empty() && (out.running_at.empty() || since < out.running_at))
+      out.running_at = since;
     const auto ended = state ? json::member(*state, "terminated") : std::nullopt;
     if (ended) out.finished_at = std::max(out.finished_at, json::text(*ended, "finishedAt"));
   });
@@ -132,6 +136,7 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   }
   r.created_at_ms = time_of(pod.created_at);
   r.running = pod.status.phase == "Running";
+  if (r.running) r.running_at_ms = time_of(pod.status.running_at);
   set_end(pod, r);
   r.bound_at_ms = time_of(pod.status.scheduled_at);
   return r;

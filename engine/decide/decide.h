@@ -197,16 +197,19 @@ std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluste
                                           const PodRef& ref);
 // pod_end.cc: by what a pod is remembered whose node has not been seen: its uid, or "1-42/0/1" of a launcher's.
 std::string early_name(const PodRef& ref);
-// pod_end.cc: the pod is gone at `at`; what it held is charged and given back.
-void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause);
+// pod_end.cc: the pod is gone at `at`, by `clock`, or at the last sign of it if that is later; what it held is charged and
+// given back.
+void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause,
+             RowClock clock = RowClock::kService);
 
 // charge.cc: the ledger rows for what the pod held since its last one, one for each UTC day. Pods
-// without GPUs cost nothing.
+// without GPUs cost nothing. `clock`: by which `to` is known.
 void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
-            AccountId payer);
+            AccountId payer, RowClock clock = RowClock::kService);
 // The rows of a bound pod up to its end, or to a midnight; on a node that went silent the platform
 // pays from its last heartbeat on.
-void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to);
+void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to,
+                RowClock clock = RowClock::kService);
 // Writes the capacity side of the bill for each UTC midnight that has passed.
 void close_days(Decision& d);
 // Charges what is bound up to each midnight whose day is closed: at most

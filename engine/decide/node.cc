@@ -8,6 +8,7 @@
 #include "core/limits.h"
 #include "core/names.h"
 #include "engine/decide/decide.h"
+#include "engine/decide/said_time.h"
 #include "placement/mig_cut.h"
 #include "placement/pod_room.h"
 
@@ -383,7 +384,7 @@ void decide(Decision& d, const in::NodeGone& i) {
         {ErrorCode::kPrecondition, "node_gone", i.node, "the cluster's nodes were imported"},
         i.node);
   }
-  const TimeMs at = i.at_ms == 0 ? d.s.now() : std::min(i.at_ms, d.s.now());
+  const TimeMs at = our_time(d, i.at_ms);
   if (const NodeId id = d.s.nodes().find(cluster->id, i.node)) remove_node(d, id, at);
 }
 

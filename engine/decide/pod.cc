@@ -7,6 +7,7 @@
 #include "core/must.h"
 #include "core/stored_size.h"
 #include "engine/decide/decide.h"
+#include "engine/decide/said_time.h"
 
 namespace subak::decide {
 namespace {
@@ -28,7 +29,10 @@ void wait_for_node(Decision& d, ClusterId cluster, const std::string& node) {
   const bool light = seen != nullptr && seen->pod.shape.kind == GpuKind::kNone;
   const std::size_t most = light ? limits::kMaxEarlyPods / 2 : limits::kMaxEarlyPods;
   if (d.s.clusters().early(cluster) < most) {
-    return d.tell(note::PodEarly{cluster, {pod, node, d.input.body}});
+    in::Body said = d.input.body;
+    auto* const at = std::get_if<in::PodBound>(&said);
+    if (at != nullptr && at->at_ms != 0) at->at_ms = our_time(d, at->at_ms);
+    return d.tell(note::PodEarly{cluster, {pod, node, std::move(said)}});
   }
   d.refuse({ErrorCode::kNotFound, "node", node, "no such node has been seen"}, pod);
 }
@@ -232,12 +236,13 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
     added.bound_at_ms = std::clamp(pod.bound_at_ms, d.s.nodes().seen_since(node), d.s.now());
   }
   const JobId id = job->id;
+  const TimeMs since = std::max<TimeMs>(added.bound_at_ms, 1);
   d.emit(std::move(added));
   d.tell(note::PodListed{cluster.id, {id, rank}});
   take_back_excess(d, node);
   if (!pod.running) return;
   forgive_node(d, node, pod.shape);
-  d.emit(fact::PodRunning{id, rank, d.s.now()});
+  d.emit(fact::PodRunning{id, rank, d.s.now(), since});
 }
 
 // We took it to be elsewhere: it ran before we heard where. Its former place is charged until now.
@@ -254,8 +259,15 @@ void rebind(Decision& d, const state::Job& job, std::uint32_t rank, NodeId node)
   d.emit(fact::PodRunning{job.id, rank, d.s.now()});
 }
 
+// Bound at `at` by our clock, which `clock` says how we know; 0: now. `sign`: that it is there.
+struct Bind {
+  TimeMs at = 0;
+  RowClock clock = RowClock::kService;
+  Sign sign;
+};
+
 void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::string& node_name,
-          TimeMs at) {
+          Bind said) {
   const state::Pod& pod = job.pods[rank];
   const bool unseen = pod.state == PodState::kWaiting && pod.uid.empty();
   if (pod.state == PodState::kGone || unseen) {
@@ -276,21 +288,51 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
     stray.shape = d.s.jobs().shape_of(pod);
     stray.controlled = pod.controlled;
     stray.node = node_name;
-    stray.bound_at_ms = at;
+    stray.bound_at_ms = said.at;
     const JobId id = job.id;
     const AccountId leaf = job.leaf;
     end_pod(d, id, rank, d.s.now(), Cause::kNone);
     return add_foreign(d, d.s.clusters().at(id.cluster()), stray, leaf);
   }
-  at = at == 0 ? d.s.now() : std::clamp(at, pod.since_ms, d.s.now());
+  TimeMs at = said.at == 0 ? d.s.now() : std::clamp(said.at, pod.since_ms, d.s.now());
   PodSlot slot = pod.slot;
   if (node != slot.node) {
     slot = d.s.fleet().adopt_slot(pod.shape, pod.shape_rank, node);
     at = d.s.now();  // until now it was held where we had put it
   }
-  charge(d, job, rank, at, UsageState::kHeld, job.leaf);
-  d.emit(fact::PodBound{job.id, rank, at, slot});
+  const RowClock clock = at == said.at ? said.clock : RowClock::kService;
+  charge(d, job, rank, at, UsageState::kHeld, job.leaf, clock);
+  d.emit(fact::PodBound{job.id, rank, at, slot, said.sign.seen_ms, said.sign.behind_ms});
   take_back_excess(d, node);
+}
+
+// As a launcher says it.
+Bind bind_said(const Decision& d, ClusterId cluster, TimeMs at) {
+  if (at == 0) return {};
+  const Sign sign = sign_of(d, cluster, at);
+  if (sign.behind_ms == 0) return {our_time(d, at), clock_of(d, at), sign};
+  return {std::clamp<TimeMs>(at + sign.behind_ms, 1, d.s.now()), RowClock::kAdjusted, sign};
+}
+
+// As an object of the cluster tells it: the scheduler's clock says when, and no other's.
+Bind bind_seen(const Decision& d, const PodRecord& pod) {
+  if (pod.bound_at_ms == 0) return {};
+  const TimeMs at = std::min(pod.bound_at_ms, d.s.now());
+  return {at, RowClock::kReported, {std::max<TimeMs>(at, 1), 0}};
+}
+
+void start_running(Decision& d, const state::PodPlace& place, TimeMs at, const Sign& sign) {
+  const state::Pod& pod = d.s.jobs().at(place.job).pods[place.rank];
+  forgive_node(d, pod.slot.node, d.s.jobs().shape_of(pod));
+  d.emit(fact::PodRunning{place.job, place.rank, at, sign.seen_ms, sign.behind_ms});
+}
+
+// It was bound with the same words.
+void see_running(Decision& d, ClusterId cluster, const PodRecord& pod) {
+  const auto place = d.s.jobs().of_uid(cluster, pod.uid);
+  if (!place) return;
+  const bool bound = d.s.jobs().at(place->job).pods[place->rank].state == PodState::kBound;
+  if (bound) start_running(d, *place, d.s.now(), sign_of(d, pod));
 }
 
 // A pod without GPUs that counts on its node: whether it runs there changes nothing.
@@ -306,7 +348,9 @@ void end_seen(Decision& d, const state::Cluster& cluster, const in::PodSeen& i) 
   const auto known = d.s.jobs().of_uid(cluster.id, pod.uid);
   if (known && pod.bound_at_ms != 0 && d.s.nodes().find(cluster.id, pod.node)) {
     const state::Job& job = d.s.jobs().at(known->job);
-    if (!job.pods[known->rank].is_bound()) bind(d, job, known->rank, pod.node, pod.bound_at_ms);
+    if (!job.pods[known->rank].is_bound()) {
+      bind(d, job, known->rank, pod.node, bind_seen(d, pod));
+    }
   }
   decide(d, in::PodGone{i.cluster, {pod.uid, {}, 0}, pod.ended_at_ms, pod.ended});
 }
@@ -396,10 +440,10 @@ void decide(Decision& d, const in::PodSeen& i) {
       const auto place = d.s.jobs().of_uid(cluster->id, pod.uid);  // it may have got a rank
       if (place) note_gate(d, place->job, place->rank, pod);
     } else {
-      bind(d, d.s.jobs().at(id), rank, pod.node, pod.bound_at_ms);
+      bind(d, d.s.jobs().at(id), rank, pod.node, bind_seen(d, pod));
     }
     const bool early = !pod.node.empty() && !d.s.nodes().find(cluster->id, pod.node);
-    if (pod.running && !early) decide(d, in::PodRunning{i.cluster, {pod.uid, {}, 0}, 0});
+    if (pod.running && !early) see_running(d, cluster->id, pod);
     return;
   }
   if (pod.shape.kind == GpuKind::kNone) {
@@ -421,7 +465,7 @@ void decide(Decision& d, const in::PodBound& i) {
   const state::Job& job = *d.s.jobs().find(id);
   // Without uid and attempt it may be late news of an earlier place: that moves nobody.
   if (i.pod.uid.empty() && i.pod.attempt == 0 && job.pods[rank].is_bound()) return;
-  bind(d, job, rank, i.node, i.at_ms);
+  bind(d, job, rank, i.node, bind_said(d, id.cluster(), i.at_ms));
 }
 
 void decide(Decision& d, const in::PodRunning& i) {
@@ -432,21 +476,21 @@ void decide(Decision& d, const in::PodRunning& i) {
   const state::Job& job = *d.s.jobs().find(id);
   if (job.pods[rank].state == PodState::kHeld) {
     const std::string node = d.s.fleet().node(job.pods[rank].slot.node)->name;
-    bind(d, *d.s.jobs().find(id), rank, node, i.at_ms);
+    bind(d, *d.s.jobs().find(id), rank, node, bind_said(d, id.cluster(), i.at_ms));
   }
   if (job.pods[rank].state != PodState::kBound) return;
-  const TimeMs at = i.at_ms == 0 ? d.s.now() : std::min(i.at_ms, d.s.now());
-  forgive_node(d, job.pods[rank].slot.node, d.s.jobs().shape_of(job.pods[rank]));
-  d.emit(fact::PodRunning{id, rank, at});
+  start_running(d, *found, our_time(d, i.at_ms), sign_of(d, id.cluster(), i.at_ms));
 }
 
 void decide_early(Decision& d, ClusterId cluster, const std::string& node) {
+  d.retold = true;
   for (const state::EarlyPod& pod : d.s.clusters().early(cluster, node)) {
     d.tell(note::PodNotEarly{cluster, pod.pod});
     if (const auto* seen = std::get_if<in::PodSeen>(&pod.said)) decide(d, *seen);
     if (const auto* bound = std::get_if<in::PodBound>(&pod.said)) decide(d, *bound);
     d.out.reply.error.reset();  // whoever said it was told that it is known
   }
+  d.retold = false;
 }
 
 }  // namespace subak::decide

@@ -6,6 +6,7 @@
 
 #include "core/limits.h"
 #include "engine/decide/decide.h"
+#include "engine/decide/said_time.h"
 
 namespace subak::decide {
 
@@ -19,7 +20,7 @@ void decide(Decision& d, const in::SeenUntil& i) {
                         : "want it after list_complete: what a list names may be older"},
         i.cluster);
   }
-  const TimeMs at = i.at_ms == 0 ? d.s.now() : std::min(i.at_ms, d.s.now());
+  const TimeMs at = our_time(d, i.at_ms);
   if (at < cluster->seen_until_ms + limits::kSeenUntilEveryMs) return;
   d.emit(fact::ClusterSeen{cluster->id, cluster->uid, at});
 }

@@ -160,12 +160,7 @@ void State::on(const fact::NodeBilled& f) {
   must(books.installed + books.overcommitted ==
            books.allocated + books.idle + books.stranded + books.unusable,
        "what a node has is allocated, idle, stranded or unusable");
-  if (restoring_) {
-    fleet_.restore_books(
-        f.node,
-        {f.installed.get(), f.allocated.get(), f.idle.get(), f.stranded.get(), f.unusable.get()},
-        f.as_of_ms);
-  }
+  if (restoring_) fleet_.restore_books(f.node, books, f.as_of_ms);
   nodes_.billed(f.as_of_ms);
 }
 

@@ -48,6 +48,7 @@ void State::on(const fact::PodAdded& f) {
   must(f.bound_at_ms <= now_, "what is bound was bound before");
   allocations_.take(job, f.rank, f.slot, f.bound_at_ms);
   allocations_.bind(job, f.rank, f.bound_at_ms);
+  job.pods[f.rank].seen_ms = f.bound_at_ms;
   job.pods[f.rank].state = PodState::kBound;
 }
 
@@ -261,7 +262,14 @@ void State::on(const fact::PodBound& f) {
   allocations_.bind(job, f.rank, now_);
   pod.state = PodState::kBound;
   pod.gate = PodGate::kOpen;
+  see_pod(pod, f.seen_ms, f.behind_ms);
   run_if_bound(job);
+}
+
+// A later word on the clock takes the place of an earlier one.
+void State::see_pod(Pod& pod, TimeMs seen_ms, DurationMs behind_ms) const {
+  pod.seen_ms = std::max(pod.seen_ms, seen_ms == 0 ? fact_ms_ : seen_ms);
+  if (behind_ms != 0) pod.behind_ms = behind_ms;
 }
 
 void State::on(const fact::PodRunning& f) {
@@ -269,6 +277,7 @@ void State::on(const fact::PodRunning& f) {
   if (!restoring_) clusters_.pod_seen(f.job.cluster(), fact_ms_);
   must(pod.state == PodState::kBound, "what begins to run is bound, and did not run");
   pod.state = PodState::kRunning;
+  see_pod(pod, f.seen_ms, f.behind_ms);
 }
 
 void State::on(const fact::PodGone& f) {
@@ -310,6 +319,8 @@ void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobKept::Pod& 
   if (!job.pods[rank].holds_slot()) return;
   allocations_.take(job, rank, kept.slot, now_);
   job.pods[rank].since_ms = kept.since_ms;
+  job.pods[rank].seen_ms = kept.seen_ms;
+  job.pods[rank].behind_ms = kept.behind_ms;
   if (kept.state != PodState::kHeld) allocations_.bind(job, rank, now_);
   job.pods[rank].state = kept.state;
 }

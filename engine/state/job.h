@@ -28,9 +28,13 @@ struct Pod {
   std::string dispute;  // what it says otherwise than its gang; while any pod does, it cannot start
   PodState state = PodState::kWaiting;
   PodGate gate = PodGate::kOpen;
-  bool controlled = false;       // something would make it anew
-  PodSlot slot;                  // what it holds; empty if it holds nothing
-  TimeMs since_ms = 0;           // start of the interval that its next ledger row covers
+  bool controlled = false;  // something would make it anew
+  PodSlot slot;             // what it holds; empty if it holds nothing
+  TimeMs since_ms = 0;      // start of the interval that its next ledger row covers
+  // Of a pod that is bound: when it was there for certain, by our clock, and how far the clock of whoever says when
+  // it ends is behind (fact::PodBound). It does not end before the former.
+  TimeMs seen_ms = 0;
+  DurationMs behind_ms = 0;
   ShapeUse shape;                // what the fleet holds for it: the job's shape and this rank,
   std::uint32_t shape_rank = 0;  // or a shape of its own, rank 0
   bool holds_slot() const {

@@ -55,6 +55,10 @@ fact::JobKept::Pod Jobs::kept(const Job& job, std::uint32_t rank) const {
   p.gate = pod.gate;
   p.slot = pod.slot;
   p.since_ms = pod.since_ms;
+  if (pod.is_bound()) {
+    p.seen_ms = pod.seen_ms;
+    p.behind_ms = pod.behind_ms;
+  }
   const bool of_request = job.shape && rank < job.ranks();
   if (!of_request && pod.shape) p.shape = shape_of(pod);
   return p;

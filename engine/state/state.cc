@@ -64,7 +64,7 @@ void keep_requests(const RequestLog& requests, const Sink& sink) {
     const RequestKey key = RequestLog::key_of(text);
     sink(fact::RequestKept{std::string(key.id), r.at_ms, r.job, r.account, r.revision,
                            std::string(key.actor), key.method, r.content});
-  }
+  });
 }
 
 }  // namespace

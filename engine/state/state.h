@@ -203,6 +203,7 @@ class State {
   void plan_end(state::Job& job);
   void plan_ends();
   void run_if_bound(state::Job& job);
+  void see_pod(state::Pod& pod, TimeMs seen_ms, DurationMs behind_ms) const;
   // Nothing that the pod held before `at` is missing in the books.
   bool is_charged(const state::Pod& pod, TimeMs at) const {
     return !keeps_books() || pod.slot.milligpu == 0 || pod.since_ms == at;

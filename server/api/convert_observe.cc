@@ -47,6 +47,7 @@ void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
   if (in.has_bound_at()) out->bound_at_ms = check.time("bound_at", in.bound_at());
   out->ended = get_cause(check, "ended", in.ended());
   if (in.has_ended_at()) out->ended_at_ms = check.time("ended_at", in.ended_at());
+  if (in.has_running_at()) out->running_at_ms = check.time("running_at", in.running_at());
   if (in.has_created_at()) out->created_at_ms = check.time("created_at", in.created_at());
   const auto scope = check.in("shape");
   out->shape = get(check, in.shape());

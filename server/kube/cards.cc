@@ -66,6 +66,7 @@ void Cards::forget_told() {
   gated_.clear();
   unsized_.clear();
   outdated_.clear();
+  outdated_nodes_.clear();
 }
 
 // --- pods ----------------------------------------------------------------------------------------
@@ -114,7 +115,7 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
     const TimeMs end_ms = end_seen(card, end_of(pod));
-    return drop_pod(uid, {cluster_, {uid, {}, 0, 0}, end_ms, Cause::kCancelled});
+    return drop_pod(uid, {cluster_, {uid, {}, 0, 0}, end_ms, Cause::kCancelled}, card.node);
   }
   card.ns = pod.ns;
   card.name = pod.name;
@@ -222,10 +223,13 @@ void Cards::count_owner(const PodCard& card, int by) {
   if (made.pods == 0) of_owner_.erase(card.gpu->owner_uid);
 }
 
-void Cards::drop_pod(const std::string& uid, in::PodGone gone) {
+void Cards::drop_pod(const std::string& uid, in::PodGone gone, const std::string& clock) {
   const auto at = pods_.find(uid);
   const bool told = at->second.told != 0 || untold_.contains("p" + uid);
-  if (told || at->second.gpu) tell_gone("p" + uid, std::move(gone));
+  if (told || at->second.gpu) {
+    tell_gone("p" + uid, std::move(gone));
+    untold_.at("p" + uid).gone_clock = clock;
+  }
   count_owner(at->second, -1);
   if (at->second.gpu) tell_if_gone(at->second.gpu->gang_owner);
   move_light_member(uid, "");
@@ -346,11 +350,14 @@ TimeMs Cards::end_seen(const PodCard& card, TimeMs said_ms) const {
 
 void Cards::tell_node(NodeSpec node) {
   NodeCard& card = nodes_.at(node.name);
+  // By the node's clock, but for since when it is silent.
+  const DurationMs behind_ms = clocks_.behind_ms(node.name).value_or(0);
   if (card.silent_ms != 0) {
-    node.not_ready_since_ms =
-        std::min(card.silent_ms, std::max(node.not_ready_since_ms, card.lease_ms));
+    const TimeMs heard_ms = std::max(node.not_ready_since_ms, card.lease_ms) + behind_ms;
+    node.not_ready_since_ms = std::clamp<TimeMs>(heard_ms, 1, card.silent_ms);
     card.lost_ms = node.not_ready_since_ms;
   }
+  node.clock_behind_ms = clocks_.off_ms(node.name);
   const std::uint64_t digest = content_hash(to_text(node));
   if (digest == card.told) return;
   card.told = digest;
@@ -367,6 +374,15 @@ void Cards::see_lease(const std::string& node, std::string_view renew_time) {
   tell_node(std::move(found.mapped()));
 }
 
+void Cards::see_lease(const WatchEvent& event, TimeMs now_ms, std::int64_t monotonic_ms) {
+  const std::string node(json::text_in(event.object, "metadata", "name"));
+  if (event.kind == WatchKind::kDeleted) return clocks_.forget(node);
+  const auto spec = json::member(event.object, "spec");
+  if (!spec) return;
+  const auto at = parse_time(json::text(*spec, "renewTime"), "");
+  if (at && clocks_.renewed(node, *at, now_ms, monotonic_ms)) outdated_nodes_.insert(node);
+}
+
 bool Cards::complete_nodes(TimeMs heard_ms, std::string_view version) {
   std::vector<std::string> gone;
   for (const auto& [name, card] : nodes_) {
@@ -375,40 +391,6 @@ bool Cards::complete_nodes(TimeMs heard_ms, std::string_view version) {
   if (!believe(gone.size(), nodes_.size(), nodes_asked_)) return false;
   for (const std::string& name : gone) drop_node(name, heard_ms, version_number(version));
   return true;
-}
-
-// --- namespaces ----------------------------------------------------------------------------------
-
-void Cards::see_namespace(const WatchEvent& event) {
-  const std::string ns(json::text_in(event.object, "metadata", "name"));
-  const auto metadata = json::member(event.object, "metadata");
-  const auto labels = metadata ? json::member(*metadata, "labels") : std::nullopt;
-  std::string account;
-  if (labels && event.kind != WatchKind::kDeleted) account = json::text(*labels, names::kAccount);
-  const auto known = namespaces_.find(ns);
-  if (ns.empty() || (known == namespaces_.end() && account.empty())) return;
-  NamespaceCard& card = namespaces_[ns];
-  card.list = namespace_list_;
-  if (card.account == account) return;
-  card.account = std::move(account);
-  tell_label(ns, card.account);
-}
-
-bool Cards::complete_namespaces() {
-  std::vector<std::string> gone;
-  for (const auto& [ns, card] : namespaces_) {
-    if (card.list != namespace_list_) gone.push_back(ns);
-  }
-  if (!believe(gone.size(), namespaces_.size(), namespaces_asked_)) return false;
-  for (const std::string& ns : gone) {
-    namespaces_.erase(ns);
-    tell_label(ns, "");
-  }
-  return true;
-}
-
-void Cards::tell_label(const std::string& ns, const std::string& account) {
-  tell_gone("s" + ns, in::NamespaceSeen{cluster_, ns, account});
 }
 
 // --- what is to be told --------------------------------------------------------------------------
@@ -464,12 +446,14 @@ std::optional<News> Cards::take_next(std::uint64_t pods_version) {
   News out;
   if (key[0] == 'p') out.uid = key.substr(1);
   if (news.seen) {
+    out.clock = news.seen->node;
     out.body = in::PodSeen{cluster_, std::move(*news.seen)};
     news.seen.reset();
     if (news.gone) return out;
   } else if (news.node) {
     out.body = in::NodeSeen{cluster_, std::move(*news.node)};
   } else {
+    out.clock = news.gone_clock;
     out.body = std::move(*news.gone);
   }
   untold_.erase(key);

@@ -24,6 +24,7 @@
 #include "kube/owner.h"
 #include "kube/pod.h"
 #include "kube/release.h"
+#include "server/kube/node_clocks.h"
 #include "server/kube/watch_stream.h"
 
 namespace subak {
@@ -32,6 +33,9 @@ namespace subak {
 inline constexpr const char* kPodsPath = "/api/v1/pods";
 inline constexpr const char* kNodesPath = "/api/v1/nodes";
 inline constexpr const char* kNamespacesPath = "/api/v1/namespaces";
+// Of nodes: it need not be readable.
+inline constexpr const char* kLeasesPath =
+    "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 inline constexpr const char* kJobsPath = "/apis/batch/v1/jobs";
 inline constexpr const char* kJobSetsPath = "/apis/jobset.x-k8s.io/v1alpha2/jobsets";
 inline constexpr const char* kWorkerSetsPath = "/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets";
@@ -124,6 +128,8 @@ struct Orphan {
 struct News {
   in::Body body;
   std::string uid;  // of the pod; empty: a node
+  // The node by whose clock the pod's times were read; empty: ours, or nobody's.
+  std::string clock{};
 };
 
 class Cards {
@@ -158,6 +164,14 @@ class Cards {
   // renewTime): that is the last sign of life, where the node's own status may be minutes old.
   const std::map<std::string, NodeSpec>& silent_nodes() const { return silent_nodes_; }
   void see_lease(const std::string& node, std::string_view renew_time);  // empty: there is none
+  // Leases as they are watched: how far the clocks of nodes are behind ours (docs/design/0078).
+  void begin_leases() { clocks_.begin_list(); }
+  void see_lease(const WatchEvent& event, TimeMs now_ms, std::int64_t monotonic_ms);
+  void complete_leases() { clocks_.end_list(); }
+  const NodeClocks& clocks() const { return clocks_; }
+  // Takes out the nodes whose clock is told to be off, or not any more: they are to be read again.
+  std::set<std::string> take_outdated_nodes() { return std::exchange(outdated_nodes_, {}); }
+  void put_outdated_node(const std::string& name) { outdated_nodes_.insert(name); }
   void begin_namespaces() { ++namespace_list_; }
   void see_namespace(const WatchEvent& event);
   bool complete_namespaces();
@@ -217,6 +231,7 @@ class Cards {
     std::optional<PodRecord> seen;
     std::optional<NodeSpec> node;
     std::optional<in::Body> gone;
+    std::string gone_clock;   // News::clock of that
     std::uint64_t after = 0;  // gone: told once pods are known up to this version
     bool is_told_at(std::uint64_t pods_version) const {
       return seen || node || after <= pods_version;
@@ -225,7 +240,7 @@ class Cards {
   void tell_pod(const std::string& uid, const PodRecord& record);
   void tell_gone(const std::string& key, in::Body gone);
   void tell_label(const std::string& ns, const std::string& account);
-  void drop_pod(const std::string& uid, in::PodGone gone);
+  void drop_pod(const std::string& uid, in::PodGone gone, const std::string& clock = {});
   void tell_node(NodeSpec node);
   void drop_node(const std::string& name, TimeMs at_ms, std::uint64_t version);
   bool may_have_pods(const std::string& node) const;
@@ -282,6 +297,8 @@ class Cards {
   std::unordered_map<std::string, std::uint32_t> light_counts_;
   std::set<std::string> gang_owners_;  // whose end matters: they had pods, and it was not told
   std::set<std::string> unschedulable_, gated_, unsized_, outdated_;  // uids
+  NodeClocks clocks_;
+  std::set<std::string> outdated_nodes_;  // by name
   std::uint32_t pod_list_ = 0, node_list_ = 0, namespace_list_ = 0;
   TimeMs pod_list_ms_ = 0;
   std::map<std::string, std::uint32_t> owner_lists_;  // by collection

@@ -37,6 +37,7 @@ void Edge::Impl::turn() {
   for (Reflector* reflector : reflectors()) reflector->turn();
   read_leases();
   read_outdated();
+  read_outdated_nodes();
   if (phase == Phase::kNodes) begin_pods();
   cards.adopt_orphans(ports.monotonic_ms());
   tell();
@@ -135,6 +136,7 @@ void Edge::Impl::session_begun(const Reply& reply) {
   follow_nodes();
   follow_namespaces();
   follow_owners();
+  follow_leases();
 }
 
 void Edge::Impl::subscribe(ClusterId id) {
@@ -153,6 +155,7 @@ void Edge::Impl::end_session(const std::string& why) {
   nodes.reset();
   namespaces.reset();
   pods.reset();
+  leases.reset();
   owners.clear();
   cards.forget_told();
   wanted.clear();
@@ -172,6 +175,7 @@ std::vector<Reflector*> Edge::Impl::reflectors() const {
   if (nodes) all.push_back(nodes.get());
   if (namespaces) all.push_back(namespaces.get());
   if (pods) all.push_back(pods.get());
+  if (leases) all.push_back(leases.get());
   for (const auto& owner : owners) all.push_back(owner.get());
   return all;
 }
@@ -199,27 +203,6 @@ void Edge::Impl::follow_namespaces() {
   sink.object = [this](const WatchEvent& event) { cards.see_namespace(event); };
   sink.complete = [this] { return cards.complete_namespaces(); };
   namespaces = follow(kNamespacesPath, std::move(sink));
-}
-
-// Whatever the answer is: without a lease its own status has to do.
-void Edge::Impl::read_leases() {
-  for (const auto& [node, _] : cards.silent_nodes()) {
-    if (reading_leases.contains(node)) continue;
-    KubeCall call;
-    call.path = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/" + node;
-    const bool asked = api->call(
-        std::move(call), [this, name = node](const CallAnswer& answer, std::string_view body) {
-          reading_leases.erase(name);
-          simdjson::dom::parser parser;
-          json::Value lease;
-          const bool read = answer.outcome == Outcome::kDone &&
-                            parser.parse(body.data(), body.size()).get(lease) == simdjson::SUCCESS;
-          const auto spec = read ? json::member(lease, "spec") : std::nullopt;
-          cards.see_lease(name, spec ? json::text(*spec, "renewTime") : std::string_view());
-        });
-    if (!asked) return;
-    reading_leases.insert(node);
-  }
 }
 
 // While the API server does not answer as it should, one pod at a time is asked for.
@@ -322,8 +305,9 @@ void Edge::Impl::finish_list() {
 // --- telling the core ----------------------------------------------------------------------------
 
 // `done` runs on the edge's thread, unless the session has ended meanwhile.
-bool Edge::Impl::post(in::Body body, ReplyFn done) {
+bool Edge::Impl::post(in::Body body, ReplyFn done, TimeMs said_at_ms) {
   Input input;
+  input.said_at_ms = said_at_ms;
   input.actor = kActor;
   input.body = std::move(body);
   input.session = session;
@@ -351,7 +335,8 @@ void Edge::Impl::tell() {
     std::optional<News> news = cards.next(pods_version());
     if (!news) return;
     News told{{}, news->uid};
-    if (!post(news->body, [this, told](const Reply& reply) { on_reply(told, reply); })) {
+    const auto done = [this, told](const Reply& reply) { on_reply(told, reply); };
+    if (!post(news->body, done, said_at(*news))) {
       return cards.put_back(std::move(*news));
     }
   }

@@ -99,12 +99,15 @@ struct Edge::Impl {
   void read_leases();
   void read_outdated();
   void put_off_outdated(const std::string& uid, DurationMs at_least);
+  void follow_leases();
+  void read_outdated_nodes();
   void follow_owners();
   void begin_pods();
   void follow_pods();
   void finish_list();
   void subscribe(ClusterId id);
-  bool post(in::Body body, ReplyFn done);
+  bool post(in::Body body, ReplyFn done, TimeMs said_at_ms = 0);
+  TimeMs said_at(const News& news) const;
   void tell();
   std::uint64_t pods_version() const;
   void say_until();
@@ -177,7 +180,7 @@ struct Edge::Impl {
   std::atomic<bool> stopping{false};
   std::thread thread;
 
-  std::unique_ptr<Reflector> nodes, namespaces, pods;
+  std::unique_ptr<Reflector> nodes, namespaces, pods, leases;
   std::vector<std::unique_ptr<Reflector>> owners;
   std::unique_ptr<Writer> writer;
   std::unique_ptr<Teller> teller;

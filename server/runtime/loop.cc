@@ -113,6 +113,10 @@ void Runtime::Impl::take_mail(Mail& mail) {
 }
 
 Reply Runtime::Impl::apply(Input input) {
+  // What it waited is no part of how far the clock is behind by which its times were read.
+  if (input.said_at_ms != 0) {
+    input.said_at_ms = std::max<TimeMs>(input.said_at_ms + last_stamp - input.time_ms, 1);
+  }
   input.time_ms = last_stamp;
   if (options.record) options.record(input);
   ApplyOutcome outcome = engine.apply(input);

@@ -104,8 +104,8 @@ class Runtime {
   void stop();
 
   // --- any thread --------------------------------------------------------------------------------
-  // Queues an input (time_ms is stamped here, whatever it was; AcceptClock learns what the clock
-  // shows). `done`, which may be null, runs on the loop's thread when everything the input caused
+  // Queues an input (time_ms is stamped here; beside Input::said_at_ms it may be when that was heard, else that is now.
+  // AcceptClock learns what the clock shows). `done`, which may be null, runs on the loop's thread when everything the input caused
   // is durable; it must not block. False: the mailbox is full (RuntimeOptions::most_waiting), or
   // the runtime is not running; `done` is not called then.
   bool post(Input input, ReplyFn done);

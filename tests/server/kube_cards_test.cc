@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "core/duration.h"
 #include "core/limits.h"
 #include "kube_seen.h"
 
