@@ -13,7 +13,9 @@ namespace subak::limits {
 inline constexpr std::size_t kMaxNameBytes = 253;     // Kubernetes object name
 inline constexpr std::size_t kMaxReasonBytes = 1024;  // --reason of an edit
 inline constexpr std::size_t kMaxAccountDepth = 16;   // levels below the root
-inline constexpr std::size_t kMaxAccounts = 100'000;  // accounts and users together: then refused
+// Accounts and users together: then refused; but where there are few below an account, as far as the reserve.
+inline constexpr std::size_t kMaxAccounts = 100'000;
+inline constexpr std::size_t kAccountsReserve = 10'000;
 inline constexpr std::size_t kMaxNamespacesPerAccount = 1024;
 inline constexpr std::size_t kMaxProductsPerAccount = 256;  // with a quota or limit of their own
 inline constexpr std::size_t kMaxNamespaceModes = 10'000;   // of one cluster: then refused
@@ -21,9 +23,17 @@ inline constexpr std::int64_t kMaxShares = 1'000'000'000;   // of one account: t
 // Levels of a written tree (sim share): refused
 inline constexpr std::uint32_t kMaxShareTreeDepth = 256;
 
-// Jobs. More: the submission is refused with RESOURCE_EXHAUSTED; gated pods stay gated and are
-// retried.
+// Jobs that wait. More: the submission is refused with RESOURCE_EXHAUSTED; but accounts that have few may go on as far
+// as the reserve (accounting/shared_bound.h).
 inline constexpr std::size_t kMaxQueuedJobs = 1'000'000;
+inline constexpr std::size_t kQueuedJobsReserve = 100'000;
+// Pods that wait behind our gates in one cluster, likewise. One more stays gated and is no part of a job yet: its edge
+// tells it again until there is room.
+inline constexpr std::size_t kMaxGatedPods = 100'000;
+inline constexpr std::size_t kGatedPodsReserve = 10'000;
+// How often an edge tells such pods again, and how many at first: as long as they are taken, more at once.
+inline constexpr DurationMs kPutOffRetryMs = 5'000;
+inline constexpr std::size_t kPutOffRetries = 16;
 inline constexpr std::uint32_t kMaxPodsPerJob = 10'000;
 inline constexpr std::int64_t kMaxGpusPerPod = 64;
 // What one pod, one job and one node may carry. Webhook, Observe, API and import share these by way
@@ -312,7 +322,7 @@ inline constexpr DurationMs kFollowPongMs = 10'000;
 inline constexpr DurationMs kFirstCopyMs = 10'000;
 
 // Idempotency: a request id is remembered for this long, and at most this many of them: then the
-// oldest is forgotten.
+// oldest of the caller who has most is forgotten.
 inline constexpr DurationMs kRequestIdLifeMs = kDayMs;
 inline constexpr std::size_t kMaxRequestIds = 1'000'000;
 

@@ -145,6 +145,11 @@ bool may_queue(const state::Job& job);
 // Whether the gang's request stays within bounds with this pod at this rank.
 std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
                                       const PodShape& shape);
+// shared_bounds.cc: why the account may not have one more job that waits, one more pod that waits in the cluster.
+// Nothing: it may. `joins`: the pod is of a gang that waits there already.
+std::optional<Error> queue_is_full(const Decision& d, AccountId account);
+std::optional<Error> too_many_wait(const Decision& d, ClusterId cluster, const PodRecord& pod,
+                                   AccountId account, bool joins);
 // What the whole gang's request comes to is within bounds.
 std::optional<Error> check_bytes(std::size_t of_gang);
 // Jobs of no account in the namespaces of this one become its own.

@@ -34,11 +34,7 @@ std::optional<Error> check_submit(const Decision& d, const in::SubmitJob& i,
   }
   if (i.time_limit_ms < 0)
     return invalid("time_limit", std::to_string(i.time_limit_ms), "want >= 0");
-  if (d.s.jobs().ready().size() >= limits::kMaxQueuedJobs) {
-    return Error{ErrorCode::kExhausted, "queue", std::to_string(d.s.jobs().ready().size()),
-                 "at most " + std::to_string(limits::kMaxQueuedJobs) + " queued jobs; try later"};
-  }
-  return std::nullopt;
+  return queue_is_full(d, account);
 }
 
 // Slices that no card has, and that no node offers: they would be waited for for ever.

@@ -164,6 +164,9 @@ bool fill_place(Decision& d, const state::Job& job, const PodRecord& pod, Accoun
 void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                AccountId account) {
   const state::Job* job = find_gang(d, cluster.id, pod);
+  const bool joins = job != nullptr && job->origin == JobOrigin::kPods;
+  if (auto full = too_many_wait(d, cluster.id, pod, account, joins))
+    return d.refuse(*full, pod.uid);
   if (job == nullptr || job->origin != JobOrigin::kPods) job = create_job(d, cluster, pod, account);
   if (fill_place(d, *job, pod, account)) return;
   const JobId id = job->id;

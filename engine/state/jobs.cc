@@ -201,6 +201,7 @@ Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   must(f.submit_ms <= now, "who waits was submitted");
   job.submit_ms = f.submit_ms == 0 ? now : f.submit_ms;
   ++count_of(job.state);
+  count_waiting(job, 1);
   job.gang = f.gang;
   if (job.from_pods()) {
     job.of_pods = said_by_pods(f);
@@ -233,6 +234,7 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
   pod.gate = f.gate;
   pod.shape = std::move(shape);
   uids_[job.id.cluster()][f.uid] = {f.job, f.rank};
+  if (job.waits()) waiting_.pods(tree_, job.id.cluster(), job.leaf, 1);
 }
 
 void Jobs::fill_place(const fact::PodAdded& f) {
@@ -331,7 +333,9 @@ std::vector<JobId> Jobs::unassigned(ClusterId cluster, const std::string& ns) co
 void Jobs::assign(Job& job, AccountId leaf) {
   must(job.leaf == kUnassigned && tree_.exists(leaf), "who is of no account gets one");
   forget_unassigned(job);
+  count_waiting(job, -1);
   job.leaf = leaf;
+  count_waiting(job, 1);
 }
 
 void Jobs::await_resume(Job& job, bool awaits) {
@@ -351,6 +355,14 @@ void Jobs::forget_gang(const Job& job) {
   if (gang != gangs_.end() && gang->second == job.id) gangs_.erase(gang);
 }
 
+// A job that waits, with its pods.
+void Jobs::count_waiting(const Job& job, std::ptrdiff_t sign) {
+  if (!job.waits()) return;
+  waiting_.jobs(tree_, job.leaf, sign);
+  waiting_.pods(tree_, job.id.cluster(), job.leaf,
+                sign * static_cast<std::ptrdiff_t>(job.pods_live()));
+}
+
 void Jobs::set_state(Job& job, JobState to) {
   must(may_change(job.state, to), "jobs change as the table says");
   if (job.state == JobState::kQueued && to != JobState::kQueued) ready_.remove(job.id);
@@ -359,7 +371,10 @@ void Jobs::set_state(Job& job, JobState to) {
   must(count_of(job.state) > 0, "jobs are counted by state");
   --count_of(job.state);
   ++count_of(to);
+  const bool waits_on = job.waits() && is_waiting(to);
+  if (!waits_on) count_waiting(job, -1);
   job.state = to;
+  if (!waits_on) count_waiting(job, 1);
   set_deadline(job, job.active() ? job.until_ms : 0);
   index_state(job);
   must(!queue_changes || ready_.contains(job.id) == (to == JobState::kQueued),
@@ -461,6 +476,7 @@ void Jobs::end_pod(Job& job, std::uint32_t rank) {
   Pod& pod = job.pods.at(rank);
   must(pod.slot == PodSlot(), "a pod that is gone holds nothing");
   must(pod.state != PodState::kGone, "a pod goes once");
+  if (job.waits() && pod.is_live()) waiting_.pods(tree_, job.id.cluster(), job.leaf, -1);
   pod.state = PodState::kGone;
   uids_[job.id.cluster()].erase(pod.uid);
   if (rank < job.ranks()) return;

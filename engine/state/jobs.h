@@ -31,6 +31,7 @@
 #include "engine/state/job.h"
 #include "engine/state/job_ids.h"
 #include "engine/state/limit_record.h"
+#include "engine/state/waiting.h"
 #include "placement/fleet.h"
 #include "queue/ready.h"
 
@@ -58,6 +59,7 @@ class Jobs {
   const Deadlines& dues(ClusterId cluster) const;  // Job::due_ms, of one cluster
   std::size_t count(JobState state) const { return counts_[static_cast<std::size_t>(state)]; }
   const ReadyQueue& ready() const { return ready_; }
+  const WaitingCount& waiting() const { return waiting_; }  // of jobs that wait, and their pods
   // The live pod of this uid. Uids are the cluster's own.
   std::optional<PodPlace> of_uid(ClusterId cluster, const std::string& uid) const;
   // By uid, or by rank of a job of the cluster; nothing if it is of an attempt that was taken back
@@ -163,6 +165,7 @@ class Jobs {
   // It holds something beyond its limit, and it is known what it asked for.
   static bool is_over(const Job& job);
   void forget_done();
+  void count_waiting(const Job& job, std::ptrdiff_t sign);
   void note_unassigned(const Job& job);
   void forget_unassigned(const Job& job);
   void check_job(const Job& job) const;
@@ -189,6 +192,7 @@ class Jobs {
   std::array<std::size_t, EnumText<JobState>::names.size()> counts_{};
   LimitRecord record_;
   ReadyQueue ready_;
+  WaitingCount waiting_;
   std::vector<fact::JobKept::Pod> gathered_;
 };
 

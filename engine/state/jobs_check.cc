@@ -36,6 +36,13 @@ void Jobs::check() const {
     check_job(job);
   }
   must(counts == counts_, "jobs are counted by state");
+  WaitingCount waiting;
+  for (const auto& [id, job] : by_id_) {  // any order: sums
+    if (!job.waits()) continue;
+    waiting.jobs(tree_, job.leaf, 1);
+    waiting.pods(tree_, id.cluster(), job.leaf, static_cast<std::ptrdiff_t>(job.pods_live()));
+  }
+  must(waiting == waiting_, "what waits is counted by account");
   must(ids().size() == by_id_.size(), "each job is in the list of ids once");
   must(done_.size() == count(JobState::kDone), "ended jobs are in the order of their ends");
   LimitRecord record;

@@ -176,6 +176,7 @@ void Jobs::restored(Job& job, const fact::JobKept& f) {
   gathered_.clear();
   ++count_of(f.job.state);
   job.state = f.job.state;
+  count_waiting(job, 1);
   if (job.state == JobState::kQueued) ready_.add(ready_job(job), tree_);
   index_state(job);
   if (is_over(job)) record_.over(job, fleet_.shared_request(job.shape));

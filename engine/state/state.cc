@@ -58,10 +58,7 @@ void keep_ledger(const Ledger& ledger, const Sink& sink) {
 }
 
 void keep_requests(const RequestLog& requests, const Sink& sink) {
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    const RememberedRequest& r = requests.request(i);
-    const std::string text = requests.text(i);
-    const RequestKey key = RequestLog::key_of(text);
+  requests.each([&](const RequestKey& key, const RememberedRequest& r) {
     sink(fact::RequestKept{std::string(key.id), r.at_ms, r.job, r.account, r.revision,
                            std::string(key.actor), key.method, r.content});
   });

@@ -272,6 +272,13 @@ void Cards::put_off_unschedulable(const std::string& uid, std::int64_t monotonic
   pods_.at(uid).gpu->unschedulable_since_ms = monotonic_ms;
 }
 
+void Cards::tell_again(const std::string& uid) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return;
+  found->second.told = 0;
+  outdated_.insert(uid);
+}
+
 // --- nodes ---------------------------------------------------------------------------------------
 
 void Cards::see_node(const WatchEvent& event, TimeMs now_ms) {

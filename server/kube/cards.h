@@ -196,6 +196,8 @@ class Cards {
   // again. `most` of them.
   std::set<std::string> take_outdated(std::size_t most = SIZE_MAX);
   void put_outdated(const std::string& uid) { outdated_.insert(uid); }
+  // The core has not taken what it was told of the pod: it is read, and told, once more.
+  void tell_again(const std::string& uid);
   // Pods with our gate, by uid.
   const std::set<std::string>& gated() const { return gated_; }
   // Pods that our gate is off and the scheduler finds no node for, with the monotonic time since.

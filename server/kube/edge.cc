@@ -46,6 +46,7 @@ void Edge::Impl::turn() {
   if (phase != Phase::kFollows) return;
   say_until();
   report_unschedulable();
+  tell_put_off();
   confirm();
   write();
   open_strays();
@@ -65,6 +66,7 @@ DurationMs Edge::Impl::patience() const {
   if (phase == Phase::kOff) until(begin_due_ms);
   if (plan_due_ms != 0) until(plan_due_ms);
   if (!strays.empty()) until(stray_due_ms);
+  if (!put_off.empty()) until(put_off_due_ms);
   constexpr DurationMs kMailboxFullMs = 5;
   if (cards.has_next(pods_version())) most = std::min<DurationMs>(most, kMailboxFullMs);
   return most;
@@ -163,6 +165,7 @@ void Edge::Impl::end_session(const std::string& why) {
   planned.clear();
   waiting->forget();
   strays.clear();
+  put_off.clear();
   if (effects) effects->cancel();
   effects.reset();
   phase = Phase::kOff;
@@ -355,9 +358,35 @@ void Edge::Impl::on_reply(const News& news, const Reply& reply) {
   replan = replan || fence.pods().contains(news.uid);
   if (!reply.error) return;
   if (reply.error->field == "session") return end_session(reply.error->message());
+  if (reply.error->code == ErrorCode::kExhausted && reply.error->field == "queue") {
+    return put_off_pod(news.uid, reply.error->want);
+  }
   ++not_taken;
   log::warn("the core does not take what is seen",
             {{"cluster", options.cluster}, {"uid", news.uid}, {"error", reply.error->message()}});
+}
+
+// It stays behind its gate, and people read why on it.
+void Edge::Impl::put_off_pod(const std::string& uid, const std::string& words) {
+  if (put_off.empty()) {
+    log::warn("pods are put off: too many wait", {{"cluster", options.cluster}, {"why", words}});
+    put_off_due_ms = ports.monotonic_ms() + limits::kPutOffRetryMs;
+  }
+  put_off.push_back(uid);
+  put_off_again = true;
+  waiting->put_off(uid, words, ports.now_ms());
+}
+
+// As long as there is room for all that are told again, more of them come at once.
+void Edge::Impl::tell_put_off() {
+  if (put_off.empty() || ports.monotonic_ms() < put_off_due_ms) return;
+  put_off_at_once = put_off_again ? limits::kPutOffRetries
+                                  : std::min(2 * put_off_at_once, limits::kMaxEdgePosts / 4);
+  put_off_again = false;
+  for (std::size_t i = 0; i < put_off_at_once && !put_off.empty(); ++i, put_off.pop_front()) {
+    cards.tell_again(put_off.front());
+  }
+  put_off_due_ms = ports.monotonic_ms() + limits::kPutOffRetryMs;
 }
 
 // --- what others see -----------------------------------------------------------------------------
@@ -382,6 +411,8 @@ void Edge::Impl::publish() {
   now.opened_outside = opened_outside;
   now.unreadable = cards.unreadable();
   now.not_taken = not_taken;
+  now.put_off = put_off.size();
+  now.clock_behind_ms = cards.clocks().largest_ms();
   const std::scoped_lock lock(stats_mutex);
   if (stats.error != now.error && !now.error.empty() && phase != Phase::kOff) {
     log::warn("edge", {{"cluster", options.cluster}, {"error", now.error}});

@@ -138,6 +138,14 @@ void Waiting::take_unsized(const std::string& uid, TimeMs now_ms) {
   tell({{}, uid, reason}, now_ms, true);
 }
 
+void Waiting::put_off(const std::string& uid, const std::string& words, TimeMs now_ms) {
+  if (cards_.find_gpu_pod(uid) == nullptr || conditions_.contains(uid)) return;
+  Reason reason;
+  reason.token = ReasonToken::kWaitingForQuota;
+  reason.detail = words;
+  tell({{}, uid, reason}, now_ms, true);
+}
+
 void Waiting::tell(const WaitingJob& job, TimeMs now_ms, bool anew) {
   const PodCard* const pod = cards_.find_gpu_pod(job.uid);
   if (pod == nullptr) return;

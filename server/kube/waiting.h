@@ -53,6 +53,8 @@ class Waiting {
   void take(const WaitingPage& page, TimeMs now_ms);
   // The pod waits for a word of a person: told at once.
   void take_unsized(const std::string& uid, TimeMs now_ms);
+  // The pod is no part of a job yet, as too many wait; `words` says whose.
+  void put_off(const std::string& uid, const std::string& words, TimeMs now_ms);
   // The pod's gate has been opened.
   void released(const std::string& uid, TimeMs now_ms);
   void forget();

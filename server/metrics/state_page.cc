@@ -112,6 +112,11 @@ void write_own_edges(Families& out, const std::vector<EdgeState>& edges) {
   rows([](const EdgeState& e) { return e.unreadable; });
   out.counter("subak_edge_not_taken_total", "News of the edge that the core refused.");
   rows([](const EdgeState& e) { return e.not_taken; });
+  out.gauge("subak_edge_pods_put_off", "Gated pods that wait until there is room for them.");
+  rows([](const EdgeState& e) { return e.put_off; });
+  out.gauge("subak_edge_clock_offset_seconds",
+            "How far the clock of the node is behind that is furthest off; ahead: negative.");
+  rows([](const EdgeState& e) { return seconds(e.clock_behind_ms); });
 }
 
 void write_clusters(Families& out, const ShellState& state) {

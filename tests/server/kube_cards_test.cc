@@ -404,5 +404,47 @@ TEST_F(Kube, AnOrphanIsToldAfterAWhile) {
   EXPECT_THAT(told(), IsEmpty());
 }
 
+// docs/design/0078.
+TEST_F(Kube, ALeaseShowsHowFarANodesClockIsOff) {
+  see_node("n1");
+  see_node("n2");
+  told();
+  const auto renew = [&](const std::string& node, TimeMs at, DurationMs after) {
+    WatchEvent event;
+    event.kind = WatchKind::kModified;
+    simdjson::dom::parser parser;
+    event.object = parser.parse(R"({"metadata":{"name":")" + node + R"("},"spec":{"renewTime":")" +
+                                format_time(at) + "\"}}");
+    monotonic += after;
+    cards.see_lease(event, kNow + monotonic, monotonic);
+  };
+  for (int i = 1; i <= 3; ++i) {
+    renew("n1", kNow + monotonic + 5'000 - 20'000, 5'000);
+    renew("n2", kNow + monotonic + 5'000, 5'000);
+  }
+  EXPECT_THAT(cards.take_outdated_nodes(), ElementsAre("n1"));
+  EXPECT_THAT(cards.take_outdated_nodes(), IsEmpty()) << "it is read once";
+  see_node("n1");  // as it is read: with the same words, and yet it is news
+  const auto news = cards.next(Cards::kAllPodsKnown);
+  ASSERT_TRUE(news);
+  EXPECT_EQ(std::get<in::NodeSeen>(news->body).node.clock_behind_ms, 20'000);
+  see({"1", 1, false, "n1"});
+  EXPECT_EQ(cards.next(Cards::kAllPodsKnown)->clock, "n1") << "its kubelet says when it ends";
+  see({"1", 2, false, "n1"}, WatchKind::kDeleted);
+  EXPECT_EQ(cards.next(Cards::kAllPodsKnown)->clock, "n1");
+}
+
+TEST_F(Kube, WhatTheCoreHadNoRoomForIsToldAgain) {
+  see({"1"});
+  EXPECT_THAT(told(), ElementsAre("pod_seen 1"));
+  see_answered({"1"});
+  EXPECT_THAT(told(), IsEmpty());
+  cards.tell_again("1");
+  cards.tell_again("gone");
+  EXPECT_THAT(cards.take_outdated(), ElementsAre("1"));
+  see_answered({"1"});
+  EXPECT_THAT(told(), ElementsAre("pod_seen 1"));
+}
+
 }  // namespace
 }  // namespace subak

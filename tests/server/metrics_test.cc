@@ -200,6 +200,38 @@ TEST_F(PageTest, WorkWithoutGpus) {
   }
 }
 
+TEST_F(PageTest, ClocksOfNodesAndWhatIsOvercommitted) {
+  NodeSpec node;
+  node.name = "n9";
+  node.product = "A100";
+  node.gpus = 8;
+  node.clock_behind_ms = 20'000;
+  apply(in::ImportNodes{"east", {node}, "test", false});
+  in::PodSeen seen;
+  seen.cluster = "east";
+  seen.pod.uid = seen.pod.name = "web";
+  seen.pod.ns = "shop";
+  seen.pod.node = "n9";
+  seen.pod.shape.kind = GpuKind::kWhole;
+  seen.pod.shape.gpus = 8;
+  apply(seen);
+  node.gpus = 4;
+  apply(in::ImportNodes{"east", {node}, "test", false});
+  state_.edges = {{"east"}};
+  state_.edges[0].put_off = 7;
+  state_.edges[0].clock_behind_ms = -1500;
+  const std::string text = page(false);
+  for (const char* line :
+       {"subak_node_clock_offset_seconds{cluster=\"east\",node=\"n9\"} 20\n",
+        "subak_nodes_clock_off{cluster=\"east\"} 1\n",
+        "subak_edge_clock_offset_seconds{cluster=\"east\"} -1.5\n",
+        "subak_edge_pods_put_off{cluster=\"east\"} 7\n",
+        "subak_overcommitted_gpus{cluster=\"east\",product=\"A100\"} 4\n",
+        "subak_gpus{cluster=\"east\",product=\"A100\",state=\"unusable\"} 0\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
 TEST_F(PageTest, TheClock) {
   std::string text = page(false);
   EXPECT_THAT(text, HasSubstr("subak_clock_believed 1\n"));
