@@ -32,6 +32,7 @@ constexpr std::array kTable{
     Row{"account", "", 0, kName},
     Row{"actor", "", 0, kName},
     Row{"affinity", "", 0, kTerms},
+    Row{"ahead_ms", "", 0, limits::kMaxTimeMs},
     Row{"at_ms", "", 0, limits::kMaxTimeMs},
     Row{"attempt", "", 0, kMost32},
     Row{"borrow", "", 0, kName},

@@ -325,15 +325,32 @@ struct NamespaceLabelled {
   }
 };
 
+// At a start the clock was far ahead of the last fact, at `from_ms`; time went on at `to_ms`. Until it has been
+// right for limits::kClockProofMs the rows over that time are remembered, so that they can be given back if it was
+// wrong (docs/design/0078). Both 0: it is settled. In a checkpoint one more for each such row: `row`, of fact `charged`.
+struct TimeLeapt {
+  static constexpr std::string_view kName = "time_leapt";
+  TimeMs from_ms = 0;
+  TimeMs to_ms = 0;
+  std::uint64_t charged = 0;
+  LedgerRow row;
+  template <class V>
+  void fields(V& v) {
+    v(1, "from_ms", from_ms);
+    v(2, "to_ms", to_ms);
+    v(3, "charged", charged);
+    v(4, "row", row);
+  }
+};
+
 // All kinds, in the order of their durable numbers.
-using Kinds =
-    std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
-                 AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted,
-                 AttemptStarted, DeadlinePassed, StopAsked, AttemptEnded, PlaceLost, PodBound,
-                 PodRunning, PodGone, Charged, Reserved, NodeBilled, MetersKept, LedgerKept,
-                 JobKept, RequestKept, CountersKept, NodeBarred, Finalized, ClockAccepted,
-                 ClusterRemoved, PodChanged, NodeLoad, PodSeated, PodGated, GangEmptied,
-                 JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused, JobOverran>;
+using Kinds = std::variant<
+    ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet, AccountDeleted,
+    EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted, AttemptStarted, DeadlinePassed,
+    StopAsked, AttemptEnded, PlaceLost, PodBound, PodRunning, PodGone, Charged, Reserved,
+    NodeBilled, MetersKept, LedgerKept, JobKept, RequestKept, CountersKept, NodeBarred, Finalized,
+    ClockAccepted, ClusterRemoved, PodChanged, NodeLoad, PodSeated, PodGated, GangEmptied,
+    JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused, JobOverran, TimeLeapt>;
 
 // One fact of any kind. Use it like the variant that it is. Copy, move and destruction are defined in
 // bodies.cc: compiled inline in every file, they took a quarter of a clean build.
@@ -353,7 +370,7 @@ struct Body : Kinds {
 // How many kinds each version has, from version 1 on. A store starts at version 1 and holds kinds,
 // fields and values of its version only; a Finalized fact raises it. What each version has is also
 // in tests/golden/format, where a test finds what was added without its version.
-inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{43};
+inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{44};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Kinds>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

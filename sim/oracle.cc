@@ -477,6 +477,7 @@ void Oracle::on(const fact::PlaceLost& f) {
 void Oracle::on(const fact::Charged& f) {
   const LedgerRow& r = f.row;
   rows_.push_back(r);
+  if (r.corrects != 0) return;  // Scenarios and the engine's tests judge those
   Slot* const s = slot(r.allocation.job, r.allocation.rank);
   const std::string what = name(r.allocation.job, r.allocation.rank);
   if (!s) return wrong(what + " was charged for nothing");

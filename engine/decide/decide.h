@@ -78,6 +78,10 @@ void decide(Decision& d, const in::AcceptClock& i);
 void decide(Decision& d, const in::SetPolicy& i);
 void decide(Decision& d, const in::Restarted& i);
 void decide(Decision& d, const in::CallDenied& i);
+// leap.cc
+void decide(Decision& d, const in::ClockWrong& i);
+// A start so long after the last fact that the clock may be wrong.
+void note_leap(Decision& d);
 // seen.cc
 void decide(Decision& d, const in::SeenUntil& i);
 void decide(Decision& d, const in::NamespaceSeen& i);

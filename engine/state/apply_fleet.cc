@@ -125,6 +125,7 @@ void State::on(const fact::AccountDeleted& f) {
 }
 
 void State::on(const fact::Charged& f) {
+  if (f.row.corrects != 0) return ledger_.add(f.row);
   const std::uint32_t rank = f.row.allocation.rank;
   state::Job& job = jobs_.writable(f.row.allocation.job);
   must(job.pods.at(rank).since_ms == f.row.from_ms && f.row.to_ms <= now_,
@@ -134,6 +135,7 @@ void State::on(const fact::Charged& f) {
   must(f.row.holder == job.leaf, "a row is held by whose job it is");
   ledger_.add(f.row);
   allocations_.charged(job, rank, f.row.to_ms);
+  leap_.charged(seq_, f.row);
 }
 
 void State::on(const fact::Reserved& f) {

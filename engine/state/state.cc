@@ -79,6 +79,7 @@ void State::apply(const Fact& fact) {
   if (!restoring_) seq_ = fact.seq;
   fact_ms_ = std::max(fact_ms_, fact.time_ms);
   now_ = std::max(now_, fact.time_ms);
+  leap_.advance(fact_ms_);
   std::visit([this](const auto& body) { on(body); }, fact.body);
   must(fact_ms_ <= now_, "no fact is of the future");
   must(restoring_ || seq_ == fact.seq, "a fact is applied once");
@@ -180,6 +181,7 @@ void State::keep(const Sink& sink, Kept what) const {
   if (with_books) keep_ledger(ledger_, sink);
   if (what == Kept::kAll) keep_requests(requests_, sink);
   clusters_.keep_reservations(sink);
+  if (with_books) leap_.keep(sink);
 }
 
 void State::check() const {

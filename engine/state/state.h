@@ -27,6 +27,7 @@
 #include "engine/state/bars.h"
 #include "engine/state/clusters.h"
 #include "engine/state/jobs.h"
+#include "engine/state/leap.h"
 #include "engine/state/light_pods.h"
 #include "engine/state/nodes.h"
 #include "engine/state/note.h"
@@ -73,6 +74,7 @@ class State {
   const state::LightPods& light_pods() const { return light_pods_; }
   const state::Pending& pending() const { return pending_; }
   const RequestLog& requests() const { return requests_; }
+  const state::Leap& leap() const { return leap_; }
   // The nodes of all reservations, for whom they are. Follows from the clusters.
   const KeptNodes& kept() const { return kept_; }
   // Something changed since the last pass that could let a job start.
@@ -145,6 +147,7 @@ class State {
   void on(const fact::RequestKept& f);
   void on(const fact::CountersKept& f);
   void on(const fact::ClockAccepted& f);
+  void on(const fact::TimeLeapt& f) { leap_.apply(f); }
   void on(const fact::NodeBarred& f);
   void on(const fact::NodeLoad& f);
   // apply_job.cc: jobs and pods
@@ -233,6 +236,7 @@ class State {
   state::Jobs jobs_{fleet_, tree_};
   state::Allocations allocations_{fleet_, tree_};
   RequestLog requests_;
+  state::Leap leap_;
   struct AloneBytes {
     std::uint64_t serial = 0;  // of the shape
     std::uint32_t bytes = 0;
