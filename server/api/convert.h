@@ -86,7 +86,8 @@ NodeSpec get(Check& check, const v1::NodeSpec& in);
 void put(const ClusterView& cluster, v1::Cluster* out);
 void put_node(const Engine& engine, NodeId id, v1::Node* out);
 v1::Mode to_proto(Mode mode);
-void put(const Effect& effect, const std::string& cluster, v1::Effect* out);
+// As sent at `now_ms`.
+void put(const Effect& effect, const std::string& cluster, TimeMs now_ms, v1::Effect* out);
 
 // --- events (convert_observe.cc) -----------------------------------------------------------------
 // `cluster` is that of the stream.

@@ -180,13 +180,17 @@ void put_node(const Engine& engine, NodeId id, v1::Node* out) {
   out->set_overcommitted_milligpu(levels.overcommitted);
 }
 
-void put(const Effect& effect, const std::string& cluster, v1::Effect* out) {
+void put(const Effect& effect, const std::string& cluster, TimeMs now_ms, v1::Effect* out) {
   out->set_kind(static_cast<v1::EffectKind>(static_cast<int>(effect.kind) + 1));
   out->set_cluster(cluster);
   out->set_job_id(text_of(effect.job));
   out->set_attempt(static_cast<std::int32_t>(effect.attempt));
   out->set_session(effect.session);
-  if (effect.until_ms != 0) put(effect.until_ms, out->mutable_until());
+  put(now_ms, out->mutable_sent_at());
+  if (effect.until_ms != 0) {
+    put(effect.until_ms, out->mutable_until());
+    put_duration(std::max<DurationMs>(effect.until_ms - now_ms, 0), out->mutable_hold_left());
+  }
   out->set_cause(static_cast<v1::Cause>(effect.cause));
   for (const EffectPod& pod : effect.keep_closed) {
     auto* row = out->add_keep_closed();

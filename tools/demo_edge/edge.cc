@@ -16,6 +16,12 @@ std::uint64_t hash_of(const std::string& text) {  // FNV-1a
   return h;
 }
 
+// Nobody sets it, unlike the wall clock.
+std::int64_t steady_ms() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+}
+
 }  // namespace
 
 void Edge::start() {
@@ -114,6 +120,10 @@ void Edge::open_gate(const v1::Effect& effect, const v1::EffectPod& place) {
   pod.job = effect.job_id();
   pod.attempt = effect.attempt();
   pod.place = place;
+  if (effect.has_hold_left()) {
+    const auto& left = effect.hold_left();
+    pod.hold_end_ms = steady_ms() + left.seconds() * 1000 + left.nanos() / 1'000'000;
+  }
   pod.opened_ms = wall_ms();
   pod.opened_order = ++order_;
   pod.record.set_gated(false);
@@ -168,9 +178,13 @@ void Edge::run_step(const std::string& key, Step step) {
   const std::int64_t now = wall_ms();
   switch (step) {
     case Step::kBind:
+      if (pod.from_api() && pod.hold_end_ms != 0 && steady_ms() > pod.hold_end_ms) {
+        return answer_start(key, "its hold has ended");
+      }
       pod.bound_ms = std::max(now, pod.opened_ms);
       ++counts_.bound;
       pod.record.set_node(pod.place.node());
+      if (pod.from_api()) return ask_to_start(pod);
       send(bound_event(pod));
       plan(pod, Step::kRun, now + kStartMs);
       return;
@@ -184,6 +198,18 @@ void Edge::run_step(const std::string& key, Step step) {
       end_pod(pod, v1::CAUSE_FINISHED);
       return;
   }
+}
+
+// `refused`: why it does not start; empty: it does.
+void Edge::answer_start(const std::string& key, const std::string& refused) {
+  Pod& pod = pods_.at(key);
+  if (!pod.live() || pod.started) return;
+  if (!refused.empty()) {
+    complaints_.push_back("pod " + key + " came after its hold: " + refused);
+    return end_pod(pod, v1::CAUSE_EXPIRED);
+  }
+  pod.started = true;
+  plan(pod, Step::kRun, wall_ms() + kStartMs);
 }
 
 void Edge::end_pod(Pod& pod, v1::Cause cause) {

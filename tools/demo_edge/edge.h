@@ -30,6 +30,8 @@ struct Pod {
   v1::EffectPod place;
   std::int64_t opened_ms = 0, bound_ms = 0, ended_ms = 0;  // 0: not yet
   std::uint64_t opened_order = 0, ended_order = 0;
+  std::int64_t hold_end_ms = 0;  // of an API job's, by the steady clock; 0: it has no end
+  bool started = false;          // an API job's: that it is bound was acknowledged
   bool running = false;
   bool end_acknowledged = false;
   v1::Cause cause = v1::CAUSE_UNSPECIFIED;
@@ -94,6 +96,7 @@ class Edge {
   void list_live(const Pod& pod);
   void list_ended(const Pod& pod);
   void send(v1::ObserveRequest event, const std::string& ends = "", bool may_be_late = false);
+  void ask_to_start(const Pod& pod);
   static v1::PodRef ref_of(const Pod& pod);
   static v1::ObserveRequest bound_event(const Pod& pod);
   static v1::ObserveRequest running_event(const Pod& pod);
@@ -107,6 +110,7 @@ class Edge {
   void plan(const Pod& pod, Step step, std::int64_t at_ms);
   void run_step(const std::string& key, Step step);
   void end_pod(Pod& pod, v1::Cause cause);
+  void answer_start(const std::string& key, const std::string& refused);
   std::int64_t duration_of(const Pod& pod) const;
   static std::string key_of(const v1::Effect& effect, const v1::EffectPod& place);
 
@@ -127,8 +131,9 @@ class Edge {
   bool listening_ = false;  // events go out; else the next list tells them
   std::uint64_t sequence_ = 0, list_end_ = 0;
   std::deque<v1::ObserveRequest> outbox_;
-  std::map<std::uint64_t, std::string> ends_sent_;  // by sequence, the pod
-  std::set<std::uint64_t> may_be_late_;             // a refusal of these only says "I knew"
+  std::map<std::uint64_t, std::string> ends_sent_;   // by sequence, the pod
+  std::map<std::uint64_t, std::string> binds_sent_;  // by sequence, the pod that waits to start
+  std::set<std::uint64_t> may_be_late_;              // a refusal of these only says "I knew"
   grpc::ClientContext* effects_context_ = nullptr;
   std::vector<std::thread> threads_;
 };

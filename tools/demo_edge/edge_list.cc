@@ -51,10 +51,17 @@ void Edge::send(v1::ObserveRequest event, const std::string& ends, bool may_be_l
   if (!listening_) return;
   event.set_sequence(++sequence_);
   event.set_cluster(kCluster);
+  set_time(wall_ms(), event.mutable_sent_at());
   if (!ends.empty()) ends_sent_[sequence_] = ends;
   if (may_be_late) may_be_late_.insert(sequence_);
   outbox_.push_back(std::move(event));
   changed_.notify_all();
+}
+
+// A pod of an API job starts once this is acknowledged: if its hold has ended it is refused.
+void Edge::ask_to_start(const Pod& pod) {
+  send(bound_event(pod));
+  if (listening_ && !pod.started) binds_sent_[sequence_] = pod.key;
 }
 
 void Edge::list_all() {
@@ -62,6 +69,7 @@ void Edge::list_all() {
   sequence_ = 0;
   outbox_.clear();
   ends_sent_.clear();
+  binds_sent_.clear();
   may_be_late_.clear();
   v1::ObserveRequest begin;
   begin.mutable_list_begin();
@@ -84,7 +92,7 @@ void Edge::list_all() {
 void Edge::list_live(const Pod& pod) {
   const bool bound = pod.bound_ms != 0;
   if (pod.from_api()) {
-    if (bound) send(bound_event(pod));
+    if (bound) ask_to_start(pod);
     if (pod.running) send(running_event(pod));
     return;
   }

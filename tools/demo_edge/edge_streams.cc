@@ -59,11 +59,20 @@ void Edge::write_loop(grpc::ClientReaderWriter<v1::ObserveRequest, v1::ObserveRe
 
 void Edge::on_ack(const v1::ObserveResponse& ack) {
   const std::scoped_lock lock(mutex_);
+  std::map<std::uint64_t, std::string> refused;
   for (const v1::ObserveError& error : ack.errors()) {
+    refused[error.sequence()] = error.status().message();
+    if (binds_sent_.count(error.sequence()) > 0) continue;
     if (may_be_late_.count(error.sequence()) > 0) continue;
     complaints_.push_back("event " + std::to_string(error.sequence()) +
                           " was refused: " + error.status().message());
   }
+  const auto answered = binds_sent_.upper_bound(ack.acknowledged_sequence());
+  for (auto it = binds_sent_.begin(); it != answered; ++it) {
+    const auto no = refused.find(it->first);
+    answer_start(it->second, no == refused.end() ? "" : no->second);
+  }
+  binds_sent_.erase(binds_sent_.begin(), answered);
   const auto known = ends_sent_.upper_bound(ack.acknowledged_sequence());
   for (auto it = ends_sent_.begin(); it != known; ++it) {
     pods_.at(it->second).end_acknowledged = true;
