@@ -58,6 +58,7 @@ void put(const NodeSpec& n, v1::NodeSpec* out) {
   out->set_not_ready(!n.ready);
   out->set_unschedulable(n.unschedulable);
   out->set_unfit(n.unfit);
+  out->set_contradicts(n.contradicts);
   if (n.not_ready_since_ms > 0)
     *out->mutable_not_ready_since() = to_timestamp(n.not_ready_since_ms);
 }
@@ -106,9 +107,13 @@ int import(Session& s, const ImportCommand& o) {
   request.set_request_id(o.edit.request_id);
   request.set_validate_only(o.dry_run);
   std::int64_t gpus = 0;
+  std::vector<std::string> warnings;
   for (const NodeSpec& node : read_fleet(o)) {
     put(node, request.add_nodes());
     gpus += node.gpus;
+    if (node.contradicts) {
+      warnings.push_back("node " + node.name + " takes nothing new: " + node.unfit);
+    }
   }
   const ImportDiff diff = import_diff(s, request);
   const auto answer = s.call<v1::ImportNodesResponse>("ClusterService/ImportNodes", request);
@@ -122,6 +127,7 @@ int import(Session& s, const ImportCommand& o) {
     if (!answer.repeated_request()) s.out() << ": " << diff.summary();
     s.out() << '\n';
   });
+  s.warn(warnings);
   s.warn(answer.warnings());
   return kExitDone;
 }

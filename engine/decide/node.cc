@@ -33,6 +33,9 @@ std::optional<Error> check_node(const NodeSpec& spec) {
     return node_error(spec, "unhealthy_gpus", std::to_string(spec.unhealthy_gpus),
                       "want 0 to gpus");
   }
+  if (spec.contradicts && spec.unfit.empty()) {
+    return node_error(spec, "unfit", "", "want what contradicts what, where contradicts is set");
+  }
   if (mig_cut(spec.product, spec.mig, spec.mig_gpus) == MigCut::kTooMany) {
     return node_error(
         spec, "mig", mig_slices_text(spec.mig),

@@ -67,6 +67,7 @@ NodeSpec get(Check& check, const v1::NodeSpec& in) {
   out.ready = !in.not_ready();
   out.unschedulable = in.unschedulable();
   out.unfit = in.unfit();
+  out.contradicts = in.contradicts();
   out.clock_behind_ms = check.number("clock_behind_ms", in.clock_behind_ms(), -limits::kMaxTimeMs,
                                      limits::kMaxTimeMs);
   if (in.has_not_ready_since()) {
@@ -116,6 +117,7 @@ void put(const NodeSpec& spec, v1::NodeSpec* out) {
   out->set_not_ready(!spec.ready);
   out->set_unschedulable(spec.unschedulable);
   out->set_unfit(spec.unfit);
+  out->set_contradicts(spec.contradicts);
   out->set_clock_behind_ms(spec.clock_behind_ms);
   if (spec.not_ready_since_ms != 0) put(spec.not_ready_since_ms, out->mutable_not_ready_since());
 }

@@ -284,8 +284,7 @@ void Cards::tell_again(const std::string& uid) {
 void Cards::see_node(const WatchEvent& event, TimeMs now_ms) {
   if (event.kind == WatchKind::kDeleted) {
     const std::string name(json::text_in(event.object, "metadata", "name"));
-    std::optional<Error> contradiction;
-    Result<NodeSpec> last = read_kube_node(event.object, node_options_, &contradiction);
+    Result<NodeSpec> last = read_kube_node(event.object, node_options_);
     if (last && nodes_.contains(name) && may_have_pods(name)) {
       NodeSpec closed = std::move(last).value();
       closed.unschedulable = true;
@@ -293,13 +292,12 @@ void Cards::see_node(const WatchEvent& event, TimeMs now_ms) {
     }
     return drop_node(name, now_ms, version_number(event.resource_version));
   }
-  std::optional<Error> contradiction;
-  Result<NodeSpec> node = read_kube_node(event.object, node_options_, &contradiction);
-  if (!node || contradiction) {
+  Result<NodeSpec> node = read_kube_node(event.object, node_options_);
+  if (!node) {
     ++unreadable_;
-    last_unreadable_ = (node ? *contradiction : node.error()).message();
+    last_unreadable_ = node.error().message();
+    return;
   }
-  if (!node) return;
   NodeCard& card = nodes_[node->name];
   card.list = node_list_;
   const TimeMs silent_ms = silent_since(event.object);

@@ -294,8 +294,8 @@ TEST_F(Kube, WhatCannotBeReadIsCounted) {
   EXPECT_THAT(told(), IsEmpty());
 }
 
-// Its slices are not offered; all else of it is told.
-TEST_F(Kube, ANodeThatContradictsItselfIsToldWithoutWhatDoes) {
+// It is known, so that what runs there counts, and closed.
+TEST_F(Kube, ANodeThatContradictsItselfIsToldAsClosed) {
   const std::string node =
       R"({"metadata":{"name":"m","labels":{"nvidia.com/gpu.product":"NVIDIA-H100-80GB-HBM3",)"
       R"("nvidia.com/gpu.count":"2"}},"status":{"allocatable":{"nvidia.com/gpu":"1",)"
@@ -305,13 +305,14 @@ TEST_F(Kube, ANodeThatContradictsItselfIsToldWithoutWhatDoes) {
   event.kind = WatchKind::kModified;
   event.object = parser.parse(simdjson::padded_string(node));
   cards.see_node(event, kNow);
-  EXPECT_EQ(cards.unreadable(), 1u);
-  EXPECT_THAT(cards.last_unreadable(), HasSubstr("want what can be cut from its cards (1:"));
+  EXPECT_EQ(cards.unreadable(), 0u);
   const auto news = cards.next(Cards::kAllPodsKnown);
   ASSERT_TRUE(news);
   const NodeSpec& told_node = std::get<in::NodeSeen>(news->body).node;
   EXPECT_EQ(told_node.gpus, 2);
-  EXPECT_TRUE(told_node.mig.empty());
+  EXPECT_TRUE(told_node.contradicts);
+  EXPECT_EQ(told_node.unfit,
+            "nvidia.com/gpu 1 and slices 1g.10gb=8 contradicts nvidia.com/gpu.count=2");
 }
 
 TEST_F(Kube, HowManyStartTogetherIsTheOwnersWord) {
