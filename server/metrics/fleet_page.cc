@@ -43,6 +43,20 @@ void write_slices(Families& out, const Engine& engine, const std::vector<Cluster
   }
 }
 
+void write_contradictions(Families& out, const Engine& engine,
+                          const std::vector<ClusterId>& clusters) {
+  out.gauge(
+      "subak_contradicting_nodes",
+      "Nodes whose statements about their GPUs contradict each other: nothing new goes there.");
+  for (const ClusterId cluster : clusters) {
+    const std::vector<NodeId> nodes = engine.fleet().nodes(cluster);
+    const auto count = std::count_if(nodes.begin(), nodes.end(), [&](NodeId id) {
+      return engine.fleet().node(id)->contradicts;
+    });
+    out.sample({{"cluster", engine.cluster_name(cluster)}}, count);
+  }
+}
+
 // One series for each node whose clock is off: usually none, and a bounded number of them.
 void write_node_clocks(Families& out, const Engine& engine,
                        const std::vector<ClusterId>& clusters) {
@@ -136,6 +150,7 @@ void write_fleet(Families& out, const Engine& engine, const Survey& survey, Time
   for (const ClusterView& cluster : *view->clusters) clusters.push_back(cluster.id);
   write_domains(out, engine, clusters);
   write_slices(out, engine, clusters);
+  write_contradictions(out, engine, clusters);
   write_node_clocks(out, engine, clusters);
   write_survey(out, engine, survey);
   write_reasons(out, survey);

@@ -107,8 +107,7 @@ void write_own_edges(Families& out, const std::vector<EdgeState>& edges) {
   rows([](const EdgeState& e) { return e.opened_outside; });
   out.counter("subak_edge_events_total", "Events that the edge has sent for people to read.");
   rows([](const EdgeState& e) { return e.events; });
-  out.counter("subak_edge_unreadable_total",
-              "Objects that the edge could not read, or not all of them.");
+  out.counter("subak_edge_unreadable_total", "Objects that the edge could not read.");
   rows([](const EdgeState& e) { return e.unreadable; });
   out.counter("subak_edge_not_taken_total", "News of the edge that the core refused.");
   rows([](const EdgeState& e) { return e.not_taken; });

@@ -156,6 +156,7 @@ TEST_F(PageTest, StateAndAccounts) {
                            "subak_bill_residual_gpu_seconds 0\n",
                            "subak_ledger_drift_gpu_seconds 0\n",
                            "subak_foreign_milligpu{cluster=\"east\"} 0\n",
+                           "subak_contradicting_nodes{cluster=\"east\"} 0\n",
                            "subak_fragmentation_ratio{cluster=\"east\"} 0\n",
                            "subak_kept_idle_milligpu{cluster=\"east\"} 0\n",
                            "subak_nongpu_pods{cluster=\"east\"} 0\n",
@@ -171,6 +172,20 @@ TEST_F(PageTest, StateAndAccounts) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   EXPECT_THAT(text, Not(HasSubstr("account=\"\"")));
+}
+
+TEST_F(PageTest, NodesThatContradictThemselves) {
+  NodeSpec node;
+  node.name = "n3";
+  node.product = "H100";
+  node.gpus = 8;
+  node.unfit = "nvidia.com/gpu 50 contradicts nvidia.com/gpu.count=8";
+  node.contradicts = true;
+  NodeSpec sick = node;
+  sick.name = "n4";
+  sick.contradicts = false;
+  apply(in::ImportNodes{"east", {node, sick}, "test", false});
+  EXPECT_THAT(page(false), HasSubstr("subak_contradicting_nodes{cluster=\"east\"} 1\n"));
 }
 
 TEST_F(PageTest, WorkWithoutGpus) {
