@@ -13,6 +13,7 @@ inline constexpr std::string_view kAccount = "subak.gpu/account";
 inline constexpr std::string_view kUser = "subak.gpu/user";
 inline constexpr std::string_view kJob = "subak.gpu/job";
 inline constexpr std::string_view kGangSize = "subak.gpu/gang-size";
+inline constexpr std::string_view kRank = "subak.gpu/rank";
 inline constexpr std::string_view kTopology = "subak.gpu/topology";
 inline constexpr std::string_view kSegment = "subak.gpu/segment";
 inline constexpr std::string_view kMixedProducts = "subak.gpu/mixed-products";

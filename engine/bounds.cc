@@ -104,6 +104,7 @@ constexpr std::array kTable{
     Row{"quota", "", 0, kProducts},
     Row{"rack", "", 0, kName},
     Row{"rank", "", -1, kPods - 1},
+    Row{"rank", "pod", -1, std::numeric_limits<std::int32_t>::max()},  // it only orders
     Row{"reason", "", 0, static_cast<std::int64_t>(limits::kMaxReasonBytes)},
     Row{"replaces", "", 0, kName},
     Row{"replicas", "", 0, kMilliPerGpu},

@@ -350,7 +350,8 @@ using Kinds = std::variant<
     StopAsked, AttemptEnded, PlaceLost, PodBound, PodRunning, PodGone, Charged, Reserved,
     NodeBilled, MetersKept, LedgerKept, JobKept, RequestKept, CountersKept, NodeBarred, Finalized,
     ClockAccepted, ClusterRemoved, PodChanged, NodeLoad, PodSeated, PodGated, GangEmptied,
-    JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused, JobOverran, TimeLeapt>;
+    JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused, JobOverran, TimeLeapt,
+    PodsRanked>;
 
 // One fact of any kind. Use it like the variant that it is. Copy, move and destruction are defined in
 // bodies.cc: compiled inline in every file, they took a quarter of a clean build.
@@ -370,7 +371,7 @@ struct Body : Kinds {
 // How many kinds each version has, from version 1 on. A store starts at version 1 and holds kinds,
 // fields and values of its version only; a Finalized fact raises it. What each version has is also
 // in tests/golden/format, where a test finds what was added without its version.
-inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{44};
+inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{45};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Kinds>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

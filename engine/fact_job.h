@@ -96,6 +96,7 @@ struct PodAdded {
   std::string dispute;  // what it says otherwise than its gang, both values; empty: nothing
   PodGate gate = PodGate::kOpen;
   TimeMs until_ms = 0;  // where its place was kept for it: end of its attempt's hold from now on
+  std::uint32_t order = 0;  // 1 + PodRecord::rank; 0: not known
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -110,6 +111,7 @@ struct PodAdded {
     v(10, "dispute", dispute);
     v(11, "gate", gate);
     v(12, "until_ms", until_ms);
+    v(13, "order", order);
   }
 };
 
@@ -134,13 +136,37 @@ struct PodChanged {
   JobId job;
   std::uint32_t rank = 0;
   PodShape shape;
-  std::string dispute;  // as PodAdded's
+  std::string dispute;      // as PodAdded's
+  std::uint32_t order = 0;  // as PodAdded's
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
     v(2, "rank", rank);
     v(3, "shape", shape);
     v(4, "dispute", dispute);
+    v(5, "order", order);
+  }
+};
+
+// Pods of a gang that waits change places, so that their ranks are in their own order.
+struct PodsRanked {
+  static constexpr std::string_view kName = "pods_ranked";
+  struct Move {
+    std::uint32_t from = 0;
+    std::uint32_t rank = 0;
+    template <class V>
+    void fields(V& v) {
+      v(1, "from", from);
+      v(2, "rank", rank);
+    }
+    friend bool operator==(const Move&, const Move&) = default;
+  };
+  JobId job;
+  std::vector<Move> moves;  // by rank; each rank that one leaves another takes
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "moves", moves);
   }
 };
 
@@ -414,6 +440,7 @@ struct JobKept {
     PodGate gate = PodGate::kOpen;
     TimeMs seen_ms = 0;        // as PodBound's; 0: it never was
     DurationMs behind_ms = 0;  // as PodBound's
+    std::uint32_t order = 0;  // as PodAdded's
     template <class V>
     void fields(V& v) {
       v(1, "uid", uid);
@@ -427,6 +454,7 @@ struct JobKept {
       v(9, "gate", gate);
       v(10, "seen_ms", seen_ms);
       v(11, "behind_ms", behind_ms);
+      v(12, "order", order);
     }
     friend bool operator==(const Pod&, const Pod&) = default;
   };

@@ -24,7 +24,9 @@ struct PodRecord {
   std::string user;     // label subak.gpu/user
   std::string gang;     // name of its gang inside the namespace; empty: the pod alone
   std::uint32_t gang_size = 1;
-  std::int32_t rank = -1;  // completion or worker index; -1: order of arrival
+  // Where it stands among its gang's pods, whose ranks are in the order of these: its completion or worker
+  // index, or any number that grows with it. -1: not known, behind the others as they come.
+  std::int32_t rank = -1;
   PodShape shape;
   Topology topology = Topology::kAny;
   bool prefer = false;

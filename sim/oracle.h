@@ -184,6 +184,7 @@ class Oracle {
   void on(const fact::PodBound& f);
   void on(const fact::PodRunning& f);
   void on(const fact::PodSeated& f);
+  void on(const fact::PodsRanked& f);
   void on(const fact::PodGated& f);
   void on(const fact::JobAssigned& f);
   void on(const fact::GangEmptied& f);

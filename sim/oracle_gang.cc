@@ -41,6 +41,22 @@ void Oracle::on(const fact::PodSeated& f) {
   j->pods[f.from].live = false;
 }
 
+void Oracle::on(const fact::PodsRanked& f) {
+  Job* const j = job(f.job);
+  if (!waits(j->state)) wrong(name(f.job) + " changes its ranks while it has a place");
+  const std::vector<Pod> before = j->pods;
+  std::set<std::uint32_t> left, taken;
+  for (const fact::PodsRanked::Move& m : f.moves) {
+    if (m.from >= before.size() || m.rank >= j->gang_size || !before[m.from].live) {
+      return wrong(name(f.job) + " ranks nobody, or beyond its size");
+    }
+    left.insert(m.from);
+    taken.insert(m.rank);
+    j->pods[m.rank] = before[m.from];
+  }
+  if (left != taken || left.size() != f.moves.size()) wrong(name(f.job) + " ranks two as one");
+}
+
 void Oracle::on(const fact::PodGated& f) {
   Job* const j = job(f.job);
   Pod& pod = j->pods[f.rank];

@@ -165,6 +165,11 @@ void RandomWorld::note_pods(const Fact& fact) {
   } else if (const auto* seated = std::get_if<fact::PodSeated>(&fact.body)) {
     seats_[{seated->job, seated->rank}] = seats_[{seated->job, seated->from}];
     seats_.erase({seated->job, seated->from});
+  } else if (const auto* ranked = std::get_if<fact::PodsRanked>(&fact.body)) {
+    const auto before = seats_;
+    for (const auto& [from, rank] : ranked->moves) {
+      seats_[{ranked->job, rank}] = before.at({ranked->job, from});
+    }
   } else if (const auto* went = std::get_if<fact::PodGone>(&fact.body)) {
     gone(went->job, went->rank, went->cause);
   }

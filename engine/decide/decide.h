@@ -191,6 +191,11 @@ std::optional<std::uint32_t> kept_place(const Decision& d, const state::Job& job
 // While the gang waits: the rank that the pod asks for, or the first that is free. Else, and where all
 // are taken: behind them, until a rank is free again. It may be more than there can be.
 std::uint32_t rank_for(const state::Job& job, const PodRecord& pod);
+// fact::PodAdded::order of the pod.
+std::uint32_t order_of(const PodRecord& pod);
+// Of a gang that waits and has all its pods: their ranks are in the order of PodRecord::rank. Those that
+// say none are behind the others, as they came; those that are expected keep their ranks.
+void order_ranks(Decision& d, JobId id);
 
 // pod.cc: a node was seen for the first time: decides what was said of pods on it before.
 void decide_early(Decision& d, ClusterId cluster, const std::string& node);

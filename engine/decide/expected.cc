@@ -71,6 +71,21 @@ std::size_t bytes_of(const Decision& d, const state::Job& job, const in::GangSee
   return bytes;
 }
 
+// The same, once its pods have moved.
+std::size_t bytes_of(const Decision& d, const state::Job& job, const fact::PodsRanked& ranked) {
+  std::vector<const state::Pod*> pods;
+  for (std::uint32_t r = 0; r < job.gang_size; ++r) pods.push_back(&job.pods[r]);
+  for (const fact::PodsRanked::Move& m : ranked.moves) pods[m.rank] = &job.pods[m.from];
+  std::size_t bytes = 0;
+  const PodShape* before = nullptr;
+  for (const state::Pod* pod : pods) {
+    const PodShape& shape = d.s.jobs().shape_of(*pod);
+    if (before == nullptr || !(*before == shape)) bytes += stored_bytes(shape);
+    before = &shape;
+  }
+  return bytes;
+}
+
 // No more than is kept there, on a node that takes it.
 bool fits_place(const Decision& d, const state::Pod& place, const PodShape& pod) {
   PodShape kept = d.s.jobs().shape_of(place);
@@ -114,6 +129,34 @@ std::uint32_t rank_for(const state::Job& job, const PodRecord& pod) {
   std::uint32_t rank = job.gang_size;
   while (!is_free(rank)) ++rank;
   return rank;
+}
+
+std::uint32_t order_of(const PodRecord& pod) {
+  const bool ranked = !pod.gang.empty() && pod.rank >= 0;
+  return ranked ? static_cast<std::uint32_t>(pod.rank) + 1 : 0;
+}
+
+void order_ranks(Decision& d, JobId id) {
+  const state::Job& job = d.s.jobs().at(id);
+  if (job.gang_size < 2 || !job.is_whole()) return;
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t r = 0; r < job.gang_size; ++r) {
+    if (job.pods[r].is_live() && !job.pods[r].is_expected()) ranks.push_back(r);
+  }
+  // Of an unsigned number one less: who says none comes last.
+  const auto place = [&](std::uint32_t r) { return job.pods[r].order - 1; };
+  std::vector<std::uint32_t> from = ranks;
+  std::stable_sort(from.begin(), from.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return place(a) < place(b); });
+  fact::PodsRanked ranked{id, {}};
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (from[i] != ranks[i]) ranked.moves.push_back({from[i], ranks[i]});
+  }
+  if (ranked.moves.empty() || check_bytes(bytes_of(d, job, ranked))) return;
+  if (job.state == JobState::kQueued) {
+    d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
+  }
+  d.emit(std::move(ranked));
 }
 
 void decide(Decision& d, const in::GangSeen& i) {

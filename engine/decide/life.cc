@@ -172,7 +172,7 @@ void assign(Decision& d, JobId id) {
 bool may_queue(const Job& job) {
   if (job.origin != JobOrigin::kPods) return true;
   const bool may = job.leaf != kUnassigned && !job.awaits_resume();
-  return may && job.is_whole() && job.disputing() == nullptr;
+  return may && job.is_whole() && job.disputing() == nullptr && job.unknown_ranks().empty();
 }
 
 // The gang's request, once it is whole, is one record in which neighbours that ask for the same
@@ -272,6 +272,7 @@ void settle(Decision& d, JobId id, Cause cause) {
   if (!job.waits() || job.origin != JobOrigin::kPods) return;
   if (job.pods_live() == 0) return nobody_left(d, job, cause);
   take_ranks(d, id);
+  order_ranks(d, id);
   const bool whole = may_queue(job);
   if (job.state == JobState::kQueued && !whole) {
     d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});

@@ -1,6 +1,5 @@
 // Decisions about what a cluster's edge has seen: pods that queue, bind, run and end.
 #include <algorithm>
-#include <cassert>
 
 #include "accounting/entitlement.h"
 #include "core/limits.h"
@@ -145,6 +144,7 @@ fact::PodAdded added_to(const Decision& d, const state::Job& job, std::uint32_t 
   added.controlled = pod.controlled;
   added.dispute = dispute_of(d, job, pod, account);
   added.gate = gate_of(pod);
+  added.order = order_of(pod);
   return added;
 }
 
@@ -196,10 +196,11 @@ void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod,
   if (!waits || !may) return;
   const bool whole = job.shape && place.rank < job.ranks();
   const std::string dispute = whole ? known.dispute : dispute_of(d, job, pod, account);
-  if (d.s.jobs().shape_of(known) == pod.shape && known.dispute == dispute) return;
+  const bool same = known.dispute == dispute && known.order == order_of(pod);
+  if (same && d.s.jobs().shape_of(known) == pod.shape) return;
   if (auto error = check_gang_bytes(d, job, place.rank, pod.shape))
     return d.refuse(*error, pod.uid);
-  d.emit(fact::PodChanged{place.job, place.rank, pod.shape, dispute});
+  d.emit(fact::PodChanged{place.job, place.rank, pod.shape, dispute, order_of(pod)});
   settle(d, place.job);
 }
 

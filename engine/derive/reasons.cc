@@ -270,6 +270,12 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
   if (const state::Pod* const pod = job.disputing(); pod != nullptr) {
     out.push_back(reason(ReasonToken::kMisconfigured, job.name, pod->dispute));
   }
+  if (job.waits() && job.state != JobState::kQueued) {
+    std::string unknown = job.unknown_ranks();
+    if (!unknown.empty()) {
+      out.push_back(reason(ReasonToken::kMisconfigured, job.name, std::move(unknown)));
+    }
+  }
   if (job.awaits_resume()) out.push_back(awaited_resume(s, job));
   if (job.state == JobState::kIncomplete) {
     Reason r = explain_incomplete(job);

@@ -73,6 +73,7 @@ void State::on(const fact::PodChanged& f) {
   Job& job = jobs_.writable(f.job);
   must(job.pods.at(f.rank).state == PodState::kWaiting, "who waits may change");
   pass_due_ = true;
+  job.pods[f.rank].order = f.order;
   if (!job.shape || f.rank >= job.ranks()) {
     return jobs_.change_pod(f, use_alone(job, f.shape));
   }
@@ -88,6 +89,15 @@ void State::on(const fact::PodSeated& f) {
   open_gang(job);
   jobs_.seat_pod(job, f.from, f.rank);
   clusters_.move_mark(f.job.cluster(), {f.job, f.from}, {f.job, f.rank});
+}
+
+void State::on(const fact::PodsRanked& f) {
+  Job& job = jobs_.writable(f.job);
+  must(job.state == JobState::kIncomplete || job.state == JobState::kPaused,
+       "ranks change while a gang is not whole");
+  open_gang(job);
+  jobs_.rank_pods(job, f.moves);
+  clusters_.move_marks(f.job, f.moves);
 }
 
 void State::on(const fact::PodGated& f) {

@@ -29,6 +29,7 @@ struct Pod {
   PodState state = PodState::kWaiting;
   PodGate gate = PodGate::kOpen;
   bool controlled = false;  // something would make it anew
+  std::uint32_t order = 0;  // fact::PodAdded::order
   PodSlot slot;             // what it holds; empty if it holds nothing
   TimeMs since_ms = 0;      // start of the interval that its next ledger row covers
   // Of a pod that is bound: when it was there for certain, by our clock, and how far the clock of whoever says when
@@ -137,6 +138,9 @@ struct Job {
   // Something is to be done outside about it (derive/effects.h).
   bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
   const Pod* disputing() const;  // a pod that is there and says otherwise; nullptr: none
+  // Of a gang of pods whose segments have to be together: why its ranks are not known, in words. Empty:
+  // they are, or it has no such segments. O(pods log pods).
+  std::string unknown_ranks() const;
   // Its pods are asked to end, and it will not wait again: its name is free for another.
   bool ends_for_good() const { return state == JobState::kEnding && !comes_back(stop); }
   // All ranks of the gang have a pod that could be placed now.

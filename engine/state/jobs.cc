@@ -230,6 +230,7 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
   pod.uid = f.uid;
   pod.name = f.name;
   pod.controlled = f.controlled;
+  pod.order = f.order;
   pod.dispute = f.dispute;
   pod.gate = f.gate;
   pod.shape = std::move(shape);
@@ -245,6 +246,7 @@ void Jobs::fill_place(const fact::PodAdded& f) {
   pod.uid = f.uid;
   pod.name = f.name;
   pod.controlled = f.controlled;
+  pod.order = f.order;
   pod.gate = f.gate;
   uids_[job.id.cluster()][f.uid] = {f.job, f.rank};
   must(f.until_ms >= job.until_ms, "a hold is not made shorter");

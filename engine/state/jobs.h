@@ -109,6 +109,8 @@ class Jobs {
   void change_request(Job& job, ShapeUse shape);
   // A waiting pod moves to a rank that is free.
   void seat_pod(Job& job, std::uint32_t from, std::uint32_t rank);
+  // Waiting pods change places. Asserts that each rank that one leaves another takes.
+  void rank_pods(Job& job, std::span<const fact::PodsRanked::Move> moves);
   // All pods are there: the gang becomes one request, and each pod a rank of it.
   void complete_gang(Job& job, ShapeUse shape);
   // Its pods may change again: each has a shape of its own, which `alone` gives.

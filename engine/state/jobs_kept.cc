@@ -53,6 +53,7 @@ fact::JobKept::Pod Jobs::kept(const Job& job, std::uint32_t rank) const {
   p.controlled = pod.controlled;
   p.dispute = pod.dispute;
   p.gate = pod.gate;
+  p.order = pod.order;
   p.slot = pod.slot;
   p.since_ms = pod.since_ms;
   if (pod.is_bound()) {
@@ -159,6 +160,7 @@ void Jobs::restore_pod(Job& job, std::uint32_t rank, ShapeUse shape) {
   pod.controlled = kept_pod.controlled;
   pod.dispute = kept_pod.dispute;
   pod.gate = kept_pod.gate;
+  pod.order = kept_pod.order;
   pod.state = kept_pod.state;
   pod.shape = std::move(shape);
   pod.shape_rank = job.shape && rank < job.ranks() ? rank : 0;

@@ -165,6 +165,7 @@ class State {
   void on(const fact::PlaceLost& f);
   void on(const fact::PodBound& f);
   void on(const fact::PodSeated& f);
+  void on(const fact::PodsRanked& f);
   void on(const fact::PodGated& f);
   void on(const fact::GangEmptied& f);
   void on(const fact::PodsExpected& f);

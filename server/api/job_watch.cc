@@ -29,6 +29,7 @@ struct JobOf {
   JobId operator()(const fact::PlaceLost& f) const { return f.job; }
   JobId operator()(const fact::PodBound& f) const { return f.job; }
   JobId operator()(const fact::PodSeated& f) const { return f.job; }
+  JobId operator()(const fact::PodsRanked& f) const { return f.job; }
   JobId operator()(const fact::PodGated& f) const { return f.job; }
   JobId operator()(const fact::GangEmptied& f) const { return f.id; }
   JobId operator()(const fact::JobAssigned& f) const { return f.id; }

@@ -216,6 +216,23 @@ void Books::on(const fact::PodSeated& f) {
   if (stays_.count({f.job, f.from}) > 0) wrong({f.job, f.from}, "changes its rank with its place");
 }
 
+void Books::on(const fact::PodsRanked& f) {
+  std::map<std::uint32_t, std::uint32_t> to;
+  for (const fact::PodsRanked::Move& m : f.moves) {
+    to[m.from] = m.rank;
+    if (stays_.count({f.job, m.from}) > 0)
+      wrong({f.job, m.from}, "changes its rank with its place");
+  }
+  for (auto& [uid, place] : uids_) {
+    if (place.first == f.job && to.contains(place.second)) place.second = to[place.second];
+  }
+  std::vector<Place> listed;
+  for (const auto& [from, rank] : to) {
+    if (listed_.erase({f.job, from}) > 0) listed.push_back({f.job, rank});
+  }
+  listed_.insert(listed.begin(), listed.end());
+}
+
 void Books::on(const fact::AttemptStarted& f) {
   attempts_[f.id] = f.attempt;
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {

@@ -58,6 +58,7 @@ class Books {
   }
   void on(const fact::PodAdded& f);
   void on(const fact::PodSeated& f);
+  void on(const fact::PodsRanked& f);
   void on(const fact::AttemptStarted& f);
   void on(const fact::AttemptEnded& f);
   void on(const fact::PlaceLost& f);

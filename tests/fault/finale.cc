@@ -325,6 +325,12 @@ std::map<std::string, Charged> charged_pods(const std::vector<Fact>& facts) {
       if (added->bound) pods[added->uid] = {id, added->bound_at_ms, 0, true};
     } else if (const auto* seated = std::get_if<fact::PodSeated>(&fact.body)) {
       uids[{seated->job, seated->rank}] = uids[{seated->job, seated->from}];
+    } else if (const auto* ranked = std::get_if<fact::PodsRanked>(&fact.body)) {
+      std::vector<std::string> moved;
+      for (const auto& [from, rank] : ranked->moves) moved.push_back(uids[{ranked->job, from}]);
+      for (std::size_t i = 0; i < moved.size(); ++i) {
+        uids[{ranked->job, ranked->moves[i].rank}] = moved[i];
+      }
     } else if (const auto* started = std::get_if<fact::AttemptStarted>(&fact.body)) {
       attempts[started->id] = {fact.time_ms, *started};
     } else if (const auto* bound = std::get_if<fact::PodBound>(&fact.body)) {
