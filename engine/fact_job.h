@@ -440,7 +440,7 @@ struct JobKept {
     PodGate gate = PodGate::kOpen;
     TimeMs seen_ms = 0;        // as PodBound's; 0: it never was
     DurationMs behind_ms = 0;  // as PodBound's
-    std::uint32_t order = 0;  // as PodAdded's
+    std::uint32_t order = 0;   // as PodAdded's
     template <class V>
     void fields(V& v) {
       v(1, "uid", uid);

@@ -15,6 +15,7 @@
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/pod.h"
+#include "kube/rank.h"
 
 namespace subak {
 namespace {
@@ -29,9 +30,8 @@ struct Group {
   std::string name;        // for people
   Text uid;                // of the owner, so that two runs of one name differ
   std::uint32_t size = 0;  // 0: nobody says
-  std::int32_t rank = -1;
-  bool lone = false;  // no mark at all: a pod by itself
-  bool mixed = true;  // leaders, masters and workers may differ
+  bool lone = false;       // no mark at all: a pod by itself
+  bool mixed = true;       // leaders, masters and workers may differ
 };
 
 bool is_alnum(char c) {
@@ -63,7 +63,6 @@ bool worker_set(const Pod& pod, Group& group) {
   const Text index = find_text(pod.labels, kWorkerSetGroup);
   group.name = std::string(name) + "-" + std::string(index.empty() ? Text("0") : index);
   group.size = bounded_size(number(find_text(pod.annotations, "leaderworkerset.sigs.k8s.io/size")));
-  group.rank = number(find_text(pod.labels, "leaderworkerset.sigs.k8s.io/worker-index"));
   return true;
 }
 
@@ -94,9 +93,6 @@ bool plain_job(const Pod& pod, Group& group) {
   if (name.empty()) return false;
   group.name = name;
   group.uid = first_of(pod.labels, {"batch.kubernetes.io/controller-uid", "controller-uid"});
-  const Text index = find_text(pod.annotations, "batch.kubernetes.io/job-completion-index");
-  group.rank = number(
-      index.empty() ? find_text(pod.labels, "batch.kubernetes.io/job-completion-index") : index);
   return true;
 }
 
@@ -109,7 +105,6 @@ Group group_of(const Pod& pod) {
   if (!pod.owner.name.empty()) {
     group.name = pod.owner.name;
     group.uid = pod.owner.uid;
-    group.rank = number(find_text(pod.labels, "apps.kubernetes.io/pod-index"));
     return group;
   }
   Text name = pod.name.empty() ? pod.generate_name : pod.name;
@@ -171,8 +166,11 @@ void identify(const Group& group, bool own_name, Gang& gang) {
   gang.id = gang.job;
   if (own_name) return;
   gang.owner = shortened(std::string(group.uid), limits::kMaxNameBytes);
-  const bool ranked = group.rank >= 0 && static_cast<std::uint32_t>(group.rank) < gang.size;
-  gang.rank = ranked ? group.rank : -1;
+}
+
+std::int32_t rank_in_gang(const Pod& pod, const Group& group, bool own_name) {
+  const bool apart = own_name && !group.lone && !pod.keys.rank.set;
+  return apart ? rank_among(group.name, rank_of(pod)) : rank_of(pod);
 }
 
 }  // namespace
@@ -192,6 +190,7 @@ void read_gang(std::string_view path, Pod& pod) {
   }
   gang.uniform = own_name || group.lone || !group.mixed;
   if (gang.size == 1) return;
+  gang.rank = rank_in_gang(pod, group, own_name);
   if (group.lone && !keys.job.set && path.empty()) {
     pod.add_mistake({ErrorCode::kInvalid, "metadata.labels[" + std::string(names::kJob) + "]", "",
                      "want the gang's name on each of its " + std::to_string(gang.size) +
@@ -218,10 +217,10 @@ void join_gang(Pod& pod, std::uint32_t size, bool of_controller, bool is_rest) {
   if (of_controller) {
     group.name = pod.owner.name;
     group.uid = pod.owner.uid;
-    group.rank = number(find_text(pod.annotations, "batch.kubernetes.io/job-completion-index"));
     if (!pod.keys.job.set) pod.gang.job = as_label_value(group.name);
   }
   pod.gang.size = size;
+  pod.gang.rank = rank_of(pod);
   identify(group, false, pod.gang);
 }
 

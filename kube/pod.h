@@ -48,7 +48,7 @@ std::string key_field(std::string_view path, const PodKey& key, std::string_view
 
 // As written; values are checked by read_keys, which leaves mistakes in the pod.
 struct PodKeys {
-  PodKey account, user, job, gang_size, topology, segment, mixed_products, balanced, spare,
+  PodKey account, user, job, gang_size, rank, topology, segment, mixed_products, balanced, spare,
       compute_domain, time_limit, priority, preemptible, checkpoint_interval, replace_within;
 };
 
@@ -60,7 +60,7 @@ struct Gang {
   std::string id;     // identity inside the namespace; empty when size is 1
   std::string owner;  // uid of what makes its pods; empty if nothing does, or our label names them
   std::uint32_t size = 1;
-  std::int32_t rank = -1;    // where the group numbers its pods from 0 to size-1
+  std::int32_t rank = -1;    // kube/rank.h
   bool uniform = true;       // its pods ask for the same, as far as the marks tell
   bool one_template = true;  // one controller makes them all from the same template
 };
@@ -126,6 +126,7 @@ struct Pod {
   Topology topology = Topology::kAny;
   bool prefer = false;
   std::uint32_t segment = 0;
+  std::int32_t rank = -1;  // of our key
   bool mixed_products = false;
   bool balanced = false;
   std::uint32_t spare = 0;

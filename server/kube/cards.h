@@ -23,6 +23,7 @@
 #include "kube/node.h"
 #include "kube/owner.h"
 #include "kube/pod.h"
+#include "kube/rank.h"
 #include "kube/release.h"
 #include "server/kube/node_clocks.h"
 #include "server/kube/watch_stream.h"
@@ -103,6 +104,7 @@ struct OwnerCard {
   Together together = Together::kNone;
   std::vector<std::pair<std::string, std::uint32_t>>
       gangs;                                   // of each role: how many start together
+  std::vector<RoleRanks> ranks;                // of a JobSet
   std::int64_t backoff_limit = 6, failed = 0;  // of a Job: pods that may fail, and that have
   bool has_deadline = false;  // activeDeadlineSeconds, which counts while its pods wait
   bool one_pod = false;       // of a Job: it has one pod at a time

@@ -105,6 +105,7 @@ bool Cards::find_gang(Pod& pod, PodCard& card) const {
   const OwnerCard* const set = find_owner(owner->parent);
   if (set == nullptr) return false;
   join_gang(pod, size_of(*set, role), set->together == Together::kEachJob);
+  if (pod.gang.size > 1) pod.gang.rank = rank_in(set->ranks, pod);
   return true;
 }
 
@@ -201,6 +202,7 @@ void Cards::see_answered_owner(json::Value owner, const std::string& collection)
 
 void Cards::read_owner_card(const WatchEvent& event, OwnerCard& card) const {
   card.gangs.clear();
+  card.ranks.clear();
   card.succeeded = 0;
   card.together = Together::kNone;
   if (const auto owner =
@@ -212,6 +214,7 @@ void Cards::read_owner_card(const WatchEvent& event, OwnerCard& card) const {
     card.succeeded = owner->succeeded;
     card.ended = owner->ended;
     card.without_gpus = 0;
+    card.ranks = role_ranks(*owner);
     card.late.reset();
     if (owner->leader_first && owner->roles.size() == 2) {
       card.late = std::make_shared<const PodShape>(owner->roles[1].shape);

@@ -252,6 +252,35 @@ TEST(PolicyValues, KeysOfGangs) {
       Because::kGated);
 }
 
+TEST(PolicyValues, HardSegmentsNeedRanks) {
+  const std::string gang =
+      R"("subak.gpu/job":"g","subak.gpu/gang-size":"4","subak.gpu/segment":"2")";
+  expect_denied(
+      create(annotated(gang)), Because::kInvalidValue, 422,
+      R"(metadata.annotations[subak.gpu/segment]: was "2", want a rank for each pod of the )"
+      "gang, as segments follow ranks: label subak.gpu/rank (0, 1, ...)");
+  const std::string job =
+      R"("name":"p","labels":{"batch.kubernetes.io/job-name":"j"},"annotations":{)";
+  expect_denied(create(pod(container(kGpu, "1"), job + gang + "}")), Because::kInvalidValue, 422,
+                "completionMode: Indexed of its Job, or label subak.gpu/rank");
+  expect_denied(create(annotated(gang + R"(,"subak.gpu/rank":"10000")")), Because::kInvalidValue,
+                422, "want its place in the gang, from 0 to 9999");
+  const auto is_gated = [](const std::string& annotations) {
+    return create(annotated(annotations)).because == Because::kGated;
+  };
+  EXPECT_TRUE(is_gated(gang + R"(,"subak.gpu/rank":"3")"));
+  EXPECT_TRUE(is_gated(gang + R"(,"batch.kubernetes.io/job-completion-index":"3")"));
+  EXPECT_TRUE(is_gated(gang + R"(,"subak.gpu/topology":"prefer:nvlink")")) << "a wish";
+  EXPECT_TRUE(is_gated(R"("subak.gpu/job":"g","subak.gpu/gang-size":"2","subak.gpu/segment":"2")"))
+      << "all are one segment";
+  EXPECT_TRUE(is_gated(R"("subak.gpu/segment":"2")")) << "its owner may say how many there are";
+  // Its own webhook may number it after ours.
+  const std::string set = R"("name":"p","labels":{"leaderworkerset.sigs.k8s.io/name":"l"},)"
+                          R"("annotations":{"leaderworkerset.sigs.k8s.io/size":"4",)"
+                          R"("subak.gpu/segment":"2"})";
+  EXPECT_EQ(create(pod(container(kGpu, "1"), set)).because, Because::kGated);
+}
+
 TEST(PolicyValues, MigHasNoPeerToPeer) {
   const std::string mig = "nvidia.com/mig-1g.10gb";
   for (const char* t : {"nvlink", "nvlink-exclusive", "rack", "prefer:nvlink"}) {
