@@ -281,8 +281,8 @@ void add_edit(Command job, const std::string& name, const std::string& help,
     request.set_request_id(o->edit.request_id);
     const auto answer = s.call<v1::EditJobResponse>(method, request);
     s.show_text(answer, [&] {
-      s.out() << "job " << o->id << ' ' << (answer.repeated_request() ? "was " : "") << done
-              << (answer.repeated_request() ? " before\n" : "\n");
+      s.out() << "job " << printable(o->id) << ' ' << (answer.repeated_request() ? "was " : "")
+              << done << (answer.repeated_request() ? " before\n" : "\n");
     });
     return 0;
   });

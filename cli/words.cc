@@ -249,7 +249,7 @@ std::string shape_text(const v1::GangRequest& request) {
   if (request.spare() > 0) text += " spare=" + std::to_string(request.spare());
   if (request.mixed_products()) text += " mixed-products";
   if (request.compute_domain()) text += " compute-domain";
-  return text;
+  return printable(text);
 }
 
 std::string payer_text(const std::string& account, const std::string& user) {

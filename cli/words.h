@@ -72,7 +72,7 @@ v1::Mode mode_of(const std::string& text);           // throws usage
 // "any", "nvlink-exclusive", "prefer:rack" into a request; throws usage.
 void set_topology(const std::string& text, v1::GangRequest* request);
 std::string topology_text(const v1::GangRequest& request);
-// The gang in a few letters: "4x8 nvlink", "1x2 mig-1g.10gb".
+// The gang in a few letters: "4x8 nvlink", "1x2 mig-1g.10gb". It is printable().
 std::string shape_text(const v1::GangRequest& request);
 
 // "ml.vision", or "ml.vision/ana".
