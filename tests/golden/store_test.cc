@@ -56,7 +56,8 @@ TEST_P(GoldenStore, ReadsToTheSameState) {
 
   Connection db;
   ASSERT_TRUE(db.open(copy_, OpenMode::kReadOnly));
-  const int unused = GetParam() == 1 ? 1 : 0;  // nothing is finalized to version 1
+  // Nothing is finalized to version 1, and its store was made before starts could leap (fact::TimeLeapt).
+  const int unused = GetParam() == 1 ? 2 : 0;
   EXPECT_EQ(db.number("SELECT count(*) FROM (SELECT kind FROM facts UNION SELECT kind FROM "
                       "checkpoint)"),
             kKindsOfVersion[GetParam() - 1] - unused);  // each kind that there was
