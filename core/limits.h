@@ -66,6 +66,15 @@ inline constexpr DurationMs kLateMembersMs = 30 * kMinuteMs;
 inline constexpr DurationMs kReleaseRetryMs = 10 * kSecondMs;
 inline constexpr DurationMs kMaxReleaseRetryMs = 2 * kHourMs;
 
+// A job of which the cluster's scheduler refused pods on two nodes waits before its next attempt, likewise. On
+// one of these nodes it is not tried again for as long, counted by node.
+inline constexpr DurationMs kFirstBackoffMs = 10 * kSecondMs;
+inline constexpr DurationMs kLongestBackoffMs = 10 * kMinuteMs;
+// Of such jobs ListQueue shows behind the queue; more are not shown there.
+inline constexpr std::size_t kMaxRefusedShown = 500;
+// Of the scheduler's words; an edge cuts more, else they are refused.
+inline constexpr std::size_t kMaxRefusalBytes = 1024;
+
 // A job that is asked to end since it has had its time limit is taken to be gone so much later: twice
 // the usual terminationGracePeriodSeconds.
 inline constexpr DurationMs kEndingMs = kMinuteMs;

@@ -35,11 +35,12 @@ enum class ReasonToken : std::uint8_t {
   kOutranked,                     // others come first in the fair-share order and the rest is taken
   kWaitingForPreemptedWorkloads,  // its place is being cleared: not given in this version
   kPendingEvaluation,             // not looked at yet: a pass is due
+  kUnschedulable,  // the cluster's scheduler found no way to the nodes that were chosen
 };
 
 template <>
 struct EnumText<ReasonToken> {
-  static constexpr std::array<std::string_view, 18> names{"next",
+  static constexpr std::array<std::string_view, 19> names{"next",
                                                           "OnHold",
                                                           "GangIncomplete",
                                                           "WaitingForNodes",
@@ -56,7 +57,8 @@ struct EnumText<ReasonToken> {
                                                           "ReservedForOther",
                                                           "Outranked",
                                                           "WaitingForPreemptedWorkloads",
-                                                          "PendingEvaluation"};
+                                                          "PendingEvaluation",
+                                                          "Unschedulable"};
 };
 
 // The order in which reasons stand, first what is wrong with the job or forbids it, then how the
@@ -66,6 +68,7 @@ inline constexpr std::array kReasonOrder{
     ReasonToken::kNext,
     ReasonToken::kOnHold,
     ReasonToken::kMisconfigured,
+    ReasonToken::kUnschedulable,
     ReasonToken::kGangIncomplete,
     ReasonToken::kWaitingForNodes,
     ReasonToken::kNoMatchingFlavor,

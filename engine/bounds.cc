@@ -132,6 +132,7 @@ constexpr std::array kTable{
     Row{"values", "", 0, static_cast<std::int64_t>(limits::kMaxTermValues)},
     Row{"version", "", 0, kMost32},
     Row{"wall_ms", "", 0, limits::kMaxTimeMs},
+    Row{"words", "", 0, static_cast<std::int64_t>(limits::kMaxRefusalBytes)},
 };
 
 constexpr bool before(const Row& a, const Row& b) {

@@ -110,6 +110,7 @@ struct JobRow {
   ReserveCause start_cause = ReserveCause::kMade;  // why it is what it is
   std::uint32_t start_moves = 0;                   // how often it has moved later
   std::uint32_t overruns = 0;     // how often its attempt was there beyond such an end
+  bool refused = false;           // the cluster's scheduler refused it (reason Unschedulable)
   bool limit_enforced = false;    // it is asked to end once it has had its time limit
   bool limit_distrusted = false;  // it has one that nobody relies on: State::trusts_limit
   std::vector<NodeId> nodes;      // where it holds GPUs: by id, each once
@@ -275,6 +276,9 @@ class Engine {
   // order is not made then.
   std::optional<Explanation> explain(JobId id, TimeMs t,
                                      std::optional<std::size_t> position = std::nullopt) const;
+  // Jobs that wait outside the queue, as the cluster's scheduler refused them; by id, at most `most`, below this
+  // account. O(all that it refused).
+  std::vector<JobRow> refused_jobs(std::string_view account, std::size_t most) const;
   // Only the reasons, of a job that waits; empty if it does not. `position` in the order (0: not
   // known). Does not look at the queue: O(nodes).
   std::vector<Reason> reasons(JobId id, std::size_t position) const;

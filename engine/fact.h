@@ -266,7 +266,8 @@ struct ClusterRemoved {
 
 // What is remembered of a node that turned such pods away `times` in a row. While `barred` it is not
 // tried for them, until `until_ms`; then only the times are known, again until then. No times:
-// nothing is remembered any more.
+// nothing is remembered any more. With a job the cluster's scheduler refused pods of it there, for a reason
+// that may be the job's own: others with such pods only try the node last.
 struct NodeBarred {
   static constexpr std::string_view kName = "node_barred";
   NodeId node;
@@ -274,6 +275,7 @@ struct NodeBarred {
   std::uint32_t times = 0;
   TimeMs until_ms = 0;
   bool barred = false;
+  JobId job{};  // none: the node's kubelet turned them away, whosever they were
   template <class V>
   void fields(V& v) {
     v(1, "node", node);
@@ -281,6 +283,7 @@ struct NodeBarred {
     v(3, "times", times);
     v(4, "until_ms", until_ms);
     v(5, "barred", barred);
+    v(6, "job", job);
   }
 };
 
@@ -344,14 +347,15 @@ struct TimeLeapt {
 };
 
 // All kinds, in the order of their durable numbers.
-using Kinds = std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
-                           AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted,
-                           AttemptStarted, DeadlinePassed, StopAsked, AttemptEnded, PlaceLost,
-                           PodBound, PodRunning, PodGone, Charged, Reserved, NodeBilled, MetersKept,
-                           LedgerKept, JobKept, RequestKept, CountersKept, NodeBarred, Finalized,
-                           ClockAccepted, ClusterRemoved, PodChanged, NodeLoad, PodSeated, PodGated,
-                           GangEmptied, JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected,
-                           EndRefused, JobOverran, TimeLeapt, PodsRanked>;
+using Kinds =
+    std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
+                 AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted,
+                 AttemptStarted, DeadlinePassed, StopAsked, AttemptEnded, PlaceLost, PodBound,
+                 PodRunning, PodGone, Charged, Reserved, NodeBilled, MetersKept, LedgerKept,
+                 JobKept, RequestKept, CountersKept, NodeBarred, Finalized, ClockAccepted,
+                 ClusterRemoved, PodChanged, NodeLoad, PodSeated, PodGated, GangEmptied,
+                 JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused, JobOverran,
+                 TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten>;
 
 // One fact of any kind. Use it like the variant that it is. Copy, move and destruction are defined in
 // bodies.cc: compiled inline in every file, they took a quarter of a clean build.
@@ -371,7 +375,7 @@ struct Body : Kinds {
 // How many kinds each version has, from version 1 on. A store starts at version 1 and holds kinds,
 // fields and values of its version only; a Finalized fact raises it. What each version has is also
 // in tests/golden/format, where a test finds what was added without its version.
-inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{45};
+inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{47};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Kinds>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

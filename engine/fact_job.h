@@ -236,6 +236,7 @@ struct JobMoved {
   Cause cause = Cause::kNone;  // of kDone
   EditStamp edit;
   JobState from = JobState::kIncomplete;  // what it was; only beside an edit, for the audit log
+  TimeMs until_ms = 0;  // of kPaused: it is queued again by itself then; 0: a person does
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -243,6 +244,7 @@ struct JobMoved {
     v(3, "cause", cause);
     v(4, "edit", edit);
     v(5, "from", from);
+    v(6, "until_ms", until_ms);
   }
 };
 
@@ -333,6 +335,35 @@ struct EndRefused {
   }
 };
 
+// The cluster's scheduler found no way to the place of this pod, in its words. The node is in a NodeBarred
+// beside it.
+struct SchedulerRefused {
+  static constexpr std::string_view kName = "scheduler_refused";
+  JobId id;
+  std::uint32_t rank = 0;
+  std::string words;
+  std::uint32_t backoffs = 0;  // attempts in a row after which the job is not tried again at once
+  TimeMs until_ms = 0;         // it is not queued before; 0: it is at once
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "rank", rank);
+    v(3, "words", words);
+    v(4, "backoffs", backoffs);
+    v(5, "until_ms", until_ms);
+  }
+};
+
+// The job or the nodes changed: what the scheduler said before counts no longer.
+struct RefusalsForgotten {
+  static constexpr std::string_view kName = "refusals_forgotten";
+  JobId id;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+  }
+};
+
 // Nothing of the attempt is left: every slot that is still held unbound is given back, and the job
 // waits again or is done.
 struct AttemptEnded {
@@ -420,72 +451,6 @@ struct PodGone {
     v(2, "rank", rank);
     v(3, "at_ms", at_ms);
     v(4, "cause", cause);
-  }
-};
-
-// A job as it stands, pods and all. Only in checkpoints; the others of these are in fact_kept.h.
-// Of a job that is too large for one fact there are several in a row, with the pods in order of
-// rank: all but the last have `more` and nothing else.
-struct JobKept {
-  static constexpr std::string_view kName = "job_kept";
-  struct Pod {
-    std::string uid;
-    std::string name;
-    PodState state = PodState::kWaiting;
-    bool controlled = false;
-    PodSlot slot;
-    TimeMs since_ms = 0;
-    PodShape shape;  // pods of Kubernetes only; an API job's shapes are in its request
-    std::string dispute;
-    PodGate gate = PodGate::kOpen;
-    TimeMs seen_ms = 0;        // as PodBound's; 0: it never was
-    DurationMs behind_ms = 0;  // as PodBound's
-    std::uint32_t order = 0;   // as PodAdded's
-    template <class V>
-    void fields(V& v) {
-      v(1, "uid", uid);
-      v(2, "name", name);
-      v(3, "state", state);
-      v(4, "controlled", controlled);
-      v(5, "slot", slot);
-      v(6, "since_ms", since_ms);
-      v(7, "shape", shape);
-      v(8, "dispute", dispute);
-      v(9, "gate", gate);
-      v(10, "seen_ms", seen_ms);
-      v(11, "behind_ms", behind_ms);
-      v(12, "order", order);
-    }
-    friend bool operator==(const Pod&, const Pod&) = default;
-  };
-  JobCreated job;
-  std::vector<Pod> pods;  // empty while an API job has never been reserved
-  TimeMs submit_ms = 0;
-  std::uint32_t attempt = 0;
-  TimeMs until_ms = 0;
-  Cause cause = Cause::kNone;
-  TimeMs started_ms = 0;
-  TimeMs ended_ms = 0;
-  bool more = false;
-  Cause stop = Cause::kNone;
-  std::uint32_t refusals = 0;
-  TimeMs end_refused_ms = 0;
-  std::uint32_t overruns = 0;  // JobOverran::times
-  template <class V>
-  void fields(V& v) {
-    v(1, "job", job);
-    v(2, "pods", pods);
-    v(3, "submit_ms", submit_ms);
-    v(4, "attempt", attempt);
-    v(5, "until_ms", until_ms);
-    v(6, "cause", cause);
-    v(7, "started_ms", started_ms);
-    v(8, "ended_ms", ended_ms);
-    v(9, "more", more);
-    v(10, "stop", stop);
-    v(11, "refusals", refusals);
-    v(12, "end_refused_ms", end_refused_ms);
-    v(13, "overruns", overruns);
   }
 };
 

@@ -42,8 +42,8 @@ struct PodRecord {
   Cause ended = Cause::kNone;  // why it has ended; kNone: it lives
   TimeMs ended_at_ms = 0;      // 0: the time of the input
   TimeMs created_at_ms = 0;    // its job waits since then; 0 or later than the input: since that
-  // Uid of what makes the gang's pods anew: with the name its identity. Empty where it has none, or
-  // where the gang is named by our own label.
+  // Uid of what makes the pods anew: of a gang with the name its identity, of a pod alone what its
+  // replacement is known by. Empty where it has none, or where the gang is named by our own label.
   std::string owner{};
   bool foreign_gates = false;   // carries scheduling gates of others
   std::string let_go_to{};      // the node that our opened gate names; empty: it is closed
@@ -213,17 +213,20 @@ struct PodGone {
 // The cluster does not do with the pod what it was asked for: kReleaseRefused (the API server does not
 // let its gate be opened), kUnschedulable (the cluster's scheduler finds no way to its place) or
 // kEvictRefused (the pod is to end, and a disruption budget or a webhook does not let it). After the last
-// it keeps its place, and is still to end.
+// it keeps its place, and is still to end. `words`: the cluster's own on why, as people are to read them; at most
+// limits::kMaxRefusalBytes.
 struct PodRefused {
   static constexpr std::string_view kName = "pod_refused";
   std::string cluster;
   PodRef pod;
   Cause cause = Cause::kNone;
+  std::string words{};
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
     v(2, "pod", pod);
     v(3, "cause", cause);
+    v(4, "words", words);
   }
 };
 

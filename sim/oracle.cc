@@ -173,6 +173,7 @@ void Oracle::on(const fact::NodeRemoved& f) {
                   [&](const LightPod& p) { return p.cluster == c.name && p.node == n->spec.name; });
   }
   std::erase_if(bars_, [&f](const Bar& b) { return b.node == f.id; });
+  std::erase_if(refused_, [&f](const fact::NodeBarred& b) { return b.node == f.id; });
   for (const Slot& s : slots_) {
     if (s.at.node == f.id) wrong("a node went with " + name(s.job, s.rank) + " on it");
   }
@@ -319,7 +320,8 @@ void Oracle::on(const fact::AttemptStarted& f) {
   judge_kept(*j, f);
   unreserve(f.id);
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
-    if (barred(f.slots[rank].node, shape_of(*j, rank))) {
+    const NodeId node = f.slots[rank].node;
+    if (barred(node, shape_of(*j, rank)) || refused(f.id, node)) {
       wrong(name(f.id, rank) + " was sent where it was turned away too lately");
     }
   }

@@ -193,6 +193,7 @@ class Oracle {
   void on(const fact::Charged& f);
   void on(const fact::Reserved& f);
   void on(const fact::JobOverran& f);
+  void on(const fact::NodeBarred& f);
   template <class Other>
   void on(const Other&) {}
   void wrong(std::string what);
@@ -263,6 +264,8 @@ class Oracle {
   std::map<JobId, std::set<NodeId>> computing_beside(JobId job, NodeId node);
   void judge_computing(const Job& job, const fact::AttemptStarted& f);
   bool barred(NodeId node, const PodShape& shape) const;
+  // The cluster's scheduler refused the job there lately.
+  bool refused(JobId job, NodeId node) const;
   void turned_away(const Slot& slot, const PodShape& shape);
 
   // oracle_gang.cc: gangs that come back, and gates
@@ -323,13 +326,14 @@ class Oracle {
   std::vector<Node> nodes_;
   std::vector<LightPod> light_;  // as said since their cluster's list began
   std::vector<Cluster> clusters_;
-  std::vector<Job> jobs_;        // live ones
-  std::vector<Told> told_;       // in their order
-  std::size_t done_ = 0;         // jobs that ended
-  std::vector<Slot> slots_;      // open ones
-  std::vector<Bar> bars_;        // also those whose time is over
-  std::vector<Interval> uses_;   // all
-  std::vector<LedgerRow> rows_;  // all
+  std::vector<Job> jobs_;                  // live ones
+  std::vector<Told> told_;                 // in their order
+  std::size_t done_ = 0;                   // jobs that ended
+  std::vector<Slot> slots_;                // open ones
+  std::vector<Bar> bars_;                  // also those whose time is over
+  std::vector<fact::NodeBarred> refused_;  // of jobs, in force
+  std::vector<Interval> uses_;             // all
+  std::vector<LedgerRow> rows_;            // all
   std::vector<fact::Reserved> reserved_;
   std::size_t reservations_ = 0, fills_ = 0, beside_whole_ = 0;
   std::size_t judged_ = 0;

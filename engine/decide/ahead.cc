@@ -61,7 +61,8 @@ TimeMs Ahead::begin(const state::Job& job) {
       d_.emit(fact::PodBound{job.id, rank, now_, job.pods[rank].slot});
     }
     if (job.pods[rank].state == PodState::kBound) {
-      forgive_node(d_, job.pods[rank].slot.node, state_.jobs().shape_of(job.pods[rank]));
+      const state::Pod& pod = job.pods[rank];
+      forgive_node(d_, pod.slot.node, state_.jobs().shape_of(pod), job.id);
     }
   }
   const auto run = basis_.run_times.find(job.id);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.h"
@@ -170,8 +171,23 @@ void end_wait(Decision& d, const state::Job& job);
 
 // bars.cc: the node turned such a pod away: it is not tried for them for a while, longer each time.
 void bar_node(Decision& d, NodeId node, const PodShape& shape);
-// Such a pod runs there: what was remembered against the node is forgotten.
-void forgive_node(Decision& d, NodeId node, const PodShape& shape);
+// Such a pod of the job runs there: what was remembered against the node is forgotten, but of other jobs what the
+// scheduler refused them.
+void forgive_node(Decision& d, NodeId node, const PodShape& shape, JobId job);
+// The cluster's scheduler finds no way to the place of this pod, which is on its way there: the job is not tried
+// on that node for a while, and once two nodes were refused not at all (docs/design/0072). Nothing if it was said
+// of that place before.
+void note_refusal(Decision& d, const state::Job& job, std::uint32_t rank, std::string_view words);
+// What the scheduler refused to the job counts no longer. It may still be backed off.
+void forget_refusals(Decision& d, JobId id);
+// The scheduler refused the job, and no pod of it asked for this: neither one that is there nor one that has gone.
+bool asks_anew(const Decision& d, const state::Job& job, const PodShape& shape);
+// It asks for something else now: what was refused counts no longer, and it is queued at once.
+void job_changed(Decision& d, JobId id);
+// The job is backed off no longer, and the next time is the first again. What is remembered of nodes stays.
+void retry(Decision& d, JobId id);
+// The node has changed, and takes pods: whom the scheduler refused there, or elsewhere in its cluster, is tried again.
+void forgive_refusals(Decision& d, NodeId node);
 // Bars whose time is over are lifted, old memories forgotten.
 void end_bars(Decision& d);
 // node.cc: nodes whose clique label has been gone for limits::kCliqueKeptMs are in no clique any more.
@@ -202,6 +218,8 @@ void decide_early(Decision& d, ClusterId cluster, const std::string& node);
 // pending_pod.cc: whether the pod that the input, which is decided, tells of waits without us.
 void note_pending(Decision& d);
 
+// seen.cc: the account is this one, or below it.
+bool is_below(const AccountTree& tree, AccountId below, AccountId account);
 // The account of a pod: its label `said` if it is within its namespace's account, else that account;
 // kUnassigned if no account has the namespace.
 AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,

@@ -161,8 +161,10 @@ void decide(Decision& d, const in::HoldJob& i) {
   d.out.reply.job = i.job;
   if (i.held && job->state == JobState::kPaused && job->until_ms != 0) {
     return d.refuse({ErrorCode::kPrecondition, "job", id,
-                     "it is paused until " + format_time(job->until_ms) +
-                         " since its gates could not be opened: release it first"},
+                     "it is paused until " + format_time(job->until_ms) + " since " +
+                         (job->backoff != nullptr ? "the cluster's scheduler found no way for it"
+                                                  : "its gates could not be opened") +
+                         ": release it first"},
                     id);
   }
   const JobState wanted = i.held ? JobState::kPaused : JobState::kQueued;
@@ -179,6 +181,7 @@ void decide(Decision& d, const in::HoldJob& i) {
   moved.to = wanted;
   moved.edit = d.stamp(i.reason);
   if (!i.held && !may_queue(*job)) moved.to = JobState::kIncomplete;
+  if (!i.held) forget_refusals(d, i.job);
   d.emit(std::move(moved));
 }
 

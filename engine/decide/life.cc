@@ -48,9 +48,11 @@ bool gives_all_back(const Job& job) {
   return all && job.state == JobState::kStarting && job.pods_holding() > 0 && !lets_wait(job);
 }
 
-// The members of a gang come again.
+// The members of a gang come again, and so does the pod that the cluster's scheduler found no way for.
 bool is_remade(const Job& job) {
-  return job.gang && job.origin == JobOrigin::kPods &&
+  if (job.origin != JobOrigin::kPods) return false;
+  const bool alone = job.cause == Cause::kUnschedulable && !job.of_pods->owner.empty();
+  return (job.gang || alone) &&
          std::any_of(job.pods.begin(), job.pods.end(), [](const Pod& p) { return p.controlled; });
 }
 
@@ -109,9 +111,22 @@ void end_attempt(Decision& d, const Job& job, Cause cause) {
     ended.to = JobState::kPaused;  // at once it would be refused again
     ended.until_ms = time_after(d, id, retry_after(job.refusals));
   }
+  if (ended.to == JobState::kQueued) {
+    ended.until_ms = job.backed_off_until(d.s.now());
+    if (ended.until_ms != 0) ended.to = JobState::kPaused;
+  }
   d.emit(ended);
   settle(d, id, cause);
   d.act_on(id);
+}
+
+// It is whole, and waits for its turn; or, for a while, for that.
+void move_to_queue(Decision& d, const Job& job) {
+  fact::JobMoved moved;
+  moved.id = job.id;
+  moved.until_ms = job.backed_off_until(d.s.now());
+  moved.to = moved.until_ms == 0 ? JobState::kQueued : JobState::kPaused;
+  d.emit(std::move(moved));
 }
 
 // Nobody of a waiting gang is left. Its controller may make them anew: for a while it is waited for.
@@ -277,7 +292,7 @@ void settle(Decision& d, JobId id, Cause cause) {
   if (job.state == JobState::kQueued && !whole) {
     d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
   } else if (job.state == JobState::kIncomplete && whole) {
-    d.emit(fact::JobMoved{id, JobState::kQueued, Cause::kNone, {}, JobState::kIncomplete});
+    move_to_queue(d, job);
   }
 }
 

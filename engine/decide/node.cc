@@ -108,6 +108,7 @@ void say(Decision& d, NodeId id, ClusterId cluster, NodeSpec spec, const Drain& 
          const EditStamp& edit = {}) {
   d.emit(fact::NodeSet{id, cluster, std::move(spec), drain.drained, edit, drain.times.from_ms,
                        drain.times.until_ms});
+  forgive_refusals(d, id);
 }
 
 // The node is there, and its drain is another.

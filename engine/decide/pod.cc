@@ -46,9 +46,14 @@ PodGate gate_of(const PodRecord& pod) {
   return static_cast<PodGate>(static_cast<unsigned>(ours) | static_cast<unsigned>(others));
 }
 
-// The job that members of its gang join; nullptr: there is none, or the pod is alone.
+// The job that members of its gang join, or that waits for a pod like this one, which is alone; nullptr: there is
+// none.
 const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecord& pod) {
-  if (pod.gang.empty()) return nullptr;
+  if (pod.gang.empty()) {
+    if (pod.owner.empty() || !pod.node.empty()) return nullptr;
+    const JobId id = d.s.jobs().awaiting_pod(cluster, pod.ns, pod.owner, pod.shape);
+    return id ? d.s.jobs().find(id) : nullptr;
+  }
   const JobId id = d.s.jobs().of_gang(cluster, name_of(pod), pod.owner);
   return id ? d.s.jobs().find(id) : nullptr;
 }
@@ -96,11 +101,6 @@ const state::Job* create_job(Decision& d, const state::Cluster& cluster, const P
   const JobId id = created.id;
   d.emit(std::move(created));
   return d.s.jobs().find(id);
-}
-
-bool is_below(const AccountTree& tree, AccountId below, AccountId account) {
-  while (below && below != account) below = tree.node(below).parent;
-  return below == account;
 }
 
 // What the pod says otherwise than the gang that it joins, both values; empty: nothing.
@@ -178,6 +178,7 @@ void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                     pod.uid);
   }
   if (auto error = check_gang_bytes(d, *job, rank, pod.shape)) return d.refuse(*error, pod.uid);
+  if (asks_anew(d, *job, pod.shape)) job_changed(d, id);
   if (job->state == JobState::kQueued && rank < job->gang_size) {  // it was expected
     d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
   }
@@ -200,7 +201,9 @@ void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod,
   if (same && d.s.jobs().shape_of(known) == pod.shape) return;
   if (auto error = check_gang_bytes(d, job, place.rank, pod.shape))
     return d.refuse(*error, pod.uid);
+  const bool asks = !(d.s.jobs().shape_of(known) == pod.shape);
   d.emit(fact::PodChanged{place.job, place.rank, pod.shape, dispute, order_of(pod)});
+  if (asks) job_changed(d, place.job);
   settle(d, place.job);
 }
 
@@ -245,7 +248,7 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
   d.tell(note::PodListed{cluster.id, {id, rank}});
   take_back_excess(d, node);
   if (!pod.running) return;
-  forgive_node(d, node, pod.shape);
+  forgive_node(d, node, pod.shape, id);
   d.emit(fact::PodRunning{id, rank, d.s.now(), since});
 }
 
@@ -259,7 +262,7 @@ void rebind(Decision& d, const state::Job& job, std::uint32_t rank, NodeId node)
   d.emit(fact::PodBound{job.id, rank, d.s.now(), slot});
   take_back_excess(d, node);
   if (!running) return;
-  forgive_node(d, node, d.s.jobs().shape_of(job.pods[rank]));
+  forgive_node(d, node, d.s.jobs().shape_of(job.pods[rank]), job.id);
   d.emit(fact::PodRunning{job.id, rank, d.s.now()});
 }
 
@@ -327,7 +330,7 @@ Bind bind_seen(const Decision& d, const PodRecord& pod) {
 
 void start_running(Decision& d, const state::PodPlace& place, TimeMs at, const Sign& sign) {
   const state::Pod& pod = d.s.jobs().at(place.job).pods[place.rank];
-  forgive_node(d, pod.slot.node, d.s.jobs().shape_of(pod));
+  forgive_node(d, pod.slot.node, d.s.jobs().shape_of(pod), job.id);
   d.emit(fact::PodRunning{place.job, place.rank, at, sign.seen_ms, sign.behind_ms});
 }
 
@@ -380,15 +383,6 @@ void note_gate(Decision& d, JobId id, std::uint32_t rank, const PodRecord& seen)
   if (job.waits() && job.attempt > 0 && pod.controlled) ask_stop(d, job, Cause::kExpired, {});
 }
 
-// Who names the namespace, else whom it names.
-AccountId namespace_account(const State& s, ClusterId id, const std::string& ns) {
-  const state::Cluster& cluster = s.clusters().at(id);
-  if (const AccountId names = s.tree().find_namespace(cluster.name, ns)) return names;
-  const NamespaceLabel* const label = cluster.labels->find(ns);
-  const AccountId named = label == nullptr ? AccountId() : s.tree().find(label->account);
-  return named && !s.tree().node(named).spec.user ? named : AccountId();
-}
-
 }  // namespace
 
 std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluster_name,
@@ -405,15 +399,6 @@ std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluste
   }
   d.tell(note::PodListed{cluster->id, *found});
   return found;
-}
-
-AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
-                     const std::string& said) {
-  const AccountId of_ns = namespace_account(d.s, cluster, ns);
-  if (!of_ns) return kUnassigned;
-  const AccountId named = said.empty() ? AccountId() : d.s.tree().find(said);
-  const bool counts = named && !d.s.tree().node(named).spec.user;
-  return counts && is_below(d.s.tree(), named, of_ns) ? named : of_ns;
 }
 
 void decide(Decision& d, const in::PodSeen& i) {

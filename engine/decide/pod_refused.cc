@@ -23,7 +23,10 @@ void decide(Decision& d, const in::PodRefused& i) {
     return;
   }
   if (job.pods[found->rank].state != PodState::kHeld) return;
-  if (job.state == JobState::kStarting) give_up(d, found->job, i.cause);
+  const bool starts = job.state == JobState::kStarting;
+  const bool scheduler = i.cause == Cause::kUnschedulable;
+  if (scheduler && (starts || job.stop == i.cause)) note_refusal(d, job, found->rank, i.words);
+  if (starts) give_up(d, found->job, i.cause);
 }
 
 }  // namespace subak::decide

@@ -2,6 +2,7 @@
 #include "engine/derive/reasons.h"
 
 #include <algorithm>
+#include <set>
 
 #include "accounting/entitlement.h"
 #include "core/decimal.h"
@@ -48,6 +49,33 @@ Reason reason_of(const State& s, const Binding& b) {
   return r;
 }
 
+// What the cluster's scheduler said of the places that the job got, and when it is tried again.
+Reason scheduler_refused(const State& s, const state::Job& job) {
+  Reason r = reason(ReasonToken::kUnschedulable, "", "");
+  TimeMs again_ms = job.is_backed_off() ? job.until_ms : 0;
+  std::string names;
+  const std::vector<state::RefusedNode> refused = s.bars().nodes_of(job.id);
+  for (const state::RefusedNode& node : refused) {
+    const bool first = node.barred && !job.is_backed_off();
+    if (first) again_ms = again_ms == 0 ? node.until_ms : std::min(again_ms, node.until_ms);
+    if (r.blockers.size() == limits::kMaxBlockers) continue;
+    r.blockers.push_back(s.fleet().node(node.node)->name);
+    names += (names.empty() ? " to " : ", ") + r.blockers.back();
+  }
+  if (refused.size() > r.blockers.size()) {
+    names += " and " + std::to_string(refused.size() - r.blockers.size()) + " more";
+  }
+  if (!r.blockers.empty()) r.subject = r.blockers.front();
+  r.detail = "the cluster's scheduler finds no way" + names;
+  if (job.backoff != nullptr) r.detail += ": " + job.backoff->words;
+  if (job.state == JobState::kIncomplete) {
+    r.detail += "; its pods are made anew";
+    again_ms = job.backed_off_until(s.now());
+  }
+  if (again_ms > s.now()) r.detail += "; it is tried again at " + format_time(again_ms);
+  return r;
+}
+
 // Every rule of the accounts above it that binds now, nearest first.
 void explain_entitlement(const State& s, const state::Job& job, std::vector<Reason>& out) {
   if (job.leaf == kUnassigned) return;
@@ -59,10 +87,11 @@ void explain_entitlement(const State& s, const state::Job& job, std::vector<Reas
 }
 
 // It fits somewhere: may it have what it would get there?
-void explain_cost(const State& s, const Places& places, const Picture& picture,
+void explain_cost(const State& s, const Places& places, const KeptNodes& kept,
                   const state::Job& job, std::vector<Reason>& out) {
-  const EntitledPlace found = find_entitled(s, places.search, picture, job);
+  const EntitledPlace found = find_entitled(s, places.search, kept, job);
   if (!found.placement && found.barred) out.push_back(reason_of(s, *found.barred));
+  if (found.refused) out.push_back(scheduler_refused(s, job));
 }
 
 // The nodes that turned such a pod away, and when they are tried again.
@@ -113,8 +142,7 @@ KeptByEnd kept_from(const State& s, const Places& places, const state::Job& job)
                    s.policy().order == OrderPolicy::kTargetShare && is_within_quota(s, job);
   if (!may) return kept;
   KeptByEnd firm(s, KeptByEnd::Part::kFirm);
-  const Picture picture(s.fleet(), firm.beside_drains(end_ms));
-  const EntitledPlace found = find_entitled(s, places.search, picture, job);
+  const EntitledPlace found = find_entitled(s, places.search, firm.beside_drains(end_ms), job);
   if (!found.placement) return firm;
   const std::vector<ProductDemand> amounts = amounts_of(s, *found.placement);
   return within_quota(s.tree(), {job.leaf, amounts}) ? firm : kept;
@@ -174,7 +202,7 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
     if (why.token == ReasonToken::kNodeConditions) why.detail += turned_away(s, job);
     out.push_back(std::move(why));
   }
-  if (out.empty()) explain_cost(s, places, picture, job, out);
+  if (out.empty()) explain_cost(s, places, kept.beside_drains(s.sure_end(job)), job, out);
   if (!out.empty()) return;
   if (auto why = drained_too_soon(s, places, job, kept)) out.push_back(*std::move(why));
   if (out.empty()) explain_order(s, places, job, position, out);
@@ -278,10 +306,12 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
   }
   if (job.awaits_resume()) out.push_back(awaited_resume(s, job));
   if (job.state == JobState::kIncomplete) {
+    if (job.backoff != nullptr) out.push_back(scheduler_refused(s, job));
     Reason r = explain_incomplete(job);
     if (r.have < r.need || out.empty()) out.push_back(std::move(r));
     return out;
   }
+  if (job.is_backed_off()) return {scheduler_refused(s, job)};
   if (job.state == JobState::kPaused) {
     out.push_back(reason(
         ReasonToken::kOnHold, text::job_id_text(job.id),
@@ -313,8 +343,8 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
   // The rest is found without a look at the nodes, but what even the empty fleet could not hold.
   if (!may_fit) return reasons_of(s, places, job, position).front();
   KeptByEnd kept = kept_from(s, places, job);
-  const Picture picture(s.fleet(), kept.beside_drains(s.sure_end(job)));
-  const EntitledPlace found = find_entitled(s, places.search, picture, job);
+  const EntitledPlace found =
+      find_entitled(s, places.search, kept.beside_drains(s.sure_end(job)), job);
   if (found.placement) {
     if (auto drained = drained_too_soon(s, places, job, kept)) return *std::move(drained);
     std::vector<Reason> why;
@@ -322,6 +352,7 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
     return why.front();
   }
   if (found.barred) return reason_of(s, *found.barred);
+  if (found.refused) return scheduler_refused(s, job);
   const PodShape& pod = s.fleet().request(job.shape).groups.front().shape;
   const std::string kind = pod.kind == GpuKind::kMig ? "mig-" + pod.profile
                            : pod.products.empty()    ? kAnyProduct

@@ -18,6 +18,13 @@ std::string_view user_of(const State& s, const state::Job& job) {
   return path.substr(path.rfind('/') + 1);
 }
 
+// Of the subtree; an empty path: of any.
+bool is_below(const State& s, const state::Job& job, std::string_view account) {
+  if (account.empty()) return true;
+  return job.leaf != kUnassigned &&
+         AccountsView::is_within(s.tree().node(job.leaf).spec.path, account);
+}
+
 }  // namespace
 
 std::vector<OpenUsage> open_usage(const State& s) {
@@ -70,6 +77,7 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
     row.start_moves = r->late;
   }
   row.overruns = job.overruns;
+  row.refused = job.backoff != nullptr;
   row.limit_enforced = s.enforces_limit(job);
   const bool has_limit = job.state != JobState::kDone && job.time_limit_ms != 0;
   row.limit_distrusted = has_limit && !s.trusts_limit(job);
@@ -99,13 +107,20 @@ std::vector<JobRow> jobs(const State& s, JobId after, std::size_t most,
     if (found == nullptr) continue;
     const state::Job& job = *found;
     if (state && job.state != *state) continue;
-    if (!account.empty() &&
-        (job.leaf == kUnassigned ||
-         !AccountsView::is_within(s.tree().node(job.leaf).spec.path, account))) {
-      continue;
-    }
+    if (!is_below(s, job, account)) continue;
     if (!user.empty() && user_of(s, job) != user) continue;
     out.push_back(row(s, job, false));
+  }
+  return out;
+}
+
+std::vector<JobRow> refused_jobs(const State& s, std::string_view account, std::size_t most) {
+  std::vector<JobRow> out;
+  for (const JobId id : s.jobs().refused()) {
+    const state::Job& job = s.jobs().at(id);
+    const bool outside = job.state == JobState::kIncomplete || job.is_backed_off();
+    if (out.size() == most) break;
+    if (outside && is_below(s, job, account)) out.push_back(row(s, job, false));
   }
   return out;
 }

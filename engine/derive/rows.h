@@ -18,6 +18,8 @@ JobRow row(const State& s, const state::Job& job, bool with_pods);
 std::vector<JobRow> jobs(const State& s, JobId after, std::size_t most,
                          std::optional<JobState> state, std::string_view account,
                          std::string_view user);
+// Engine::refused_jobs.
+std::vector<JobRow> refused_jobs(const State& s, std::string_view account, std::size_t most);
 // Every account and user, parents first.
 std::vector<AccountRow> account_rows(const State& s, TimeMs t);
 // What all pods that hold GPUs have not been charged for yet.

@@ -170,8 +170,10 @@ void State::on(const fact::NodeBarred& f) {
   must(fleet_.node(f.node) != nullptr, "a node that is barred is there");
   must(!f.barred || restoring_ || f.until_ms >= now_, "a bar ends after it begins");
   bars_.apply(f);
-  f.barred ? fleet_.bar(f.node, f.shape) : fleet_.lift_bar(f.node, f.shape);
-  must(fleet_.barred(f.node, f.shape) == f.barred, "the fleet knows its bars");
+  if (!f.job) {
+    f.barred ? fleet_.bar(f.node, f.shape) : fleet_.lift_bar(f.node, f.shape);
+    must(fleet_.barred(f.node, f.shape) == f.barred, "the fleet knows its bars");
+  }
   pass_due_ = true;
 }
 

@@ -15,6 +15,7 @@ using state::Pod;
 // A job that leaves the queue has no reservation any more.
 void State::set_state(Job& job, JobState to) {
   jobs_.set_state(job, to);
+  if (to == JobState::kRunning) jobs_.set_backoff(job, nullptr);  // there is a way
   if (to != JobState::kQueued && clusters_.reserve_no_longer(job.id)) keep_nodes();
   plan_end(job);
   pass_due_ = true;
@@ -135,7 +136,9 @@ void State::on(const fact::JobMoved& f) {
   if (f.to == JobState::kQueued && !job.shape) {
     jobs_.complete_gang(job, fleet_.use(f.id.cluster(), jobs_.request_of(job)));
   }
+  must(f.until_ms == 0 || f.to == JobState::kPaused, "who is paused is queued again");
   set_state(job, f.to);
+  if (f.until_ms != 0) jobs_.set_deadline(job, f.until_ms);
   remember(f.edit, {now_, f.id, AccountId(), 0});
   if (f.to == JobState::kDone) jobs_.end(job, now_);
 }
@@ -165,6 +168,7 @@ void State::on(const fact::AttemptStarted& f) {
   }
   unsettle(job.pods);
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
+    job.pods[rank].refused = false;
     allocations_.take(job, rank, f.slots[rank], now_);
   }
   jobs_.set_deadline(job, f.until_ms);
@@ -197,6 +201,23 @@ void State::on(const fact::EndRefused& f) {
   must(f.attempt == job.attempt && job.state == JobState::kEnding, "who may not end is to end");
   must(job.run().end_refused_ms == 0, "that an end is refused is said once");
   job.make_run().end_refused_ms = now_;
+}
+
+void State::on(const fact::SchedulerRefused& f) {
+  Job& job = jobs_.writable(f.id);
+  Pod& pod = job.pods.at(f.rank);
+  must(job.active() && pod.state == PodState::kHeld, "who is refused was on its way");
+  must(!pod.refused && !f.words.empty(), "a refusal is said once, in words");
+  pod.refused = true;
+  jobs_.set_backoff(
+      job, std::make_unique<state::Backoff>(state::Backoff{f.words, f.backoffs, f.until_ms}));
+}
+
+void State::on(const fact::RefusalsForgotten& f) {
+  Job& job = jobs_.writable(f.id);
+  must(job.backoff != nullptr, "what is forgotten was said");
+  jobs_.set_backoff(job, nullptr);
+  pass_due_ = true;
 }
 
 void State::on(const fact::AttemptEnded& f) {

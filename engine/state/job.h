@@ -29,6 +29,7 @@ struct Pod {
   PodState state = PodState::kWaiting;
   PodGate gate = PodGate::kOpen;
   bool controlled = false;  // something would make it anew
+  bool refused = false;     // the cluster's scheduler finds no way to the place that it holds
   std::uint32_t order = 0;  // fact::PodAdded::order
   PodSlot slot;             // what it holds; empty if it holds nothing
   TimeMs since_ms = 0;      // start of the interval that its next ledger row covers
@@ -84,6 +85,13 @@ struct Run {
 };
 inline constexpr Run kNoRun;
 
+// What the cluster's scheduler said last of a pod of a job, until the job runs, or it or the nodes change.
+struct Backoff {
+  std::string words;
+  std::uint32_t times = 0;  // attempts in a row after which the job was not tried again at once
+  TimeMs until_ms = 0;      // it is not queued before; 0: it is at once
+};
+
 // A million wait: what a queued job does not need is in parts of their own.
 struct Job {
   JobId id;
@@ -110,8 +118,9 @@ struct Job {
   std::vector<Pod> pods;
   // Of a job made of pods: its topology and segment. Of an ended job: all it asked for.
   std::shared_ptr<const GangRequest> asked;
-  std::unique_ptr<OfPods> of_pods;  // only of those, and until it is done
-  std::unique_ptr<Run> of_run;      // none of a job that waits
+  std::unique_ptr<OfPods> of_pods;   // only of those, and until it is done
+  std::unique_ptr<Run> of_run;       // none of a job that waits
+  std::unique_ptr<Backoff> backoff;  // only of one that the cluster's scheduler refused
 
   bool from_pods() const { return origin != JobOrigin::kApi; }
   // Its places are chosen here; else it was found running.
@@ -128,6 +137,15 @@ struct Job {
   bool awaits_resume() const { return of_pods != nullptr && of_pods->awaits_resume; }
   // The namespace of a job made of pods.
   std::string ns() const { return name.substr(0, name.find('/')); }
+  // It is not queued before `t`, as the cluster's scheduler refused it; 0: nothing keeps it.
+  TimeMs backed_off_until(TimeMs t) const {
+    return backoff != nullptr && backoff->until_ms > t ? backoff->until_ms : 0;
+  }
+  // It is paused for that.
+  bool is_backed_off() const {
+    return state == JobState::kPaused && until_ms != 0 && backoff != nullptr &&
+           cause != Cause::kReleaseRefused;
+  }
   // Done, and it ran as long as its people had it run.
   bool ran_its_course() const {
     const bool own =

@@ -236,6 +236,8 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
   pod.shape = std::move(shape);
   uids_[job.id.cluster()][f.uid] = {f.job, f.rank};
   if (job.waits()) waiting_.pods(tree_, job.id.cluster(), job.leaf, 1);
+  if (job.origin == JobOrigin::kPods && !job.gang)
+    job.name = f.name;  // it may be another than before
 }
 
 void Jobs::fill_place(const fact::PodAdded& f) {
@@ -340,17 +342,6 @@ void Jobs::assign(Job& job, AccountId leaf) {
   count_waiting(job, 1);
 }
 
-void Jobs::await_resume(Job& job, bool awaits) {
-  must(job.from_pods() && (!awaits || job.state == JobState::kIncomplete),
-       "who awaits that its account is resumed is not queued");
-  job.of_pods->awaits_resume = awaits;
-  if (awaits) {
-    awaiting_resume_.insert(job.id);
-  } else {
-    awaiting_resume_.erase(job.id);
-  }
-}
-
 void Jobs::forget_gang(const Job& job) {
   if (gangs_.empty()) return;
   const auto gang = gangs_.find(key_of(job));
@@ -410,6 +401,11 @@ void Jobs::set_deadline(Job& job, TimeMs until_ms) {
   }
   job.until_ms = until_ms;
   if (until_ms != 0) deadlines_.insert({until_ms, job.id});
+  if (awaits_pod(job)) {
+    awaiting_pods_.insert(job.id);
+  } else {
+    awaiting_pods_.erase(job.id);
+  }
 }
 
 const Jobs::Deadlines& Jobs::dues(ClusterId cluster) const {
@@ -456,6 +452,7 @@ void Jobs::end(Job& job, TimeMs now) {
   forget_gang(job);
   forget_unassigned(job);
   awaiting_resume_.erase(job.id);
+  set_backoff(job, nullptr);
   auto& uids = uids_[job.id.cluster()];
   for (const Pod& pod : job.pods) {
     const auto known = uids.find(pod.uid);  // a pod that got past its gate goes on in another job

@@ -73,6 +73,12 @@ class Jobs {
   // A job of the same gang that is as old or older: of this owner, or of some of its indexes (the same uid,
   // "+" and more). nullptr: none.
   const Job* of_owner(ClusterId cluster, const std::string& name, const std::string& owner) const;
+  // Those with a Job::backoff.
+  const std::set<JobId>& refused() const { return refused_; }
+  // A job of one pod whose controller (PodRecord::owner) is to make that anew, as the scheduler refused it; the
+  // oldest that asks for the same and has no other pod yet. None: there is no such job.
+  JobId awaiting_pod(ClusterId cluster, const std::string& ns, const std::string& owner,
+                     const PodShape& shape) const;
   // Job::awaits_resume().
   const std::set<JobId>& awaiting_resume() const { return awaiting_resume_; }
   // Jobs like it overran their time limits (limit_record.h). False while it is not known what it asks for.
@@ -119,6 +125,8 @@ class Jobs {
   void forget_gang(const Job& job);
   // A job of no account gets one. What it holds is Allocations::assign's.
   void assign(Job& job, AccountId leaf);
+  // Job::backoff; nullptr: what was said is forgotten.
+  void set_backoff(Job& job, std::unique_ptr<Backoff> backoff);
   // Whether it may not be queued, as its account drained when it came.
   void await_resume(Job& job, bool awaits);
   // The one place where a job's state changes, with everything that is indexed by it. Asserts that
@@ -164,6 +172,8 @@ class Jobs {
   std::size_t& count_of(JobState state) { return counts_[static_cast<std::size_t>(state)]; }
   GangRequest gathered_request(const Job& job) const;
   static std::unique_ptr<OfPods> said_by_pods(const fact::JobCreated& f);
+  // Its only pod is gone, or to go as the scheduler refused it, and its controller is to make another.
+  static bool awaits_pod(const Job& job);
   // It holds something beyond its limit, and it is known what it asked for.
   static bool is_over(const Job& job);
   void forget_done();
@@ -190,6 +200,8 @@ class Jobs {
   std::map<GangKey, JobId> gangs_;                     // whom later members join
   std::map<std::string, std::set<JobId>> unassigned_;  // by namespace; none is empty
   std::set<JobId> awaiting_resume_;
+  std::set<JobId> refused_;
+  std::set<JobId> awaiting_pods_;  // awaits_pod()
   std::map<ClusterId, std::unordered_map<std::string, PodPlace>> uids_;
   std::array<std::size_t, EnumText<JobState>::names.size()> counts_{};
   LimitRecord record_;

@@ -20,6 +20,8 @@ void Jobs::check_job(const Job& job) const {
   must(active_.contains(job.id) == job.active(), "who starts or ends is indexed");
   must(waiting_again_.contains(job.id) == job.waits_again(), "who waits again is indexed");
   must(awaiting_resume_.contains(job.id) == job.awaits_resume(), "who awaits a resume is indexed");
+  must(refused_.contains(job.id) == (job.backoff != nullptr), "who was refused is indexed");
+  must(awaiting_pods_.contains(job.id) == awaits_pod(job), "who awaits its pod is indexed");
   const bool held_back = job.state == JobState::kIncomplete || job.state == JobState::kEnding;
   must(!job.awaits_resume() || held_back, "who awaits is not queued");
   must(!empty || run.end_ms == 0, "who holds nothing has no end");

@@ -39,6 +39,11 @@ fact::JobKept Jobs::kept(const Job& job) const {
   k.refusals = job.refusals;
   k.end_refused_ms = job.run().end_refused_ms;
   k.overruns = job.overruns;
+  if (job.backoff != nullptr) {
+    k.refusal_words = job.backoff->words;
+    k.backoffs = job.backoff->times;
+    k.backoff_until_ms = job.backoff->until_ms;
+  }
   k.started_ms = job.run().started_ms;
   k.ended_ms = job.run().ended_ms;
   return k;
@@ -60,6 +65,7 @@ fact::JobKept::Pod Jobs::kept(const Job& job, std::uint32_t rank) const {
     p.seen_ms = pod.seen_ms;
     p.behind_ms = pod.behind_ms;
   }
+  p.refused = pod.refused;
   const bool of_request = job.shape && rank < job.ranks();
   if (!of_request && pod.shape) p.shape = shape_of(pod);
   return p;
@@ -131,6 +137,10 @@ Job& Jobs::restore(const fact::JobKept& f, ShapeUse shape) {
   job.stop = f.stop;
   job.refusals = static_cast<std::uint16_t>(f.refusals);
   job.overruns = static_cast<std::uint8_t>(f.overruns);
+  if (!f.refusal_words.empty()) {
+    set_backoff(
+        job, std::make_unique<Backoff>(Backoff{f.refusal_words, f.backoffs, f.backoff_until_ms}));
+  }
   if (!is_waiting(f.job.state)) {
     Run& run = job.make_run();
     run.started_ms = f.started_ms;
@@ -161,6 +171,7 @@ void Jobs::restore_pod(Job& job, std::uint32_t rank, ShapeUse shape) {
   pod.dispute = kept_pod.dispute;
   pod.gate = kept_pod.gate;
   pod.order = kept_pod.order;
+  pod.refused = kept_pod.refused;
   pod.state = kept_pod.state;
   pod.shape = std::move(shape);
   pod.shape_rank = job.shape && rank < job.ranks() ? rank : 0;

@@ -44,6 +44,7 @@ void answer_why(const Engine& engine, const std::string& id, std::ostream& out) 
     out << "= " << enum_name(r.token) << " " << r.subject << " need=" << r.need
         << " have=" << r.have;
     for (const std::string& b : r.blockers) out << " by=" << b;
+    if (r.token == ReasonToken::kUnschedulable) out << ": " << r.detail;
     out << "\n";
   }
   if (why->job.end_refused_ms != 0) out << "= end refused " << why->job.end_refused_ms << "\n";

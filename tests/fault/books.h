@@ -68,8 +68,9 @@ class Books {
   void on(const fact::PodGone& f);
   void on(const fact::JobMoved& f);
   void on(const fact::NodeBarred& f) {
-    std::erase_if(
-        bars, [&f](const fact::NodeBarred& b) { return b.node == f.node && b.shape == f.shape; });
+    std::erase_if(bars, [&f](const fact::NodeBarred& b) {
+      return b.node == f.node && b.shape == f.shape && b.job == f.job;
+    });
     if (f.barred) bars.push_back(f);
   }
   void on(const fact::NodeRemoved& f) {
