@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/words.h"
+#include "core/reason.h"
 #include "subak/v1/job_service.pb.h"
 
 namespace subak::cli {
@@ -14,6 +15,9 @@ struct QueueCommand {
   ListOptions list;
   WatchOptions watch;
 };
+
+// What it says is the cluster's scheduler's, and nowhere else to be read.
+constexpr std::string_view kUnschedulable = enum_name(ReasonToken::kUnschedulable);
 
 // One number and one unit.
 std::string rough_text(DurationMs ms) {
@@ -35,6 +39,9 @@ std::string start_text(const v1::ExpectedStart& start, TimeMs now) {
 
 std::string waits_text(const v1::QueueRow& row) {
   if (!row.has_waits_for()) return "(why " + row.job().id() + ")";
+  if (row.waits_for().token() == kUnschedulable) {
+    return row.waits_for().token() + ": " + row.waits_for().detail();
+  }
   const std::string& subject = row.waits_for().subject();
   return row.waits_for().token() + (subject.empty() ? "" : " " + subject);
 }
@@ -56,7 +63,7 @@ Table queue_table(const v1::ListQueueResponse& answer) {
   Table table(columns);
   for (const v1::QueueRow& r : answer.rows()) {
     const v1::JobSpec& spec = r.job().spec();
-    std::vector<Cell> cells{std::to_string(r.position()),
+    std::vector<Cell> cells{r.position() == 0 ? "-" : std::to_string(r.position()),
                             r.job().id(),
                             spec.name(),
                             payer_text(spec.account(), spec.user()),

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/duration.h"
+#include "core/limits.h"
 #include "core/names.h"
 #include "kube/pod.h"
 
@@ -122,6 +123,10 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   r.priority = pod.priority;
   r.time_limit_ms = pod.time_limit_ms;
   r.gated = pod.gated();
+  // Of a pod alone it matters while that waits for its turn.
+  if (r.gang.empty() && r.gated) {
+    r.owner = shortened(std::string(pod.owner.uid), limits::kMaxNameBytes);
+  }
   r.foreign_gates = std::any_of(pod.gates.begin(), pod.gates.end(),
                                 [](Text gate) { return gate != names::kGate; });
   r.controlled = !pod.owner.kind.empty();

@@ -72,7 +72,7 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
   put(row.request, spec->mutable_request());
   spec->set_priority(row.priority);
   if (row.time_limit_ms != 0) put_duration(row.time_limit_ms, spec->mutable_time_limit());
-  spec->set_held(row.state == JobState::kPaused);
+  spec->set_held(row.state == JobState::kPaused && row.until_ms == 0);
   out->set_state(to_proto(row.state));
   out->set_origin(static_cast<v1::JobOrigin>(static_cast<int>(row.origin) + 1));
   out->set_cause(static_cast<v1::Cause>(row.cause));

@@ -149,7 +149,8 @@ in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string
       const auto scope = check.in("pod_refused");
       const v1::PodRefused& refused = in.pod_refused();
       return in::PodRefused{cluster, get_ref(check, refused.pod()),
-                            get_cause(check, "cause", refused.cause())};
+                            get_cause(check, "cause", refused.cause()),
+                            check.text("words", refused.words(), limits::kMaxRefusalBytes)};
     }
     case Event::kNamespaceSeen: {
       const auto scope = check.in("namespace_seen");

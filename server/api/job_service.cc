@@ -40,6 +40,7 @@ void list_jobs(const Engine& engine, const v1::ListJobsRequest& in, const Page& 
       if (is_waiting(row.state)) {
         if (const Reason* reason = reasons.of(row)) {
           job->set_waits_for(std::string(enum_name(reason->token)));
+          job->set_waits_for_detail(reason->detail);
         }
       }
       if (!meter.add(job->ByteSizeLong())) {

@@ -45,6 +45,20 @@ void put_row(const WouldRow& would, const Engine& engine, TimeMs now, v1::QueueR
   if (would.waits_for) put(*would.waits_for, row->mutable_waits_for());
 }
 
+void put_row(const JobRow& job, std::size_t position, const Engine& engine,
+             const ForecastStarts& starts, TimeMs now, v1::QueueRow* row) {
+  row->set_position(static_cast<std::int64_t>(position));
+  put(job, engine, row->mutable_job());
+  row->set_shape(shape_text(job.request));
+  put_duration(std::max<TimeMs>(0, now - job.submit_ms), row->mutable_wait());
+  if (auto start = expected_start(job, starts, now)) {
+    *row->mutable_expected_start() = *std::move(start);
+  }
+  if (const auto reason = engine.first_reason(job.id, position)) {
+    put(*reason, row->mutable_waits_for());
+  }
+}
+
 }  // namespace
 
 QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& token) {
@@ -74,23 +88,17 @@ void list_queue(const Engine& engine, const QueuePicture& order, const ForecastS
   std::size_t i = begin;
   for (bool more = true; more && i < end; ++i) {
     if (!engine.is_queued_below(ids[i], in.account())) continue;
-    const JobRow job = *engine.job(ids[i], false);
     v1::QueueRow* row = out->add_rows();
-    row->set_position(static_cast<std::int64_t>(i) + 1);
-    put(job, engine, row->mutable_job());
-    row->set_shape(shape_text(job.request));
-    put_duration(std::max<TimeMs>(0, now - job.submit_ms), row->mutable_wait());
-    if (auto start = expected_start(job, starts, now)) {
-      *row->mutable_expected_start() = *std::move(start);
-    }
-    if (const auto reason = engine.first_reason(ids[i], i + 1)) {
-      put(*reason, row->mutable_waits_for());
-    }
+    put_row(*engine.job(ids[i], false), i + 1, engine, starts, now, row);
     more = meter.add(row->ByteSizeLong());
   }
   // A page that jobs have left meanwhile may be short, and is still not the last.
   if (i < ids.size()) {
     out->set_next_page_token(std::to_string(i) + "." + text_of(ids[i - 1]));
+    return;
+  }
+  for (const JobRow& job : engine.refused_jobs(in.account(), limits::kMaxRefusedShown)) {
+    put_row(job, 0, engine, starts, now, out->add_rows());
   }
 }
 

@@ -82,7 +82,9 @@ WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
   page.more = rows.size() == kLook;
   for (const JobRow& row : rows) {
     page.last = row.id;
-    const bool told = row.cluster == cluster && row.origin == JobOrigin::kPods &&
+    // Who paused a job knows why.
+    const bool by_us = row.state != JobState::kPaused || row.refused;
+    const bool told = by_us && row.cluster == cluster && row.origin == JobOrigin::kPods &&
                       now_ms - row.submit_ms >= limits::kTellWaitingMs;
     if (!told) continue;
     const std::optional<Reason> reason = engine.first_reason(row.id, 0);
@@ -116,8 +118,8 @@ void Waiting::take(const WaitingPage& page, TimeMs now_ms) {
   }
   after_ = page.more ? page.last : JobId();
   if (page.more) return;
-  if (state_ == JobState::kQueued) {
-    state_ = JobState::kIncomplete;
+  if (state_ != JobState::kPaused) {
+    state_ = state_ == JobState::kQueued ? JobState::kIncomplete : JobState::kPaused;
     return;
   }
   state_ = JobState::kQueued;

@@ -34,6 +34,7 @@ import cases_modes  # noqa: E402, F401
 import cases_nodes  # noqa: E402, F401
 import cases_played  # noqa: E402, F401
 import cases_pods  # noqa: E402, F401
+import cases_refused  # noqa: E402, F401
 import cases_told  # noqa: E402, F401
 import cases_leave  # noqa: E402, F401, I001  the last ones: they take labels and modes of all away
 import crds  # noqa: E402

@@ -27,6 +27,8 @@ COLLECTIONS = {
     "Lease": ("/apis/coordination.k8s.io/v1", "leases"),
     "PodDisruptionBudget": ("/apis/policy/v1", "poddisruptionbudgets"),
     "ResourceQuota": ("/api/v1", "resourcequotas"),
+    "PersistentVolume": ("/api/v1", "persistentvolumes"),
+    "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims"),
 }
 
 

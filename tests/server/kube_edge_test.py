@@ -253,9 +253,33 @@ class Enforce(Edge):
         resumed = until(lambda: not self.api.call("GET", f"{jobs}/train")["spec"]["suspend"] and
                         self.api.call("GET", f"{jobs}/train"), "resumed")
         self.assertNotIn("subak.gpu/suspended", resumed["metadata"].get("annotations", {}))
-        self.api.make_node("n2")  # the first one is barred for a while
+        (known,) = json.loads(self.subak("job", "list", "--output", "json"))["jobs"]
+        self.assertEqual(known["waitsFor"], "Unschedulable")
+        for command in (["why", known["id"]], ["queue", "--output", "wide"], ["job", "list", "--output", "wide"]):
+            self.assertIn("no way to n1: 0/1 nodes: no", self.subak(*command))
+        self.api.make_node("n2")  # the first one is tried again later
         make(2)
         self.released("t0-2", "t1-2")
+        (again,) = json.loads(self.subak("job", "list", "--output", "json"))["jobs"]
+        self.assertEqual((again["id"], again["submitTime"]), (known["id"], known["submitTime"]))
+
+    def test_a_pod_alone_is_made_anew_and_keeps_its_number(self):
+        """What makes it takes no suspension, as a ReplicaSet: it is evicted, and the next one is there at once."""
+        owner = [{"controller": True, "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "serve", "uid": "rs-1"}]
+        self.api.make_pod("a", 4, ownerReferences=owner)
+        self.released("a")
+        known = json.loads(self.subak("job", "list", "--output", "json"))["jobs"][0]
+        self.api.change("a", {"status": {"conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no\u202e volume\n"}]}})
+        until(lambda: [w for w in self.api.writes() if "eviction" in w["path"]], "asked to go")
+        self.api.make_pod("b", 4, ownerReferences=owner)
+        self.api.delete("a")
+        until(lambda: self.jobs("queued") + self.jobs("incomplete") == 1, "waiting again")
+        self.assertIn("n1: no volume", self.subak("why", known["id"]))
+        self.released("b")
+        (again,) = json.loads(self.subak("job", "list", "--output", "json"))["jobs"]
+        self.assertEqual((again["id"], again["submitTime"]), (known["id"], known["submitTime"]))
+        self.assertEqual(again["spec"]["name"], "team-a/b")
         self.assertFalse([w for w in self.api.writes() if "eviction" in w["path"]])
 
     def test_leaving_enforce_opens_what_waits(self):
