@@ -70,6 +70,8 @@ inline constexpr DurationMs kMaxReleaseRetryMs = 2 * kHourMs;
 // one of these nodes it is not tried again for as long, counted by node.
 inline constexpr DurationMs kFirstBackoffMs = 10 * kSecondMs;
 inline constexpr DurationMs kLongestBackoffMs = 10 * kMinuteMs;
+// Names of extended resources of a cluster that the webhook knows; of others it warns nobody.
+inline constexpr std::size_t kMaxResourceNames = 1024;
 // Of such jobs ListQueue shows behind the queue; more are not shown there.
 inline constexpr std::size_t kMaxRefusedShown = 500;
 // Of the scheduler's words; an edge cuts more, else they are refused.

@@ -147,6 +147,14 @@ void put(const ClusterView& cluster, v1::Cluster* out) {
     row->set_profile(profile);
     row->set_count(count);
   }
+  out->set_largest_node_cpu_milli(cluster.largest_node.cpu_milli);
+  out->set_largest_node_memory_bytes(cluster.largest_node.memory_bytes);
+  for (const auto& [name, count] : cluster.largest_node.extended) {
+    auto* row = out->add_largest_node_extended();
+    row->set_name(name);
+    row->set_count(count);
+  }
+  out->set_more_extended(cluster.largest_node.more);
   for (std::size_t i = 0; i < cluster.products.size(); ++i) {
     const ProductTotals& totals = cluster.products[i];
     auto* row = out->add_products();

@@ -23,9 +23,10 @@ constexpr MilliGpu kMostSum = static_cast<MilliGpu>(limits::kMaxAccounts) * limi
 // somebody has decided whether replicas need it.
 auto read_of(const ClusterView& cluster) {
   const auto& [id, name, mode, namespaces, synced, owned, session, products, mig_slices,
-               product_node_gpus, largest_node_gpus, labels, pending, known_as] = cluster;
-  return std::tie(id, name, mode, namespaces, synced, owned, mig_slices, product_node_gpus, labels,
-                  known_as);
+               product_node_gpus, largest_node_gpus, largest_node, labels, pending, known_as] =
+      cluster;
+  return std::tie(id, name, mode, namespaces, synced, owned, mig_slices, product_node_gpus,
+                  largest_node, labels, known_as);
 }
 
 bool is_same(const ClusterView& a, const ClusterView& b) {
@@ -286,6 +287,22 @@ class CopyReader {
     return std::make_shared<const NamespaceLabels>(NamespaceLabels().changed(std::move(entries)));
   }
 
+  void read_largest_node(const v1::Cluster& in, LargestNode& out) {
+    out.cpu_milli = check_.number("largest_node_cpu_milli", in.largest_node_cpu_milli(), 0,
+                                  limits::kMaxCpuMilli);
+    out.memory_bytes = check_.number("largest_node_memory_bytes", in.largest_node_memory_bytes(), 0,
+                                     limits::kMaxMemoryBytes);
+    out.more = in.more_extended();
+    if (!fits("largest_node_extended", in.largest_node_extended(), limits::kMaxResourceNames))
+      return;
+    for (int i = 0; i < in.largest_node_extended_size() && check_.ok(); ++i) {
+      const auto scope = check_.in("largest_node_extended", i);
+      const v1::ResourceCount& row = in.largest_node_extended(i);
+      out.extended.push_back({check_.text("name", row.name(), limits::kMaxTextBytes),
+                              check_.number("count", row.count(), 0, limits::kMaxResourceCount)});
+    }
+  }
+
   void read_cluster(const v1::Cluster& in, ClusterView& out) {
     out.id = ClusterId(static_cast<std::uint16_t>(check_.number("id", in.id(), 1, UINT16_MAX)));
     out.name = check_.name("name", in.name(), true);
@@ -301,6 +318,7 @@ class CopyReader {
     out.known_as = check_.text("known_as", in.known_as(), limits::kMaxTextBytes);
     out.labels = read_labels(in);
     read_totals(in, out);
+    read_largest_node(in, out.largest_node);
     if (!fits("mig_slices", in.mig_slices(), limits::kMaxProducts)) return;
     for (int i = 0; i < in.mig_slices_size() && check_.ok(); ++i) {
       const auto scope = check_.in("mig_slices", i);

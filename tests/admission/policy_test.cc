@@ -324,6 +324,24 @@ TEST(PolicyFleet, MoreThanThereIsQueuesWithAWarning) {
          "team-a", "product NVIDIA-A30");
 }
 
+TEST(PolicyFleet, WhatNoNodeHasIsNamed) {
+  const auto warned = [](const std::string& resource, const std::string& amount) {
+    const Decision d = create(pod(container(kGpu, "1\",\"" + resource + "\":\"" + amount)));
+    EXPECT_EQ(d.verdict, Verdict::kPatched);
+    for (const std::string& warning : d.warnings) {
+      if (warning.starts_with("ExceedsFleet: ")) return warning.substr(14, warning.find(';') - 14);
+    }
+    return std::string();
+  };
+  EXPECT_EQ(warned("rdma/shared_mlx5", "1"), "asks for rdma/shared_mlx5, which no node has");
+  EXPECT_EQ(warned("rdma/hca", "8"), "");
+  EXPECT_EQ(warned("rdma/hca", "9"), "asks for 9 rdma/hca on one node, the largest has 8");
+  EXPECT_EQ(warned("cpu", "128"), "");
+  EXPECT_EQ(warned("cpu", "500"), "asks for 500 CPUs on one node, the largest has 128");
+  EXPECT_EQ(warned("memory", "9Ti"),
+            "asks for 9437184Mi of memory on one node, the largest has 2097152Mi");
+}
+
 TEST(PolicyBypass, WaysAroundTheGate) {
   const auto tried = [](const std::string& object, Bypass way) {
     const Decision d = create(object);
