@@ -127,14 +127,11 @@ Table step_table(const v1::RankStep& step) {
                {"QUOTA", kRight},
                {"USED GPU-H", kRight},
                {"ABOVE QUOTA", kRight}});
-  double shares = 0;
-  for (const auto& entry : step.entries()) shares += entry.shares();
   for (const auto& entry : step.entries()) {
-    table.row({entry.on_path() ? "*" : "", entry.path(),
-               shares > 0 ? fixed_text(entry.shares() / shares * 100, 1) + " %" : "-",
+    table.row({entry.on_path() ? "*" : "", entry.path(), fixed_text(entry.shares() * 100, 1) + " %",
                fixed_text(entry.target() * 100, 1) + " %", gpus_text(entry.allocated_milligpu()),
-               gpus_text(entry.next_milligpu() / 2), gpus_text(entry.quota_milligpu()),
-               fixed_text(entry.usage_gpu_seconds() / 3600, 2),
+               entry.next_milligpu() == 0 ? "-" : gpus_text(entry.next_milligpu() / 2),
+               gpus_text(entry.quota_milligpu()), fixed_text(entry.usage_gpu_seconds() / 3600, 2),
                fixed_text(entry.surplus_gpu_seconds() / 3600, 2)});
   }
   return table;
@@ -144,7 +141,7 @@ void print_ranking(Session& s, const v1::Explanation& e) {
   for (const v1::RankStep& step : e.ranking()) {
     s.out() << "\nwho comes first below "
             << (step.parent() == "(root)" ? "the root" : printable(step.parent()))
-            << " (* holds this job; TARGET is of the whole fleet)\n";
+            << " (* holds this job; SHARE and TARGET are of the whole fleet)\n";
     step_table(step).print(s.out(), s.form() == Form::kWide);
   }
 }

@@ -134,16 +134,17 @@ struct AccountRow {
   std::size_t jobs_queued = 0;
 };
 
-// One step of the walk that ranks a job: the siblings compared at one node of the tree.
+// One step of the walk that ranks a job: the siblings compared at one node of the tree, and behind them those that
+// hold GPUs and have no job that could start.
 struct RankStep {
   std::string node;  // path of the parent
   struct Entry {
     std::string path;
-    double shares = 0;  // part of 1 among these siblings
-    double target = 0;  // its part of the whole fleet at the moment
+    double shares = 0;  // its part of the whole fleet by shares alone, whoever has jobs
+    double target = 0;  // its part of the whole fleet at the moment, beside those with jobs
     double usage_gpu_seconds = 0, surplus_gpu_seconds = 0;
     MilliGpu alloc = 0, quota = 0;
-    MilliGpu next = 0;     // of its next job: half of it counts beside `alloc`
+    MilliGpu next = 0;     // of its next job: half of it counts beside `alloc`; 0: it has none
     bool on_path = false;  // the job is below this one
   };
   std::vector<Entry> entries;  // best first

@@ -330,7 +330,7 @@ Bind bind_seen(const Decision& d, const PodRecord& pod) {
 
 void start_running(Decision& d, const state::PodPlace& place, TimeMs at, const Sign& sign) {
   const state::Pod& pod = d.s.jobs().at(place.job).pods[place.rank];
-  forgive_node(d, pod.slot.node, d.s.jobs().shape_of(pod), job.id);
+  forgive_node(d, pod.slot.node, d.s.jobs().shape_of(pod), place.job);
   d.emit(fact::PodRunning{place.job, place.rank, at, sign.seen_ms, sign.behind_ms});
 }
 

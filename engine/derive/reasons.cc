@@ -245,6 +245,80 @@ Reason awaited_resume(const State& s, const state::Job& job) {
 
 }  // namespace
 
+namespace {
+
+// What counts at one node of the tree beside the children that are compared: these have jobs that could start.
+struct Siblings {
+  double all = 0;                 // shares of all of them
+  double present = 0;             // of those that are compared, or hold GPUs
+  std::vector<AccountId> others;  // hold GPUs, and are not compared
+};
+
+Siblings siblings_of(const AccountTree& tree, const ReadyQueue::Level& level) {
+  Siblings out;
+  std::set<AccountId> compared;
+  for (const ReadyQueue::Compared& c : level.compared) {
+    compared.insert(c.sibling.id);
+    out.present += c.sibling.shares;
+  }
+  out.all = compared.contains(level.node) ? 1 : 0;  // for its own jobs
+  for (const AccountId id : tree.node(level.node).children) {
+    const AccountNode& child = tree.node(id);
+    if (child.removed) continue;
+    const auto shares = static_cast<double>(child.spec.shares);
+    out.all += shares;
+    if (compared.contains(id) || child.held + child.running == 0) continue;
+    out.present += shares;
+    out.others.push_back(id);
+  }
+  return out;
+}
+
+RankStep::Entry entry_of(const AccountTree& tree, AccountId id, TimeMs t) {
+  RankStep::Entry entry;
+  entry.path = tree.node(id).spec.path;
+  entry.usage_gpu_seconds = tree.usage(id, t) / GpuTime::kRawPerGpuSecond;
+  entry.surplus_gpu_seconds = tree.sort_surplus(id, t) / GpuTime::kRawPerGpuSecond;
+  entry.alloc = tree.node(id).held + tree.node(id).running;
+  entry.quota = tree.node(id).quota_total;
+  return entry;
+}
+
+// Who is compared at a node that has these parts of the whole fleet, the first first; then who holds GPUs and has
+// nothing that could start. The order compares by parts of what all compared have together, so what they have
+// beside the others scales their targets.
+RankStep step_of(const AccountTree& tree, const ReadyQueue::Level& level, double whole_share,
+                 double whole_target, TimeMs t) {
+  const Siblings siblings = siblings_of(tree, level);
+  const auto part = [](double shares, double of) { return of > 0 ? shares / of : 0; };
+  RankStep step;
+  step.node = shown_path(tree.node(level.node));
+  double compared = 0;
+  for (const ReadyQueue::Compared& c : level.compared) compared += c.sibling.shares;
+  for (const ReadyQueue::Compared& c : level.compared) {
+    const bool own = c.sibling.id == level.node;
+    RankStep::Entry entry = entry_of(tree, c.sibling.id, t);
+    if (own) entry.path = step.node + " (itself)";
+    if (own) entry.usage_gpu_seconds = c.sibling.usage / GpuTime::kRawPerGpuSecond;
+    if (own) entry.surplus_gpu_seconds = c.sibling.surplus / GpuTime::kRawPerGpuSecond;
+    entry.shares = whole_share * part(c.sibling.shares, siblings.all);
+    entry.target = whole_target * c.target * part(compared, siblings.present);
+    entry.alloc = c.sibling.alloc;
+    entry.quota = c.sibling.quota;
+    entry.next = c.sibling.next;
+    step.entries.push_back(std::move(entry));
+  }
+  for (const AccountId id : siblings.others) {
+    RankStep::Entry& entry = step.entries.emplace_back(entry_of(tree, id, t));
+    const auto shares = static_cast<double>(tree.node(id).spec.shares);
+    entry.shares = whole_share * part(shares, siblings.all);
+    entry.target = whole_target * part(shares, siblings.present);
+  }
+  return step;
+}
+
+}  // namespace
+
 std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
   const AccountTree& tree = s.tree();
   const TargetShareRule rule;
@@ -252,30 +326,19 @@ std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
   std::vector<AccountId> path;
   for (AccountId a = job.leaf; a; a = tree.node(a).parent) path.push_back(a);
   std::vector<RankStep> steps;
-  double whole = 1;  // the target of the node, as a part of the fleet
+  double share = 1, target = 1;  // of the node, as parts of the fleet
   for (const ReadyQueue::Level& level : pass.rank(job.id)) {
-    double shares = 0, inner = 0;
-    for (const ReadyQueue::Compared& c : level.compared) shares += c.sibling.shares;
-    RankStep& step = steps.emplace_back();
-    step.node = shown_path(tree.node(level.node));
-    for (const ReadyQueue::Compared& c : level.compared) {
-      const bool own = c.sibling.id == level.node;
-      RankStep::Entry& entry = step.entries.emplace_back();
-      entry.path = own ? step.node + " (itself)" : tree.node(c.sibling.id).spec.path;
-      entry.shares = shares > 0 ? c.sibling.shares / shares : 0;
-      entry.target = whole * c.target;
-      entry.usage_gpu_seconds =
-          (own ? c.sibling.usage : tree.usage(c.sibling.id, t)) / GpuTime::kRawPerGpuSecond;
-      entry.surplus_gpu_seconds = (own ? c.sibling.surplus : tree.sort_surplus(c.sibling.id, t)) /
-                                  GpuTime::kRawPerGpuSecond;
-      entry.alloc = c.sibling.alloc;
-      entry.quota = c.sibling.quota;
-      entry.next = c.sibling.next;
-      entry.on_path = own ? job.leaf == level.node
-                          : std::find(path.begin(), path.end(), c.sibling.id) != path.end();
-      if (entry.on_path) inner = entry.target;
+    RankStep step = step_of(tree, level, share, target, t);
+    share = target = 0;
+    for (std::size_t i = 0; i < level.compared.size(); ++i) {
+      const AccountId id = level.compared[i].sibling.id;
+      RankStep::Entry& entry = step.entries[i];
+      entry.on_path = id == level.node ? job.leaf == level.node
+                                       : std::find(path.begin(), path.end(), id) != path.end();
+      if (entry.on_path) share = entry.shares;
+      if (entry.on_path) target = entry.target;
     }
-    whole = inner;
+    steps.push_back(std::move(step));
   }
   return steps;
 }
