@@ -32,12 +32,11 @@ import cases_jobs  # noqa: E402, F401
 import cases_judges  # noqa: E402, F401
 import cases_modes  # noqa: E402, F401
 import cases_nodes  # noqa: E402, F401
-import cases_played  # noqa: E402, F401
+import cases_operators  # noqa: E402, F401
 import cases_pods  # noqa: E402, F401
 import cases_refused  # noqa: E402, F401
 import cases_told  # noqa: E402, F401
 import cases_leave  # noqa: E402, F401, I001  the last ones: they take labels and modes of all away
-import crds  # noqa: E402
 from case import Case, Failed, KubeletLog, has_gate  # noqa: E402
 from control_plane import ControlPlane  # noqa: E402
 from cutter import Cutter  # noqa: E402
@@ -45,6 +44,7 @@ from kube_api import ApiError  # noqa: E402
 from idle import Idle  # noqa: E402
 from leaving import Leaving  # noqa: E402
 from measure import Measure  # noqa: E402
+from operators import KINDS, OPERATORS  # noqa: E402
 from outage import Outage  # noqa: E402
 from readme import Readme  # noqa: E402
 from service import CommandFailed, Service  # noqa: E402
@@ -55,7 +55,8 @@ SIDE_BY_SIDE = 5
 PEOPLE = [
     ("", ["pods", "pods/ephemeralcontainers", "pods/eviction", "pods/log", "events"], ["*"]),
     ("", ["namespaces"], ["get", "patch"]),
-    *((group, ["*"], ["*"]) for group in ("batch", "apps", "policy", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io")),
+    *((group, ["*"], ["*"]) for group in ("batch", "apps", "policy", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io",
+                                                "kubeflow.org")),
 ]
 
 
@@ -72,7 +73,7 @@ class World:
             self.plane.node_grace_s = 60  # one process beats for all of them
         self.service = None
         self.kubelet = None
-        self.kinds = crds.KINDS
+        self.kinds = KINDS
         self.chosen = chosen
         self.cutter = None
 
@@ -81,7 +82,8 @@ class World:
         self.admin, self.ana = self.plane.api("admin"), self.plane.api("ana")
         self.breakglass = self.plane.api("breakglass")
         self.give_rights()
-        self.define_kinds()
+        for operator in OPERATORS:
+            operator.start(self.plane)
         self.start_kubelet()
         if not self.args.without_subak and not self.args.readme:
             self.start_service()
@@ -100,18 +102,6 @@ class World:
         binding = {"kind": "ClusterRoleBinding", "roleRef": group | {"kind": "ClusterRole", "name": name},
                    "subjects": [group | {"kind": kind, "name": subject}]}  # fmt: skip
         self.admin.call("POST", root + "clusterrolebindings", common | binding)
-
-    def define_kinds(self):
-        for definition in crds.DEFINITIONS:
-            self.admin.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
-        self.plane.wait_for("kinds of the operators", lambda: all(self.serves(kind) for kind in crds.KINDS))
-
-    def serves(self, kind):
-        try:
-            self.admin.list(kind)
-            return True
-        except ApiError:
-            return False
 
     def start_kubelet(self):
         path, pki = os.path.join(self.folder, "kubelet.jsonl"), self.plane.pki.at
