@@ -36,6 +36,7 @@ import cases_nodes  # noqa: E402, F401
 import cases_operators  # noqa: E402, F401
 import cases_pods  # noqa: E402, F401
 import cases_refused  # noqa: E402, F401
+import cases_reports  # noqa: E402, F401
 import cases_told  # noqa: E402, F401
 import cases_leave  # noqa: E402, F401, I001  the last ones: they take labels and modes of all away
 from case import Case, Failed, KubeletLog, has_gate  # noqa: E402
