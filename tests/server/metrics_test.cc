@@ -232,7 +232,8 @@ TEST_F(PageTest, ClocksOfNodesAndWhatIsOvercommitted) {
   apply(seen);
   node.gpus = 4;
   apply(in::ImportNodes{"east", {node}, "test", false});
-  state_.edges = {{"east"}};
+  state_.edges.resize(1);
+  state_.edges[0].cluster = "east";
   state_.edges[0].put_off = 7;
   state_.edges[0].clock_behind_ms = -1500;
   const std::string text = page(false);
