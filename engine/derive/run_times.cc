@@ -76,21 +76,28 @@ class Templates {
   std::map<std::pair<AccountId, ShapeId>, LastTwo> by_shape_;
 };
 
-DurationMs run_time(const State& s, const Templates& templates, const Job& job, TimeMs t) {
+// By its time limit, else by a default that an operator chose; 0: nobody says.
+DurationMs said_length(const State& s, const Job& job) {
+  if (job.time_limit_ms != 0) return job.time_limit_ms;
+  const DurationMs usual = s.policy().default_time_limit_ms;
+  return usual == limits::kGuessedRunMs ? 0 : usual;
+}
+
+RunTime run_time(const State& s, const Templates& templates, const Job& job, TimeMs t) {
   const TimeMs started_ms = job.run().started_ms;
   const DurationMs past = started_ms == 0 ? 0 : t - started_ms;
-  if (job.state == JobState::kEnding) return past + limits::kEndingMs;
-  const DurationMs usual = s.policy().default_time_limit_ms != 0 ? s.policy().default_time_limit_ms
-                                                                 : limits::kGuessedRunMs;
-  const DurationMs limit = job.time_limit_ms != 0 ? job.time_limit_ms : usual;
+  if (job.state == JobState::kEnding) return {past + limits::kEndingMs};
+  const DurationMs said = said_length(s, job);
+  const std::optional<DurationMs> like_it = templates.of(job);
   // A small part of a short limit is less than a millisecond, and nothing doubled stays nothing.
-  DurationMs run = std::max<DurationMs>(1, templates.of(job).value_or(limit));
+  DurationMs run =
+      std::max<DurationMs>(1, like_it.value_or(said != 0 ? said : limits::kGuessedRunMs));
   if (s.trusts_limit(job)) run = std::min(run, job.time_limit_ms);
   while (run <= past) run *= 2;
   if (s.enforces_limit(job)) {
     run = std::min(run, s.planned_end(job, t - past, 0) - (t - past));
   }
-  return std::max(run, past);
+  return {std::max(run, past), said == 0 && !like_it};
 }
 
 }  // namespace

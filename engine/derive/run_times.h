@@ -13,7 +13,8 @@ namespace subak::derive {
 // what, and under what name without its digits. A job with a time limit is taken to run for the part of it
 // that the last two of its template used on average, one without for as long as they ran; of those that
 // ended by themselves or were cancelled, among what the state still knows. Else as whoever of the same
-// account and user asked for the same; else for its limit, else the policy's default. Never longer than its
+// account and user asked for the same; else for its limit, else the policy's default, if that is another than ours,
+// else it is assumed (RunTime). Never longer than its
 // limit, if that is trusted (State::trusts_limit). Of one that has run for as long already: doubled until it
 // is more. O(jobs).
 // (The last two of the same user: Tsafrir, Etsion, Feitelson, IEEE TPDS 18 (2007), 789. The part of the
