@@ -46,8 +46,9 @@ std::vector<PlanTick> plan_ticks(const v1::Plan& plan, int most) {
 
 std::string plan_head(const v1::Plan& plan) {
   const DurationMs step = to_ms(plan.step());
-  std::string text = age_text(to_ms(plan.until()) - to_ms(plan.time())) + " from " +
-                     time_text(plan.time()) + ", a column is " +
+  const DurationMs span = to_ms(plan.until()) - to_ms(plan.time());
+  const DurationMs rounded = (span + kSecondMs / 2) / kSecondMs * kSecondMs;
+  std::string text = age_text(rounded) + " from " + time_text(plan.time()) + ", a column is " +
                      (step < kSecondMs ? std::to_string(step) + "ms" : age_text(step)) +
                      "; state " + std::to_string(plan.state_seq());
   if (!plan.has_forecast_time()) return text + ", no forecast";
