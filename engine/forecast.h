@@ -6,27 +6,41 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "core/ids.h"
 #include "core/quantity.h"
 #include "engine/fact.h"
+#include "placement/request.h"
 
 namespace subak {
 
 // How long a job runs, from the start of its attempt to its end; of one that runs, all of it.
 using RunTimes = std::unordered_map<JobId, DurationMs>;
 
+// A run that is over: by such runs it is predicted how long a job like it runs.
+struct EndedRun {
+  AccountId leaf;
+  ClusterId cluster;
+  std::string name;  // of the job, without digits
+  std::shared_ptr<const GangRequest> asked;
+  DurationMs ran_ms = 0;
+  DurationMs limit_ms = 0;  // 0: the job had no time limit
+};
+
 // All that a forecast follows from. A value of its own: the engine goes on while another thread looks
 // ahead.
 struct ForecastBasis {
   std::uint64_t seq = 0;  // the last fact that is in it
   TimeMs time_ms = 0;
-  std::vector<Fact> facts;  // a checkpoint's, without what is over and without books
-  RunTimes run_times;       // of every job that waits or holds something
+  std::vector<Fact> facts;      // a checkpoint's, without what is over and without books
+  RunTimes run_times;           // of every job that waits or holds something; empty: by `ended`
+  std::vector<EndedRun> ended;  // the earliest first; only where `run_times` is empty
 };
 
 // Immutable. 32 bytes a job, 16 a place. Threads: any.

@@ -5,6 +5,7 @@
 
 #include "core/limits.h"
 #include "engine/derive/deadlines.h"
+#include "engine/derive/run_times.h"
 
 namespace subak {
 
@@ -39,6 +40,7 @@ Ahead::Ahead(const ForecastBasis& basis)
   for (const Fact& fact : basis.facts) state_.apply(fact);
   state_.set_seq(basis.seq);
   state_.advance(now_);
+  if (basis.run_times.empty()) predicted_ = derive::run_times(state_, basis.ended, now_);
   for (const JobId id : state_.jobs().ids()) {
     const state::Job& job = state_.jobs().at(id);
     if (job.waits()) waiting_.insert(id);
@@ -65,8 +67,9 @@ TimeMs Ahead::begin(const state::Job& job) {
       forgive_node(d_, pod.slot.node, state_.jobs().shape_of(pod), job.id);
     }
   }
-  const auto run = basis_.run_times.find(job.id);
-  const DurationMs run_ms = run == basis_.run_times.end() ? limits::kGuessedRunMs : run->second;
+  const RunTimes& run_times = basis_.run_times.empty() ? predicted_ : basis_.run_times;
+  const auto run = run_times.find(job.id);
+  const DurationMs run_ms = run == run_times.end() ? limits::kGuessedRunMs : run->second;
   const TimeMs end_ms = std::max(now_, job.run().started_ms + run_ms);
   ends_.push({end_ms, job.id, job.attempt});
   look();

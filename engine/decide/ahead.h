@@ -43,6 +43,7 @@ class Ahead {
   void look();  // at the facts of the last decisions, which are forgotten
 
   const ForecastBasis& basis_;
+  RunTimes predicted_;  // where the basis has none
   State state_{Books::kLeftOut};
   Search search_;
   PassMemory memory_;

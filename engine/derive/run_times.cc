@@ -1,6 +1,7 @@
 #include "engine/derive/run_times.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -43,20 +44,12 @@ class LastTwo {
 
 class Templates {
  public:
-  explicit Templates(const State& s) {
-    std::vector<const Job*> done;
-    for (const auto& [id, job] : s.jobs().all()) {  // any order: sorted below
-      if (job.asked && job.ran_its_course()) done.push_back(&job);
-    }
-    std::sort(done.begin(), done.end(), [](const Job* a, const Job* b) {
-      return std::tie(a->run().ended_ms, a->id) < std::tie(b->run().ended_ms, b->id);
-    });
-    for (const Job* const job : done) {
-      const ShapeId shape = s.fleet().find_shape(job->id.cluster(), *job->asked);
+  Templates(const State& s, const std::vector<EndedRun>& ended) {
+    for (const EndedRun& run : ended) {
+      const ShapeId shape = s.fleet().find_shape(run.cluster, *run.asked);
       if (!shape) continue;  // nobody asks for that now
-      const DurationMs ran = job->run().ended_ms - job->run().started_ms;
-      by_name_[{job->leaf, shape, state::without_digits(job->name)}].add(ran, job->time_limit_ms);
-      by_shape_[{job->leaf, shape}].add(ran, job->time_limit_ms);
+      by_name_[{run.leaf, shape, run.name}].add(run.ran_ms, run.limit_ms);
+      by_shape_[{run.leaf, shape}].add(run.ran_ms, run.limit_ms);
     }
   }
   std::optional<DurationMs> of(const Job& job) const {
@@ -95,8 +88,31 @@ DurationMs run_time(const State& s, const Templates& templates, const Job& job, 
 
 }  // namespace
 
-RunTimes run_times(const State& s, TimeMs t) {
-  const Templates templates(s);
+std::vector<EndedRun> ended_runs(const State& s) {
+  std::vector<const Job*> done;
+  for (const JobId id : s.jobs().done()) {
+    const Job& job = s.jobs().at(id);
+    if (job.asked && job.ran_its_course()) done.push_back(&job);
+  }
+  std::sort(done.begin(), done.end(), [](const Job* a, const Job* b) {
+    return std::tie(a->run().ended_ms, a->id) < std::tie(b->run().ended_ms, b->id);
+  });
+  std::vector<EndedRun> out;
+  out.reserve(done.size());
+  std::transform(done.begin(), done.end(), std::back_inserter(out), [](const Job* job) {
+    const state::Run& run = job->run();
+    return EndedRun{job->leaf,
+                    job->id.cluster(),
+                    state::without_digits(job->name),
+                    job->asked,
+                    run.ended_ms - run.started_ms,
+                    job->time_limit_ms};
+  });
+  return out;
+}
+
+RunTimes run_times(const State& s, const std::vector<EndedRun>& ended, TimeMs t) {
+  const Templates templates(s, ended);
   RunTimes out;
   out.reserve(s.jobs().all().size() - s.jobs().count(JobState::kDone));
   for (const auto& [id, job] : s.jobs().all()) {  // any order: each by itself
@@ -106,7 +122,7 @@ RunTimes run_times(const State& s, TimeMs t) {
 }
 
 RunTimes run_times(const State& s, TimeMs t, const std::vector<JobId>& of) {
-  const Templates templates(s);
+  const Templates templates(s, ended_runs(s));
   RunTimes out;
   for (const JobId id : of) out.emplace(id, run_time(s, templates, s.jobs().at(id), t));
   return out;
