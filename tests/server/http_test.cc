@@ -38,6 +38,7 @@ class RoutesTest : public ::testing::Test {
     state_.version = "9.9";
     state_.now_ms = 5000;
     state_.runtime.leads = true;
+    state_.follower.reads_answered = 1;
   }
   HttpResponse get(std::string_view target, std::string_view method = "GET") {
     HttpSources sources;
@@ -126,6 +127,10 @@ TEST_F(RoutesTest, ReadinessNeedsStateStoreAndReader) {
   state_.follower.failed = true;
   EXPECT_EQ(get("/readyz").status, 503);
   state_.follower.failed = false;
+  state_.follower.reads_answered = 0;
+  EXPECT_EQ(get("/readyz").status, 503);
+  EXPECT_EQ(get("/readyz").body, "no read has been answered yet\n");
+  state_.follower.reads_answered = 1;
   state_.runtime.clock = {ClockState::kWaits, 400 * kDayMs, 1};
   EXPECT_EQ(get("/readyz").status, 503);
   EXPECT_THAT(get("/readyz").body, HasSubstr("400d ahead of the last fact"));
