@@ -38,6 +38,17 @@ bool has_heavy_child(const SharedBound& bound, const AccountTree& tree, AccountI
                      [&](AccountId child) { return count(child) >= bound.heavy(); });
 }
 
+// How many there are at or below the account, without its heavy children: those are to blame for themselves.
+template <class Count>
+std::size_t count_beside_heavy(const SharedBound& bound, const AccountTree& tree, AccountId id,
+                               const Count& count) {
+  std::size_t out = count(id);
+  for (const AccountId child : tree.node(id).children) {
+    if (count(child) >= bound.heavy()) out -= count(child);
+  }
+  return out;
+}
+
 // One more for `account`, which is in the tree or kUnassigned. `count(id)`: how many there are at or below that
 // account, of kUnassigned those of no account; `all`: in all. O(depth + children of one account).
 template <class Count>
@@ -46,16 +57,19 @@ bool may_take(const SharedBound& bound, const AccountTree& tree, AccountId accou
   if (all < bound.most) return true;
   if (all >= bound.most + bound.reserve) return false;
   const std::size_t left = bound.most + bound.reserve - all;
-  const std::size_t few = std::max(SharedBound::kFewest, left / SharedBound::kFewPart);
+  const auto has_few = [left](std::size_t has) {
+    return has < SharedBound::kFewest || has * SharedBound::kFewPart < left;
+  };
   if (account == kRootAccount) return true;  // whoever may add to the root looks after all
-  if (account == kUnassigned) return count(account) < few;
+  if (account == kUnassigned) return has_few(count(account));
   for (AccountId id = account; id && id != kRootAccount; id = tree.node(id).parent) {
     if (count(id) < bound.heavy()) continue;
     if (!has_heavy_child(bound, tree, id, count)) return false;
     break;
   }
   const bool user = tree.node(account).spec.user;
-  return count(user ? tree.node(account).parent : account) < few;
+  const AccountId counted = user ? tree.node(account).parent : account;
+  return has_few(count_beside_heavy(bound, tree, counted, count));
 }
 
 // Who has most of what there is, below all that have it only by way of one child: for the words of a refusal.

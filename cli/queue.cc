@@ -33,8 +33,9 @@ std::string start_text(const v1::ExpectedStart& start, TimeMs now) {
   };
   if (start.promised()) return "by " + from_now(start.latest());
   if (!start.has_latest()) return "after " + from_now(start.earliest());
-  return "~" + from_now(start.expected()) + " (" + from_now(start.earliest()) + "-" +
-         from_now(start.latest()) + ")";
+  const std::string about = "~" + from_now(start.expected());
+  if (!start.calibrated()) return about;
+  return about + " (" + from_now(start.earliest()) + "-" + from_now(start.latest()) + ")";
 }
 
 std::string waits_text(const v1::QueueRow& row) {
@@ -47,8 +48,9 @@ std::string waits_text(const v1::QueueRow& row) {
 }
 
 Table queue_table(const v1::ListQueueResponse& answer) {
-  const bool planned = std::any_of(answer.rows().begin(), answer.rows().end(),
-                                   [](const v1::QueueRow& r) { return r.has_expected_start(); });
+  const bool planned = std::any_of(
+      answer.rows().begin(), answer.rows().end(),
+      [](const v1::QueueRow& r) { return r.has_expected_start() || !r.no_estimate().empty(); });
   std::vector<Column> columns{{"POS", Align::kRight},
                               {"JOB"},
                               {"NAME", Align::kLeft, Room::kWide},
@@ -75,7 +77,7 @@ Table queue_table(const v1::ListQueueResponse& answer) {
                             r.waits_for().detail()};
     if (planned) {
       cells.push_back(r.has_expected_start() ? start_text(r.expected_start(), to_ms(answer.time()))
-                                             : "-");
+                                             : (r.no_estimate().empty() ? "-" : "no estimate"));
     }
     table.row(std::move(cells));
   }

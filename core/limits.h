@@ -128,6 +128,9 @@ inline constexpr DurationMs kForecastIdleMs = kMinuteMs;  // where nothing but t
 inline constexpr DurationMs kForecastRest = 20;
 inline constexpr DurationMs kForecastMs = 20'000;
 inline constexpr std::size_t kForecastAtOnce = 1'000;
+// What a forecast is made of is copied in slices of so many jobs and pods, some milliseconds each; the reading
+// side answers reads between two of them.
+inline constexpr std::size_t kForecastCopySlice = 1'000;
 // Changes of a job that are put to a forecast when it is asked how it would start sooner; up to so many
 // live jobs and nodes. More: refused.
 inline constexpr std::size_t kMaxAlternatives = 8;
@@ -217,6 +220,9 @@ inline constexpr int kMaxFactDepth = 16;  // records inside records of a stored 
 // Not read, so not written either: the commit ends with an error. No accepted input makes one.
 inline constexpr std::size_t kMaxFactBytes = 16u << 20;
 inline constexpr std::size_t kLedgerAuditPageRows = 10'000;
+// The first audit after a start waits so long if it reads more rows than these (a second of work or so).
+inline constexpr std::uint64_t kLedgerAuditAtOnceRows = 200'000;
+inline constexpr DurationMs kLedgerAuditWaitMs = kMinuteMs;
 
 // A database (server/store/postgres). Nothing came or went on a line for so long: it is cut, and what became of
 // the statement is looked up.

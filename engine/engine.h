@@ -264,6 +264,13 @@ class Engine {
   void copy_queue(QueueCopy& into) const;
   // What a forecast of every start is made of, anywhere, at `t`, which is not before now(). O(state).
   ForecastBasis forecast_basis(TimeMs t) const;
+  // The same in slices, so that other calls need not wait for all of it. begin_forecast_basis() fixes the
+  // state and takes O(accounts + nodes); apply() and evolve() may come between the slices and do not show
+  // in the basis. A basis that is under way is dropped.
+  void begin_forecast_basis(TimeMs t);
+  // The next slice, of so many jobs and pods. The basis once it is complete; nullopt: go on. It has no run
+  // times: make_forecast() predicts them. One is under way.
+  std::optional<ForecastBasis> forecast_basis_slice(std::size_t most);
   // The fleet by time from `t` on, which is not before now(): engine/plan.h. O(jobs + nodes).
   FleetPlan plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const;
   // The queue in the order in which the next pass would take it. The order of n jobs costs

@@ -194,6 +194,7 @@ class Oracle {
   void on(const fact::Reserved& f);
   void on(const fact::JobOverran& f);
   void on(const fact::NodeBarred& f);
+  void on(const fact::TimeLeapt& f);
   template <class Other>
   void on(const Other&) {}
   void wrong(std::string what);
@@ -320,6 +321,7 @@ class Oracle {
 
   Options options_;
   TimeMs now_ = 0;
+  TimeMs leapt_until_ = 0;  // limits wait until then (fact::TimeLeapt); 0: no leap is open
   bool in_pass_ = false;
   Policy policy_;
   std::vector<Account> accounts_;

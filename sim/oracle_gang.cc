@@ -122,7 +122,8 @@ void Oracle::judge_end(const Job& j, const fact::AttemptEnded& f) {
   } else if (live(j) == 0) {
     const bool remade =
         std::any_of(j.pods.begin(), ranks_end(j), [](const Pod& p) { return p.controlled; });
-    again = again && j.gang && remade && f.cause != Cause::kFinished;
+    const bool alone = f.cause == Cause::kUnschedulable && !j.owner.empty();
+    again = again && (j.gang || alone) && remade && f.cause != Cause::kFinished;
   }
   if (again == (f.to == JobState::kDone)) {
     wrong(name(f.id) + (again ? " is done though it could wait again" : " waits for nobody"));

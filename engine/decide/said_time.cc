@@ -11,7 +11,11 @@ namespace {
 // The input says what its clock shows. What was said earlier, and is decided now, is by our clock already.
 bool knows_clock(const Decision& d) { return d.input.said_at_ms != 0 && !d.retold; }
 
-DurationMs behind(const Decision& d) { return knows_clock(d) ? d.s.now() - d.input.said_at_ms : 0; }
+// News takes time to come, and more where the machine is busy: within that a clock is taken to be right.
+DurationMs behind(const Decision& d) {
+  const DurationMs off = knows_clock(d) ? d.s.now() - d.input.said_at_ms : 0;
+  return std::abs(off) <= 2 * limits::kClockNoiseMs ? 0 : off;
+}
 
 }  // namespace
 
@@ -22,8 +26,7 @@ TimeMs our_time(const Decision& d, TimeMs said) {
 
 RowClock clock_of(const Decision& d, TimeMs said) {
   if (said == 0) return RowClock::kService;
-  const bool right = std::abs(behind(d)) <= limits::kClockNoiseMs;
-  return right ? RowClock::kReported : RowClock::kAdjusted;
+  return behind(d) == 0 ? RowClock::kReported : RowClock::kAdjusted;
 }
 
 Sign sign_of(const Decision& d, ClusterId cluster, TimeMs said) {

@@ -31,6 +31,7 @@
 #include "engine/state/job.h"
 #include "engine/state/job_ids.h"
 #include "engine/state/limit_record.h"
+#include "engine/state/live_copy.h"
 #include "engine/state/waiting.h"
 #include "placement/fleet.h"
 #include "queue/ready.h"
@@ -53,6 +54,7 @@ class Jobs {
   std::vector<JobId> ids() const;            // ascending
   // Ascending, for pages. A job that is gone stays in it for a while: look each one up.
   const std::vector<JobId>& ascending() const { return ids_.ascending(); }
+  const std::deque<JobId>& done() const { return done_; }  // ended, and not forgotten: oldest first
   const BlockSet<JobId>& active() const { return active_; }                // Job::active()
   const BlockSet<JobId>& waiting_again() const { return waiting_again_; }  // Job::waits_again()
   const Deadlines& deadlines() const { return deadlines_; }                // Job::until_ms
@@ -100,7 +102,12 @@ class Jobs {
   // A node of the fleet changed: shapes may cost something else now.
   void fleet_changed() { ready_.costs_changed(); }
   // For Allocations: what a pod holds, and since when. Asserts that it is there.
-  Job& writable(JobId id) { return const_cast<Job&>(at(id)); }
+  // Every change of a job that is there begins with this call: a copy under way hears of it.
+  Job& writable(JobId id) {
+    const Job& job = at(id);
+    if (copy_) copy_->before_change(job);
+    return const_cast<Job&>(job);
+  }
   // `shape`: of an API job. It is incomplete until set_state().
   Job& create(const fact::JobCreated& f, ShapeUse shape, TimeMs now);
   // The rank is free, the pod waits. `shape`: its own.
@@ -154,11 +161,16 @@ class Jobs {
   // Its slots are taken: it enters the queue and the indexes.
   void restored(Job& job, const fact::JobKept& f);
 
-  // All jobs as facts: those that live by number, then the ended ones, oldest first. A job with
-  // more pods than a fact may hold becomes several.
-  void keep(const Sink& sink) const;
-  // The same without the ended ones on which nothing rests that is known of limits.
-  void keep_needed(const Sink& sink) const;
+  // Jobs as facts: those that live by number; the ended ones, oldest first; of these the ones alone on which
+  // something rests that is known of limits. A job with more pods than a fact may hold becomes several.
+  void keep_live(const Sink& sink) const;
+  void keep_done(const Sink& sink) const;
+  void keep_needed_done(const Sink& sink) const;
+  // keep_live() in slices. begin_copy() fixes the instant: jobs may change between the slices, and the facts
+  // are those of that instant. A copy that is under way is dropped. O(jobs), 8 bytes each.
+  void begin_copy();
+  // The next slice: jobs and their pods together, `most`. True: that was the last. A copy is under way.
+  bool copy_slice(std::size_t most, const Sink& sink);
   // Asserts that every index agrees with the jobs. O(jobs).
   void check() const;
 
@@ -166,7 +178,6 @@ class Jobs {
   fact::JobKept kept(const Job& job) const;  // without its pods
   fact::JobKept::Pod kept(const Job& job, std::uint32_t rank) const;
   void keep(const Job& job, const Sink& sink) const;
-  void keep_live(const Sink& sink) const;
   static ReadyJob ready_job(const Job& job);
   void index_state(const Job& job);
   std::size_t& count_of(JobState state) { return counts_[static_cast<std::size_t>(state)]; }
@@ -208,6 +219,7 @@ class Jobs {
   ReadyQueue ready_;
   WaitingCount waiting_;
   std::vector<fact::JobKept::Pod> gathered_;
+  std::unique_ptr<LiveCopy> copy_;  // under way
 };
 
 }  // namespace subak::state

@@ -98,17 +98,28 @@ void Jobs::keep_live(const Sink& sink) const {
   }
 }
 
-void Jobs::keep(const Sink& sink) const {
-  keep_live(sink);
+void Jobs::keep_done(const Sink& sink) const {
   for (const JobId id : done_) keep(at(id), sink);
 }
 
-void Jobs::keep_needed(const Sink& sink) const {
-  keep_live(sink);
+void Jobs::keep_needed_done(const Sink& sink) const {
   for (const JobId id : done_) {
     const Job& job = at(id);
     if (record_.rests_on(job)) keep(job, sink);
   }
+}
+
+void Jobs::begin_copy() {
+  copy_ = std::make_unique<LiveCopy>(
+      ids_.ascending(), [this](JobId id) { return find(id); },
+      [this](const Job& job, const Sink& sink) { keep(job, sink); });
+}
+
+bool Jobs::copy_slice(std::size_t most, const Sink& sink) {
+  must(copy_ != nullptr, "a copy is under way");
+  if (!copy_->copy(most, sink)) return false;
+  copy_.reset();
+  return true;
 }
 
 bool Jobs::gather(const fact::JobKept& f) {

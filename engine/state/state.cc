@@ -156,13 +156,18 @@ std::optional<Error> State::check_products(const std::set<std::string_view>& nam
 }
 
 void State::keep(const Sink& sink, Kept what) const {
-  const bool with_books = what != Kept::kToLookAhead;
+  keep_before_live(sink, what);
+  jobs_.keep_live(sink);
+  keep_after_live(sink, what);
+}
+
+void State::keep_before_live(const Sink& sink, Kept what) const {
   if (fact_version_ > 1) sink(fact::Finalized{fact_version_, {}});
   sink(fact::PolicySet{policy_, {}});
   clusters_.keep(sink);
   sink(fact::CountersKept{ClusterId(), 0, nodes_.last().value + 1});
   for (const auto& [key, id] : nodes_.all()) {
-    if (with_books) sink(billed(id, fact_ms_));
+    if (what != Kept::kToLookAhead) sink(billed(id, fact_ms_));
     const state::DrainTimes drain = nodes_.drain_times(id);
     sink(fact::NodeSet{id,
                        key.first,
@@ -176,7 +181,11 @@ void State::keep(const Sink& sink, Kept what) const {
   }
   bars_.keep(sink);
   keep_accounts(tree_, sink);
-  with_books ? jobs_.keep(sink) : jobs_.keep_needed(sink);
+}
+
+void State::keep_after_live(const Sink& sink, Kept what) const {
+  const bool with_books = what != Kept::kToLookAhead;
+  with_books ? jobs_.keep_done(sink) : jobs_.keep_needed_done(sink);
   keep_meters(tree_, sink);  // after the jobs, whose holds would otherwise count twice
   if (with_books) keep_ledger(ledger_, sink);
   if (what == Kept::kAll) keep_requests(requests_, sink);

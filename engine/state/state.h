@@ -121,7 +121,14 @@ class State {
   void set_seq(std::uint64_t seq) { seq_ = seq; }  // of what a checkpoint restored
 
   // This state as facts, for an empty one. O(state).
-  void keep(const std::function<void(fact::Body)>& sink, Kept what = Kept::kAll) const;
+  using Sink = std::function<void(fact::Body)>;
+  void keep(const Sink& sink, Kept what = Kept::kAll) const;
+  // The two parts of keep() around the facts of the live jobs. Not O(live jobs).
+  void keep_before_live(const Sink& sink, Kept what) const;
+  void keep_after_live(const Sink& sink, Kept what) const;
+  // The facts of the live jobs in slices (state/jobs.h): what begin_copy() fixes may change in between.
+  void begin_copy() { jobs_.begin_copy(); }
+  bool copy_slice(std::size_t most, const Sink& sink) { return jobs_.copy_slice(most, sink); }
   // Asserts what must hold between the nouns and in each. O(state).
   void check() const;
 

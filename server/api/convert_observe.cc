@@ -12,7 +12,7 @@ PodRef get_ref(Check& check, const v1::PodRef& in) {
     check.fail("uid", in.uid(), "want either uid, or job_id and rank");
     return out;
   }
-  out.uid = check.name("uid", in.uid(), false);
+  out.uid = check.known_name("uid", in.uid(), false);
   if (!in.job_id().empty()) out.job = get_job_id(check, "job_id", in.job_id());
   out.rank = static_cast<std::uint32_t>(
       check.number("rank", in.rank(), 0, std::int64_t{limits::kMaxPodsPerJob} - 1));
@@ -40,10 +40,10 @@ void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
   out->gated = in.gated();
   out->controlled = in.controlled();
   out->other_manager = in.other_manager();
-  out->node = check.name("node", in.node(), false);
+  out->node = check.known_name("node", in.node(), false);
   out->running = in.running();
   out->foreign_gates = in.foreign_gates();
-  out->let_go_to = check.name("let_go_to", in.let_go_to(), false);
+  out->let_go_to = check.known_name("let_go_to", in.let_go_to(), false);
   if (in.has_bound_at()) out->bound_at_ms = check.time("bound_at", in.bound_at());
   out->ended = get_cause(check, "ended", in.ended());
   if (in.has_ended_at()) out->ended_at_ms = check.time("ended_at", in.ended_at());
@@ -75,7 +75,7 @@ PodRecord get_pod(Check& check, const v1::PodRecord& in) {
 }
 
 in::PodBound get_bound(Check& check, const v1::PodBound& in, const std::string& cluster) {
-  in::PodBound out{cluster, get_ref(check, in.pod()), check.name("node", in.node(), true), 0};
+  in::PodBound out{cluster, get_ref(check, in.pod()), check.known_name("node", in.node(), true), 0};
   if (in.has_bound_at()) out.at_ms = check.time("bound_at", in.bound_at());
   return out;
 }
@@ -88,9 +88,9 @@ in::PodRunning get_running(Check& check, const v1::PodRunning& in, const std::st
 
 in::GangSeen get_gang(Check& check, const v1::GangSeen& in, const std::string& cluster) {
   in::GangSeen out{cluster,
-                   check.name("namespace", in.namespace_(), true),
-                   check.name("gang", in.gang(), true),
-                   check.name("owner", in.owner(), false),
+                   check.known_name("namespace", in.namespace_(), true),
+                   check.known_name("gang", in.gang(), true),
+                   check.known_name("owner", in.owner(), false),
                    get_groups(check, in.groups()),
                    0};
   out.least =
@@ -125,7 +125,7 @@ in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string
     case Event::kNodeGone: {
       const auto scope = check.in("node_gone");
       const v1::NodeGone& gone = in.node_gone();
-      in::NodeGone out{cluster, check.name("node", gone.node(), true), 0};
+      in::NodeGone out{cluster, check.known_name("node", gone.node(), true), 0};
       if (gone.has_gone_at()) out.at_ms = check.time("gone_at", gone.gone_at());
       return out;
     }
@@ -164,7 +164,7 @@ in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string
     }
     case Event::kGangGone: {
       const auto scope = check.in("gang_gone");
-      return in::GangGone{cluster, check.name("owner", in.gang_gone().owner(), true)};
+      return in::GangGone{cluster, check.known_name("owner", in.gang_gone().owner(), true)};
     }
     case Event::kSeenUntil: {
       const auto scope = check.in("seen_until");

@@ -54,6 +54,7 @@ void put_row(const JobRow& job, std::size_t position, const Engine& engine,
   if (auto start = expected_start(job, starts, now)) {
     *row->mutable_expected_start() = *std::move(start);
   }
+  row->set_no_estimate(no_estimate(job, starts, now));
   if (const auto reason = engine.first_reason(job.id, position)) {
     put(*reason, row->mutable_waits_for());
   }

@@ -429,7 +429,7 @@ Result<std::optional<AdmissionBasis>> StaticAssembler::take(const v1::StaticResp
   std::optional<Error> error = add(part);
   std::optional<AdmissionBasis> basis;
   if (!error && part.complete()) {
-    Check check;
+    Check check(Check::Texts::kStored);
     basis = CopyReader(check, whole_).read();
     if (!check.ok()) error = check.error();
   }

@@ -8,6 +8,7 @@
 #include "core/duration.h"
 #include "core/limits.h"
 #include "core/names.h"
+#include "core/printable.h"
 
 namespace subak {
 namespace {
@@ -23,6 +24,9 @@ TimeMs told_time(const std::optional<StartOutlook>& start) {
       return start->at.expected_ms;
     case OutlookBy::kBeyond:
       return start->at.earliest_ms;
+    case OutlookBy::kTooFewStarts:
+    case OutlookBy::kNoForecast:
+      break;
   }
   return 0;
 }
@@ -61,17 +65,22 @@ class Times {
 std::string start_sentence(const StartOutlook& start, TimeMs now_ms) {
   Times times(now_ms);
   const ExpectedStart& at = start.at;
+  if (!is_estimate(start.by)) return std::string("No estimate yet: ").append(assumption(start));
   if (start.by == OutlookBy::kPromise) return "It starts by " + times.by(at.latest_ms) + " UTC";
   if (start.by == OutlookBy::kBeyond) {
     return "It does not start before " + times.before(at.earliest_ms) + " UTC";
   }
+  const bool is_guess = start.by == OutlookBy::kGuess;
   std::string words = "It starts about " + times.before(at.expected_ms);
-  words += " (" + times.before(at.earliest_ms);
-  words += " to " + times.by(at.latest_ms) + ") UTC";
-  if (start.by == OutlookBy::kForecast) {
-    return at.learned ? words : words + "; too few starts have come to learn from";
+  if (at.learned || is_guess) {
+    words += " (" + times.before(at.earliest_ms);
+    words += " to " + times.by(at.latest_ms) + ")";
   }
-  return words.append(", if ").append(assumption(start));
+  words += " UTC";
+  if (is_guess) return words.append(", if ").append(assumption(start));
+  if (!at.learned) words += "; too few starts have come to say how far off this is";
+  if (at.assumed) words += "; no time limit given: assuming 24 h";
+  return words;
 }
 
 WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
@@ -152,7 +161,7 @@ void Waiting::tell(const WaitingJob& job, TimeMs now_ms, bool anew) {
   const PodCard* const pod = cards_.find_gpu_pod(job.uid);
   if (pod == nullptr) return;
   // What follows the reason's words is not to be cut for them.
-  std::string message = cut_text(job.reason.detail, limits::kMaxMessageBytes / 2);
+  std::string message = cut_text(printable(job.reason.detail), limits::kMaxMessageBytes / 2);
   const auto add = [&message](std::string_view sentence) {
     if (!message.empty()) message += ". ";
     message += sentence;

@@ -27,7 +27,8 @@ struct WaitingJob {
   std::optional<StartOutlook> start{};  // nullopt: it has none, as far as is known
 };
 
-// "It starts by 14:20 UTC" is a promise, "It starts about 14:20 (13:00 to 16:30) UTC" a forecast. A time
+// "It starts by 14:20 UTC" is a promise, "It starts about 14:20 (13:00 to 16:30) UTC" a forecast, "No estimate
+// yet: ..." neither. A time
 // without its day is of the same day as the one before it, the first of that of `now_ms`. In UTC, as it is
 // read later and elsewhere.
 std::string start_sentence(const StartOutlook& start, TimeMs now_ms);

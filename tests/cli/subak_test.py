@@ -187,7 +187,7 @@ class Commands(unittest.TestCase):
         self.assertIn(team, why)
         self.assertGreaterEqual(len(self.json("why", second)["reasons"]), 1)
         self.assertIn("free by", self.ok("job", "get", first))  # a guess: it has no limit
-        self.assertIn("it has no time limit", self.ok("why", first))
+        self.assertIn("no time limit given", self.ok("why", first))
         self.ok("account", "set", team, "--time-limits", "enforced", "--reason", "fair to all")
         self.ok_with("time limit: 2h, enforced", "job", "get", second)
         self.ok("job", "hold", second)

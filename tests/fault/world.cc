@@ -234,6 +234,7 @@ void World::set_up() {
 void World::clock_step() {
   if (rng_.percent(3)) said_off_ms_ = rng_.between(-kDayMs, kDayMs);
   if (!rng_.percent(1)) return;
+  if (leading() == nullptr || !leading()->runtime) return;
   Runtime& runtime = *leading()->runtime;
   const DurationMs ahead_ms = runtime.now_ms() - cluster_.now;
   const TimeMs away_since_ms = database_.facts.facts().back().time_ms - ahead_ms;
@@ -253,7 +254,7 @@ void World::clock_step() {
   }
   skew_ms_ = 0;
   pass_time(0);
-  turn(*leading());
+  if (leading() != nullptr && leading()->runtime) turn(*leading());
 }
 
 void World::step() {

@@ -147,7 +147,7 @@ TEST_F(WorkerSet, AnotherOfTheSameNameHasOtherGroups) {
 TEST_F(WorkerSet, PodsWithoutGpusAreNoneOfTheGang) {
   see_set(set("U", 1, R"(,"leaderTemplate":)" + made(0)));
   see_pod(0, 1);
-  EXPECT_THAT(told(), ElementsAre("seen llm-0-1  of  size 1"));
+  EXPECT_THAT(told(), ElementsAre("seen llm-0-1  of S size 1"));
 }
 
 in::GangSeen WorkerSetsWord(Cards& cards) {
@@ -186,7 +186,7 @@ TEST_F(WorkerSet, TheWorkersTemplateCountsWhereItIsAnother) {
       set("U", 1, R"(,"leaderTemplate":)" + made(0) + R"(},"startupPolicy":"LeaderReady","x":{)"));
   EXPECT_THAT(cards.take_outdated(), ElementsAre("llm-0-0"));
   see_pod(0, 0);
-  EXPECT_THAT(told(), ElementsAre("gone llm-0-0", "seen llm-0-0  of  size 1"));
+  EXPECT_THAT(told(), ElementsAre("gone llm-0-0", "seen llm-0-0  of S size 1"));
 }
 
 // Nothing can be suspended: the pods go one by one.

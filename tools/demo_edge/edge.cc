@@ -6,8 +6,9 @@
 namespace subak::demo {
 namespace {
 
-constexpr std::int64_t kBindMs = 100;    // what a kube-scheduler takes
-constexpr std::int64_t kStartMs = 150;   // what an image and a container take
+constexpr std::int64_t kBindMs = 100;                          // what a kube-scheduler takes
+constexpr std::int64_t kStartMs = 150;                         // what an image and a container take
+constexpr std::int64_t kLeastPercent = 60, kMostPercent = 90;  // of a time limit that a pod runs
 constexpr std::int64_t kStallMs = 2000;  // a timer that is later than this: the machine stood still
 
 std::uint64_t hash_of(const std::string& text) {  // FNV-1a
@@ -55,6 +56,11 @@ void Edge::store(const v1::PodRecord& record) {
 void Edge::set_duration(const std::string& job, std::int64_t ms) {
   const std::scoped_lock lock(mutex_);
   durations_[job] = ms;
+}
+
+void Edge::set_limit(const std::string& job, std::int64_t ms) {
+  const std::scoped_lock lock(mutex_);
+  limits_[job] = ms;
 }
 
 bool Edge::wait_lists(int lists, std::int64_t timeout_ms) {
@@ -146,6 +152,13 @@ void Edge::evict(const v1::Effect& effect, const v1::EffectPod& place) {
 std::int64_t Edge::duration_of(const Pod& pod) const {
   const auto set = durations_.find(pod.job);
   if (set != durations_.end()) return set->second;
+  const auto limit = limits_.find(pod.job);
+  const std::int64_t limit_ms = limit != limits_.end() ? limit->second : pod.record.time_limit_ms();
+  if (limit_ms > 0) {
+    constexpr std::uint64_t kSpread = kMostPercent - kLeastPercent + 1;
+    const auto more = static_cast<std::int64_t>(hash_of(pod.job) % kSpread);
+    return limit_ms * (kLeastPercent + more) / 100;
+  }
   const auto spread = static_cast<std::uint64_t>(pace_.spread_ms);
   return pace_.shortest_ms + static_cast<std::int64_t>(hash_of(pod.job) % spread);
 }

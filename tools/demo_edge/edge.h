@@ -40,7 +40,7 @@ struct Pod {
   bool live() const { return ended_ms == 0; }
 };
 
-// How long a pod runs: at least `shortest_ms`, by its job's name up to `spread_ms` longer.
+// How long a pod without a time limit runs: at least `shortest_ms`, by its job's name up to `spread_ms` longer.
 struct Pace {
   std::int64_t shortest_ms = 1000;
   std::int64_t spread_ms = 3500;
@@ -69,6 +69,8 @@ class Edge {
   void store(const v1::PodRecord& record);
   // How long the pods of this job run instead of a few seconds.
   void set_duration(const std::string& job, std::int64_t ms);
+  // The time limit that this API job states; a pod states its own. They run for a part of it, by their job's name.
+  void set_limit(const std::string& job, std::int64_t ms);
   // Waits until the service has acknowledged this many whole lists.
   bool wait_lists(int lists, std::int64_t timeout_ms);
 
@@ -121,7 +123,7 @@ class Edge {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, Pod> pods_;
-  std::map<std::string, std::int64_t> durations_;
+  std::map<std::string, std::int64_t> durations_, limits_;
   std::multimap<std::int64_t, Due> due_;  // by wall time
   std::vector<std::string> complaints_;
   Counts counts_;

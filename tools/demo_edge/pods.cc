@@ -51,7 +51,10 @@ json pod_of(const PodWish& wish) {
   }
   if (!wish.gang.empty()) {
     metadata["labels"][std::string(names::kJob)] = wish.gang;
-    metadata["annotations"] = {{std::string(names::kGangSize), std::to_string(wish.gang_size)}};
+    metadata["annotations"][std::string(names::kGangSize)] = std::to_string(wish.gang_size);
+  }
+  if (wish.limit_s > 0) {
+    metadata["annotations"][std::string(names::kTimeLimit)] = std::to_string(wish.limit_s) + "s";
   }
   json spec = {{"restartPolicy", "Never"},
                {"containers",
