@@ -104,6 +104,12 @@ void add_warnings(const Context& c, const Pod& pod, const std::string& exceeds, 
            " belongs to another queue manager and exempts nothing: Subak manages this namespace, "
            "and both may hold the pod back");
   }
+  // What makes the pods of a Job may say it, which is seen once the pod is there.
+  if (lacks_gang_size(pod) && pod.owner.kind != "Job") {
+    d.warn(
+        "nobody says how many pods start together with this one: it is held until the annotation " +
+        std::string(names::kGangSize) + ": \"N\" is on its template");
+  }
   warn_of_alignment(pod, d);
   for (const Text key : pod.unknown_keys) {
     d.warn("\"" + cut_text(key, kShownKeyBytes) + "\" is no key of Subak and has no effect");

@@ -124,6 +124,14 @@ void say_of_clusters(Session& s, const v1::ListQueueResponse& answer) {
   }
 }
 
+// Pods of jobs that are starting or ending may still have our gate.
+std::string nothing_waits(const v1::ListQueueResponse& answer) {
+  const std::int64_t jobs = answer.unsettled_jobs();
+  if (jobs == 0) return "nothing waits";
+  return "no job waits for a place; " + std::to_string(jobs) +
+         (jobs == 1 ? " job is" : " jobs are") + " starting or ending";
+}
+
 void show_queue(Session& s, const QueueCommand& o) {
   v1::ListQueueRequest request;
   request.set_account(o.account);
@@ -132,7 +140,7 @@ void show_queue(Session& s, const QueueCommand& o) {
       s, "JobService/ListQueue", request, o.list.limit, [](auto& a) { return a.mutable_rows(); });
   if (answer.rows().empty() && (s.form() == Form::kTable || s.form() == Form::kWide)) {
     if (!o.account.empty()) s.must_be_account(o.account);
-    s.say(o.would ? "nothing would wait" : "nothing waits");
+    s.say(o.would ? "nothing would wait" : nothing_waits(answer));
   } else {
     s.show(answer, [&] { return o.would ? would_table(answer) : queue_table(answer); });
   }

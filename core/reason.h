@@ -35,12 +35,13 @@ enum class ReasonToken : std::uint8_t {
   kOutranked,                     // others come first in the fair-share order and the rest is taken
   kWaitingForPreemptedWorkloads,  // its place is being cleared: not given in this version
   kPendingEvaluation,             // not looked at yet: a pass is due
-  kUnschedulable,  // the cluster's scheduler found no way to the nodes that were chosen
+  kUnschedulable,   // the cluster's scheduler found no way to the nodes that were chosen
+  kBeyondGangSize,  // a pod that its gang has no rank for
 };
 
 template <>
 struct EnumText<ReasonToken> {
-  static constexpr std::array<std::string_view, 19> names{"next",
+  static constexpr std::array<std::string_view, 20> names{"next",
                                                           "OnHold",
                                                           "GangIncomplete",
                                                           "WaitingForNodes",
@@ -58,7 +59,8 @@ struct EnumText<ReasonToken> {
                                                           "Outranked",
                                                           "WaitingForPreemptedWorkloads",
                                                           "PendingEvaluation",
-                                                          "Unschedulable"};
+                                                          "Unschedulable",
+                                                          "BeyondGangSize"};
 };
 
 // The order in which reasons stand, first what is wrong with the job or forbids it, then how the
@@ -70,6 +72,7 @@ inline constexpr std::array kReasonOrder{
     ReasonToken::kMisconfigured,
     ReasonToken::kUnschedulable,
     ReasonToken::kGangIncomplete,
+    ReasonToken::kBeyondGangSize,
     ReasonToken::kWaitingForNodes,
     ReasonToken::kNoMatchingFlavor,
     ReasonToken::kExceedsFleet,

@@ -49,6 +49,7 @@ constexpr std::array kTable{
     Row{"cpu_per_gpu_milli", "", 0, limits::kMaxCpuMilli},
     Row{"created_at_ms", "", 0, limits::kMaxTimeMs},
     Row{"default_time_limit_ms", "", kLeast, limits::kMaxTimeLimitMs},
+    Row{"each", "", 0, kPods},
     Row{"effect", "", 0, kName},
     Row{"ended_at_ms", "", 0, limits::kMaxTimeMs},
     Row{"extended", "", 0, kNodeList},

@@ -284,15 +284,24 @@ bool Engine::is_queued_below(JobId id, std::string_view account) const {
   return account.empty() || AccountsView::is_within(s.tree().node(job->leaf).spec.path, account);
 }
 
+std::vector<JobRow> Engine::beside_queue(JobId after, std::size_t most,
+                                         std::string_view account) const {
+  return derive::beside_queue(impl_->state, after, most, account);
+}
+
+std::vector<CrowdedJob> Engine::crowded(JobId after, std::size_t most) const {
+  return derive::crowded(impl_->state, after, most);
+}
+
 std::vector<Reason> Engine::reasons(JobId id, std::size_t position) const {
   const state::Job* const job = impl_->state.jobs().find(id);
-  if (job == nullptr || !job->waits()) return {};
+  if (job == nullptr || !(job->waits() || job->pods_behind() > 0)) return {};
   return derive::reasons_of(impl_->state, impl_->places(), *job, position);
 }
 
 std::optional<Reason> Engine::first_reason(JobId id, std::size_t position) const {
   const state::Job* const job = impl_->state.jobs().find(id);
-  if (job == nullptr || !job->waits()) return std::nullopt;
+  if (job == nullptr || !(job->waits() || job->pods_behind() > 0)) return std::nullopt;
   return derive::first_reason(impl_->state, impl_->places(), *job, position);
 }
 

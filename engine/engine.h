@@ -162,6 +162,12 @@ struct Explanation {
   std::vector<std::string> kept_nodes;
 };
 
+// A job with pods that its gang has no rank for: JobRow::pods from JobRow::gang_size on.
+struct CrowdedJob {
+  JobRow job;
+  Reason reason;
+};
+
 // One row of what the queue would be if what is only observed were enforced (docs/design/0035).
 struct WouldRow {
   std::size_t index = 0;            // among all rows, from 0
@@ -279,6 +285,11 @@ class Engine {
   std::vector<JobId> queue_order(std::size_t most) const;
   // It waits for its turn, at or below this account (subtree path; empty: any). O(1).
   bool is_queued_below(JobId id, std::string_view account) const;
+  // Jobs with pods that wait and that are not in the order, by number: incomplete or paused ones, and those
+  // with pods beyond their gang's size. At or below `account` (empty: any). O(them).
+  std::vector<JobRow> beside_queue(JobId after, std::size_t most, std::string_view account) const;
+  // Of all jobs, those with pods beyond their gang's size, by number. O(them).
+  std::vector<CrowdedJob> crowded(JobId after, std::size_t most) const;
   std::vector<AccountRow> account_rows(TimeMs t) const;  // parents first; with Fair Tree's factors
   // Why a job waits, at `t`; none if it is unknown. `position` in the order, if the asker has it: the
   // order is not made then.
@@ -287,7 +298,8 @@ class Engine {
   // Jobs that wait outside the queue, as the cluster's scheduler refused them; by id, at most `most`, below this
   // account. O(all that it refused).
   std::vector<JobRow> refused_jobs(std::string_view account, std::size_t most) const;
-  // Only the reasons, of a job that waits; empty if it does not. `position` in the order (0: not
+  // Only the reasons, of a job that waits or has pods beyond its gang's size; empty if neither.
+  // `position` in the order (0: not
   // known). Does not look at the queue: O(nodes).
   std::vector<Reason> reasons(JobId id, std::size_t position) const;
   // What keeps a job that waits: the first of reasons() if its account's rules or its cluster do,

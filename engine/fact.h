@@ -328,6 +328,19 @@ struct NamespaceLabelled {
   }
 };
 
+// A gang that waits has another size: its owner was changed, or some of its pods are done or by
+// themselves. Pods beyond the new size wait behind the ranks.
+struct GangResized {
+  static constexpr std::string_view kName = "gang_resized";
+  JobId id;
+  std::uint32_t size = 0;  // from 1
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "size", size);
+  }
+};
+
 // At a start the clock was far ahead of the last fact, at `from_ms`; time went on at `to_ms`. Until it has been
 // right for limits::kClockProofMs the rows over that time are remembered, so that they can be given back if it was
 // wrong (docs/design/0078). Both 0: it is settled. In a checkpoint one more for each such row: `row`, of fact `charged`.
@@ -355,7 +368,7 @@ using Kinds =
                  JobKept, RequestKept, CountersKept, NodeBarred, Finalized, ClockAccepted,
                  ClusterRemoved, PodChanged, NodeLoad, PodSeated, PodGated, GangEmptied,
                  JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused, JobOverran,
-                 TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten>;
+                 TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten, GangResized>;
 
 // One fact of any kind. Use it like the variant that it is. Copy, move and destruction are defined in
 // bodies.cc: compiled inline in every file, they took a quarter of a clean build.
@@ -375,7 +388,7 @@ struct Body : Kinds {
 // How many kinds each version has, from version 1 on. A store starts at version 1 and holds kinds,
 // fields and values of its version only; a Finalized fact raises it. What each version has is also
 // in tests/golden/format, where a test finds what was added without its version.
-inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{47};
+inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{48};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Kinds>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

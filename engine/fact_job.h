@@ -57,6 +57,8 @@ struct JobCreated {
   // Of a job made of pods: its account drained when it came. It is not queued before JobAssigned says
   // otherwise.
   bool awaits_resume = false;
+  bool replaced_alone =
+      false;  // of a gang: PodRecord::replaced_alone; else: its pod was left behind by one
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -75,6 +77,7 @@ struct JobCreated {
     v(14, "account", account);
     v(15, "user", user);
     v(16, "awaits_resume", awaits_resume);
+    v(17, "replaced_alone", replaced_alone);
   }
   friend bool operator==(const JobCreated&, const JobCreated&) = default;
 };

@@ -20,10 +20,10 @@ struct PodRecord {
   std::string uid;
   std::string ns;
   std::string name;
-  std::string account;  // label subak.gpu/account; empty: the namespace decides
-  std::string user;     // label subak.gpu/user
-  std::string gang;     // name of its gang inside the namespace; empty: the pod alone
-  std::uint32_t gang_size = 1;
+  std::string account;          // label subak.gpu/account; empty: the namespace decides
+  std::string user;             // label subak.gpu/user
+  std::string gang;             // name of its gang inside the namespace; empty: the pod alone
+  std::uint32_t gang_size = 1;  // 0: it is of a gang, and nobody says how many start together
   // Where it stands among its gang's pods, whose ranks are in the order of these: its completion or worker
   // index, or any number that grows with it. -1: not known, behind the others as they come.
   std::int32_t rank = -1;
@@ -52,6 +52,10 @@ struct PodRecord {
   std::uint32_t spare = 0;      // nodes of each NVLink domain that its gang leaves for replacements
   bool compute_domain = false;  // its gang uses a ComputeDomain
   TimeMs running_at_ms = 0;     // since when its first container runs; 0: not known
+  // That its pods are a gang is only inferred: when one is lost the others run on, and who comes after
+  // the start is a job of its own.
+  bool replaced_alone = false;
+  bool size_of_owner = false;  // gang_size is what its owner says now: the newest counts
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
@@ -85,6 +89,8 @@ struct PodRecord {
     v(29, "spare", spare);
     v(30, "compute_domain", compute_domain);
     v(31, "running_at_ms", running_at_ms);
+    v(32, "replaced_alone", replaced_alone);
+    v(33, "size_of_owner", size_of_owner);
   }
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };
@@ -233,7 +239,8 @@ struct PodRefused {
 // What makes the pods of a gang says which there will be: `groups`, in order of rank. It may start as soon
 // as the first `least` of them are there; the others come when those run, and have their place kept until
 // then, for limits::kLateMembersMs. Said after the first of its pods was: of a gang that does not wait, or
-// of which nobody was seen, it means nothing. Said anew it counts for who has not come yet.
+// of which nobody was seen, it means nothing. Said anew it counts for who has not come yet. With `each` the same
+// holds for every so many of them: the first `least` of each have to be there.
 struct GangSeen {
   static constexpr std::string_view kName = "gang_seen";
   std::string cluster;
@@ -242,6 +249,7 @@ struct GangSeen {
   std::string owner;
   std::vector<PodGroup> groups;
   std::uint32_t least = 0;  // from 1
+  std::uint32_t each = 0;   // a divisor of their number; 0: all of them
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
@@ -250,6 +258,7 @@ struct GangSeen {
     v(4, "owner", owner);
     v(5, "groups", groups);
     v(6, "least", least);
+    v(7, "each", each);
   }
 };
 

@@ -106,6 +106,7 @@ struct View {
   std::shared_ptr<const AccountsView> accounts;
   std::shared_ptr<const std::vector<ClusterView>> clusters;          // by id
   std::array<std::size_t, EnumText<JobState>::names.size()> jobs{};  // how many, by state
+  std::size_t pods_beyond_gang = 0;  // pods that their gang has no rank for
   std::uint64_t ledger_rows = 0;
 
   // nullptr if unknown; an empty name finds the only cluster.

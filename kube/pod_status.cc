@@ -110,7 +110,9 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   r.user = pod.keys.user.value;
   r.gang = pod.gang.id;
   r.owner = pod.gang.owner;
-  r.gang_size = pod.gang.size;
+  r.gang_size = pod.gang.unsized ? 0 : pod.gang.size;
+  r.size_of_owner = pod.gang.size_of_owner;
+  r.replaced_alone = pod.gang.replaced_alone;
   r.rank = pod.gang.rank;
   r.shape = pod.shape;
   r.topology = pod.topology;

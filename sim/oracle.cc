@@ -313,19 +313,10 @@ void Oracle::on(const fact::PodChanged& f) {
 void Oracle::on(const fact::AttemptStarted& f) {
   Job* const j = job(f.id);
   if (j->state != JobState::kQueued) wrong(name(f.id, 0) + " was started though not queued");
-  if (!in_pass_) wrong(name(f.id, 0) + " was started outside a pass");
+  if (!in_pass_ && !keeps_place(*j)) wrong(name(f.id, 0) + " was started outside a pass");
   if (f.attempt != j->attempt + 1) wrong(name(f.id, 0) + " skips an attempt");
-  if (options_.judge_order) judge_order(*j);
-  judge_place(*j, f);
-  judge_kept(*j, f);
+  if (!keeps_place(*j)) judge_start(*j, f);
   unreserve(f.id);
-  for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
-    const NodeId node = f.slots[rank].node;
-    if (barred(node, shape_of(*j, rank)) || refused(f.id, node)) {
-      wrong(name(f.id, rank) + " was sent where it was turned away too lately");
-    }
-  }
-  if (j->origin == JobOrigin::kPods && !is_whole(*j)) wrong(name(f.id, 0) + " started in part");
   j->state = JobState::kStarting;
   j->started = now_;
   j->overruns = 0;

@@ -164,6 +164,8 @@ class Oracle {
   };
 
   // oracle.cc: the facts
+  void judge_start(const Job& j, const fact::AttemptStarted& f);
+  bool keeps_place(const Job& j) const;
   void on(const fact::ClusterSet& f);
   void on(const fact::ClusterSynced& f);
   void on(const fact::NodeSet& f);
@@ -188,6 +190,7 @@ class Oracle {
   void on(const fact::PodGated& f);
   void on(const fact::JobAssigned& f);
   void on(const fact::GangEmptied& f);
+  void on(const fact::GangResized& f);
   void on(const fact::PodsExpected& f);
   void on(const fact::PodGone& f);
   void on(const fact::Charged& f);

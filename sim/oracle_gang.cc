@@ -15,7 +15,7 @@ bool waits(JobState state) {
 }  // namespace
 
 bool Oracle::is_whole(const Job& j) {
-  if (j.pods.size() < j.gang_size) return false;
+  if (j.gang_size == 0 || j.pods.size() < j.gang_size) return false;
   return std::all_of(j.pods.begin(), j.pods.begin() + j.gang_size, [](const Pod& p) {
     return (p.live || p.expected) && p.gate == PodGate::kClosed;
   });
@@ -29,6 +29,25 @@ std::vector<Oracle::Pod>::const_iterator Oracle::ranks_end(const Job& j) {
 std::size_t Oracle::live(const Job& j) {
   return static_cast<std::size_t>(
       std::count_if(j.pods.begin(), j.pods.end(), [](const Pod& p) { return p.live; }));
+}
+
+// A pod that its gang's start has left behind: it begins with the place that it had.
+bool Oracle::keeps_place(const Job& j) const {
+  return !in_pass_ && j.attempt == 0 && j.origin == JobOrigin::kPods && !j.gang && !j.owner.empty();
+}
+
+void Oracle::judge_start(const Job& j, const fact::AttemptStarted& f) {
+  if (options_.judge_order) judge_order(j);
+  judge_place(j, f);
+  judge_kept(j, f);
+  for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
+    const NodeId node = f.slots[rank].node;
+    if (barred(node, shape_of(j, rank)) || refused(f.id, node)) {
+      wrong(name(f.id) + "/" + std::to_string(rank) +
+            " was sent where it was turned away too lately");
+    }
+  }
+  if (j.origin == JobOrigin::kPods && !is_whole(j)) wrong(name(f.id) + " started in part");
 }
 
 void Oracle::on(const fact::PodSeated& f) {
@@ -92,6 +111,13 @@ void Oracle::on(const fact::GangEmptied& f) {
   Job* const j = job(f.id);
   if (live(*j) > 0) wrong(name(f.id) + " is said to be empty");
   j->until = f.until_ms;
+}
+
+void Oracle::on(const fact::GangResized& f) {
+  Job* const j = job(f.id);
+  if (!waits(j->state)) wrong(name(f.id) + " has another size while it has a place");
+  for (std::size_t rank = f.size; rank < j->pods.size(); ++rank) j->pods[rank].expected = false;
+  j->gang_size = f.size;
 }
 
 void Oracle::on(const fact::PodsExpected& f) {

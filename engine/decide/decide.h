@@ -138,6 +138,15 @@ void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by);
 void give_up(Decision& d, JobId id, Cause cause);
 // The place of a pod that is on its way is no more; the pod stays. Its gang's attempt cannot go on.
 void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause);
+// part.cc: a gang that is only inferred, and of which some run: these are never ended for the others.
+bool runs_on(const state::Job& job);
+// A pod of such a gang that holds a place and is not bound goes on as a job of its own, with that place.
+// None: nobody was there yet, and its place is given back.
+JobId part(Decision& d, JobId id, std::uint32_t rank);
+// All of them do, and give their places up, of this cause: who is on the way is asked to end.
+void part_unbound(Decision& d, JobId id, Cause cause);
+// Such a gang waits for pods again, and some of it run by themselves: it does not wait for these.
+void leave_out_apart(Decision& d, JobId id);
 // If nothing of its attempt is left, or of a job that is to end, the attempt is over: the job waits
 // again or is done.
 void finish_if_over(Decision& d, JobId id);

@@ -130,6 +130,28 @@ void decide(Decision& d, const in::SubmitJob& i) {
   d.emit(std::move(job));
 }
 
+namespace {
+
+void cancel(Decision& d, const state::Job& job, const EditStamp& by) {
+  if (job.ends_for_good() || job.state == JobState::kDone) return;
+  const JobId id = job.id;
+  if (job.pods_live() > 0 || job.active()) {
+    ask_stop(d, job, Cause::kCancelled, by);
+    if (job.pods_live() == 0) finish_if_over(d, id);
+    return;
+  }
+  fact::JobMoved moved;
+  moved.id = id;
+  moved.from = job.state;
+  moved.to = JobState::kDone;
+  moved.cause = Cause::kCancelled;
+  moved.edit = by;
+  d.emit(std::move(moved));
+}
+
+}  // namespace
+
+// With a gang go those of its pods that are by themselves.
 void decide(Decision& d, const in::CancelJob& i) {
   const state::Job* job = d.s.jobs().find(i.job);
   if (job == nullptr) {
@@ -137,19 +159,16 @@ void decide(Decision& d, const in::CancelJob& i) {
                     text::job_id_text(i.job));
   }
   d.out.reply.job = i.job;
-  if (job->ends_for_good() || job->state == JobState::kDone) return;
-  if (job->pods_live() > 0 || job->active()) {
-    ask_stop(d, *job, Cause::kCancelled, d.stamp(i.reason));
-    if (job->pods_live() == 0) finish_if_over(d, i.job);
-    return;
+  std::vector<JobId> apart;
+  if (job->replaced_alone()) {
+    apart = d.s.jobs().apart(i.job.cluster(), job->name, job->of_pods->owner);
   }
-  fact::JobMoved moved;
-  moved.id = i.job;
-  moved.from = job->state;
-  moved.to = JobState::kDone;
-  moved.cause = Cause::kCancelled;
-  moved.edit = d.stamp(i.reason);
-  d.emit(std::move(moved));
+  cancel(d, *job, d.stamp(i.reason));
+  EditStamp with_gang = d.stamp(i.reason);
+  with_gang.request_id.clear();
+  with_gang.method = Method::kNone;
+  with_gang.content = 0;
+  for (const JobId id : apart) cancel(d, d.s.jobs().at(id), with_gang);
 }
 
 void decide(Decision& d, const in::HoldJob& i) {

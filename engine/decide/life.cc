@@ -116,6 +116,7 @@ void end_attempt(Decision& d, const Job& job, Cause cause) {
     if (ended.until_ms != 0) ended.to = JobState::kPaused;
   }
   d.emit(ended);
+  leave_out_apart(d, id);
   settle(d, id, cause);
   d.act_on(id);
 }
@@ -241,6 +242,7 @@ void ask_stop(Decision& d, const Job& job, Cause cause, EditStamp by) {
 
 void give_up(Decision& d, JobId id, Cause cause) {
   const Job& job = d.s.jobs().at(id);
+  if (runs_on(job)) return part_unbound(d, id, cause);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     if (can_give_back(job, job.pods[rank])) {
       charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
@@ -263,6 +265,11 @@ void give_up(Decision& d, JobId id, Cause cause) {
 
 void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause) {
   const Job& job = d.s.jobs().at(id);
+  if (runs_on(job)) {
+    const JobId alone = part(d, id, rank);
+    if (alone) lose_place(d, alone, 0, cause);
+    return;
+  }
   give_up(d, id, cause);
   if (job.pods[rank].state != PodState::kHeld) return;  // given back with the others
   charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
@@ -299,6 +306,11 @@ void settle(Decision& d, JobId id, Cause cause) {
 void expire(Decision& d, const Job& job) {
   const JobId id = job.id;
   const bool ending = job.state == JobState::kEnding;
+  if (runs_on(job)) {
+    part_unbound(d, id, Cause::kExpired);
+    if (job.state == JobState::kStarting) d.emit(fact::DeadlinePassed{id, job.attempt});
+    return;
+  }
   if (!gives_all_back(job)) d.emit(fact::DeadlinePassed{id, job.attempt});
   give_up(d, id, Cause::kExpired);
   if (ending && job.state == JobState::kEnding) d.act_on(id);

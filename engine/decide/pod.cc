@@ -6,6 +6,7 @@
 #include "core/must.h"
 #include "core/stored_size.h"
 #include "engine/decide/decide.h"
+#include "engine/decide/join.h"
 #include "engine/decide/said_time.h"
 
 namespace subak::decide {
@@ -34,177 +35,6 @@ void wait_for_node(Decision& d, ClusterId cluster, const std::string& node) {
     return d.tell(note::PodEarly{cluster, {pod, node, std::move(said)}});
   }
   d.refuse({ErrorCode::kNotFound, "node", node, "no such node has been seen"}, pod);
-}
-
-std::string name_of(const PodRecord& pod) {
-  return pod.ns + "/" + (pod.gang.empty() ? pod.name : pod.gang);
-}
-
-PodGate gate_of(const PodRecord& pod) {
-  const PodGate ours = pod.gated ? PodGate::kClosed : PodGate::kOpen;
-  const PodGate others = pod.foreign_gates ? PodGate::kForeign : PodGate::kOpen;
-  return static_cast<PodGate>(static_cast<unsigned>(ours) | static_cast<unsigned>(others));
-}
-
-// The job that members of its gang join, or that waits for a pod like this one, which is alone; nullptr: there is
-// none.
-const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecord& pod) {
-  if (pod.gang.empty()) {
-    if (pod.owner.empty() || !pod.node.empty()) return nullptr;
-    const JobId id = d.s.jobs().awaiting_pod(cluster, pod.ns, pod.owner, pod.shape);
-    return id ? d.s.jobs().find(id) : nullptr;
-  }
-  const JobId id = d.s.jobs().of_gang(cluster, name_of(pod), pod.owner);
-  return id ? d.s.jobs().find(id) : nullptr;
-}
-
-// What a job takes from its first pod, however that came.
-fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
-                        AccountId account, JobOrigin origin) {
-  fact::JobCreated created;
-  created.leaf = leaf_of(d, account, pod.user);
-  created.id = JobId(cluster.id, cluster.next_job);
-  created.origin = origin;
-  created.name = name_of(pod);
-  created.gang_size = pod.gang_size;
-  created.gang = !pod.gang.empty();
-  created.owner = pod.owner;
-  created.request.compute_domain = pod.compute_domain;
-  if (account == kUnassigned) {
-    created.account = pod.account;
-    created.user = pod.user;
-  }
-  return created;
-}
-
-// Nothing new is taken where an account drains. What is left of an indexed Job that was there before is not
-// new.
-bool is_new_in_drain(const Decision& d, const fact::JobCreated& job) {
-  if (job.leaf == kUnassigned || !draining(d.s.tree(), job.leaf)) return false;
-  const state::Job* const before = d.s.jobs().of_owner(job.id.cluster(), job.name, job.owner);
-  return before == nullptr || before->awaits_resume();
-}
-
-const state::Job* create_job(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
-                             AccountId account) {
-  fact::JobCreated created = job_of(d, cluster, pod, account, JobOrigin::kPods);
-  created.request.topology = pod.topology;
-  created.request.prefer = pod.prefer;
-  created.request.segment = pod.segment;
-  created.request.mixed_products = pod.mixed_products;
-  created.request.balanced = pod.balanced;
-  created.request.spare = pod.spare;
-  created.priority = pod.priority;
-  created.time_limit_ms = pod.time_limit_ms;
-  if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
-  created.awaits_resume = is_new_in_drain(d, created);
-  const JobId id = created.id;
-  d.emit(std::move(created));
-  return d.s.jobs().find(id);
-}
-
-// What the pod says otherwise than the gang that it joins, both values; empty: nothing.
-std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord& pod,
-                       AccountId account) {
-  const auto says = [&](const char* what, const std::string& mine, const std::string& gangs) {
-    return "pod " + pod.ns + "/" + pod.name + " says " + what + " " + mine + ", its gang has " +
-           gangs;
-  };
-  if (pod.gang_size != job.gang_size) {
-    return says("size", std::to_string(pod.gang_size), std::to_string(job.gang_size));
-  }
-  const auto topology = [](const auto& asked) {
-    std::string text = (asked.prefer ? "prefer:" : "") + std::string(enum_name(asked.topology));
-    if (asked.segment > 0) text += " in segments of " + std::to_string(asked.segment);
-    if (asked.balanced) text += ", balanced";
-    if (asked.spare > 0) text += ", with " + std::to_string(asked.spare) + " spare";
-    if (asked.mixed_products) text += ", of mixed products";
-    if (asked.compute_domain) text += ", with a ComputeDomain";
-    return text;
-  };
-  const std::string mine = topology(pod), gangs = topology(d.s.jobs().request_of(job));
-  if (mine != gangs) return says("topology", mine, gangs);
-  AccountId payer = job.leaf;
-  if (payer == kUnassigned || account == kUnassigned) return "";
-  if (d.s.tree().node(payer).spec.user) payer = d.s.tree().node(payer).parent;
-  // Without a label it says its namespace's account, which may be another than when its gang began.
-  const bool of_namespace = pod.account.empty() && !is_below(d.s.tree(), payer, account);
-  if (payer == account || of_namespace) return "";
-  return says("account", d.s.tree().node(account).spec.path, d.s.tree().node(payer).spec.path);
-}
-
-fact::PodAdded added_to(const Decision& d, const state::Job& job, std::uint32_t rank,
-                        const PodRecord& pod, AccountId account) {
-  fact::PodAdded added;
-  added.job = job.id;
-  added.rank = rank;
-  added.uid = pod.uid;
-  added.name = pod.ns + "/" + pod.name;
-  added.shape = pod.shape;
-  added.controlled = pod.controlled;
-  added.dispute = dispute_of(d, job, pod, account);
-  added.gate = gate_of(pod);
-  added.order = order_of(pod);
-  return added;
-}
-
-// True: a place was kept for it, and is its own.
-bool fill_place(Decision& d, const state::Job& job, const PodRecord& pod, AccountId account) {
-  const std::optional<std::uint32_t> rank = kept_place(d, job, pod);
-  if (!rank) return false;
-  fact::PodAdded added = added_to(d, job, *rank, pod, account);
-  if (!added.dispute.empty()) return false;
-  added.until_ms = std::max(job.until_ms, d.s.now() + d.s.policy().hold_ms);
-  d.emit(std::move(added));
-  d.tell(note::PodListed{job.id.cluster(), {job.id, *rank}});
-  d.act_on(job.id);
-  return true;
-}
-
-void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
-               AccountId account) {
-  const state::Job* job = find_gang(d, cluster.id, pod);
-  const bool joins = job != nullptr && job->origin == JobOrigin::kPods;
-  if (auto full = too_many_wait(d, cluster.id, pod, account, joins))
-    return d.refuse(*full, pod.uid);
-  if (job == nullptr || job->origin != JobOrigin::kPods) job = create_job(d, cluster, pod, account);
-  if (fill_place(d, *job, pod, account)) return;
-  const JobId id = job->id;
-  const std::uint32_t rank = rank_for(*job, pod);
-  if (rank - std::min(rank, job->gang_size) >= limits::kMaxPodsPerJob) {
-    return d.refuse({ErrorCode::kExhausted, "pod.gang", name_of(pod),
-                     "at most " + std::to_string(limits::kMaxPodsPerJob) +
-                         " pods may wait for a rank of one gang"},
-                    pod.uid);
-  }
-  if (auto error = check_gang_bytes(d, *job, rank, pod.shape)) return d.refuse(*error, pod.uid);
-  if (asks_anew(d, *job, pod.shape)) job_changed(d, id);
-  if (job->state == JobState::kQueued && rank < job->gang_size) {  // it was expected
-    d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
-  }
-  d.emit(added_to(d, *job, rank, pod, account));
-  d.tell(note::PodListed{cluster.id, {id, rank}});
-  settle(d, id);
-}
-
-// A pod that waits is seen again: what it asks for now counts.
-void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod,
-                AccountId account) {
-  const state::Job& job = d.s.jobs().at(place.job);
-  const state::Pod& known = job.pods[place.rank];
-  const bool waits = job.waits() && known.state == PodState::kWaiting;
-  const bool may = pod.gated && pod.shape.kind != GpuKind::kNone;
-  if (!waits || !may) return;
-  const bool whole = job.shape && place.rank < job.ranks();
-  const std::string dispute = whole ? known.dispute : dispute_of(d, job, pod, account);
-  const bool same = known.dispute == dispute && known.order == order_of(pod);
-  if (same && d.s.jobs().shape_of(known) == pod.shape) return;
-  if (auto error = check_gang_bytes(d, job, place.rank, pod.shape))
-    return d.refuse(*error, pod.uid);
-  const bool asks = !(d.s.jobs().shape_of(known) == pod.shape);
-  d.emit(fact::PodChanged{place.job, place.rank, pod.shape, dispute, order_of(pod)});
-  if (asks) job_changed(d, place.job);
-  settle(d, place.job);
 }
 
 // Bound without us: it takes capacity and is charged, from its bind on, as far as we knew the node.
@@ -413,9 +243,10 @@ void decide(Decision& d, const in::PodSeen& i) {
         {ErrorCode::kInvalid, "pod", pod.ns + "/" + pod.name, "want uid, namespace and name"},
         pod.uid);
   }
-  if (pod.gang_size == 0) {
+  if (pod.gang_size == 0 && pod.gang.empty()) {
     return d.refuse({ErrorCode::kInvalid, "pod.gang_size", std::to_string(pod.gang_size),
-                     "want 1 to " + std::to_string(limits::kMaxPodsPerJob)},
+                     "want 1 to " + std::to_string(limits::kMaxPodsPerJob) +
+                         ", or 0 beside the name of a gang whose size nobody says"},
                     pod.uid);
   }
   if (pod.ended != Cause::kNone) return end_seen(d, *cluster, i);
@@ -425,7 +256,8 @@ void decide(Decision& d, const in::PodSeen& i) {
     const auto [id, rank] = *known;
     d.tell(note::PodListed{cluster->id, *known});
     if (pod.node.empty()) {
-      change_pod(d, *known, pod, account);
+      see_size(d, id, pod);
+      change_pod(d, *d.s.jobs().of_uid(cluster->id, pod.uid), pod, account);
       const auto place = d.s.jobs().of_uid(cluster->id, pod.uid);  // it may have got a rank
       if (place) note_gate(d, place->job, place->rank, pod);
     } else {

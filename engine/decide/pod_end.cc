@@ -47,7 +47,7 @@ void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause, 
   const bool goes_on = job.state == JobState::kStarting || job.state == JobState::kRunning;
   if (job.waits()) {
     settle(d, id, ill ? cause : Cause::kVanished);
-  } else if (goes_on && had_place && ill && job.pods_holding() > 0) {
+  } else if (goes_on && had_place && ill && job.pods_holding() > 0 && !job.replaced_alone()) {
     give_up(d, id, Cause::kMemberLost);
   } else {
     finish_if_over(d, id);

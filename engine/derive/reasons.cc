@@ -8,6 +8,7 @@
 #include "core/decimal.h"
 #include "core/duration.h"
 #include "core/limits.h"
+#include "core/names.h"
 #include "engine/derive/entitled_place.h"
 #include "engine/derive/order.h"
 #include "engine/derive/rows.h"
@@ -208,8 +209,20 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
   if (out.empty()) explain_order(s, places, job, position, out);
 }
 
+// Its pods are held: started one by one, two such gangs could wait for each other for ever.
+Reason unsized_gang(const state::Job& job) {
+  Reason r =
+      reason(ReasonToken::kGangIncomplete, job.name,
+             "nobody says how many pods of " + job.name + " start together: write the annotation " +
+                 std::string(names::kGangSize) + ": \"N\" on its pod templates");
+  r.have = static_cast<std::int64_t>(job.pods_live());
+  r.need = r.have + 1;  // more than there are
+  return r;
+}
+
 // What a gang lacks before it can wait for its turn.
 Reason explain_incomplete(const state::Job& job) {
+  if (job.is_unsized() && job.leaf != kUnassigned) return unsized_gang(job);
   Reason r = reason(ReasonToken::kGangIncomplete, job.name, "");
   r.need = job.gang_size;
   for (std::uint32_t rank = 0; rank < job.ranks(); ++rank) {
@@ -319,6 +332,24 @@ RankStep step_of(const AccountTree& tree, const ReadyQueue::Level& level, double
 
 }  // namespace
 
+Reason beyond_gang(const state::Job& job) {
+  Reason r = reason(ReasonToken::kBeyondGangSize, job.name, "");
+  r.need = job.gang_size;
+  r.have = static_cast<std::int64_t>(job.gang_size + job.pods_behind());
+  for (std::size_t rank = job.ranks(); rank < job.pods.size(); ++rank) {
+    const state::Pod& pod = job.pods[rank];
+    if (pod.is_live() && r.blockers.size() < limits::kMaxBlockers) r.blockers.push_back(pod.name);
+  }
+  const std::string size = std::to_string(job.gang_size);
+  r.detail = "the size of gang " + job.name + " is " + size;
+  r.detail += job.state == JobState::kEnding
+                  ? ", and its pods are still ending: this pod starts with the gang after that"
+                  : ", and it has its pods: this pod waits until one of them goes, or for a "
+                    "larger " +
+                        std::string(names::kGangSize);
+  return r;
+}
+
 std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
   const AccountTree& tree = s.tree();
   const TargetShareRule rule;
@@ -354,8 +385,10 @@ bool starts_beside_kept(const State& s, const Places& places, const state::Job& 
 
 }  // namespace
 
-std::vector<Reason> reasons_of(const State& s, const Places& places, const state::Job& job,
-                               std::size_t position) {
+namespace {
+
+std::vector<Reason> reasons_to_wait(const State& s, const Places& places, const state::Job& job,
+                                    std::size_t position) {
   std::vector<Reason> out;
   if (starts_beside_kept(s, places, job)) return {starts_next()};
   if (const state::Pod* const pod = job.disputing(); pod != nullptr) {
@@ -390,8 +423,19 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
   return out;
 }
 
+}  // namespace
+
+std::vector<Reason> reasons_of(const State& s, const Places& places, const state::Job& job,
+                               std::size_t position) {
+  std::vector<Reason> out;
+  if (job.waits()) out = reasons_to_wait(s, places, job, position);
+  if (job.pods_behind() > 0) out.push_back(beyond_gang(job));
+  return out;
+}
+
 Reason first_reason(const State& s, const Places& places, const state::Job& job,
                     std::size_t position) {
+  if (!job.waits()) return beyond_gang(job);
   if (starts_beside_kept(s, places, job)) return starts_next();
   std::vector<Reason> rules;
   const bool queued = job.state == JobState::kQueued;
@@ -445,7 +489,7 @@ std::optional<Explanation> explain(const State& s, const Places& places, JobId i
   if (job == nullptr) return std::nullopt;
   Explanation out;
   out.job = row(s, *job, true);
-  if (!job->waits()) return out;
+  if (!job->waits() && job->pods_behind() == 0) return out;
   if (job->state == JobState::kQueued) {
     if (position) {
       out.position = *position;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "accounting/fairtree.h"
+#include "engine/derive/reasons.h"
 #include "engine/derive/reservations.h"
 
 namespace subak::derive {
@@ -94,6 +95,45 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   row.nodes.erase(std::unique(row.nodes.begin(), row.nodes.end()), row.nodes.end());
   if (job.pods_holding() == 0) row.milligpu = s.jobs().least_milligpu(job);
   return row;
+}
+
+namespace {
+
+bool is_below(const State& s, const state::Job& job, std::string_view account) {
+  if (account.empty()) return true;
+  return job.leaf != kUnassigned &&
+         AccountsView::is_within(s.tree().node(job.leaf).spec.path, account);
+}
+
+}  // namespace
+
+std::vector<JobRow> beside_queue(const State& s, JobId after, std::size_t most,
+                                 std::string_view account) {
+  std::vector<JobRow> out;
+  const auto& parked = s.jobs().parked();
+  const auto& crowded = s.jobs().crowded();
+  auto one = parked.upper_bound(after);
+  auto other = crowded.upper_bound(after);
+  while (out.size() < most && (one != parked.end() || other != crowded.end())) {
+    const bool both = one != parked.end() && other != crowded.end() && *one == *other;
+    const bool first = other == crowded.end() || (one != parked.end() && *one <= *other);
+    const state::Job& job = s.jobs().at(first ? *one : *other);
+    if (first) ++one;
+    if (!first || both) ++other;
+    if (job.state == JobState::kQueued || !is_below(s, job, account)) continue;
+    out.push_back(row(s, job, false));
+  }
+  return out;
+}
+
+std::vector<CrowdedJob> crowded(const State& s, JobId after, std::size_t most) {
+  std::vector<CrowdedJob> out;
+  const auto& all = s.jobs().crowded();
+  for (auto it = all.upper_bound(after); it != all.end() && out.size() < most; ++it) {
+    const state::Job& job = s.jobs().at(*it);
+    out.push_back({row(s, job, true), beyond_gang(job)});
+  }
+  return out;
 }
 
 std::vector<JobRow> jobs(const State& s, JobId after, std::size_t most,

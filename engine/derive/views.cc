@@ -170,6 +170,7 @@ std::shared_ptr<const View> view(const State& s, ViewMemo& memo) {
   for (std::size_t state = 0; state < view->jobs.size(); ++state) {
     view->jobs[state] = s.jobs().count(static_cast<JobState>(state));
   }
+  for (const JobId id : s.jobs().crowded()) view->pods_beyond_gang += s.jobs().at(id).pods_behind();
   view->ledger_rows = s.ledger().rows();
   return view;
 }

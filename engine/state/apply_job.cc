@@ -107,6 +107,16 @@ void State::on(const fact::PodGated& f) {
   pod.gate = f.gate;
 }
 
+void State::on(const fact::GangResized& f) {
+  Job& job = jobs_.writable(f.id);
+  must(job.state == JobState::kIncomplete || job.state == JobState::kPaused,
+       "a gang changes its size while it is not whole");
+  must(job.gang && f.size != job.gang_size, "a gang gets another size");
+  open_gang(job);
+  jobs_.resize_gang(job, f.size);
+  pass_due_ = true;
+}
+
 void State::on(const fact::GangEmptied& f) {
   Job& job = jobs_.writable(f.id);
   must(job.state == JobState::kIncomplete && job.pods_live() == 0, "nobody of the gang is left");

@@ -71,6 +71,8 @@ struct OfPods {
   std::string owner;           // of a gang: uid of what makes its pods anew
   std::string account, user;   // while it is of no account
   bool awaits_resume = false;  // its account drained when it came: it is not queued yet
+  // PodRecord::replaced_alone; of a job without a gang: its pod was left behind by the start of one.
+  bool replaced_alone = false;
 };
 
 // What a job has from its start on: until it waits again, or else until it is forgotten.
@@ -135,6 +137,22 @@ struct Job {
   }
   // Its account drained when it came, and was not resumed since.
   bool awaits_resume() const { return of_pods != nullptr && of_pods->awaits_resume; }
+  // When a pod of the gang is lost the others run on: that it is a gang is only inferred.
+  bool replaced_alone() const { return gang && of_pods != nullptr && of_pods->replaced_alone; }
+  // Nobody says how many of its pods start together.
+  bool is_unsized() const { return gang && gang_size == 0; }
+  // A pod by itself, of a gang that had started when it came.
+  bool is_apart() const {
+    const bool left = of_pods != nullptr && of_pods->replaced_alone;
+    return origin == JobOrigin::kPods && !gang && left;
+  }
+  // Pods that its gang has no rank for: they wait for one that goes.
+  std::size_t pods_behind() const {
+    const bool may = origin == JobOrigin::kPods && gang_size > 0 && state != JobState::kDone;
+    return may ? pods.size() - ranks() : 0;
+  }
+  // Of a gang: the last one behind its ranks is somebody.
+  void drop_empty_ranks();
   // The namespace of a job made of pods.
   std::string ns() const { return name.substr(0, name.find('/')); }
   // It is not queued before `t`, as the cluster's scheduler refused it; 0: nothing keeps it.

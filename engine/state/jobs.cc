@@ -24,6 +24,10 @@ std::size_t Job::pods_live() const {
       pods.begin(), pods.end(), [](const Pod& p) { return p.is_live() && !p.is_expected(); }));
 }
 
+void Job::drop_empty_ranks() {
+  while (pods.size() > gang_size && !pods.back().is_live()) pods.pop_back();
+}
+
 const Pod* Job::disputing() const {
   const auto end = pods.begin() + static_cast<std::ptrdiff_t>(ranks());
   const auto it = std::find_if(pods.begin(), end, [](const Pod& p) {
@@ -72,27 +76,6 @@ std::optional<PodPlace> Jobs::find(ClusterId cluster, const PodRef& ref) const {
   if (ref.attempt != 0 && ref.attempt != job->attempt) return std::nullopt;
   if (job->pods[ref.rank].is_expected()) return std::nullopt;
   return PodPlace{ref.job, ref.rank};
-}
-
-JobId Jobs::of_gang(ClusterId cluster, const std::string& name, const std::string& owner) const {
-  const auto it = gangs_.find({cluster, name, owner});
-  return it == gangs_.end() ? JobId() : it->second;
-}
-
-const Job* Jobs::of_owner(ClusterId cluster, const std::string& name,
-                          const std::string& owner) const {
-  const std::string uid = owner.substr(0, owner.find('+'));
-  if (uid.empty()) return nullptr;
-  for (auto it = gangs_.lower_bound({cluster, name, uid}); it != gangs_.end(); ++it) {
-    const GangKey& key = it->first;
-    if (key.cluster != cluster || key.name != name || !key.owner.starts_with(uid)) return nullptr;
-    if (key.owner == uid || key.owner[uid.size()] == '+') return find(it->second);
-  }
-  return nullptr;
-}
-
-Jobs::GangKey Jobs::key_of(const Job& job) {
-  return {job.id.cluster(), job.name, job.of_pods ? job.of_pods->owner : std::string()};
 }
 
 const PodShape& Jobs::shape_of(const Pod& pod) const {
@@ -180,7 +163,8 @@ ReadyJob Jobs::ready_job(const Job& job) {
 }
 
 std::unique_ptr<OfPods> Jobs::said_by_pods(const fact::JobCreated& f) {
-  return std::make_unique<OfPods>(OfPods{f.owner, f.account, f.user, f.awaits_resume});
+  return std::make_unique<OfPods>(
+      OfPods{f.owner, f.account, f.user, f.awaits_resume, f.replaced_alone});
 }
 
 Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
@@ -202,12 +186,14 @@ Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   job.submit_ms = f.submit_ms == 0 ? now : f.submit_ms;
   ++count_of(job.state);
   count_waiting(job, 1);
+  parked_.insert(f.id);  // incomplete, to begin with
   job.gang = f.gang;
   if (job.from_pods()) {
     job.of_pods = said_by_pods(f);
     job.asked = std::make_shared<const GangRequest>(f.request);
   }
   if (job.gang) gangs_[key_of(job)] = f.id;
+  note_apart(job);
   note_unassigned(job);
   if (job.awaits_resume()) awaiting_resume_.insert(job.id);
   if (job.origin == JobOrigin::kForeign || job.origin == JobOrigin::kAdopted) {
@@ -236,8 +222,9 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
   pod.shape = std::move(shape);
   uids_[job.id.cluster()][f.uid] = {f.job, f.rank};
   if (job.waits()) waiting_.pods(tree_, job.id.cluster(), job.leaf, 1);
-  if (job.origin == JobOrigin::kPods && !job.gang)
+  if (job.origin == JobOrigin::kPods && !job.gang && !job.is_apart())
     job.name = f.name;  // it may be another than before
+  note_crowd(job);
 }
 
 void Jobs::fill_place(const fact::PodAdded& f) {
@@ -279,17 +266,6 @@ void Jobs::change_request(Job& job, ShapeUse shape) {
   if (queued) ready_.remove(job.id);
   complete_gang(job, std::move(shape));
   if (queued) ready_.add(ready_job(job), tree_);
-}
-
-void Jobs::seat_pod(Job& job, std::uint32_t from, std::uint32_t rank) {
-  must(from >= job.gang_size && rank < job.gang_size, "who waits behind the ranks gets one");
-  Pod& waiting = job.pods.at(from);
-  Pod& seat = job.pods.at(rank);
-  must(waiting.state == PodState::kWaiting && waiting.is_live() && !seat.is_live(),
-       "a pod that waits takes a rank that is free");
-  seat = std::exchange(waiting, Pod{});
-  uids_[job.id.cluster()][seat.uid] = {job.id, rank};
-  while (job.pods.size() > job.gang_size && !job.pods.back().is_live()) job.pods.pop_back();
 }
 
 void Jobs::complete_gang(Job& job, ShapeUse shape) {
@@ -342,12 +318,6 @@ void Jobs::assign(Job& job, AccountId leaf) {
   count_waiting(job, 1);
 }
 
-void Jobs::forget_gang(const Job& job) {
-  if (gangs_.empty()) return;
-  const auto gang = gangs_.find(key_of(job));
-  if (gang != gangs_.end() && gang->second == job.id) gangs_.erase(gang);
-}
-
 // A job that waits, with its pods.
 void Jobs::count_waiting(const Job& job, std::ptrdiff_t sign) {
   if (!job.waits()) return;
@@ -384,6 +354,11 @@ void Jobs::index_state(const Job& job) {
   };
   put(active_, job.active());
   put(waiting_again_, job.waits_again());
+  if (job.waits() && job.state != JobState::kQueued) {
+    parked_.insert(job.id);
+  } else {
+    parked_.erase(job.id);
+  }
 }
 
 void Jobs::put_off(ClusterId cluster, DurationMs by) {
@@ -450,6 +425,8 @@ void Jobs::end(Job& job, TimeMs now) {
   must(job.state == JobState::kDone && job.pods_holding() == 0, "an ended job holds nothing");
   job.make_run().ended_ms = now;
   forget_gang(job);
+  note_apart(job);
+  note_crowd(job);
   forget_unassigned(job);
   awaiting_resume_.erase(job.id);
   set_backoff(job, nullptr);
@@ -480,7 +457,8 @@ void Jobs::end_pod(Job& job, std::uint32_t rank) {
   uids_[job.id.cluster()].erase(pod.uid);
   if (rank < job.ranks()) return;
   pod = Pod{};  // nobody waits there any more
-  while (job.pods.size() > job.gang_size && !job.pods.back().is_live()) job.pods.pop_back();
+  job.drop_empty_ranks();
+  note_crowd(job);
 }
 
 void Jobs::forget_done() {

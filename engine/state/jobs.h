@@ -81,6 +81,12 @@ class Jobs {
   // oldest that asks for the same and has no other pod yet. None: there is no such job.
   JobId awaiting_pod(ClusterId cluster, const std::string& ns, const std::string& owner,
                      const PodShape& shape) const;
+  // Live jobs of one pod each (Job::is_apart) of this gang, by number.
+  std::vector<JobId> apart(ClusterId cluster, const std::string& name,
+                           const std::string& owner) const;
+  // Jobs that wait and are not in the queue: incomplete or paused.
+  const std::set<JobId>& parked() const { return parked_; }
+  const std::set<JobId>& crowded() const { return crowded_; }  // Job::pods_behind() > 0
   // Job::awaits_resume().
   const std::set<JobId>& awaiting_resume() const { return awaiting_resume_; }
   // Jobs like it overran their time limits (limit_record.h). False while it is not known what it asks for.
@@ -128,6 +134,8 @@ class Jobs {
   void complete_gang(Job& job, ShapeUse shape);
   // Its pods may change again: each has a shape of its own, which `alone` gives.
   void open_gang(Job& job, const std::function<ShapeUse(const PodShape&)>& alone);
+  // The gang, which waits and has no request, has another size.
+  void resize_gang(Job& job, std::uint32_t size);
   // Its name is free for another job.
   void forget_gang(const Job& job);
   // A job of no account gets one. What it holds is Allocations::assign's.
@@ -190,6 +198,8 @@ class Jobs {
   void forget_done();
   void count_waiting(const Job& job, std::ptrdiff_t sign);
   void note_unassigned(const Job& job);
+  void note_crowd(const Job& job);
+  void note_apart(const Job& job);
   void forget_unassigned(const Job& job);
   void check_job(const Job& job) const;
 
@@ -199,6 +209,7 @@ class Jobs {
   JobIds ids_;              // of by_id_
   std::deque<JobId> done_;  // oldest first
   BlockSet<JobId> active_, waiting_again_;
+  std::set<JobId> parked_, crowded_;
   Deadlines deadlines_;
   std::map<ClusterId, Deadlines> dues_;
   struct GangKey {
@@ -209,6 +220,7 @@ class Jobs {
   static GangKey key_of(const Job& job);
 
   std::map<GangKey, JobId> gangs_;                     // whom later members join
+  std::map<GangKey, std::set<JobId>> apart_;           // none is empty
   std::map<std::string, std::set<JobId>> unassigned_;  // by namespace; none is empty
   std::set<JobId> awaiting_resume_;
   std::set<JobId> refused_;

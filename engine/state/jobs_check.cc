@@ -19,6 +19,12 @@ void Jobs::check_job(const Job& job) const {
   must(job.until_ms == 0 || deadlines_.contains({job.until_ms, job.id}), "deadlines are indexed");
   must(active_.contains(job.id) == job.active(), "who starts or ends is indexed");
   must(waiting_again_.contains(job.id) == job.waits_again(), "who waits again is indexed");
+  must(parked_.contains(job.id) == (job.waits() && job.state != JobState::kQueued),
+       "who waits beside the queue is indexed");
+  must(crowded_.contains(job.id) == (job.pods_behind() > 0), "who waits behind ranks is indexed");
+  const auto apart = apart_.find(key_of(job));
+  const bool indexed = apart != apart_.end() && apart->second.contains(job.id);
+  must(indexed == (job.is_apart() && job.state != JobState::kDone), "who is apart is indexed");
   must(awaiting_resume_.contains(job.id) == job.awaits_resume(), "who awaits a resume is indexed");
   must(refused_.contains(job.id) == (job.backoff != nullptr), "who was refused is indexed");
   must(awaiting_pods_.contains(job.id) == awaits_pod(job), "who awaits its pod is indexed");

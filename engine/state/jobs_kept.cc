@@ -25,6 +25,7 @@ fact::JobKept Jobs::kept(const Job& job) const {
     k.job.account = job.of_pods->account;
     k.job.user = job.of_pods->user;
     k.job.awaits_resume = job.of_pods->awaits_resume;
+    k.job.replaced_alone = job.of_pods->replaced_alone;
   }
   if (job.shape) {
     k.job.request = fleet_.request(job.shape);
@@ -203,6 +204,7 @@ void Jobs::restored(Job& job, const fact::JobKept& f) {
   count_waiting(job, 1);
   if (job.state == JobState::kQueued) ready_.add(ready_job(job), tree_);
   index_state(job);
+  note_crowd(job);
   if (is_over(job)) record_.over(job, fleet_.shared_request(job.shape));
   set_deadline(job, f.until_ms);
   if (job.state == JobState::kDone) {
@@ -210,6 +212,8 @@ void Jobs::restored(Job& job, const fact::JobKept& f) {
     record_.ended(job);
   } else if (job.gang && !job.ends_for_good()) {
     gangs_[key_of(job)] = job.id;
+  } else {
+    note_apart(job);
   }
 }
 

@@ -177,6 +177,7 @@ class State {
   void on(const fact::PodsRanked& f);
   void on(const fact::PodGated& f);
   void on(const fact::GangEmptied& f);
+  void on(const fact::GangResized& f);
   void on(const fact::PodsExpected& f);
   void on(const fact::JobAssigned& f);
   void on(const fact::PodRunning& f);

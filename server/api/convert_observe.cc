@@ -34,6 +34,8 @@ void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
   out->spare =
       static_cast<std::uint32_t>(check.number("spare", in.spare(), 0, limits::kMaxSpareNodes));
   out->compute_domain = in.compute_domain();
+  out->replaced_alone = in.replaced_alone();
+  out->size_of_owner = in.size_of_owner();
   out->priority = in.priority();
   out->time_limit_ms =
       check.number("time_limit_ms", in.time_limit_ms(), 0, limits::kMaxTimeLimitMs);
@@ -65,6 +67,7 @@ PodRecord get_pod(Check& check, const v1::PodRecord& in) {
   out.owner = check.name("owner", in.owner(), false);
   const std::int64_t size = check.number("gang_size", in.gang_size(), 0, limits::kMaxPodsPerJob);
   out.gang_size = size == 0 ? 1 : static_cast<std::uint32_t>(size);
+  if (in.size_unknown()) out.gang_size = 0;
   if (in.has_rank()) {
     out.rank = static_cast<std::int32_t>(
         check.number("rank", in.rank(), 0, std::int64_t{limits::kMaxPodsPerJob} - 1));
@@ -92,9 +95,11 @@ in::GangSeen get_gang(Check& check, const v1::GangSeen& in, const std::string& c
                    check.known_name("gang", in.gang(), true),
                    check.known_name("owner", in.owner(), false),
                    get_groups(check, in.groups()),
+                   0,
                    0};
   out.least =
       static_cast<std::uint32_t>(check.number("least", in.least(), 1, limits::kMaxPodsPerJob));
+  out.each = static_cast<std::uint32_t>(check.number("each", in.each(), 0, limits::kMaxPodsPerJob));
   if (check.ok()) check.take(bounds::check(in::Body(out)));
   return out;
 }

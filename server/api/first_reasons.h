@@ -20,6 +20,7 @@ class FirstReasons {
 
   // nullptr: the page has used up its work, or the job does not wait.
   const Reason* of(const JobRow& row, std::size_t position = 0) {
+    if (!is_waiting(row.state)) return of_crowd(row);
     const std::string own = row.refused ? text::job_id_text(row.id) + " " : "";
     const std::string key = own + std::string(enum_name(row.state)) + " " + row.cluster + " " +
                             row.account + "/" + row.user + " " + to_text(row.request);
@@ -33,6 +34,13 @@ class FirstReasons {
   }
 
  private:
+  // Pods beyond its gang's size wait, though the job does not.
+  const Reason* of_crowd(const JobRow& row) {
+    auto reason = engine_.first_reason(row.id, 0);
+    if (!reason) return nullptr;
+    return &by_key_.insert_or_assign(text::job_id_text(row.id), *std::move(reason)).first->second;
+  }
+
   const Engine& engine_;
   const std::size_t most_nodes_;
   std::size_t looked_at_ = 0;

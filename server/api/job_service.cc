@@ -37,11 +37,9 @@ void list_jobs(const Engine& engine, const v1::ListJobsRequest& in, const Page& 
       if (!state && row.state == JobState::kDone) continue;
       v1::Job* job = out->add_jobs();
       put(row, engine, job);
-      if (is_waiting(row.state)) {
-        if (const Reason* reason = reasons.of(row)) {
-          job->set_waits_for(std::string(enum_name(reason->token)));
-          job->set_waits_for_detail(reason->detail);
-        }
+      if (const Reason* reason = reasons.of(row)) {
+        job->set_waits_for(std::string(enum_name(reason->token)));
+        job->set_waits_for_detail(reason->detail);
       }
       if (!meter.add(job->ByteSizeLong())) {
         out->set_next_page_token(std::to_string(row.id.value));

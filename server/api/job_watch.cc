@@ -34,6 +34,7 @@ struct JobOf {
   JobId operator()(const fact::PodsRanked& f) const { return f.job; }
   JobId operator()(const fact::PodGated& f) const { return f.job; }
   JobId operator()(const fact::GangEmptied& f) const { return f.id; }
+  JobId operator()(const fact::GangResized& f) const { return f.id; }
   JobId operator()(const fact::JobAssigned& f) const { return f.id; }
   JobId operator()(const fact::PodsExpected& f) const { return f.job; }
   JobId operator()(const fact::PodRunning& f) const { return f.job; }

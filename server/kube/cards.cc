@@ -112,10 +112,12 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
   orphans_.erase(uid);
   count_light_member(uid, pod, event.kind);
   if (pod.asks_gpu()) leave_out_light_members(pod);
+  if (pod.asks_gpu()) hold_unsized(pod);
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
     const TimeMs end_ms = end_seen(card, end_of(pod));
-    return drop_pod(uid, {cluster_, {uid, {}, 0, 0}, end_ms, Cause::kCancelled}, card.node);
+    const Cause cause = is_left_out(card) ? Cause::kFinished : Cause::kCancelled;
+    return drop_pod(uid, {cluster_, {uid, {}, 0, 0}, end_ms, cause}, card.node);
   }
   card.ns = pod.ns;
   card.name = pod.name;
@@ -123,14 +125,12 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
   if (pod.asks_gpu() || pod.gated() || card.gpu)
     see_gpu_pod(uid, card, pod, record, event.object, monotonic_ms);
   if (record.ended != Cause::kNone) record.ended_at_ms = end_seen(card, record.ended_at_ms);
+  if (record.ended != Cause::kNone && is_left_out(card)) record.ended = Cause::kFinished;
   // All its pods may have ended while nobody looked.
   if (is_new && card.gpu && card.gpu->ended && !card.gpu->gang_owner.empty()) {
     gang_owners_.insert(card.gpu->gang_owner);
   }
-  if (pod.asks_gpu() && record.gated && record.ended == Cause::kNone && lacks_gang_size(pod)) {
-    unsized_.insert(uid);
-    return;
-  }
+  if (record.gated && record.ended == Cause::kNone && record.gang_size == 0) unsized_.insert(uid);
   if (card.gpu && record.gated) leave_gang(uid, card, record);
   const bool counts =
       pod.asks_gpu() || card.told != 0 || (!card.node.empty() && record.ended == Cause::kNone);
@@ -158,7 +158,9 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
   gpu.bound = !card.node.empty();
   const bool was_going = std::exchange(gpu.going, !pod.deleted_at.empty());
   if (gpu.going && !was_going) gpu.given_up = is_silent(card.node);
-  gpu.gang = record.gang_size > 1;
+  gpu.gang = !record.gang.empty();
+  gpu.runs_alone = record.replaced_alone;
+  read_job_index(pod, gpu);
   gpu.owner_api = pod.owner.api_version;
   gpu.owner_kind = pod.owner.kind;
   gpu.owner_name = pod.owner.name;
@@ -197,17 +199,6 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
   unschedulable_.insert(uid);
 }
 
-// The core never moves a pod from one gang to another: it goes, and comes anew.
-void Cards::leave_gang(const std::string& uid, PodCard& card, const PodRecord& record) {
-  std::string gang = record.gang + " " + record.owner + " " + std::to_string(record.gang_size);
-  if (card.told != 0 && gang != card.gpu->gang_told) {
-    put_back_.push_back({in::PodGone{cluster_, {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
-    card.told = 0;
-  }
-  if (gang != card.gpu->gang_told) card.gpu->group_told = 0;
-  card.gpu->gang_told = std::move(gang);
-}
-
 void Cards::count_owner(const PodCard& card, int by) {
   if (!card.gpu || card.gpu->owner_uid.empty() || card.gpu->ended) return;
   if (const std::string& gang = card.gpu->gang_owner; !gang.empty()) {
@@ -217,7 +208,7 @@ void Cards::count_owner(const PodCard& card, int by) {
     if (pods == 0) of_gang_.erase(gang);
   }
   Made& made = of_owner_[card.gpu->owner_uid];
-  const std::size_t bound = card.gpu->bound ? 1 : 0;
+  const std::size_t bound = card.gpu->bound && !card.gpu->going ? 1 : 0;
   made.pods = by > 0 ? made.pods + 1 : made.pods - 1;
   made.bound = by > 0 ? made.bound + bound : made.bound - bound;
   if (made.pods == 0) of_owner_.erase(card.gpu->owner_uid);

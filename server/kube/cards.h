@@ -50,11 +50,14 @@ struct GpuCard {
   bool gated = false;   // carries our gate
   bool foreign_gates = false;
   bool ended = false;
-  bool bound = false;     // has a node
-  bool going = false;     // its deletion was asked for
-  bool given_up = false;  // while its node was silent
-  bool gang = false;      // one of several that start together
-  std::string gang_told;  // which gang the core knows it in
+  bool bound = false;               // has a node
+  bool going = false;               // its deletion was asked for
+  bool given_up = false;            // while its node was silent
+  bool gang = false;                // one of several that start together
+  bool runs_alone = false;          // of these, where the others run on when one is lost
+  std::int64_t index = -1;          // of an Indexed Job
+  std::int64_t index_failures = 0;  // of its index, before it
+  std::string gang_told;            // which gang the core knows it in
   // Whose pods come again together: uid of a Job or JobSet, "uid+group" of a LeaderWorkerSet. Empty: none.
   std::string gang_owner;
   std::string worker_set;          // "namespace/name" of its LeaderWorkerSet; empty: it is of none
@@ -91,6 +94,13 @@ struct NamespaceCard {
   std::uint32_t list = 0;
 };
 
+// Jobs of a JobSet that are made from one template.
+struct JobsOfSet {
+  std::string name;
+  std::uint32_t copies = 1, pods = 1;  // pods of each
+  PodShape shape;
+};
+
 // A Job, a JobSet or a LeaderWorkerSet.
 struct OwnerCard {
   std::string collection;  // "/apis/batch/v1/jobs"
@@ -99,8 +109,8 @@ struct OwnerCard {
   std::string api_version() const;  // "batch/v1"
   std::string_view kind() const;    // "Job"
   std::string resource_version;
-  std::int64_t succeeded = 0;  // of a Job: completions that are done
-  std::string parent;          // uid of its controller
+  std::int64_t done = 0;  // of a Job: completions that are done, and indexes that failed for good
+  std::string parent;     // uid of its controller
   Together together = Together::kNone;
   std::vector<std::pair<std::string, std::uint32_t>>
       gangs;                                   // of each role: how many start together
@@ -111,11 +121,17 @@ struct OwnerCard {
   bool may_suspend() const { return collection != kWorkerSetsPath; }
   bool suspended = false;
   bool ended = false;
+  bool replaced_alone = false;  // a lost pod is made again by itself, and the others run on
+  std::uint32_t indexes = 0;    // of an Indexed Job: its completions
+  // Of a Job with backoffLimitPerIndex: failures that one index may have.
+  std::optional<std::int64_t> backoff_limit_per_index;
   // Of a LeaderWorkerSet: how many groups it has, and how many pods of each ask for no GPUs.
   std::uint32_t groups = 0, without_gpus = 0;
   // Of one whose workers come when their leader is ready: what each asks for. nullptr: nothing is late.
   std::shared_ptr<const PodShape> late;
   bool late_as_leader = false;  // the same as the leader, by its template
+  // Of a JobSet that makes the first pod of each job before the others: its jobs with GPUs.
+  std::vector<JobsOfSet> firsts;
   std::string mark;  // annotation subak.gpu/suspended: why we have suspended it; empty: we have not
   std::uint32_t list = 0;
 };
@@ -125,6 +141,8 @@ struct Orphan {
   std::string text;  // the pod
   std::int64_t since_ms = 0;
 };
+
+void read_job_index(const Pod& pod, GpuCard& gpu);
 
 // One thing that the core is to be told, and what a refusal is about.
 struct News {
@@ -190,8 +208,9 @@ class Cards {
   const std::set<std::string>& marked_owners() const { return marked_owners_; }
   // Pods of this controller, or of those that it controls, ended ones left out.
   std::size_t pods_of(const std::string& owner_uid) const;
-  // Of these, with a node; of this controller only.
+  // Of these, with a node and not being deleted; of this controller only.
   std::size_t bound_of(const std::string& owner_uid) const;
+  std::size_t bound_below(const std::string& owner_uid) const;  // and of those that it controls
   // Takes out the gated pods that cannot be told, as nobody says how large their gang is.
   std::set<std::string> take_unsized() { return std::exchange(unsized_, {}); }
   // Takes out the gated pods whose gang has changed by what their owner says now: they are to be read
@@ -253,13 +272,16 @@ class Cards {
   void see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod, const PodRecord& record,
                    json::Value object, std::int64_t monotonic_ms);
   void count_owner(const PodCard& card, int by);
+  bool is_left_out(const PodCard& card) const;
   bool makes_more(const std::string& gang_owner) const;
   void tell_if_gone(const std::string& gang_owner);
   void tell_gone_gangs(const std::string& owner_uid);
   const OwnerCard* find_worker_set(const Pod& pod, std::string& uid) const;
   bool find_group(Pod& pod, PodCard& card) const;
   void tell_late_pods(const std::string& uid, PodCard& card, const Pod& pod,
-                      const PodRecord& leader);
+                      const PodRecord& first);
+  std::optional<in::GangSeen> late_workers(const Pod& pod, const PodRecord& leader) const;
+  std::optional<in::GangSeen> late_in_jobs(const Pod& pod, const PodRecord& first) const;
   bool find_gang(Pod& pod, PodCard& card) const;
   void read_owner_card(const WatchEvent& event, OwnerCard& card) const;
   void see_orphans_of(const std::string& owner);

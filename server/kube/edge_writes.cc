@@ -251,9 +251,9 @@ void Edge::Impl::look_at_waiting() {
   look_due_ms = now + limits::kLookWaitingMs;
   looking =
       ports.read_starts([this, to = inbox, of = session, name = options.cluster,
-                         state = waiting->state(), after = waiting->after(), time = ports.now_ms()](
+                         part = waiting->part(), after = waiting->after(), time = ports.now_ms()](
                             const Engine& engine, const ForecastStarts& starts) {
-        to->put([this, of, time, page = waiting_jobs(engine, starts, name, state, after, time)] {
+        to->put([this, of, time, page = waiting_jobs(engine, starts, name, part, after, time)] {
           looking = false;
           if (of == session) waiting->take(page, time);
         });

@@ -83,11 +83,39 @@ std::string start_sentence(const StartOutlook& start, TimeMs now_ms) {
   return words;
 }
 
-WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
-                         const std::string& cluster, JobState state, JobId after, TimeMs now_ms) {
-  constexpr std::size_t kLook = 64;
+namespace {
+
+constexpr std::size_t kLook = 64;
+
+JobState state_of(WaitingPart part) {
+  if (part == WaitingPart::kQueued) return JobState::kQueued;
+  return part == WaitingPart::kPaused ? JobState::kPaused : JobState::kIncomplete;
+}
+
+WaitingPage pods_beyond(const Engine& engine, const std::string& cluster, JobId after) {
   WaitingPage page;
-  const std::vector<JobRow> rows = engine.jobs(after, kLook, state, {});
+  page.part = WaitingPart::kBeyond;
+  const std::vector<CrowdedJob> jobs = engine.crowded(after, kLook);
+  page.more = jobs.size() == kLook;
+  for (const auto& [row, reason] : jobs) {
+    page.last = row.id;
+    if (row.cluster != cluster) continue;
+    for (const PodRow& pod : row.pods) {
+      if (pod.rank < row.gang_size || pod.uid.empty()) continue;
+      page.jobs.push_back({row.id, pod.uid, reason});
+    }
+  }
+  return page;
+}
+
+}  // namespace
+
+WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
+                         const std::string& cluster, WaitingPart part, JobId after, TimeMs now_ms) {
+  if (part == WaitingPart::kBeyond) return pods_beyond(engine, cluster, after);
+  WaitingPage page;
+  page.part = part;
+  const std::vector<JobRow> rows = engine.jobs(after, kLook, state_of(part), {});
   page.more = rows.size() == kLook;
   for (const JobRow& row : rows) {
     page.last = row.id;
@@ -110,7 +138,8 @@ WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
 
 void Waiting::take(const WaitingPage& page, TimeMs now_ms) {
   for (const WaitingJob& job : page.jobs) {
-    const auto [at, is_new] = told_.try_emplace(job.job);
+    const bool by_pod = page.part == WaitingPart::kBeyond;
+    const auto [at, is_new] = told_.try_emplace(by_pod ? job.uid : text::job_id_text(job.job));
     at->second.round = round_;
     Last& last = at->second;
     const TimeMs start_ms = told_time(job.start);
@@ -127,11 +156,11 @@ void Waiting::take(const WaitingPage& page, TimeMs now_ms) {
   }
   after_ = page.more ? page.last : JobId();
   if (page.more) return;
-  if (state_ != JobState::kPaused) {
-    state_ = state_ == JobState::kQueued ? JobState::kIncomplete : JobState::kPaused;
+  if (part_ != WaitingPart::kBeyond) {
+    part_ = static_cast<WaitingPart>(static_cast<unsigned>(part_) + 1);
     return;
   }
-  state_ = JobState::kQueued;
+  part_ = WaitingPart::kQueued;
   std::erase_if(told_, [this](const auto& entry) { return entry.second.round != round_; });
   std::erase_if(conditions_,
                 [this](const auto& entry) { return cards_.find_gpu_pod(entry.first) == nullptr; });

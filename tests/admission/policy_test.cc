@@ -109,6 +109,19 @@ TEST(Policy, LeavesAlone) {
             Because::kNotOurs);
 }
 
+// Marks of a group without a size: the pod is gated, and its people hear at once what is missing.
+TEST(Policy, WarnsOfAGroupWithoutASize) {
+  for (const std::string meta : {R"("labels":{"scheduling.x-k8s.io/pod-group":"g"})",
+                                 R"("labels":{"training.kubeflow.org/job-name":"g"})",
+                                 R"("annotations":{"scheduling.k8s.io/group-name":"g"})",
+                                 R"("annotations":{"pod-group-name":"g"})"}) {
+    const Decision d = create(pod(container(kGpu, "1"), R"("name":"p",)" + meta));
+    EXPECT_EQ(enum_name(d.because), "gated") << meta;
+    ASSERT_EQ(d.warnings.size(), 1u) << meta;
+    EXPECT_THAT(d.warnings[0], HasSubstr("subak.gpu/gang-size"));
+  }
+}
+
 TEST(Policy, WarnSaysWhatEnforceWouldDo) {
   const Decision gate = create(pod(container(kGpu, "1")), "team-w");
   EXPECT_EQ(gate.verdict, Verdict::kUntouched);

@@ -34,6 +34,7 @@ import cases_judges  # noqa: E402, F401
 import cases_modes  # noqa: E402, F401
 import cases_nodes  # noqa: E402, F401
 import cases_operators  # noqa: E402, F401
+import cases_owners  # noqa: E402, F401
 import cases_pods  # noqa: E402, F401
 import cases_refused  # noqa: E402, F401
 import cases_reports  # noqa: E402, F401

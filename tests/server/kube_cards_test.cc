@@ -348,9 +348,7 @@ TEST_F(Kube, HowManyStartTogetherIsTheOwnersWord) {
 
 TEST_F(Kube, WhatIsLeftOfAJobIsASmallerGang) {
   const auto job = [](int succeeded) {
-    return R"({"metadata":{"uid":"I","namespace":"a","name":"j"},"spec":{"completionMode":"Indexed","parallelism":3,"completions":3,)"
-           R"("template":{"spec":{"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}}},"status":{"succeeded":)" +
-           std::to_string(succeeded) + "}}";
+    return indexed(3, "", R"({"succeeded":)" + std::to_string(succeeded) + "}");
   };
   see_owner(job(0));
   see({"1", 1, true, "", "I"});
@@ -359,11 +357,11 @@ TEST_F(Kube, WhatIsLeftOfAJobIsASmallerGang) {
   see_owner(job(1));
   EXPECT_THAT(cards.take_outdated(), ElementsAre("1"));
   see({"1", 1, true, "", "I"});  // read again
-  EXPECT_EQ(std::get<in::PodGone>(cards.next(Cards::kAllPodsKnown)->body).pod.uid, "1");
   const auto second = std::get<in::PodSeen>(cards.next(Cards::kAllPodsKnown)->body).pod;
   EXPECT_EQ(second.gang_size, 2u);
   EXPECT_EQ(second.gang, "j");
-  EXPECT_EQ(second.owner, "I+1");
+  EXPECT_EQ(second.owner, "I");
+  EXPECT_TRUE(second.size_of_owner && second.replaced_alone);
   see_owner(job(1));
   EXPECT_THAT(cards.take_outdated(), IsEmpty());
   see_owner(job(2));
@@ -373,10 +371,10 @@ TEST_F(Kube, WhatIsLeftOfAJobIsASmallerGang) {
   const auto third = std::get<in::PodSeen>(cards.next(Cards::kAllPodsKnown)->body).pod;
   EXPECT_EQ(third.gang_size, 1u);
   EXPECT_EQ(third.gang, "j");
-  EXPECT_EQ(third.owner, "I+2");
+  EXPECT_EQ(third.owner, "I");
 }
 
-TEST_F(Kube, AGangOfUnknownSizeIsNotTold) {
+TEST_F(Kube, AGangOfUnknownSizeIsTold) {
   const auto worker = [](const std::string& note) {
     return R"({"metadata":{"uid":"w","namespace":"a","name":"w","labels":{"training.kubeflow.org/job-name":"t"},"annotations":{)" +
            note +
@@ -384,10 +382,12 @@ TEST_F(Kube, AGangOfUnknownSizeIsNotTold) {
            R"("spec":{"schedulingGates":[{"name":"subak.gpu/queue"}],"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"8"}}}]}})";
   };
   see_text(worker(""));
-  EXPECT_THAT(told(), IsEmpty());
+  const auto held = std::get<in::PodSeen>(cards.next(Cards::kAllPodsKnown)->body).pod;
+  EXPECT_EQ(held.gang + " of " + held.owner, "t of P");
+  EXPECT_EQ(held.gang_size, 0u);
   EXPECT_THAT(cards.take_unsized(), ElementsAre("w"));
   see_text(worker(R"("subak.gpu/gang-size":"2")"));
-  EXPECT_THAT(told(), ElementsAre("pod_seen w"));
+  EXPECT_THAT(told(), ElementsAre("pod_gone w", "pod_seen w"));
   EXPECT_THAT(cards.take_unsized(), IsEmpty());
 }
 

@@ -190,6 +190,19 @@ TEST_F(WorkerSet, TheWorkersTemplateCountsWhereItIsAnother) {
 }
 
 // Nothing can be suspended: the pods go one by one.
+TEST_F(WorkerSet, WhetherALostPodIsMadeAgainByItselfIsItsWord) {
+  for (const auto& [policy, alone] : {std::pair("None", true), std::pair("Default", true),
+                                      std::pair("RecreateGroupOnPodRestart", false),
+                                      std::pair("RecreateGroupAfterStart", false)}) {
+    cards.forget_told();
+    see_set(set("W", 1, R"(,"restartPolicy":")" + std::string(policy) + "\""));
+    see_pod(0, 0);
+    const auto pod = std::get<in::PodSeen>(cards.next(Cards::kAllPodsKnown)->body).pod;
+    EXPECT_EQ(pod.replaced_alone, alone) << policy;
+    EXPECT_EQ(pod.gang_size, 2u);
+  }
+}
+
 TEST_F(WorkerSet, IsTakenBackPodByPod) {
   see_set(set("U", 1));
   see_pod(0, 0, WatchKind::kModified, false);
