@@ -16,8 +16,6 @@ namespace subak::derive {
 // in it. O(nodes).
 std::vector<Reason> reasons_of(const State& s, const Places& places, const state::Job& job,
                                std::size_t position);
-// Of a job with pods that its gang has no rank for: why those wait.
-Reason beyond_gang(const state::Job& job);
 // The first of them, or whether a place is free, without a look at every node (Engine).
 Reason first_reason(const State& s, const Places& places, const state::Job& job,
                     std::size_t position);
