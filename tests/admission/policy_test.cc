@@ -339,7 +339,9 @@ TEST(PolicyFleet, MoreThanThereIsQueuesWithAWarning) {
 
 TEST(PolicyFleet, WhatNoNodeHasIsNamed) {
   const auto warned = [](const std::string& resource, const std::string& amount) {
-    const Decision d = create(pod(container(kGpu, "1\",\"" + resource + "\":\"" + amount)));
+    const std::string limits =
+        R"({"nvidia.com/gpu":"1",")" + resource + R"(":")" + amount + R"("})";
+    const Decision d = create(pod(R"({"name":"main","resources":{"limits":)" + limits + "}}"));
     EXPECT_EQ(d.verdict, Verdict::kPatched);
     for (const std::string& warning : d.warnings) {
       if (warning.starts_with("ExceedsFleet: ")) return warning.substr(14, warning.find(';') - 14);
@@ -466,30 +468,6 @@ TEST(PolicyWarnings, AreNeverTooLongAndCutBetweenCharacters) {
   append_json_string(text, d.warnings[0]);
   simdjson::dom::element ignored;
   EXPECT_EQ(parser.parse("[" + text + "]").get(ignored), simdjson::SUCCESS);
-}
-
-// --- owners --------------------------------------------------------------------------------------
-
-// Beside whom the configuration names: as whom the cluster's own API server knows the service.
-TEST(PolicyTrust, TheUserThatTheEdgeIsKnownAs) {
-  const auto may = [](const std::string& known_as, std::string_view user) {
-    View view = *fixed_view();
-    auto clusters = std::make_shared<std::vector<ClusterView>>(*view.clusters);
-    clusters->front().known_as = known_as;
-    view.clusters = std::move(clusters);
-    const std::string before = pod(container(kGpu, "1"), R"("name":"p")",
-                                   R"(,"schedulingGates":[{"name":"subak.gpu/queue"}])");
-    const test::Parsed parsed(
-        review_text(pod(container(kGpu, "1")), "team-a", user, "UPDATE", before));
-    return decide(view, {}, "c1", Endpoint::kValidate, parsed.review()).verdict != Verdict::kDenied;
-  };
-  const std::string constant = AdmissionConfig().own_user;
-  EXPECT_TRUE(may("", constant));
-  EXPECT_FALSE(may("", "sre@example.com"));
-  EXPECT_FALSE(may("", "")) << "nobody is nobody";
-  EXPECT_TRUE(may("sre@example.com", "sre@example.com"));
-  EXPECT_TRUE(may("sre@example.com", constant));
-  EXPECT_FALSE(may("sre@example.com", "ana"));
 }
 
 TEST(Policy, EveryReasonAndWayHasAName) {
