@@ -72,8 +72,6 @@ inline constexpr DurationMs kFirstBackoffMs = 10 * kSecondMs;
 inline constexpr DurationMs kLongestBackoffMs = 10 * kMinuteMs;
 // Names of extended resources of a cluster that the webhook knows; of others it warns nobody.
 inline constexpr std::size_t kMaxResourceNames = 1024;
-// Of such jobs ListQueue shows behind the queue; more are not shown there.
-inline constexpr std::size_t kMaxRefusedShown = 500;
 // Of the scheduler's words; an edge cuts more, else they are refused.
 inline constexpr std::size_t kMaxRefusalBytes = 1024;
 
@@ -398,8 +396,9 @@ inline constexpr DurationMs kClockAnchorMs = kHourMs;
 // At a start, ahead of the last fact: beyond it the service is not ready until the clock is
 // accepted (`admin accept-clock`).
 inline constexpr DurationMs kMaxClockAheadMs = 30 * kDayMs;
-// Clocks of others. What they say is put right where they are off by more than this: news takes time, and kubelets
-// write whole seconds.
+// Clocks of others. A reporter's clock that is off by no more than this counts as right.
+inline constexpr DurationMs kClockErrorMs = kSecondMs;
+// Two times of one clock contradict each other from here on: kubelets write whole seconds.
 inline constexpr DurationMs kClockNoiseMs = 2 * kSecondMs;
 // A node whose clock is off by so much has it in its condition, and counts for the alert.
 inline constexpr DurationMs kClockOffMs = 5 * kSecondMs;

@@ -11,10 +11,9 @@ namespace {
 // The input says what its clock shows. What was said earlier, and is decided now, is by our clock already.
 bool knows_clock(const Decision& d) { return d.input.said_at_ms != 0 && !d.retold; }
 
-// News takes time to come, and more where the machine is busy: within that a clock is taken to be right.
 DurationMs behind(const Decision& d) {
   const DurationMs off = knows_clock(d) ? d.s.now() - d.input.said_at_ms : 0;
-  return std::abs(off) <= 2 * limits::kClockNoiseMs ? 0 : off;
+  return std::abs(off) <= limits::kClockErrorMs ? 0 : off;
 }
 
 }  // namespace

@@ -161,8 +161,11 @@ void ObserveStream::take_event() {
   }
   input_ = Input{0, "", actor_, std::move(body)};
   input_->session = session_;
-  input_->said_at_ms = sent_at_ms;
-  if (sent_at_ms != 0) input_->time_ms = runtime_.now_ms();
+  if (sent_at_ms != 0) {
+    input_->time_ms = runtime_.now_ms();
+    const DurationMs behind_ms = sender_clock_.behind_ms(sent_at_ms, input_->time_ms);
+    input_->said_at_ms = std::max<TimeMs>(input_->time_ms - behind_ms, 1);
+  }
   submit();
 }
 

@@ -1,6 +1,7 @@
 #include "books.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "cluster.h"
 #include "core/limits.h"
@@ -31,7 +32,9 @@ Books::Report Books::report_of(const in::Body& body) {
 // By the service's clock, as the edge says what its own shows. What it says of the scheduler's is left as it is.
 TimeMs Books::ours(TimeMs said) const {
   if (said == 0 || input_->said_at_ms == 0) return said;
-  return std::clamp<TimeMs>(said + input_->time_ms - input_->said_at_ms, 1, now_);
+  const DurationMs behind_ms = input_->time_ms - input_->said_at_ms;
+  if (std::abs(behind_ms) <= limits::kClockErrorMs) return said;
+  return std::clamp<TimeMs>(said + behind_ms, 1, now_);
 }
 
 // Of a pod that ended, where and since when it was bound, if that is known.

@@ -51,7 +51,6 @@ void Edge::send(v1::ObserveRequest event, const std::string& ends, bool may_be_l
   if (!listening_) return;
   event.set_sequence(++sequence_);
   event.set_cluster(kCluster);
-  set_time(wall_ms(), event.mutable_sent_at());
   if (!ends.empty()) ends_sent_[sequence_] = ends;
   if (may_be_late) may_be_late_.insert(sequence_);
   outbox_.push_back(std::move(event));

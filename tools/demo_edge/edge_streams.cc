@@ -1,4 +1,6 @@
 // The two streams, each made again whenever it breaks.
+#include <google/protobuf/util/time_util.h>
+
 #include "tools/demo_edge/edge.h"
 #include "tools/demo_edge/fleet.h"
 
@@ -48,9 +50,11 @@ void Edge::write_loop(grpc::ClientReaderWriter<v1::ObserveRequest, v1::ObserveRe
       changed_.wait(lock);
       continue;
     }
-    const v1::ObserveRequest event = std::move(outbox_.front());
+    v1::ObserveRequest event = std::move(outbox_.front());
     outbox_.pop_front();
     lock.unlock();
+    // Not earlier: what an event waits in the outbox is no delay of the clock.
+    *event.mutable_sent_at() = google::protobuf::util::TimeUtil::MillisecondsToTimestamp(wall_ms());
     const bool ok = stream.Write(event);
     lock.lock();
     if (!ok) return;
