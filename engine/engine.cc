@@ -305,10 +305,6 @@ std::optional<Reason> Engine::first_reason(JobId id, std::size_t position) const
   return derive::first_reason(impl_->state, impl_->places(), *job, position);
 }
 
-std::vector<JobRow> Engine::refused_jobs(std::string_view account, std::size_t most) const {
-  return derive::refused_jobs(impl_->state, account, most);
-}
-
 std::optional<std::vector<WouldRow>> Engine::would_queue(const View& view, std::string_view account,
                                                          std::size_t begin,
                                                          std::size_t most) const {

@@ -295,9 +295,6 @@ class Engine {
   // order is not made then.
   std::optional<Explanation> explain(JobId id, TimeMs t,
                                      std::optional<std::size_t> position = std::nullopt) const;
-  // Jobs that wait outside the queue, as the cluster's scheduler refused them; by id, at most `most`, below this
-  // account. O(all that it refused).
-  std::vector<JobRow> refused_jobs(std::string_view account, std::size_t most) const;
   // Only the reasons, of a job that waits or has pods beyond its gang's size; empty if neither.
   // `position` in the order (0: not
   // known). Does not look at the queue: O(nodes).

@@ -98,16 +98,6 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   return row;
 }
 
-namespace {
-
-bool is_below(const State& s, const state::Job& job, std::string_view account) {
-  if (account.empty()) return true;
-  return job.leaf != kUnassigned &&
-         AccountsView::is_within(s.tree().node(job.leaf).spec.path, account);
-}
-
-}  // namespace
-
 std::vector<JobRow> beside_queue(const State& s, JobId after, std::size_t most,
                                  std::string_view account) {
   std::vector<JobRow> out;
@@ -151,17 +141,6 @@ std::vector<JobRow> jobs(const State& s, JobId after, std::size_t most,
     if (!is_below(s, job, account)) continue;
     if (!user.empty() && user_of(s, job) != user) continue;
     out.push_back(row(s, job, false));
-  }
-  return out;
-}
-
-std::vector<JobRow> refused_jobs(const State& s, std::string_view account, std::size_t most) {
-  std::vector<JobRow> out;
-  for (const JobId id : s.jobs().refused()) {
-    const state::Job& job = s.jobs().at(id);
-    const bool outside = job.state == JobState::kIncomplete || job.is_backed_off();
-    if (out.size() == most) break;
-    if (outside && is_below(s, job, account)) out.push_back(row(s, job, false));
   }
   return out;
 }

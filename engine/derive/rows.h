@@ -22,8 +22,6 @@ std::vector<CrowdedJob> crowded(const State& s, JobId after, std::size_t most);
 std::vector<JobRow> jobs(const State& s, JobId after, std::size_t most,
                          std::optional<JobState> state, std::string_view account,
                          std::string_view user);
-// Engine::refused_jobs.
-std::vector<JobRow> refused_jobs(const State& s, std::string_view account, std::size_t most);
 // Every account and user, parents first.
 std::vector<AccountRow> account_rows(const State& s, TimeMs t);
 // What all pods that hold GPUs have not been charged for yet.

@@ -275,14 +275,14 @@ TEST(Refused, ANodeThatComesEndsThePause) {
   const JobRow job = world.job("volume");
   ASSERT_EQ(job.state, JobState::kPaused);
   ASSERT_TRUE(job.refused);
-  EXPECT_EQ(world.engine().refused_jobs("ml", 10).size(), 1u);
-  EXPECT_TRUE(world.engine().refused_jobs("other", 10).empty());
+  EXPECT_EQ(world.engine().beside_queue(JobId(), 10, "ml").size(), 1u);
+  EXPECT_TRUE(world.engine().beside_queue(JobId(), 10, "other").empty());
   world.add_node("n2");
   EXPECT_EQ(world.job("volume").state, JobState::kStarting);
   world.run_until(world.now() + kSayMs);
   EXPECT_EQ(world.job("volume").state, JobState::kRunning);
   EXPECT_FALSE(world.job("volume").refused);
-  EXPECT_TRUE(world.engine().refused_jobs("", 10).empty());
+  EXPECT_TRUE(world.engine().beside_queue(JobId(), 10, "").empty());
 }
 
 // A hundred jobs that fit nowhere, and one after the other that would: none of these waits for long.
