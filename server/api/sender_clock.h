@@ -15,13 +15,16 @@ class SenderClock {
   // An event that was sent at `sent_at_ms` by the sender's clock arrived at `now_ms` by ours. Returns
   // how far the sender's clock is behind, negative when it is ahead: the least difference of the
   // events of the last kWindowMs at least, and of twice that at most. A clock that is set ahead shows
-  // at once. One that is set back shows when the events from before leave the window.
+  // at once. One that is set back shows at once if an event was sent "before" the one before it, else
+  // when the events from before leave the window.
   DurationMs behind_ms(TimeMs sent_at_ms, TimeMs now_ms) {
     const DurationMs difference = now_ms - sent_at_ms;
-    if (now_ms - since_ms_ > kWindowMs) {
-      earlier_ = now_ms - since_ms_ > 2 * kWindowMs ? difference : least_;
-      least_ = difference;
-      since_ms_ = now_ms;
+    const bool set_back = sent_at_ms < last_sent_at_ms_;
+    last_sent_at_ms_ = sent_at_ms;
+    if (set_back || now_ms - since_ms_ > 2 * kWindowMs) {
+      begin(now_ms, difference, difference);
+    } else if (now_ms - since_ms_ > kWindowMs) {
+      begin(now_ms, difference, least_);
     }
     least_ = std::min(least_, difference);
     return std::min(earlier_, least_);
@@ -29,7 +32,15 @@ class SenderClock {
 
  private:
   static constexpr DurationMs kWindowMs = 30 * kSecondMs;
+
+  void begin(TimeMs now_ms, DurationMs least, DurationMs earlier) {
+    since_ms_ = now_ms;
+    least_ = least;
+    earlier_ = earlier;
+  }
+
   TimeMs since_ms_ = -2 * kWindowMs - 1;  // when `least_` was begun: never yet
+  TimeMs last_sent_at_ms_ = 0;
   DurationMs least_ = 0;
   DurationMs earlier_ = 0;  // the least of the window before
 };

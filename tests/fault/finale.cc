@@ -396,7 +396,8 @@ void World::compare_lengths() {
     for (const Fact& fact : database_.facts.facts()) {
       const auto* const row = std::get_if<fact::Charged>(&fact.body);
       if (row == nullptr || row->row.allocation != books.id) continue;
-      if (row->row.state != UsageState::kUsed) continue;
+      const UsageState state = row->row.state;
+      if (state != UsageState::kUsed && state != UsageState::kForeign) continue;
       const DurationMs span = row->row.to_ms - row->row.from_ms;
       used[name] += row->row.milligpu < 0 ? -span : span;
     }

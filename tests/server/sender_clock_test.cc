@@ -27,7 +27,7 @@ TEST(SenderClock, TheFirstEventIsTakenAsItIs) {
 TEST(SenderClock, DelayIsNoErrorOfTheClock) {
   Stream s;
   s.event(1);
-  for (int i = 0; i < 1000; ++i) EXPECT_EQ(s.event(5 * kSecondMs), 1);
+  for (int i = 0; i < 200; ++i) EXPECT_EQ(s.event(i % 100 * 9, 10), 1) << i;
 }
 
 TEST(SenderClock, AClockThatIsAheadIsNegative) {
@@ -37,15 +37,23 @@ TEST(SenderClock, AClockThatIsAheadIsNegative) {
   EXPECT_EQ(s.event(900), -20 * kSecondMs + 2);
 }
 
-TEST(SenderClock, AStepAheadShowsAtOnceAndAStepBackWithinAMinute) {
+TEST(SenderClock, AStepShowsAtOnce) {
   Stream s;
   s.event(1);
   s.behind_ms = -kHourMs;
   EXPECT_EQ(s.event(1), -kHourMs + 1);
   s.behind_ms = kHourMs;
-  EXPECT_EQ(s.event(1), -kHourMs + 1) << "nobody can tell it from delay yet";
-  for (int i = 0; i < 62; ++i) s.event(1, kSecondMs);
-  EXPECT_EQ(s.event(1), kHourMs + 1);
+  EXPECT_EQ(s.event(1), kHourMs + 1) << "sent before the event before it";
+  EXPECT_EQ(s.event(900), kHourMs + 1);
+}
+
+TEST(SenderClock, AStepBackThatMayBeDelayShowsWithinAMinute) {
+  Stream s;
+  s.event(1);
+  s.behind_ms = kSecondMs;
+  EXPECT_EQ(s.event(1, 2 * kSecondMs), 1);
+  for (int i = 0; i < 30; ++i) s.event(1, 2 * kSecondMs);
+  EXPECT_EQ(s.event(1), kSecondMs + 1);
 }
 
 TEST(SenderClock, WhatIsOlderThanAMinuteCountsNoMore) {
