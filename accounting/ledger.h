@@ -34,6 +34,17 @@ struct EnumText<UsageState> {
                                                          "foreign"};
 };
 
+// By which clock a row ends. Values are durable: append only.
+enum class RowClock : std::uint8_t {
+  kService,   // the service's own
+  kReported,  // that of the node or launcher that said when the pod was bound or ended
+  kAdjusted,  // the same, plus how far that clock was known to be behind
+};
+template <>
+struct EnumText<RowClock> {
+  static constexpr std::array<std::string_view, 3> names{"service", "reported", "adjusted"};
+};
+
 // One allocation: one pod of one job in one reservation. With `from_ms` it names one row.
 struct AllocationId {
   JobId job;
@@ -60,6 +71,7 @@ struct LedgerRow {
   std::string product;
   MilliGpu milligpu = 0;
   std::uint64_t corrects = 0;  // fact number of the row that this one corrects, 0 = none
+  RowClock clock = RowClock::kService;
 
   template <class V>
   void fields(V& v) {
@@ -73,6 +85,7 @@ struct LedgerRow {
     v(8, "product", product);
     v(9, "milligpu", milligpu);
     v(10, "corrects", corrects);
+    v(11, "clock", clock);
   }
   // milligpu x (to_ms - from_ms).
   GpuTime amount() const { return GpuTime::of(milligpu, to_ms - from_ms); }

@@ -98,8 +98,10 @@ AccountId AccountTree::id_for(std::string_view path) const {
 void AccountTree::add_to_parent(AccountNode& node) {
   must(by_path_.emplace(node.spec.path, node.id).second, "a path has one live node");
   ++live_;
+  node.below = 1;
   if (node.id == kRootAccount) return;
   node.parent = find(parent_path(node.spec.path));
+  for (AccountId id = node.parent; id; id = at(id).parent) ++at(id).below;
   AccountNode& parent = at(node.parent);
   node.depth = parent.depth + 1;
   const auto place = std::lower_bound(parent.children.begin(), parent.children.end(), node.id);
@@ -214,6 +216,8 @@ void AccountTree::remove(AccountId id, TimeMs now) {
   node.quota.clear();  // it promises nothing, until it is made anew
   node.quota_total = 0;
   --live_;
+  node.below = 0;
+  for (AccountId above = node.parent; above; above = at(above).parent) --at(above).below;
   AccountNode& parent = at(node.parent);
   parent.children.erase(std::lower_bound(parent.children.begin(), parent.children.end(), id));
   if (parent.spec.quota.empty()) refresh_quota(&parent, quota_of_children(parent), now);

@@ -122,6 +122,7 @@ struct alignas(64) AccountNode {
   AccountSpec spec;
   std::int64_t revision = 0;
   std::uint32_t depth = 0;  // root 0
+  std::uint32_t below = 0;  // live nodes at or below it
   bool removed = false;     // kept for the ledger; never scheduled
   MilliGpu alloc() const { return held + running; }
 };
@@ -257,6 +258,7 @@ class AccountTree {
   void refresh_surplus(AccountNode& node, const DecayInstant& now);
   void change_path(AccountId leaf, ProductId product, MilliGpu held, MilliGpu running, TimeMs now);
   void check_node(const AccountNode& node) const;
+  std::optional<Error> check_room(const AccountSpec& spec, AccountId parent) const;
   std::optional<Error> check_place(const AccountSpec& spec) const;
   std::optional<Error> check_namespaces(const AccountSpec& spec) const;
   DecayClock clock_;

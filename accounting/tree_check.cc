@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "accounting/shared_bound.h"
 #include "accounting/tree.h"
 #include "core/decimal.h"
 #include "core/limits.h"
@@ -93,12 +94,18 @@ Result<std::optional<MilliGpu>> parse_borrow(std::string_view text, std::string_
   return std::optional<MilliGpu>(amounts->front().milligpu);
 }
 
+// What counts against an account are its users and what is below it, however deep.
+std::optional<Error> AccountTree::check_room(const AccountSpec& spec, AccountId parent) const {
+  constexpr SharedBound kBound{limits::kMaxAccounts, limits::kAccountsReserve};
+  const auto below = [this](AccountId id) -> std::size_t { return node(id).below; };
+  if (may_take(kBound, *this, parent, live_, below)) return std::nullopt;
+  return Error{ErrorCode::kExhausted, "path", spec.path,
+               "want at most " + std::to_string(limits::kMaxAccounts) + " accounts and users; " +
+                   who_fills_text(*this, below)};
+}
+
 std::optional<Error> AccountTree::check_place(const AccountSpec& spec) const {
   if (find(spec.path)) return std::nullopt;  // an edit: its place is known
-  if (live_ >= limits::kMaxAccounts) {
-    return Error{ErrorCode::kExhausted, "path", spec.path,
-                 "want at most " + std::to_string(limits::kMaxAccounts) + " accounts and users"};
-  }
   const auto parent_end = spec.path.find_last_of(spec.user ? '/' : '.');
   const std::string_view parent_path =
       parent_end == std::string::npos ? "" : std::string_view(spec.path).substr(0, parent_end);
@@ -108,6 +115,7 @@ std::optional<Error> AccountTree::check_place(const AccountSpec& spec) const {
         ErrorCode::kNotFound, "path", spec.path,
         "want an account below one that exists; create " + std::string(parent_path) + " first"};
   }
+  if (auto error = check_room(spec, parent)) return error;
   if (node(parent).depth >= limits::kMaxAccountDepth) {
     return invalid("path", spec.path,
                    "want at most " + std::to_string(limits::kMaxAccountDepth) + " levels");

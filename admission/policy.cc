@@ -5,6 +5,7 @@
 #include "admission/policy_parts.h"
 #include "core/cut.h"
 #include "core/limits.h"
+#include "core/printable.h"
 
 namespace subak {
 namespace policy {
@@ -20,7 +21,7 @@ Decision denied(Because because, int code, std::string_view message) {
   d.verdict = Verdict::kDenied;
   d.because = because;
   d.code = code;
-  d.message = cut_text(message, limits::kMaxMessageBytes);
+  d.message = cut_text(printable(message), limits::kMaxMessageBytes);
   return d;
 }
 
@@ -136,7 +137,7 @@ Decision as_warnings(Decision d) {
 
 void Decision::warn(std::string_view text) {
   if (warnings.size() < limits::kMaxWarnings) {
-    warnings.push_back(cut_text(text, kMaxWarningBytes - kCutNoteBytes));
+    warnings.push_back(cut_text(printable(text), kMaxWarningBytes - kCutNoteBytes));
   } else {
     ++more_warnings;
   }

@@ -11,6 +11,7 @@
 #include "core/cut.h"
 #include "core/limits.h"
 #include "core/names.h"
+#include "kube/owner.h"
 #include "kube/patch.h"
 
 namespace subak::policy {
@@ -90,6 +91,8 @@ class TemplateFinder {
         limits::kMaxPodsPerJob + 1);
     json::each_member(v, [&](Text key, json::Value part) {
       found.elastic = found.elastic || key == "elasticPolicy" || key == "dependsOn" ||
+                      key == "backoffLimitPerIndex" ||
+                      (key == "action" && restarts_single_job(json::text(part))) ||
                       (key == "enableInTreeAutoscaling" && json::boolean(part)) ||
                       (key == "startupPolicyOrder" && json::text(part) == "InOrder");
       step(part, key, here, depth);

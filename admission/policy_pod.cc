@@ -5,6 +5,7 @@
 #include "core/cut.h"
 #include "core/names.h"
 #include "kube/patch.h"
+#include "kube/rank.h"
 #include "placement/mig.h"
 
 namespace subak::policy {
@@ -39,6 +40,18 @@ std::optional<Decision> mig_topology(const Pod& pod, std::string_view path) {
       field_error("", key_field(path, key, segment ? names::kSegment : names::kTopology), key.value,
                   "want any or node and no segment: MIG slices (" + cut_text(pod.shape.profile) +
                       ") have no peer-to-peer; or ask for whole GPUs"));
+}
+
+// Segments that have to be together follow ranks. A LeaderWorkerSet's own webhook may still number the pod.
+std::optional<Decision> unknown_rank(const Context& c, const Pod& pod, std::string_view path) {
+  const bool parts = pod.segment > 0 && !pod.prefer && pod.gang.size > pod.segment;
+  if (!path.empty() || !parts || pod.gang.rank >= 0) return std::nullopt;
+  if (c.endpoint == Endpoint::kMutate && !worker_set_of(pod).empty()) return std::nullopt;
+  return denied(
+      Because::kInvalidValue,
+      field_error("", key_field(path, pod.keys.segment, names::kSegment), pod.keys.segment.value,
+                  "want a rank for each pod of the gang, as segments follow ranks: " +
+                      how_to_rank(pod) + "; or put prefer: before the topology"));
 }
 
 // Slices that no card has, and that no node offers: the pod would wait for ever.
@@ -90,6 +103,12 @@ void add_warnings(const Context& c, const Pod& pod, const std::string& exceeds, 
     d.warn(std::string(mark) +
            " belongs to another queue manager and exempts nothing: Subak manages this namespace, "
            "and both may hold the pod back");
+  }
+  // What makes the pods of a Job may say it, which is seen once the pod is there.
+  if (lacks_gang_size(pod) && pod.owner.kind != "Job") {
+    d.warn(
+        "nobody says how many pods start together with this one: it is held until the annotation " +
+        std::string(names::kGangSize) + ": \"N\" is on its template");
   }
   warn_of_alignment(pod, d);
   for (const Text key : pod.unknown_keys) {
@@ -172,6 +191,7 @@ std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_vi
   if (auto d = claim_refusal(c, pod)) return d;
   if (auto d = mig_profile(c, pod, path)) return d;
   if (auto d = mig_topology(pod, path)) return d;
+  if (auto d = unknown_rank(c, pod, path)) return d;
   if (auto d = other_scheduler(c, pod, path)) return d;
   Payer payer = payer_of(c, pod, path);
   if (payer.refused) return std::move(payer.refused);

@@ -50,6 +50,37 @@ std::string mig_text(const ClusterView& cluster, const Pod& pod) {
          std::to_string(configured) + " are configured";
 }
 
+std::string cpus_text(std::int64_t milli) {
+  const std::int64_t rest = milli % 1000;
+  return std::to_string(milli / 1000) +
+         (rest == 0 ? "" : "." + std::to_string(1000 + rest).substr(1));
+}
+
+// What a pod asks for beside its GPUs, and no node with GPUs has.
+std::string beside_text(const LargestNode& largest, const PodShape& pod) {
+  for (const ResourceCount& r : pod.extended) {
+    const auto known = std::find_if(largest.extended.begin(), largest.extended.end(),
+                                    [&](const ResourceCount& of) { return of.name == r.name; });
+    const bool there = known != largest.extended.end() && known->count > 0;
+    if (!there && !largest.more) return "asks for " + cut_text(r.name) + ", which no node has";
+    if (there && known->count < r.count) {
+      return "asks for " + std::to_string(r.count) + " " + cut_text(r.name) +
+             " on one node, the largest has " + std::to_string(known->count);
+    }
+  }
+  if (largest.cpu_milli > 0 && pod.cpu_milli > largest.cpu_milli) {
+    return "asks for " + cpus_text(pod.cpu_milli) + " CPUs on one node, the largest has " +
+           cpus_text(largest.cpu_milli);
+  }
+  if (largest.memory_bytes > 0 && pod.memory_bytes > largest.memory_bytes) {
+    constexpr std::int64_t kMi = 1 << 20;
+    return "asks for " + std::to_string((pod.memory_bytes + kMi - 1) / kMi) +
+           "Mi of memory on one node, the largest has " +
+           std::to_string(largest.memory_bytes / kMi) + "Mi";
+  }
+  return {};
+}
+
 }  // namespace
 
 void warn_of_alignment(const Pod& pod, Decision& d) {
@@ -85,6 +116,7 @@ std::string exceeds_fleet(const ClusterView& cluster, const Pod& pod) {
   } else if (pod.shape.kind == GpuKind::kMig) {
     what = mig_text(cluster, pod);
   }
+  if (what.empty() && fleet.any_product) what = beside_text(cluster.largest_node, pod.shape);
   if (what.empty()) return {};
   return "ExceedsFleet: " + what + "; it is queued until the fleet can hold it";
 }

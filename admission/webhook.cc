@@ -1,5 +1,7 @@
 #include "admission/webhook.h"
 
+#include "core/printable.h"
+
 namespace subak {
 namespace {
 
@@ -55,7 +57,7 @@ HttpResponse Webhook::review(Endpoint endpoint, std::string_view cluster,
     bad.verdict = Verdict::kBadRequest;
     bad.because = Because::kMalformed;
     count(bad, started_ns);
-    return plain(400, parsed.error().message() + "\n");
+    return plain(400, printable(parsed.error().message()) + "\n");
   }
   Decision decision = view ? decide(*view, *config, cluster, endpoint, *parsed)
                            : decide_without_view(*config, endpoint, *parsed);

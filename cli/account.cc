@@ -64,12 +64,12 @@ void add_tree(Command account) {
 
 void print_account(Session& s, const v1::Account& a) {
   s.out() << (a.user() ? "user " : "account ")
-          << s.paint(Colour::kBold, a.path().empty() ? "(root)" : a.path()) << ", revision "
-          << a.revision() << '\n';
+          << s.paint(Colour::kBold, a.path().empty() ? "(root)" : printable(a.path()))
+          << ", revision " << a.revision() << '\n';
   for (const FieldText& field : account_fields(a)) {
     std::string name = field.name + ":";
     name.resize(12, ' ');
-    s.out() << "  " << name << field.text << '\n';
+    s.out() << "  " << name << printable(field.text) << '\n';
   }
 }
 

@@ -8,6 +8,7 @@
 #include "cli/failure.h"
 #include "cli/files.h"
 #include "cli/products.h"
+#include "core/edge_limits.h"
 #include "subak/v1/job_service.pb.h"
 
 namespace subak::cli {
@@ -165,7 +166,7 @@ void refuse_forms(Session& s) {
 
 int apply(Session& s, const ApplyCommand& o) {
   refuse_forms(s);
-  const auto wishes = parse_account_file(read_input(o.file), o.file);
+  const auto wishes = parse_account_file(read_input(o.file, limits::kMaxWrittenFileBytes), o.file);
   const Accounts accounts = read_accounts(s);
   const auto changes = changes_of(s, wishes, accounts, o.prune);
   refuse_jobs(s, changes);
@@ -180,7 +181,7 @@ int apply(Session& s, const ApplyCommand& o) {
 
 int diff(Session& s, const ApplyCommand& o) {
   refuse_forms(s);
-  const auto wishes = parse_account_file(read_input(o.file), o.file);
+  const auto wishes = parse_account_file(read_input(o.file, limits::kMaxWrittenFileBytes), o.file);
   const Accounts accounts = read_accounts(s);
   const auto changes = changes_of(s, wishes, accounts, o.prune);
   for (const Change& change : changes) print_change(s, change, accounts, "apply would ");

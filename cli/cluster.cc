@@ -1,4 +1,6 @@
 // subak cluster list, nodes, domains, mig: topology as seen.
+#include <algorithm>
+
 #include "cli/cluster_parts.h"
 #include "cli/commands.h"
 #include "cli/words.h"
@@ -40,15 +42,16 @@ Table cluster_table(const v1::ListClustersResponse& answer) {
       sum.set_idle_milligpu(sum.idle_milligpu() + p.idle_milligpu());
       sum.set_stranded_milligpu(sum.stranded_milligpu() + p.stranded_milligpu());
       sum.set_unusable_milligpu(sum.unusable_milligpu() + p.unusable_milligpu());
+      sum.set_overcommitted_milligpu(sum.overcommitted_milligpu() + p.overcommitted_milligpu());
     }
     table.row({c.name(), std::to_string(c.id()), word(c.mode()),
                c.owned()    ? "imported"
                : c.synced() ? "synced"
                             : "listing",
                std::to_string(sum.nodes()), gpus_text(sum.installed_milligpu()),
-               gpus_text(sum.allocated_milligpu()), gpus_text(sum.idle_milligpu()),
-               gpus_text(sum.stranded_milligpu()), gpus_text(sum.unusable_milligpu()),
-               exceptions_text(c)});
+               in_use_text(sum.allocated_milligpu(), sum.overcommitted_milligpu()),
+               gpus_text(sum.idle_milligpu()), gpus_text(sum.stranded_milligpu()),
+               gpus_text(sum.unusable_milligpu()), exceptions_text(c)});
   }
   return table;
 }
@@ -82,6 +85,10 @@ std::string condition_text(const v1::Node& n) {
   add(n.spec().not_ready(), "not ready");
   add(!n.spec().unfit().empty(), printable(n.spec().unfit()));
   add(n.spec().unhealthy_gpus() > 0, std::to_string(n.spec().unhealthy_gpus()) + " unhealthy");
+  add(n.overcommitted_milligpu() > 0, gpus_text(n.overcommitted_milligpu()) + " overcommitted");
+  const std::int64_t behind_s = n.spec().clock_behind_ms() / kSecondMs;
+  add(behind_s != 0,
+      "clock " + std::to_string(std::abs(behind_s)) + "s " + (behind_s > 0 ? "behind" : "ahead"));
   return text;
 }
 
@@ -132,6 +139,32 @@ Table node_table(const v1::ListNodesResponse& answer) {
   return table;
 }
 
+// At most kTableColumns wide, in lines that break between words; a word is never broken.
+void say_wrapped(Session& s, std::string_view text, const std::string& indent) {
+  const std::size_t most = kTableColumns - indent.size();
+  while (!text.empty()) {
+    std::size_t end = text.size();
+    if (end > most) end = text.rfind(' ', most);
+    if (end == std::string_view::npos || end == 0) end = std::min(text.find(' ', 1), text.size());
+    s.say(indent + printable(text.substr(0, end)));
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+}
+
+// The statements in full: a cell of the table has no room for them.
+void say_contradictions(Session& s, const v1::ListNodesResponse& answer) {
+  for (const v1::Node& n : answer.nodes()) {
+    if (!n.spec().contradicts()) continue;
+    s.say(printable(n.spec().name()) + " takes nothing new:");
+    std::string_view rest = n.spec().unfit();
+    while (!rest.empty()) {
+      const std::string_view one = rest.substr(0, rest.find(", "));
+      rest.remove_prefix(std::min(rest.size(), one.size() + 2));
+      say_wrapped(s, one, "  ");
+    }
+  }
+}
+
 Table domain_table(const v1::ListDomainsResponse& answer) {
   Table table({{"KIND"},
                {"DOMAIN", Align::kLeft, Room::kElastic},
@@ -156,20 +189,22 @@ Table mig_table(const v1::ListMigSlicesResponse& answer) {
   return table;
 }
 
-// One more list of a cluster's parts.
+// One more list of a cluster's parts. `after` says more below the table.
 template <class Request, class Answer, class Rows>
 void add_pages(Command cluster, const std::string& name, const std::string& help,
-               const std::string& method, Rows rows, Table (*table)(const Answer&)) {
+               const std::string& method, Rows rows, Table (*table)(const Answer&),
+               void (*after)(Session&, const Answer&) = nullptr) {
   auto o = std::make_shared<PageCommand>();
   Command c = cluster.add(name, help);
   c.option("--cluster", o->cluster, "which; needed if there are several", "NAME");
   add_watch(c, o->watch);
-  c.run([o, method, rows, table](Session& s) {
+  c.run([o, method, rows, table, after](Session& s) {
     return repeat(s, o->watch.seconds(), [&] {
       Request request;
       request.set_cluster(o->cluster);
       const auto answer = all_pages<Answer>(s, method, request, 0, rows);
       s.show(answer, [&] { return table(answer); });
+      if (after != nullptr) after(s, answer);
     });
   });
 }
@@ -182,7 +217,7 @@ void add_cluster(Command root) {
   add_cluster_edits(cluster);
   add_pages<v1::ListNodesRequest, v1::ListNodesResponse>(
       cluster, "nodes", "nodes with what is in use", "ClusterService/ListNodes",
-      [](auto& a) { return a.mutable_nodes(); }, node_table);
+      [](auto& a) { return a.mutable_nodes(); }, node_table, say_contradictions);
   add_pages<v1::ListDomainsRequest, v1::ListDomainsResponse>(
       cluster, "domains", "GPUs joined by NVLink", "ClusterService/ListDomains",
       [](auto& a) { return a.mutable_domains(); }, domain_table);

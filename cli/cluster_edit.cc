@@ -58,6 +58,7 @@ void put(const NodeSpec& n, v1::NodeSpec* out) {
   out->set_not_ready(!n.ready);
   out->set_unschedulable(n.unschedulable);
   out->set_unfit(n.unfit);
+  out->set_contradicts(n.contradicts);
   if (n.not_ready_since_ms > 0)
     *out->mutable_not_ready_since() = to_timestamp(n.not_ready_since_ms);
 }
@@ -106,9 +107,13 @@ int import(Session& s, const ImportCommand& o) {
   request.set_request_id(o.edit.request_id);
   request.set_validate_only(o.dry_run);
   std::int64_t gpus = 0;
+  std::vector<std::string> warnings;
   for (const NodeSpec& node : read_fleet(o)) {
     put(node, request.add_nodes());
     gpus += node.gpus;
+    if (node.contradicts) {
+      warnings.push_back("node " + node.name + " takes nothing new: " + node.unfit);
+    }
   }
   const ImportDiff diff = import_diff(s, request);
   const auto answer = s.call<v1::ImportNodesResponse>("ClusterService/ImportNodes", request);
@@ -119,9 +124,10 @@ int import(Session& s, const ImportCommand& o) {
                                             : "imported ")
             << request.nodes_size() << (request.nodes_size() == 1 ? " node" : " nodes") << " with "
             << gpus << " GPUs";
-    if (!answer.repeated_request()) s.out() << ": " << diff.summary();
+    if (!answer.repeated_request()) s.out() << ": " << printable(diff.summary());
     s.out() << '\n';
   });
+  s.warn(warnings);
   s.warn(answer.warnings());
   return kExitDone;
 }
@@ -189,7 +195,7 @@ int set_mode(Session& s, const ModeCommand& o) {
   request.set_allow_missing(o.create);
   const auto answer = update(s, request);
   s.show_text(answer, [&] {
-    s.out() << "cluster " << o.cluster << (o.dry_run ? " would be in " : " is in ")
+    s.out() << "cluster " << printable(o.cluster) << (o.dry_run ? " would be in " : " is in ")
             << word(answer.cluster().mode()) << '\n';
     for (const auto& n : answer.cluster().namespaces()) {
       s.out() << "  namespace " << printable(n.namespace_()) << ": " << word(n.mode()) << '\n';
@@ -232,8 +238,8 @@ void add_delete(Command cluster) {
     request.set_validate_only(o->dry_run);
     const auto answer = s.call<v1::DeleteClusterResponse>("ClusterService/DeleteCluster", request);
     s.show_text(answer, [&] {
-      s.out() << "cluster " << o->cluster << (o->dry_run ? " would be removed" : " is removed")
-              << '\n';
+      s.out() << "cluster " << printable(o->cluster)
+              << (o->dry_run ? " would be removed" : " is removed") << '\n';
     });
     s.warn(answer.warnings());
     return kExitDone;
@@ -272,7 +278,7 @@ Request request_of(const DrainCommand& o, const std::string& node) {
 template <class Request>
 void send(Session& s, const std::string& method, const Request& request, const std::string& done) {
   const auto answer = s.call<v1::DrainNodeResponse>(method, request);
-  s.show_text(answer, [&] { s.out() << done << '\n'; });
+  s.show_text(answer, [&] { s.out() << printable(done) << '\n'; });
   s.warn(answer.warnings());
 }
 

@@ -10,6 +10,7 @@
 #include "cli/job_parts.h"
 #include "cli/local_time.h"
 #include "cli/words.h"
+#include "core/reason.h"
 #include "subak/v1/job_service.pb.h"
 
 namespace subak::cli {
@@ -44,6 +45,9 @@ Cell elapsed_cell(const v1::Job& job, TimeMs now) {
 
 // What it waits for; for how long its place is kept, if it has one.
 std::string reason_text(const v1::Job& job) {
+  if (job.waits_for() == enum_name(ReasonToken::kUnschedulable)) {
+    return job.waits_for() + ": " + job.waits_for_detail();
+  }
   if (!job.has_until()) return job.waits_for();
   return "until " + local_time_text(to_ms(job.until())).substr(11);
 }
@@ -63,6 +67,7 @@ Table job_table(const v1::ListJobsResponse& answer) {
                time_column("STARTED", Room::kWide),
                time_column("ENDED", Room::kWide),
                {"ORIGIN", kLeft, Room::kWide},
+               {"DETAIL", kLeft, Room::kWide},
                {"PRIORITY", Align::kRight, Room::kWide},
                {"CLUSTER", kLeft, Room::kWide}});
   const TimeMs now = now_ms();
@@ -71,7 +76,8 @@ Table job_table(const v1::ListJobsResponse& answer) {
                shape_text(j.spec().request()), gpus_text(j.milligpu()), state_text(j),
                elapsed_cell(j, now), Cell(nodes_text(j), all_nodes_text(j)), reason_text(j),
                time_cell(j.submit_time()), time_cell(j.start_time()), time_cell(j.end_time()),
-               word(j.origin()), std::to_string(j.spec().priority()), j.spec().cluster()});
+               word(j.origin()), j.waits_for_detail(), std::to_string(j.spec().priority()),
+               j.spec().cluster()});
   }
   return table;
 }
@@ -281,8 +287,8 @@ void add_edit(Command job, const std::string& name, const std::string& help,
     request.set_request_id(o->edit.request_id);
     const auto answer = s.call<v1::EditJobResponse>(method, request);
     s.show_text(answer, [&] {
-      s.out() << "job " << o->id << ' ' << (answer.repeated_request() ? "was " : "") << done
-              << (answer.repeated_request() ? " before\n" : "\n");
+      s.out() << "job " << printable(o->id) << ' ' << (answer.repeated_request() ? "was " : "")
+              << done << (answer.repeated_request() ? " before\n" : "\n");
     });
     return 0;
   });

@@ -143,7 +143,7 @@ int submit(Session& s, SubmitCommand o) {
   request.set_validate_only(o.dry_run);
   const auto answer = s.call<v1::CreateJobResponse>("JobService/CreateJob", request);
   const std::string shape = shape_text(request.job().request());
-  const std::string payer = payer_text(request.job().account(), request.job().user());
+  const std::string payer = printable(payer_text(request.job().account(), request.job().user()));
   s.show_text(answer, [&] {
     if (o.dry_run) {
       s.out() << "would queue " << shape << " for " << payer << '\n';

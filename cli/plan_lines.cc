@@ -68,6 +68,44 @@ Colour colour_of(v1::PlanKind kind) {
   return kind == v1::PLAN_KIND_RUNS ? Colour::kGreen : Colour::kBlue;
 }
 
+// What is held at each column, in the colours of what holds most there.
+std::string held_bar(const Session& s, const v1::PlanRow& row) {
+  google::protobuf::RepeatedField<std::int64_t> held;
+  held.Resize(row.free_milligpu_size(), 0);
+  std::vector<std::pair<std::int64_t, v1::PlanKind>> most(static_cast<std::size_t>(held.size()));
+  for (const v1::PlanLane& lane : row.lanes()) {
+    if (lane.kind() == v1::PLAN_KIND_IDLE) continue;
+    for (int i = 0; i < std::min(held.size(), lane.milligpu_size()); ++i) {
+      held.Set(i, held.Get(i) + lane.milligpu(i));
+      auto& first = most[static_cast<std::size_t>(i)];
+      if (lane.milligpu(i) > first.first) first = {lane.milligpu(i), lane.kind()};
+    }
+  }
+  std::string text;
+  for (int from = 0, to = 0; from < held.size(); from = to) {
+    const v1::PlanKind kind = most[static_cast<std::size_t>(from)].second;
+    google::protobuf::RepeatedField<std::int64_t> part;
+    for (; to < held.size() && most[static_cast<std::size_t>(to)].second == kind; ++to) {
+      part.Add(held.Get(to));
+    }
+    const std::string piece = bar(part, row.installed_milligpu());
+    text += piece.empty() ? piece : s.paint(colour_of(kind), piece);
+    if (to < held.size())
+      text += std::string(static_cast<std::size_t>(part.size()) - display_width(piece), ' ');
+  }
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+// All that is in the row in one line.
+void print_in_one(Session& s, const v1::PlanRow& row) {
+  std::string what = plan_lanes_text(row);
+  if (is_any(row.closed_milligpu())) what += what.empty() ? "closed" : ", part closed";
+  if (what.empty()) what = "free";
+  print_line(s, before_bar(plan_row_name(row), gpus_text(row.installed_milligpu()), what),
+             held_bar(s, row), std::nullopt);
+}
+
 void print_row(Session& s, const v1::PlanRow& row) {
   std::string name = plan_row_name(row), gpus = gpus_text(row.installed_milligpu());
   const auto line = [&](const std::string& what, const auto& milligpu,
@@ -103,11 +141,17 @@ std::map<ProductKey, Product> products_of(const v1::Plan& plan) {
   return out;
 }
 
-void print_product(Session& s, const ProductKey& key, const Product& product) {
+// The sum of a product of one domain says nothing new.
+std::size_t sums_of(const std::map<ProductKey, Product>& products) {
+  return static_cast<std::size_t>(std::count_if(
+      products.begin(), products.end(), [](const auto& one) { return one.second.domains > 1; }));
+}
+
+void print_product(Session& s, const ProductKey& key, const Product& product, bool with_sum) {
   const std::string title = printable(key.second) + " in " + printable(key.first);
   s.out() << '\n' << s.paint(Colour::kBold, cut_to(title, kTableColumns)) << '\n';
-  const std::string count =
-      std::to_string(product.domains) + (product.domains == 1 ? " domain" : " domains");
+  if (!with_sum) return;
+  const std::string count = std::to_string(product.domains) + " domains";
   print_line(s,
              before_bar(count, gpus_text(product.installed),
                         is_any(product.free) ? "free" : "nothing is free"),
@@ -116,22 +160,52 @@ void print_product(Session& s, const ProductKey& key, const Product& product) {
 
 }  // namespace
 
-void print_plan(Session& s, const v1::Plan& plan) {
-  s.out() << plan_head(plan) << "\n\n";
+std::size_t plan_lines(const v1::Plan& plan) {
+  const std::map<ProductKey, Product> products = products_of(plan);
+  std::size_t lines = sums_of(products);
+  for (const v1::PlanRow& row : plan.rows()) {
+    const int own = row.lanes_size() + (is_any(row.closed_milligpu()) ? 1 : 0);
+    lines += static_cast<std::size_t>(std::max(1, own));
+  }
+  return lines;
+}
+
+void print_plan(Session& s, const v1::Plan& plan, std::size_t rows, bool lanes) {
+  s.out() << cut_to(plan_head(plan), kTableColumns) << "\n\n";
   print_axis(s, plan);
   const std::map<ProductKey, Product> products = products_of(plan);
+  const std::size_t lines = static_cast<std::size_t>(plan.rows_size()) + sums_of(products);
+  const bool with_sums = lanes || lines <= rows;
   ProductKey last;
   for (const v1::PlanRow& row : plan.rows()) {
     const ProductKey key{row.cluster(), row.product()};
-    if (key != last) print_product(s, key, products.at(key));
+    const Product& product = products.at(key);
+    if (key != last) print_product(s, key, product, with_sums && product.domains > 1);
     last = key;
-    print_row(s, row);
+    lanes ? print_row(s, row) : print_in_one(s, row);
   }
-  if (plan.rows_left_out() > 0) s.out() << "and " << plan.rows_left_out() << " more rows\n";
+  if (plan.rows_left_out() > 0) {
+    s.out() << "and " << plan.rows_left_out() << " more rows: --rows N shows more\n";
+  }
   if (plan.rows().empty()) s.out() << "there are no GPUs\n";
 }
 
-Table plan_job_table(const v1::Plan& plan) {
+std::vector<int> plan_jobs_shown(const v1::Plan& plan, std::size_t most) {
+  std::map<v1::PlanKind, std::vector<int>> kinds;
+  for (int i = 0; i < plan.jobs_size(); ++i) kinds[plan.jobs(i).kind()].push_back(i);
+  std::vector<int> shown;
+  for (std::size_t n = 0; shown.size() < most; ++n) {
+    const std::size_t before = shown.size();
+    for (const auto& [kind, jobs] : kinds) {
+      if (n < jobs.size() && shown.size() < most) shown.push_back(jobs[n]);
+    }
+    if (shown.size() == before) break;
+  }
+  std::sort(shown.begin(), shown.end());
+  return shown;
+}
+
+Table plan_job_table(const v1::Plan& plan, const std::vector<int>& shown) {
   Table table({{"JOB"},
                {"NAME", Align::kLeft, Room::kElastic},
                {"ACCOUNT", Align::kLeft, Room::kElastic},
@@ -141,7 +215,8 @@ Table plan_job_table(const v1::Plan& plan) {
                {"END"},
                {"IDLE", Align::kRight},
                {"NODES", Align::kLeft, Room::kElastic}});
-  for (const v1::PlanJob& job : plan.jobs()) {
+  for (const int i : shown) {
+    const v1::PlanJob& job = plan.jobs(i);
     const v1::JobSpec& spec = job.job().spec();
     std::string nodes = job.nodes_size() == 0 ? "-" : job.nodes(0);
     if (job.node_count() > 1) nodes += " +" + std::to_string(job.node_count() - 1);

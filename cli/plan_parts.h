@@ -27,15 +27,24 @@ std::string plan_head(const v1::Plan& plan);
 std::string plan_row_name(const v1::PlanRow& row);
 // "runs 1-42 train", "idle for 1-43 big", "starts 12 others".
 std::string plan_lane_text(const v1::PlanLane& lane);
+// All lanes of a row: "21 run, 26 start, 1 kept".
+std::string plan_lanes_text(const v1::PlanRow& row);
 // "~16:20, by 18:00": when a job starts, ends. As in the table.
 std::string plan_start_text(const v1::PlanJob& job, const v1::Plan& plan);
 std::string plan_end_text(const v1::PlanJob& job, const v1::Plan& plan);
 // "runs"; of who waits: "promised" or "estimated" where nodes are kept, else "forecast".
 std::string plan_job_word(const v1::PlanJob& job);
 
-// Domains by time, at most kTableColumns wide.
-void print_plan(Session& s, const v1::Plan& plan);
-Table plan_job_table(const v1::Plan& plan);
+// How many lines the rows of the plan have with a line for each lane.
+std::size_t plan_lines(const v1::Plan& plan);
+// Domains by time, at most kTableColumns wide. `lanes`: a line for each lane of a row. Else one for all of them, and with
+// the sums at most `rows` lines.
+void print_plan(Session& s, const v1::Plan& plan, std::size_t rows, bool lanes);
+// Of `most` jobs, by index: of each kind as many, and more of those that have more.
+std::vector<int> plan_jobs_shown(const v1::Plan& plan, std::size_t most);
+Table plan_job_table(const v1::Plan& plan, const std::vector<int>& shown);
+// Some time of a job of the plan rests on a run time that is assumed: it has a star.
+bool plan_is_assumed(const v1::Plan& plan);
 // A whole file. It needs nothing else, and shows itself in light and dark.
 std::string plan_svg(const v1::Plan& plan);
 

@@ -46,8 +46,9 @@ std::vector<PlanTick> plan_ticks(const v1::Plan& plan, int most) {
 
 std::string plan_head(const v1::Plan& plan) {
   const DurationMs step = to_ms(plan.step());
-  std::string text = age_text(to_ms(plan.until()) - to_ms(plan.time())) + " from " +
-                     time_text(plan.time()) + ", a column is " +
+  const DurationMs span = to_ms(plan.until()) - to_ms(plan.time());
+  const DurationMs rounded = (span + kSecondMs / 2) / kSecondMs * kSecondMs;
+  std::string text = age_text(rounded) + " from " + time_text(plan.time()) + ", a column is " +
                      (step < kSecondMs ? std::to_string(step) + "ms" : age_text(step)) +
                      "; state " + std::to_string(plan.state_seq());
   if (!plan.has_forecast_time()) return text + ", no forecast";
@@ -71,6 +72,23 @@ std::string plan_lane_text(const v1::PlanLane& lane) {
   return verb + job_text(lane.job_id(), lane.job_name());
 }
 
+std::string plan_lanes_text(const v1::PlanRow& row) {
+  std::int64_t run = 0, idle = 0, come = 0;
+  for (const v1::PlanLane& lane : row.lanes()) {
+    (lane.kind() == v1::PLAN_KIND_RUNS   ? run
+     : lane.kind() == v1::PLAN_KIND_IDLE ? idle
+                                         : come) += lane.jobs();
+  }
+  std::string text;
+  const auto add = [&text](std::int64_t jobs, const char* what) {
+    if (jobs > 0) text += (text.empty() ? "" : ", ") + std::to_string(jobs) + what;
+  };
+  add(run, " run");
+  add(come, " start");
+  add(idle, " kept");
+  return text;
+}
+
 std::string plan_job_word(const v1::PlanJob& job) {
   if (job.kind() == v1::PLAN_KIND_RUNS) return "runs";
   if (job.kind() == v1::PLAN_KIND_FORECAST) return "forecast";
@@ -81,7 +99,7 @@ std::string plan_start_text(const v1::PlanJob& job, const v1::Plan& plan) {
   if (!job.has_start()) return "not known";
   const std::string start = clock_text(to_ms(job.start()), plan);
   if (job.kind() == v1::PLAN_KIND_RUNS) return start;
-  if (!job.expected_start().promised()) return "~" + start;
+  if (!job.expected_start().promised()) return "~" + start + (job.start_assumed() ? "*" : "");
   const std::string by = clock_text(to_ms(job.expected_start().latest()), plan);
   return start == by ? "by " + by : "~" + start + ", by " + by;
 }
@@ -91,9 +109,15 @@ std::string plan_end_text(const v1::PlanJob& job, const v1::Plan& plan) {
   const std::string end = clock_text(to_ms(job.end()), plan);
   const bool is_sure =
       job.kind() == v1::PLAN_KIND_RUNS && job.job().limit_enforced() && job.job().has_planned_end();
-  if (!is_sure) return "~" + end;
+  if (!is_sure) return "~" + end + (job.end_assumed() || job.start_assumed() ? "*" : "");
   const std::string by = clock_text(to_ms(job.job().planned_end()), plan);
   return end == by ? "by " + by : "~" + end + ", by " + by;
+}
+
+bool plan_is_assumed(const v1::Plan& plan) {
+  return std::any_of(plan.jobs().begin(), plan.jobs().end(), [](const v1::PlanJob& job) {
+    return job.end_assumed() || job.start_assumed();
+  });
 }
 
 }  // namespace subak::cli

@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/words.h"
+#include "core/reason.h"
 #include "subak/v1/job_service.pb.h"
 
 namespace subak::cli {
@@ -14,6 +15,9 @@ struct QueueCommand {
   ListOptions list;
   WatchOptions watch;
 };
+
+// What it says is the cluster's scheduler's, and nowhere else to be read.
+constexpr std::string_view kUnschedulable = enum_name(ReasonToken::kUnschedulable);
 
 // One number and one unit.
 std::string rough_text(DurationMs ms) {
@@ -29,19 +33,24 @@ std::string start_text(const v1::ExpectedStart& start, TimeMs now) {
   };
   if (start.promised()) return "by " + from_now(start.latest());
   if (!start.has_latest()) return "after " + from_now(start.earliest());
-  return "~" + from_now(start.expected()) + " (" + from_now(start.earliest()) + "-" +
-         from_now(start.latest()) + ")";
+  const std::string about = "~" + from_now(start.expected());
+  if (!start.calibrated()) return about;
+  return about + " (" + from_now(start.earliest()) + "-" + from_now(start.latest()) + ")";
 }
 
 std::string waits_text(const v1::QueueRow& row) {
   if (!row.has_waits_for()) return "(why " + row.job().id() + ")";
+  if (row.waits_for().token() == kUnschedulable) {
+    return row.waits_for().token() + ": " + row.waits_for().detail();
+  }
   const std::string& subject = row.waits_for().subject();
   return row.waits_for().token() + (subject.empty() ? "" : " " + subject);
 }
 
 Table queue_table(const v1::ListQueueResponse& answer) {
-  const bool planned = std::any_of(answer.rows().begin(), answer.rows().end(),
-                                   [](const v1::QueueRow& r) { return r.has_expected_start(); });
+  const bool planned = std::any_of(
+      answer.rows().begin(), answer.rows().end(),
+      [](const v1::QueueRow& r) { return r.has_expected_start() || !r.no_estimate().empty(); });
   std::vector<Column> columns{{"POS", Align::kRight},
                               {"JOB"},
                               {"NAME", Align::kLeft, Room::kWide},
@@ -56,7 +65,7 @@ Table queue_table(const v1::ListQueueResponse& answer) {
   Table table(columns);
   for (const v1::QueueRow& r : answer.rows()) {
     const v1::JobSpec& spec = r.job().spec();
-    std::vector<Cell> cells{std::to_string(r.position()),
+    std::vector<Cell> cells{r.position() == 0 ? "-" : std::to_string(r.position()),
                             r.job().id(),
                             spec.name(),
                             payer_text(spec.account(), spec.user()),
@@ -68,7 +77,7 @@ Table queue_table(const v1::ListQueueResponse& answer) {
                             r.waits_for().detail()};
     if (planned) {
       cells.push_back(r.has_expected_start() ? start_text(r.expected_start(), to_ms(answer.time()))
-                                             : "-");
+                                             : (r.no_estimate().empty() ? "-" : "no estimate"));
     }
     table.row(std::move(cells));
   }
@@ -115,6 +124,14 @@ void say_of_clusters(Session& s, const v1::ListQueueResponse& answer) {
   }
 }
 
+// Pods of jobs that are starting or ending may still have our gate.
+std::string nothing_waits(const v1::ListQueueResponse& answer) {
+  const std::int64_t jobs = answer.unsettled_jobs();
+  if (jobs == 0) return "nothing waits";
+  return "no job waits for a place; " + std::to_string(jobs) +
+         (jobs == 1 ? " job is" : " jobs are") + " starting or ending";
+}
+
 void show_queue(Session& s, const QueueCommand& o) {
   v1::ListQueueRequest request;
   request.set_account(o.account);
@@ -123,7 +140,7 @@ void show_queue(Session& s, const QueueCommand& o) {
       s, "JobService/ListQueue", request, o.list.limit, [](auto& a) { return a.mutable_rows(); });
   if (answer.rows().empty() && (s.form() == Form::kTable || s.form() == Form::kWide)) {
     if (!o.account.empty()) s.must_be_account(o.account);
-    s.say(o.would ? "nothing would wait" : "nothing waits");
+    s.say(o.would ? "nothing would wait" : nothing_waits(answer));
   } else {
     s.show(answer, [&] { return o.would ? would_table(answer) : queue_table(answer); });
   }

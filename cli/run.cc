@@ -51,8 +51,8 @@ void add_commands(Command root, const Parser& parser) {
 }
 
 int fail(const Screen& screen, const Failure& failure) {
-  screen.err << "subak: " << failure.what << '\n';
-  if (!failure.todo.empty()) screen.err << "  -> " << failure.todo << '\n';
+  screen.err << "subak: " << printable(failure.what) << '\n';
+  if (!failure.todo.empty()) screen.err << "  -> " << printable(failure.todo) << '\n';
   return failure.exit_code;
 }
 

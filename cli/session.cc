@@ -132,7 +132,7 @@ void Session::show_one_of_many(const google::protobuf::Message& message,
 }
 
 void Session::say(const std::string& line) {
-  if (form_ == Form::kTable || form_ == Form::kWide) out() << line << '\n';
+  if (form_ == Form::kTable || form_ == Form::kWide) out() << printable(line) << '\n';
 }
 
 int repeat(Session& session, double seconds, const std::function<void()>& draw) {

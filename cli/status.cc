@@ -57,7 +57,8 @@ Table cluster_table(const v1::Status& status) {
       table.row({c.name(), word(c.mode()), sync, "-", "0", "0", "0", "0", "0", "0"});
     for (const auto& p : c.products()) {
       table.row({c.name(), word(c.mode()), sync, p.product(), std::to_string(p.nodes()),
-                 gpus_text(p.installed_milligpu()), gpus_text(p.allocated_milligpu()),
+                 gpus_text(p.installed_milligpu()),
+                 in_use_text(p.allocated_milligpu(), p.overcommitted_milligpu()),
                  gpus_text(p.idle_milligpu()), gpus_text(p.stranded_milligpu()),
                  gpus_text(p.unusable_milligpu())});
     }

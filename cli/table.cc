@@ -1,6 +1,7 @@
 #include "cli/table.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 
 namespace subak::cli {
@@ -38,14 +39,22 @@ std::size_t total(const std::vector<Shown>& shown, std::size_t gap) {
   return sum;
 }
 
-// Takes from the widest elastic column, one by one, until all fits or nothing is left to take.
+// The widest column that may become narrower; nullptr: none.
+Shown* widest_of(std::vector<Shown>& shown, const std::vector<Column>& columns, bool elastic) {
+  Shown* widest = nullptr;
+  for (Shown& column : shown) {
+    const bool is_elastic = columns[column.index].room == Room::kElastic;
+    if ((elastic && !is_elastic) || column.width <= kLeastElastic) continue;
+    if (widest == nullptr || column.width > widest->width) widest = &column;
+  }
+  return widest;
+}
+
+// Takes from the widest column, one by one, until all fits: from elastic ones as long as there is something to take.
 void shrink(std::vector<Shown>& shown, const std::vector<Column>& columns, std::size_t gap) {
   while (total(shown, gap) > kTableColumns) {
-    Shown* widest = nullptr;
-    for (Shown& column : shown) {
-      if (columns[column.index].room != Room::kElastic || column.width <= kLeastElastic) continue;
-      if (widest == nullptr || column.width > widest->width) widest = &column;
-    }
+    Shown* widest = widest_of(shown, columns, true);
+    if (widest == nullptr) widest = widest_of(shown, columns, false);
     if (widest == nullptr) return;
     --widest->width;
   }
@@ -69,8 +78,25 @@ void print_line(std::ostream& out, const std::vector<std::string>& cells,
   out << line << '\n';
 }
 
+// A spreadsheet takes it for a formula; in some languages also where the first letter is a wide one (U+FF0B, U+FF0D,
+// U+FF1D, U+FF20). A single dash is our own word for "none".
+bool is_formula(std::string_view text) {
+  if (text.empty() || text == "-") return false;
+  if (std::string_view("=+-@\t\r\n").find(text.front()) != std::string_view::npos) return true;
+  constexpr std::array<std::string_view, 4> kWide{"＋", "－", "＝", "＠"};
+  return std::any_of(kWide.begin(), kWide.end(),
+                     [text](std::string_view sign) { return text.starts_with(sign); });
+}
+
+// "-3", "-0.25".
+bool is_number(std::string_view text) {
+  const auto digits = text.substr(text.starts_with('-') ? 1 : 0);
+  return digits.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+// A semicolon parts cells too, where a comma is in numbers.
 std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  if (text.find_first_of(",;\"") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"') quoted += '"';
@@ -96,19 +122,6 @@ std::string cut_to(std::string_view text, std::size_t width) {
   }
   while (end > 0 && continues(text[end])) --end;
   return std::string(text.substr(0, end)) + "…";
-}
-
-std::string printable(std::string_view text) {
-  std::string out(text);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto c = static_cast<unsigned char>(out[i]);
-    // C0, DEL, and the two-byte forms of C1.
-    const bool c1 =
-        c == 0xC2 && i + 1 < out.size() && static_cast<unsigned char>(out[i + 1]) < 0xA0;
-    if (c1) out.erase(i + 1, 1);
-    if (c < 0x20 || c == 0x7F || c1) out[i] = '?';
-  }
-  return out;
 }
 
 void Table::row(std::vector<Cell> cells) {
@@ -150,7 +163,7 @@ void Table::print(std::ostream& out, bool wide) const {
 void Table::print_csv(std::ostream& out) const {
   const auto line = [&out](const std::vector<std::string>& cells) {
     for (std::size_t i = 0; i < cells.size(); ++i)
-      out << (i == 0 ? "" : ",") << csv_field(cells[i]);
+      out << (i == 0 ? "" : ",") << csv_field(printable(cells[i]));
     out << '\n';
   };
   std::vector<std::string> head;
@@ -159,7 +172,12 @@ void Table::print_csv(std::ostream& out) const {
   for (const auto& cells : rows_) {
     std::vector<std::string> texts;
     texts.reserve(cells.size());
-    for (const Cell& cell : cells) texts.push_back(cell.exact.empty() ? cell.text : cell.exact);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const Cell& cell = cells[i];
+      const std::string& text = cell.exact.empty() ? cell.text : cell.exact;
+      const bool is_amount = columns_[i].align == Align::kRight && is_number(text);
+      texts.push_back(is_formula(text) && !is_amount ? "'" + text : text);
+    }
     line(texts);
   }
 }

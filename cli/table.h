@@ -8,13 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "core/printable.h"
+
 namespace subak::cli {
 
 inline constexpr std::size_t kTableColumns = 100;  // every table fits, except in the form `wide`
 
 enum class Align { kLeft, kRight };
 // kWide columns are left out of the usual form.
-// kElastic ones are cut with "…" where space is short.
+// kElastic ones are cut with "…" where space is short, the others where that is not enough.
 enum class Room { kUsual, kElastic, kWide };
 
 struct Column {
@@ -40,9 +42,10 @@ class Table {
   void row(std::vector<Cell> cells);
   bool empty() const { return rows_.empty(); }
 
-  // At most kTableColumns columns wide unless `wide`. Control characters in cells come out as '?'.
+  // At most kTableColumns columns wide unless `wide`. Cells are printable().
   void print(std::ostream& out, bool wide) const;
-  // RFC 4180, all columns.
+  // RFC 4180, all columns, cells printable(). A text that a spreadsheet would run as a formula begins with an
+  // apostrophe, but for numbers in columns that are aligned to the right.
   void print_csv(std::ostream& out) const;
 
  private:
@@ -54,7 +57,5 @@ class Table {
 std::size_t display_width(std::string_view text);
 // At most `width` columns; what is cut ends in "…".
 std::string cut_to(std::string_view text, std::size_t width);
-// Nothing in it can move the cursor or colour the screen.
-std::string printable(std::string_view text);
 
 }  // namespace subak::cli

@@ -9,6 +9,8 @@
 #include <cassert>
 #include <charconv>
 
+#include "core/printable.h"
+
 namespace subak::cli {
 namespace {
 
@@ -59,6 +61,7 @@ void emit(YAML::Emitter& out, const boost::json::value& value) {
     case boost::json::kind::string: {
       const std::string text(value.get_string());
       if (is_ambiguous(text)) out << YAML::DoubleQuoted;
+      if (!is_printable(text)) out << YAML::DoubleQuoted << YAML::EscapeNonAscii;
       out << text;
       return;
     }

@@ -189,14 +189,15 @@ Table ledger_table(const v1::ListLedgerResponse& answer, bool csv) {
                {"HOLDER", Align::kLeft, Room::kWide},
                {"PRODUCT", Align::kLeft, Room::kWide},
                {"ATTEMPT", Align::kRight, Room::kWide},
-               {"CORRECTS", Align::kRight, Room::kWide}});
+               {"CORRECTS", Align::kRight, Room::kWide},
+               {"CLOCK", Align::kLeft, Room::kWide}});
   for (const v1::LedgerRow& r : answer.rows()) {
     table.row({std::to_string(r.sequence()), r.job_id(), std::to_string(r.rank()),
                time_cell(r.from()),
                csv ? exact_time_text(r.to()) : age_text(to_ms(r.to()) - to_ms(r.from())), r.payer(),
                word(r.state()), r.node(), gpus_text(r.milligpu()), seconds_text(r.amount()),
                r.holder(), r.product(), std::to_string(r.attempt()),
-               r.corrects() > 0 ? std::to_string(r.corrects()) : ""});
+               r.corrects() > 0 ? std::to_string(r.corrects()) : "", word(r.clock())});
   }
   return table;
 }

@@ -17,7 +17,10 @@ void print_end(Session& s, const v1::Job& job) {
   if (!job.has_planned_end()) return;
   s.out() << "its GPUs are taken to be free by " << time_text(job.planned_end());
   if (!job.spec().has_time_limit()) {
-    s.out() << ": it has no time limit";
+    s.out() << ": no time limit given";
+    if (job.has_start_time()) {
+      s.out() << ", assuming " << age_text(to_ms(job.planned_end()) - to_ms(job.start_time()));
+    }
   } else if (job.limit_enforced()) {
     s.out() << ": its time limit is enforced";
   }
@@ -65,9 +68,11 @@ void print_start(Session& s, const v1::ExpectedStart& start) {
       s.out() << ", most likely around " << time_text(start.expected());
     }
   } else if (start.has_latest()) {
-    s.out() << "it may start around " << time_text(start.expected())
-            << "\n(nine of ten such jobs: from " << time_text(start.earliest()) << " to "
-            << time_text(start.latest()) << ")";
+    s.out() << "it may start around " << time_text(start.expected());
+    if (start.calibrated()) {
+      s.out() << "\n(nine of ten such jobs: from " << time_text(start.earliest()) << " to "
+              << time_text(start.latest()) << ")";
+    }
   } else {
     s.out() << "it does not start before " << time_text(start.earliest());
   }
@@ -89,6 +94,9 @@ void print_outlook(Session& s, const v1::Explanation& e) {
   } else if (e.has_patience_until()) {
     s.out() << "\npatience until " << time_text(e.patience_until())
             << ":\nif it does not fit in its turn then, nodes may be kept for it\n";
+  }
+  if (!e.no_estimate().empty()) {
+    s.out() << "\nno estimate of its start yet:\n" << printable(e.no_estimate()) << '\n';
   }
   if (!e.has_expected_start()) return;
   s.out() << '\n';
@@ -127,14 +135,11 @@ Table step_table(const v1::RankStep& step) {
                {"QUOTA", kRight},
                {"USED GPU-H", kRight},
                {"ABOVE QUOTA", kRight}});
-  double shares = 0;
-  for (const auto& entry : step.entries()) shares += entry.shares();
   for (const auto& entry : step.entries()) {
-    table.row({entry.on_path() ? "*" : "", entry.path(),
-               shares > 0 ? fixed_text(entry.shares() / shares * 100, 1) + " %" : "-",
+    table.row({entry.on_path() ? "*" : "", entry.path(), fixed_text(entry.shares() * 100, 1) + " %",
                fixed_text(entry.target() * 100, 1) + " %", gpus_text(entry.allocated_milligpu()),
-               gpus_text(entry.next_milligpu() / 2), gpus_text(entry.quota_milligpu()),
-               fixed_text(entry.usage_gpu_seconds() / 3600, 2),
+               entry.next_milligpu() == 0 ? "-" : gpus_text(entry.next_milligpu() / 2),
+               gpus_text(entry.quota_milligpu()), fixed_text(entry.usage_gpu_seconds() / 3600, 2),
                fixed_text(entry.surplus_gpu_seconds() / 3600, 2)});
   }
   return table;
@@ -144,7 +149,7 @@ void print_ranking(Session& s, const v1::Explanation& e) {
   for (const v1::RankStep& step : e.ranking()) {
     s.out() << "\nwho comes first below "
             << (step.parent() == "(root)" ? "the root" : printable(step.parent()))
-            << " (* holds this job; TARGET is of the whole fleet)\n";
+            << " (* holds this job; SHARE and TARGET are of the whole fleet)\n";
     step_table(step).print(s.out(), s.form() == Form::kWide);
   }
 }

@@ -76,6 +76,11 @@ void set_amounts(const std::string& text, const std::string& flag, Amounts* out)
 
 std::string gpus_text(std::int64_t milligpu) { return format_milligpu(milligpu); }
 
+std::string in_use_text(std::int64_t allocated, std::int64_t overcommitted) {
+  const std::string text = gpus_text(allocated);
+  return overcommitted > 0 ? text + " (" + gpus_text(overcommitted) + " over)" : text;
+}
+
 std::int64_t milligpu_of(const std::string& text, const std::string& flag) {
   return value_or_usage(parse_milligpu(text, flag), kAmountHelp);
 }
@@ -188,6 +193,7 @@ std::string word(v1::PodGate g) { return enum_word(v1::PodGate_Name(g), 9); }
 std::string word(v1::PodState s) { return enum_word(v1::PodState_Name(s), 10); }
 std::string word(v1::Mode m) { return enum_word(v1::Mode_Name(m), 5); }
 std::string word(v1::UsageState s) { return enum_word(v1::UsageState_Name(s), 12); }
+std::string word(v1::RowClock c) { return enum_word(v1::RowClock_Name(c), 10); }
 
 v1::JobState job_state_of(const std::string& text) {
   for (int i = v1::JobState_MIN; i <= v1::JobState_MAX; ++i) {
@@ -243,7 +249,7 @@ std::string shape_text(const v1::GangRequest& request) {
   if (request.spare() > 0) text += " spare=" + std::to_string(request.spare());
   if (request.mixed_products()) text += " mixed-products";
   if (request.compute_domain()) text += " compute-domain";
-  return text;
+  return printable(text);
 }
 
 std::string payer_text(const std::string& account, const std::string& user) {

@@ -25,6 +25,8 @@ using google::protobuf::Timestamp;
 std::string amounts_text(const Amounts& amounts);  // "gpu=16"; "" for none
 void set_amounts(const std::string& text, const std::string& flag, Amounts* out);
 std::string gpus_text(std::int64_t milligpu);  // "16", "0.5"
+// "12", "12 (4 over)" of which 4 are not there any more.
+std::string in_use_text(std::int64_t allocated, std::int64_t overcommitted);
 std::int64_t milligpu_of(const std::string& text, const std::string& flag);
 
 TimeMs to_ms(const Timestamp& time);
@@ -64,12 +66,13 @@ std::string word(v1::PodState state);
 std::string word(v1::PodGate gate);
 std::string word(v1::Mode mode);
 std::string word(v1::UsageState state);
+std::string word(v1::RowClock clock);
 v1::JobState job_state_of(const std::string& text);  // checked by the parser before
 v1::Mode mode_of(const std::string& text);           // throws usage
 // "any", "nvlink-exclusive", "prefer:rack" into a request; throws usage.
 void set_topology(const std::string& text, v1::GangRequest* request);
 std::string topology_text(const v1::GangRequest& request);
-// The gang in a few letters: "4x8 nvlink", "1x2 mig-1g.10gb".
+// The gang in a few letters: "4x8 nvlink", "1x2 mig-1g.10gb". It is printable().
 std::string shape_text(const v1::GangRequest& request);
 
 // "ml.vision", or "ml.vision/ana".

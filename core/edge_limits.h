@@ -8,11 +8,11 @@
 
 namespace subak::limits {
 
-// What one edge asks of an API server in this time, whatever the server answers: lists and watches of each of its six
+// What one edge asks of an API server in this time, whatever the server answers: lists and watches of each of its seven
 // kinds, further pages of all kinds together, starts of a session. More waits. The sum is below 60.
 inline constexpr DurationMs kRequestWindowMs = 10'000;
 inline constexpr std::size_t kMaxFollowRequests = 5;
-inline constexpr std::size_t kMaxPageRequests = 16;
+inline constexpr std::size_t kMaxPageRequests = 11;
 inline constexpr std::size_t kMaxSessionStarts = 6;  // two requests each
 
 // A watch that stayed open for so long is sound: the next one begins at once. Lists and watches that end sooner are

@@ -13,7 +13,9 @@ namespace subak::limits {
 inline constexpr std::size_t kMaxNameBytes = 253;     // Kubernetes object name
 inline constexpr std::size_t kMaxReasonBytes = 1024;  // --reason of an edit
 inline constexpr std::size_t kMaxAccountDepth = 16;   // levels below the root
-inline constexpr std::size_t kMaxAccounts = 100'000;  // accounts and users together: then refused
+// Accounts and users together: then refused; but where there are few below an account, as far as the reserve.
+inline constexpr std::size_t kMaxAccounts = 100'000;
+inline constexpr std::size_t kAccountsReserve = 10'000;
 inline constexpr std::size_t kMaxNamespacesPerAccount = 1024;
 inline constexpr std::size_t kMaxProductsPerAccount = 256;  // with a quota or limit of their own
 inline constexpr std::size_t kMaxNamespaceModes = 10'000;   // of one cluster: then refused
@@ -21,9 +23,17 @@ inline constexpr std::int64_t kMaxShares = 1'000'000'000;   // of one account: t
 // Levels of a written tree (sim share): refused
 inline constexpr std::uint32_t kMaxShareTreeDepth = 256;
 
-// Jobs. More: the submission is refused with RESOURCE_EXHAUSTED; gated pods stay gated and are
-// retried.
+// Jobs that wait. More: the submission is refused with RESOURCE_EXHAUSTED; but accounts that have few may go on as far
+// as the reserve (accounting/shared_bound.h).
 inline constexpr std::size_t kMaxQueuedJobs = 1'000'000;
+inline constexpr std::size_t kQueuedJobsReserve = 100'000;
+// Pods that wait behind our gates in one cluster, likewise. One more stays gated and is no part of a job yet: its edge
+// tells it again until there is room.
+inline constexpr std::size_t kMaxGatedPods = 100'000;
+inline constexpr std::size_t kGatedPodsReserve = 10'000;
+// How often an edge tells such pods again, and how many at first: as long as they are taken, more at once.
+inline constexpr DurationMs kPutOffRetryMs = 5'000;
+inline constexpr std::size_t kPutOffRetries = 16;
 inline constexpr std::uint32_t kMaxPodsPerJob = 10'000;
 inline constexpr std::int64_t kMaxGpusPerPod = 64;
 // What one pod, one job and one node may carry. Webhook, Observe, API and import share these by way
@@ -55,6 +65,15 @@ inline constexpr DurationMs kLateMembersMs = 30 * kMinuteMs;
 // up to the most.
 inline constexpr DurationMs kReleaseRetryMs = 10 * kSecondMs;
 inline constexpr DurationMs kMaxReleaseRetryMs = 2 * kHourMs;
+
+// A job of which the cluster's scheduler refused pods on two nodes waits before its next attempt, likewise. On
+// one of these nodes it is not tried again for as long, counted by node.
+inline constexpr DurationMs kFirstBackoffMs = 10 * kSecondMs;
+inline constexpr DurationMs kLongestBackoffMs = 10 * kMinuteMs;
+// Names of extended resources of a cluster that the webhook knows; of others it warns nobody.
+inline constexpr std::size_t kMaxResourceNames = 1024;
+// Of the scheduler's words; an edge cuts more, else they are refused.
+inline constexpr std::size_t kMaxRefusalBytes = 1024;
 
 // A job that is asked to end since it has had its time limit is taken to be gone so much later: twice
 // the usual terminationGracePeriodSeconds.
@@ -107,6 +126,9 @@ inline constexpr DurationMs kForecastIdleMs = kMinuteMs;  // where nothing but t
 inline constexpr DurationMs kForecastRest = 20;
 inline constexpr DurationMs kForecastMs = 20'000;
 inline constexpr std::size_t kForecastAtOnce = 1'000;
+// What a forecast is made of is copied in slices of so many jobs and pods, some milliseconds each; the reading
+// side answers reads between two of them.
+inline constexpr std::size_t kForecastCopySlice = 1'000;
 // Changes of a job that are put to a forecast when it is asked how it would start sooner; up to so many
 // live jobs and nodes. More: refused.
 inline constexpr std::size_t kMaxAlternatives = 8;
@@ -196,6 +218,9 @@ inline constexpr int kMaxFactDepth = 16;  // records inside records of a stored 
 // Not read, so not written either: the commit ends with an error. No accepted input makes one.
 inline constexpr std::size_t kMaxFactBytes = 16u << 20;
 inline constexpr std::size_t kLedgerAuditPageRows = 10'000;
+// The first audit after a start waits so long if it reads more rows than these (a second of work or so).
+inline constexpr std::uint64_t kLedgerAuditAtOnceRows = 200'000;
+inline constexpr DurationMs kLedgerAuditWaitMs = kMinuteMs;
 
 // A database (server/store/postgres). Nothing came or went on a line for so long: it is cut, and what became of
 // the statement is looked up.
@@ -312,7 +337,7 @@ inline constexpr DurationMs kFollowPongMs = 10'000;
 inline constexpr DurationMs kFirstCopyMs = 10'000;
 
 // Idempotency: a request id is remembered for this long, and at most this many of them: then the
-// oldest is forgotten.
+// oldest of the caller who has most is forgotten.
 inline constexpr DurationMs kRequestIdLifeMs = kDayMs;
 inline constexpr std::size_t kMaxRequestIds = 1'000'000;
 
@@ -371,6 +396,17 @@ inline constexpr DurationMs kClockAnchorMs = kHourMs;
 // At a start, ahead of the last fact: beyond it the service is not ready until the clock is
 // accepted (`admin accept-clock`).
 inline constexpr DurationMs kMaxClockAheadMs = 30 * kDayMs;
+// Clocks of others. A reporter's clock that is off by no more than this counts as right.
+inline constexpr DurationMs kClockErrorMs = kSecondMs;
+// Two times of one clock contradict each other from here on: kubelets write whole seconds.
+inline constexpr DurationMs kClockNoiseMs = 2 * kSecondMs;
+// A node whose clock is off by so much has it in its condition, and counts for the alert.
+inline constexpr DurationMs kClockOffMs = 5 * kSecondMs;
+// So long after a start with a leap of time the clock may still prove wrong: what was charged over the leap is given
+// back then, and until then nobody is ended for a time limit. Rows that are remembered for that; more
+// are not given back.
+inline constexpr DurationMs kClockProofMs = 10 * kMinuteMs;
+inline constexpr std::size_t kMaxLeapRows = 100'000;
 // A database's clock. A sample that was under way for longer is not used; two that follow each other are further apart
 // than that: it has stepped, which is counted.
 inline constexpr DurationMs kClockSampleMs = 500;

@@ -13,6 +13,7 @@ inline constexpr std::string_view kAccount = "subak.gpu/account";
 inline constexpr std::string_view kUser = "subak.gpu/user";
 inline constexpr std::string_view kJob = "subak.gpu/job";
 inline constexpr std::string_view kGangSize = "subak.gpu/gang-size";
+inline constexpr std::string_view kRank = "subak.gpu/rank";
 inline constexpr std::string_view kTopology = "subak.gpu/topology";
 inline constexpr std::string_view kSegment = "subak.gpu/segment";
 inline constexpr std::string_view kMixedProducts = "subak.gpu/mixed-products";
@@ -49,6 +50,15 @@ inline constexpr std::string_view kLabelMigCapable = "nvidia.com/mig.capable";
 inline constexpr std::string_view kLabelMigStrategy = "nvidia.com/mig.strategy";
 inline constexpr std::string_view kLabelMigState = "nvidia.com/mig.config.state";
 inline constexpr std::string_view kLabelDeployPlugin = "nvidia.com/gpu.deploy.device-plugin";
+inline constexpr std::string_view kLabelSharing = "nvidia.com/gpu.sharing-strategy";
+
+// Labels of Google's node pools; pods select pools by them. Its device plugin offers slices and shares
+// as nvidia.com/gpu.
+inline constexpr std::string_view kGkeAccelerator = "cloud.google.com/gke-accelerator";
+inline constexpr std::string_view kGkeCount = "cloud.google.com/gke-accelerator-count";
+inline constexpr std::string_view kGkePartition = "cloud.google.com/gke-gpu-partition-size";
+inline constexpr std::string_view kGkeClients = "cloud.google.com/gke-max-shared-clients-per-gpu";
+inline constexpr std::string_view kGkeSharing = "cloud.google.com/gke-gpu-sharing-strategy";
 
 // The cluster that a service without any begins with; it goes when another is named first.
 inline constexpr std::string_view kFirstCluster = "default";

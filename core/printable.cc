@@ -114,4 +114,21 @@ std::string printable(std::string_view text) {
   }
 }
 
+std::string one_line(std::string_view text) {
+  std::string out;
+  bool space = false;
+  while (!text.empty()) {
+    const Piece piece = first_piece(text);
+    if (!piece.printable || text[0] == ' ') {
+      space = !out.empty();
+    } else {
+      if (space) out += ' ';
+      space = false;
+      out += text.substr(0, piece.bytes);
+    }
+    text.remove_prefix(piece.bytes);
+  }
+  return out;
+}
+
 }  // namespace subak

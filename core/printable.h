@@ -26,6 +26,9 @@ bool is_printable(std::string_view text);
 // stays as it is.
 std::string printable(std::string_view text);
 
+// In one line without escapes: what is not printable is a space, several spaces are one, and none is at the ends.
+std::string one_line(std::string_view text);
+
 // What is wrong with a new name that is not printable.
 inline constexpr std::string_view kWantPrintable =
     "want text without control and format characters";

@@ -35,11 +35,13 @@ enum class ReasonToken : std::uint8_t {
   kOutranked,                     // others come first in the fair-share order and the rest is taken
   kWaitingForPreemptedWorkloads,  // its place is being cleared: not given in this version
   kPendingEvaluation,             // not looked at yet: a pass is due
+  kUnschedulable,   // the cluster's scheduler found no way to the nodes that were chosen
+  kBeyondGangSize,  // a pod that its gang has no rank for
 };
 
 template <>
 struct EnumText<ReasonToken> {
-  static constexpr std::array<std::string_view, 18> names{"next",
+  static constexpr std::array<std::string_view, 20> names{"next",
                                                           "OnHold",
                                                           "GangIncomplete",
                                                           "WaitingForNodes",
@@ -56,7 +58,9 @@ struct EnumText<ReasonToken> {
                                                           "ReservedForOther",
                                                           "Outranked",
                                                           "WaitingForPreemptedWorkloads",
-                                                          "PendingEvaluation"};
+                                                          "PendingEvaluation",
+                                                          "Unschedulable",
+                                                          "BeyondGangSize"};
 };
 
 // The order in which reasons stand, first what is wrong with the job or forbids it, then how the
@@ -66,7 +70,9 @@ inline constexpr std::array kReasonOrder{
     ReasonToken::kNext,
     ReasonToken::kOnHold,
     ReasonToken::kMisconfigured,
+    ReasonToken::kUnschedulable,
     ReasonToken::kGangIncomplete,
+    ReasonToken::kBeyondGangSize,
     ReasonToken::kWaitingForNodes,
     ReasonToken::kNoMatchingFlavor,
     ReasonToken::kExceedsFleet,

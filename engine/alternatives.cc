@@ -161,8 +161,8 @@ ForecastBasis with(const ForecastBasis& basis, std::size_t at, const Change& cha
   kept.job.request = change.request;
   kept.job.time_limit_ms = change.time_limit_ms;
   kept.submit_ms = basis.time_ms;
-  DurationMs& run_ms = out.run_times.at(kept.job.id);
-  if (change.time_limit_ms != 0) run_ms = std::min(run_ms, change.time_limit_ms);
+  RunTime& run = out.run_times.at(kept.job.id);
+  if (change.time_limit_ms != 0 && change.time_limit_ms <= run.ms) run = {change.time_limit_ms};
   std::erase_if(out.facts, [job = kept.job.id](const Fact& fact) {
     const auto* const reserved = std::get_if<fact::Reserved>(&fact.body);
     return reserved != nullptr && reserved->job == job;
@@ -180,11 +180,14 @@ std::vector<Alternative> alternatives(const ForecastBasis& basis, JobId job) {
   if (kept.job.state != JobState::kQueued) return out;
   const auto start = make_forecast(basis, nullptr, job).start(job);
   for (const Change& change : changes_of(basis, kept.job)) {
-    const auto sooner = make_forecast(with(basis, *at, change), nullptr, job).start(job);
-    if (!sooner) continue;
+    const Forecast forecast = make_forecast(with(basis, *at, change), nullptr, job);
+    const Forecast::Start* const sooner = forecast.find(job);
+    if (sooner == nullptr) continue;
     const DurationMs wait_ms = start.value_or(basis.time_ms) - basis.time_ms;
     const DurationMs gain_ms = std::max(kMinuteMs, wait_ms / 10);
-    if (!start || *sooner + gain_ms <= *start) out.push_back({change.text, *sooner});
+    if (!start || sooner->at_ms + gain_ms <= *start) {
+      out.push_back({change.text, sooner->at_ms, sooner->assumed});
+    }
   }
   std::stable_sort(out.begin(), out.end(), [](const Alternative& a, const Alternative& b) {
     return a.start_ms < b.start_ms;

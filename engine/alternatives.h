@@ -13,6 +13,7 @@ namespace subak {
 struct Alternative {
   std::string change;  // "prefer:nvlink instead of nvlink"
   TimeMs start_ms = 0;
+  bool assumed = false;  // as Forecast::Start::assumed
 };
 
 // Changes of the job's request and time limit with which it would start sooner, by at least a minute and

@@ -32,6 +32,7 @@ constexpr std::array kTable{
     Row{"account", "", 0, kName},
     Row{"actor", "", 0, kName},
     Row{"affinity", "", 0, kTerms},
+    Row{"ahead_ms", "", 0, limits::kMaxTimeMs},
     Row{"at_ms", "", 0, limits::kMaxTimeMs},
     Row{"attempt", "", 0, kMost32},
     Row{"borrow", "", 0, kName},
@@ -39,6 +40,7 @@ constexpr std::array kTable{
     Row{"clique", "", 0, kName},
     Row{"clique_gangs", "", 0, limits::kMaxCliqueGangs},
     Row{"clique_lost_ms", "", 0, limits::kMaxTimeMs},
+    Row{"clock_behind_ms", "", -limits::kMaxTimeMs, limits::kMaxTimeMs},
     Row{"cluster", "", 0, kName},
     Row{"count", "extended", 0, limits::kMaxResourceCount},
     Row{"count", "groups", 0, kPods},
@@ -47,6 +49,7 @@ constexpr std::array kTable{
     Row{"cpu_per_gpu_milli", "", 0, limits::kMaxCpuMilli},
     Row{"created_at_ms", "", 0, limits::kMaxTimeMs},
     Row{"default_time_limit_ms", "", kLeast, limits::kMaxTimeLimitMs},
+    Row{"each", "", 0, kPods},
     Row{"effect", "", 0, kName},
     Row{"ended_at_ms", "", 0, limits::kMaxTimeMs},
     Row{"extended", "", 0, kNodeList},
@@ -102,6 +105,7 @@ constexpr std::array kTable{
     Row{"quota", "", 0, kProducts},
     Row{"rack", "", 0, kName},
     Row{"rank", "", -1, kPods - 1},
+    Row{"rank", "pod", -1, std::numeric_limits<std::int32_t>::max()},  // it only orders
     Row{"reason", "", 0, static_cast<std::int64_t>(limits::kMaxReasonBytes)},
     Row{"replaces", "", 0, kName},
     Row{"replicas", "", 0, kMilliPerGpu},
@@ -109,6 +113,7 @@ constexpr std::array kTable{
     Row{"requirements", "", 0, kTerms},
     Row{"reserve_jobs", "", 0, limits::kMaxReserveJobs},
     Row{"revision", "", kLeast, kMost},  // any but the current one is a conflict
+    Row{"running_at_ms", "", 0, limits::kMaxTimeMs},
     Row{"segment", "", 0, kPods},
     Row{"shares", "", kLeast, kMost},  // accounting/tree_check.cc
     Row{"spare", "", 0, limits::kMaxSpareNodes},
@@ -128,6 +133,7 @@ constexpr std::array kTable{
     Row{"values", "", 0, static_cast<std::int64_t>(limits::kMaxTermValues)},
     Row{"version", "", 0, kMost32},
     Row{"wall_ms", "", 0, limits::kMaxTimeMs},
+    Row{"words", "", 0, static_cast<std::int64_t>(limits::kMaxRefusalBytes)},
 };
 
 constexpr bool before(const Row& a, const Row& b) {

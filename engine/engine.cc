@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -65,7 +66,19 @@ struct Engine::Impl {
     return imagined.would.get();
   }
 
+  // All but the live jobs.
+  void keep_before_live(ForecastBasis& out) const;
+  void keep_after_live(std::vector<Fact>& out) const;
+
+  // A basis that is made in slices.
+  struct GrowingBasis {
+    ForecastBasis basis;  // up to the last slice
+    std::vector<Fact> after;
+    TimeMs fact_ms = 0;
+  };
+
   State state;
+  std::optional<GrowingBasis> growing;
   decide::PassMemory pass;
   mutable Search search{state.fleet()};  // remembers, and answers the same
   mutable derive::ViewMemo views;
@@ -201,20 +214,59 @@ FleetPlan Engine::plan(const PlanAsked& asked, const Forecast& forecast, TimeMs 
   return derive::plan(impl_->state, asked, forecast, t);
 }
 
-ForecastBasis Engine::forecast_basis(TimeMs t) const {
-  const State& s = impl_->state;
-  ForecastBasis out{s.seq(), t, {}, derive::run_times(s, t)};
-  out.facts.reserve(decide::live_size(s) + s.tree().next_id().value);  // most of them
-  s.keep(
+void Engine::Impl::keep_before_live(ForecastBasis& out) const {
+  out.facts.reserve(decide::live_size(state) + 2 * state.tree().next_id().value);  // most of them
+  state.keep_before_live(
       [&](fact::Body&& body) {
         auto* const set = std::get_if<fact::PolicySet>(&body);
         if (set != nullptr && set->policy.order == OrderPolicy::kUsageTick) {
           set->policy.order =
               OrderPolicy::kExact;  // ticks are no facts: the same rule without them
         }
-        out.facts.push_back({0, s.fact_ms(), std::move(body)});
+        out.facts.push_back({0, state.fact_ms(), std::move(body)});
       },
       Kept::kToLookAhead);
+}
+
+void Engine::Impl::keep_after_live(std::vector<Fact>& out) const {
+  state.keep_after_live(
+      [&](fact::Body&& body) {
+        out.push_back({0, state.fact_ms(), std::move(body)});
+      },
+      Kept::kToLookAhead);
+}
+
+ForecastBasis Engine::forecast_basis(TimeMs t) const {
+  const State& s = impl_->state;
+  ForecastBasis out{s.seq(), t, {}, derive::run_times(s, derive::ended_runs(s), t), {}};
+  impl_->keep_before_live(out);
+  s.jobs().keep_live([&](fact::Body&& body) {
+    out.facts.push_back({0, s.fact_ms(), std::move(body)});
+  });
+  impl_->keep_after_live(out.facts);
+  return out;
+}
+
+void Engine::begin_forecast_basis(TimeMs t) {
+  State& s = impl_->state;
+  auto& growing = impl_->growing.emplace();
+  growing.basis = {s.seq(), t, {}, {}, derive::ended_runs(s)};
+  growing.fact_ms = s.fact_ms();
+  impl_->keep_before_live(growing.basis);
+  impl_->keep_after_live(growing.after);
+  s.begin_copy();
+}
+
+std::optional<ForecastBasis> Engine::forecast_basis_slice(std::size_t most) {
+  must(impl_->growing.has_value(), "a basis is under way");
+  auto& [basis, after, fact_ms] = *impl_->growing;
+  const bool complete = impl_->state.copy_slice(most, [&](fact::Body&& body) {
+    basis.facts.push_back({0, fact_ms, std::move(body)});
+  });
+  if (!complete) return std::nullopt;
+  std::move(after.begin(), after.end(), std::back_inserter(basis.facts));
+  std::optional<ForecastBasis> out = std::move(basis);
+  impl_->growing.reset();
   return out;
 }
 
@@ -232,15 +284,24 @@ bool Engine::is_queued_below(JobId id, std::string_view account) const {
   return account.empty() || AccountsView::is_within(s.tree().node(job->leaf).spec.path, account);
 }
 
+std::vector<JobRow> Engine::beside_queue(JobId after, std::size_t most,
+                                         std::string_view account) const {
+  return derive::beside_queue(impl_->state, after, most, account);
+}
+
+std::vector<CrowdedJob> Engine::crowded(JobId after, std::size_t most) const {
+  return derive::crowded(impl_->state, after, most);
+}
+
 std::vector<Reason> Engine::reasons(JobId id, std::size_t position) const {
   const state::Job* const job = impl_->state.jobs().find(id);
-  if (job == nullptr || !job->waits()) return {};
+  if (job == nullptr || !(job->waits() || job->pods_behind() > 0)) return {};
   return derive::reasons_of(impl_->state, impl_->places(), *job, position);
 }
 
 std::optional<Reason> Engine::first_reason(JobId id, std::size_t position) const {
   const state::Job* const job = impl_->state.jobs().find(id);
-  if (job == nullptr || !job->waits()) return std::nullopt;
+  if (job == nullptr || !(job->waits() || job->pods_behind() > 0)) return std::nullopt;
   return derive::first_reason(impl_->state, impl_->places(), *job, position);
 }
 

@@ -110,6 +110,7 @@ struct JobRow {
   ReserveCause start_cause = ReserveCause::kMade;  // why it is what it is
   std::uint32_t start_moves = 0;                   // how often it has moved later
   std::uint32_t overruns = 0;     // how often its attempt was there beyond such an end
+  bool refused = false;           // the cluster's scheduler refused it (reason Unschedulable)
   bool limit_enforced = false;    // it is asked to end once it has had its time limit
   bool limit_distrusted = false;  // it has one that nobody relies on: State::trusts_limit
   std::vector<NodeId> nodes;      // where it holds GPUs: by id, each once
@@ -133,16 +134,17 @@ struct AccountRow {
   std::size_t jobs_queued = 0;
 };
 
-// One step of the walk that ranks a job: the siblings compared at one node of the tree.
+// One step of the walk that ranks a job: the siblings compared at one node of the tree, and behind them those that
+// hold GPUs and have no job that could start.
 struct RankStep {
   std::string node;  // path of the parent
   struct Entry {
     std::string path;
-    double shares = 0;  // part of 1 among these siblings
-    double target = 0;  // its part of the whole fleet at the moment
+    double shares = 0;  // its part of the whole fleet by shares alone, whoever has jobs
+    double target = 0;  // its part of the whole fleet at the moment, beside those with jobs
     double usage_gpu_seconds = 0, surplus_gpu_seconds = 0;
     MilliGpu alloc = 0, quota = 0;
-    MilliGpu next = 0;     // of its next job: half of it counts beside `alloc`
+    MilliGpu next = 0;     // of its next job: half of it counts beside `alloc`; 0: it has none
     bool on_path = false;  // the job is below this one
   };
   std::vector<Entry> entries;  // best first
@@ -158,6 +160,12 @@ struct Explanation {
   // And those that are kept for it now, by name, until it starts.
   TimeMs patience_until_ms = 0;
   std::vector<std::string> kept_nodes;
+};
+
+// A job with pods that its gang has no rank for: JobRow::pods from JobRow::gang_size on.
+struct CrowdedJob {
+  JobRow job;
+  Reason reason;
 };
 
 // One row of what the queue would be if what is only observed were enforced (docs/design/0035).
@@ -262,6 +270,13 @@ class Engine {
   void copy_queue(QueueCopy& into) const;
   // What a forecast of every start is made of, anywhere, at `t`, which is not before now(). O(state).
   ForecastBasis forecast_basis(TimeMs t) const;
+  // The same in slices, so that other calls need not wait for all of it. begin_forecast_basis() fixes the
+  // state and takes O(accounts + nodes); apply() and evolve() may come between the slices and do not show
+  // in the basis. A basis that is under way is dropped.
+  void begin_forecast_basis(TimeMs t);
+  // The next slice, of so many jobs and pods. The basis once it is complete; nullopt: go on. It has no run
+  // times: make_forecast() predicts them. One is under way.
+  std::optional<ForecastBasis> forecast_basis_slice(std::size_t most);
   // The fleet by time from `t` on, which is not before now(): engine/plan.h. O(jobs + nodes).
   FleetPlan plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const;
   // The queue in the order in which the next pass would take it. The order of n jobs costs
@@ -270,12 +285,18 @@ class Engine {
   std::vector<JobId> queue_order(std::size_t most) const;
   // It waits for its turn, at or below this account (subtree path; empty: any). O(1).
   bool is_queued_below(JobId id, std::string_view account) const;
+  // Jobs with pods that wait and that are not in the order, by number: incomplete or paused ones, and those
+  // with pods beyond their gang's size. At or below `account` (empty: any). O(them).
+  std::vector<JobRow> beside_queue(JobId after, std::size_t most, std::string_view account) const;
+  // Of all jobs, those with pods beyond their gang's size, by number. O(them).
+  std::vector<CrowdedJob> crowded(JobId after, std::size_t most) const;
   std::vector<AccountRow> account_rows(TimeMs t) const;  // parents first; with Fair Tree's factors
   // Why a job waits, at `t`; none if it is unknown. `position` in the order, if the asker has it: the
   // order is not made then.
   std::optional<Explanation> explain(JobId id, TimeMs t,
                                      std::optional<std::size_t> position = std::nullopt) const;
-  // Only the reasons, of a job that waits; empty if it does not. `position` in the order (0: not
+  // Only the reasons, of a job that waits or has pods beyond its gang's size; empty if neither.
+  // `position` in the order (0: not
   // known). Does not look at the queue: O(nodes).
   std::vector<Reason> reasons(JobId id, std::size_t position) const;
   // What keeps a job that waits: the first of reasons() if its account's rules or its cluster do,

@@ -212,7 +212,7 @@ struct NodeBilled {
   static constexpr std::string_view kName = "node_billed";
   NodeId node;
   TimeMs as_of_ms = 0;
-  StoredGpuTime installed, allocated, idle, stranded, unusable;
+  StoredGpuTime installed, allocated, idle, stranded, unusable, overcommitted;
   template <class V>
   void fields(V& v) {
     v(1, "node", node);
@@ -222,6 +222,7 @@ struct NodeBilled {
     v(5, "idle", idle);
     v(6, "stranded", stranded);
     v(7, "unusable", unusable);
+    v(8, "overcommitted", overcommitted);
   }
 };
 
@@ -265,7 +266,8 @@ struct ClusterRemoved {
 
 // What is remembered of a node that turned such pods away `times` in a row. While `barred` it is not
 // tried for them, until `until_ms`; then only the times are known, again until then. No times:
-// nothing is remembered any more.
+// nothing is remembered any more. With a job the cluster's scheduler refused pods of it there, for a reason
+// that may be the job's own: others with such pods only try the node last.
 struct NodeBarred {
   static constexpr std::string_view kName = "node_barred";
   NodeId node;
@@ -273,6 +275,7 @@ struct NodeBarred {
   std::uint32_t times = 0;
   TimeMs until_ms = 0;
   bool barred = false;
+  JobId job{};  // none: the node's kubelet turned them away, whosever they were
   template <class V>
   void fields(V& v) {
     v(1, "node", node);
@@ -280,6 +283,7 @@ struct NodeBarred {
     v(3, "times", times);
     v(4, "until_ms", until_ms);
     v(5, "barred", barred);
+    v(6, "job", job);
   }
 };
 
@@ -324,6 +328,37 @@ struct NamespaceLabelled {
   }
 };
 
+// A gang that waits has another size: its owner was changed, or some of its pods are done or by
+// themselves. Pods beyond the new size wait behind the ranks.
+struct GangResized {
+  static constexpr std::string_view kName = "gang_resized";
+  JobId id;
+  std::uint32_t size = 0;  // from 1
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "size", size);
+  }
+};
+
+// At a start the clock was far ahead of the last fact, at `from_ms`; time went on at `to_ms`. Until it has been
+// right for limits::kClockProofMs the rows over that time are remembered, so that they can be given back if it was
+// wrong (docs/design/0078). Both 0: it is settled. In a checkpoint one more for each such row: `row`, of fact `charged`.
+struct TimeLeapt {
+  static constexpr std::string_view kName = "time_leapt";
+  TimeMs from_ms = 0;
+  TimeMs to_ms = 0;
+  std::uint64_t charged = 0;
+  LedgerRow row;
+  template <class V>
+  void fields(V& v) {
+    v(1, "from_ms", from_ms);
+    v(2, "to_ms", to_ms);
+    v(3, "charged", charged);
+    v(4, "row", row);
+  }
+};
+
 // All kinds, in the order of their durable numbers.
 using Kinds =
     std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
@@ -332,7 +367,8 @@ using Kinds =
                  PodRunning, PodGone, Charged, Reserved, NodeBilled, MetersKept, LedgerKept,
                  JobKept, RequestKept, CountersKept, NodeBarred, Finalized, ClockAccepted,
                  ClusterRemoved, PodChanged, NodeLoad, PodSeated, PodGated, GangEmptied,
-                 JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused, JobOverran>;
+                 JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused, JobOverran,
+                 TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten, GangResized>;
 
 // One fact of any kind. Use it like the variant that it is. Copy, move and destruction are defined in
 // bodies.cc: compiled inline in every file, they took a quarter of a clean build.
@@ -352,7 +388,7 @@ struct Body : Kinds {
 // How many kinds each version has, from version 1 on. A store starts at version 1 and holds kinds,
 // fields and values of its version only; a Finalized fact raises it. What each version has is also
 // in tests/golden/format, where a test finds what was added without its version.
-inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{43};
+inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{48};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Kinds>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

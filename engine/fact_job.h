@@ -57,6 +57,8 @@ struct JobCreated {
   // Of a job made of pods: its account drained when it came. It is not queued before JobAssigned says
   // otherwise.
   bool awaits_resume = false;
+  bool replaced_alone =
+      false;  // of a gang: PodRecord::replaced_alone; else: its pod was left behind by one
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -75,6 +77,7 @@ struct JobCreated {
     v(14, "account", account);
     v(15, "user", user);
     v(16, "awaits_resume", awaits_resume);
+    v(17, "replaced_alone", replaced_alone);
   }
   friend bool operator==(const JobCreated&, const JobCreated&) = default;
 };
@@ -96,6 +99,7 @@ struct PodAdded {
   std::string dispute;  // what it says otherwise than its gang, both values; empty: nothing
   PodGate gate = PodGate::kOpen;
   TimeMs until_ms = 0;  // where its place was kept for it: end of its attempt's hold from now on
+  std::uint32_t order = 0;  // 1 + PodRecord::rank; 0: not known
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -110,6 +114,7 @@ struct PodAdded {
     v(10, "dispute", dispute);
     v(11, "gate", gate);
     v(12, "until_ms", until_ms);
+    v(13, "order", order);
   }
 };
 
@@ -134,13 +139,37 @@ struct PodChanged {
   JobId job;
   std::uint32_t rank = 0;
   PodShape shape;
-  std::string dispute;  // as PodAdded's
+  std::string dispute;      // as PodAdded's
+  std::uint32_t order = 0;  // as PodAdded's
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
     v(2, "rank", rank);
     v(3, "shape", shape);
     v(4, "dispute", dispute);
+    v(5, "order", order);
+  }
+};
+
+// Pods of a gang that waits change places, so that their ranks are in their own order.
+struct PodsRanked {
+  static constexpr std::string_view kName = "pods_ranked";
+  struct Move {
+    std::uint32_t from = 0;
+    std::uint32_t rank = 0;
+    template <class V>
+    void fields(V& v) {
+      v(1, "from", from);
+      v(2, "rank", rank);
+    }
+    friend bool operator==(const Move&, const Move&) = default;
+  };
+  JobId job;
+  std::vector<Move> moves;  // by rank; each rank that one leaves another takes
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "moves", moves);
   }
 };
 
@@ -210,6 +239,7 @@ struct JobMoved {
   Cause cause = Cause::kNone;  // of kDone
   EditStamp edit;
   JobState from = JobState::kIncomplete;  // what it was; only beside an edit, for the audit log
+  TimeMs until_ms = 0;  // of kPaused: it is queued again by itself then; 0: a person does
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -217,6 +247,7 @@ struct JobMoved {
     v(3, "cause", cause);
     v(4, "edit", edit);
     v(5, "from", from);
+    v(6, "until_ms", until_ms);
   }
 };
 
@@ -307,6 +338,35 @@ struct EndRefused {
   }
 };
 
+// The cluster's scheduler found no way to the place of this pod, in its words. The node is in a NodeBarred
+// beside it.
+struct SchedulerRefused {
+  static constexpr std::string_view kName = "scheduler_refused";
+  JobId id;
+  std::uint32_t rank = 0;
+  std::string words;
+  std::uint32_t backoffs = 0;  // attempts in a row after which the job is not tried again at once
+  TimeMs until_ms = 0;         // it is not queued before; 0: it is at once
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "rank", rank);
+    v(3, "words", words);
+    v(4, "backoffs", backoffs);
+    v(5, "until_ms", until_ms);
+  }
+};
+
+// The job or the nodes changed: what the scheduler said before counts no longer.
+struct RefusalsForgotten {
+  static constexpr std::string_view kName = "refusals_forgotten";
+  JobId id;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+  }
+};
+
 // Nothing of the attempt is left: every slot that is still held unbound is given back, and the job
 // waits again or is done.
 struct AttemptEnded {
@@ -343,18 +403,24 @@ struct PlaceLost {
 // The hold became a meter at `at_ms` on `slot` (the reserved one unless somebody bound it
 // elsewhere). A second one for a bound pod corrects where it is: it ran before its node was known,
 // and was taken to be on its reserved one.
+// `seen_ms`: the pod was there then, by our clock; 0: at the fact's time. `behind_ms`: how far the clock of whoever
+// says so is behind ours, as far as these words show it; 0: not, or another way to know is better.
 struct PodBound {
   static constexpr std::string_view kName = "pod_bound";
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
   PodSlot slot;
+  TimeMs seen_ms = 0;
+  DurationMs behind_ms = 0;
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
     v(2, "rank", rank);
     v(3, "at_ms", at_ms);
     v(4, "slot", slot);
+    v(5, "seen_ms", seen_ms);
+    v(6, "behind_ms", behind_ms);
   }
 };
 
@@ -363,11 +429,15 @@ struct PodRunning {
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
+  TimeMs seen_ms = 0;        // as PodBound's
+  DurationMs behind_ms = 0;  // as PodBound's
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
     v(2, "rank", rank);
     v(3, "at_ms", at_ms);
+    v(4, "seen_ms", seen_ms);
+    v(5, "behind_ms", behind_ms);
   }
 };
 
@@ -384,66 +454,6 @@ struct PodGone {
     v(2, "rank", rank);
     v(3, "at_ms", at_ms);
     v(4, "cause", cause);
-  }
-};
-
-// A job as it stands, pods and all. Only in checkpoints; the others of these are in fact_kept.h.
-// Of a job that is too large for one fact there are several in a row, with the pods in order of
-// rank: all but the last have `more` and nothing else.
-struct JobKept {
-  static constexpr std::string_view kName = "job_kept";
-  struct Pod {
-    std::string uid;
-    std::string name;
-    PodState state = PodState::kWaiting;
-    bool controlled = false;
-    PodSlot slot;
-    TimeMs since_ms = 0;
-    PodShape shape;  // pods of Kubernetes only; an API job's shapes are in its request
-    std::string dispute;
-    PodGate gate = PodGate::kOpen;
-    template <class V>
-    void fields(V& v) {
-      v(1, "uid", uid);
-      v(2, "name", name);
-      v(3, "state", state);
-      v(4, "controlled", controlled);
-      v(5, "slot", slot);
-      v(6, "since_ms", since_ms);
-      v(7, "shape", shape);
-      v(8, "dispute", dispute);
-      v(9, "gate", gate);
-    }
-    friend bool operator==(const Pod&, const Pod&) = default;
-  };
-  JobCreated job;
-  std::vector<Pod> pods;  // empty while an API job has never been reserved
-  TimeMs submit_ms = 0;
-  std::uint32_t attempt = 0;
-  TimeMs until_ms = 0;
-  Cause cause = Cause::kNone;
-  TimeMs started_ms = 0;
-  TimeMs ended_ms = 0;
-  bool more = false;
-  Cause stop = Cause::kNone;
-  std::uint32_t refusals = 0;
-  TimeMs end_refused_ms = 0;
-  std::uint32_t overruns = 0;  // JobOverran::times
-  template <class V>
-  void fields(V& v) {
-    v(1, "job", job);
-    v(2, "pods", pods);
-    v(3, "submit_ms", submit_ms);
-    v(4, "attempt", attempt);
-    v(5, "until_ms", until_ms);
-    v(6, "cause", cause);
-    v(7, "started_ms", started_ms);
-    v(8, "ended_ms", ended_ms);
-    v(9, "more", more);
-    v(10, "stop", stop);
-    v(11, "refusals", refusals);
-    v(12, "end_refused_ms", end_refused_ms);
-    v(13, "overruns", overruns);
   }
 };
 

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "accounting/ledger.h"
 #include "core/ids.h"
 #include "core/quantity.h"
+#include "engine/fact_job.h"
 #include "engine/input.h"
 
 namespace subak {
@@ -118,6 +120,81 @@ struct CountersKept {
     v(1, "cluster", cluster);
     v(2, "next_job", next_job);
     v(3, "next_node", next_node);
+  }
+};
+
+// A job as it stands, pods and all. Only in checkpoints.
+// Of a job that is too large for one fact there are several in a row, with the pods in order of
+// rank: all but the last have `more` and nothing else.
+struct JobKept {
+  static constexpr std::string_view kName = "job_kept";
+  struct Pod {
+    std::string uid;
+    std::string name;
+    PodState state = PodState::kWaiting;
+    bool controlled = false;
+    PodSlot slot;
+    TimeMs since_ms = 0;
+    PodShape shape;  // pods of Kubernetes only; an API job's shapes are in its request
+    std::string dispute;
+    PodGate gate = PodGate::kOpen;
+    TimeMs seen_ms = 0;        // as PodBound's; 0: it never was
+    DurationMs behind_ms = 0;  // as PodBound's
+    std::uint32_t order = 0;   // as PodAdded's
+    bool refused = false;      // SchedulerRefused, of the place that it holds
+    template <class V>
+    void fields(V& v) {
+      v(1, "uid", uid);
+      v(2, "name", name);
+      v(3, "state", state);
+      v(4, "controlled", controlled);
+      v(5, "slot", slot);
+      v(6, "since_ms", since_ms);
+      v(7, "shape", shape);
+      v(8, "dispute", dispute);
+      v(9, "gate", gate);
+      v(10, "seen_ms", seen_ms);
+      v(11, "behind_ms", behind_ms);
+      v(12, "order", order);
+      v(13, "refused", refused);
+    }
+    friend bool operator==(const Pod&, const Pod&) = default;
+  };
+  JobCreated job;
+  std::vector<Pod> pods;  // empty while an API job has never been reserved
+  TimeMs submit_ms = 0;
+  std::uint32_t attempt = 0;
+  TimeMs until_ms = 0;
+  Cause cause = Cause::kNone;
+  TimeMs started_ms = 0;
+  TimeMs ended_ms = 0;
+  bool more = false;
+  Cause stop = Cause::kNone;
+  std::uint32_t refusals = 0;
+  TimeMs end_refused_ms = 0;
+  std::uint32_t overruns = 0;  // JobOverran::times
+  // Of SchedulerRefused. No words: it was not said, or is forgotten.
+  std::string refusal_words;
+  std::uint32_t backoffs = 0;
+  TimeMs backoff_until_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "job", job);
+    v(2, "pods", pods);
+    v(3, "submit_ms", submit_ms);
+    v(4, "attempt", attempt);
+    v(5, "until_ms", until_ms);
+    v(6, "cause", cause);
+    v(7, "started_ms", started_ms);
+    v(8, "ended_ms", ended_ms);
+    v(9, "more", more);
+    v(10, "stop", stop);
+    v(11, "refusals", refusals);
+    v(12, "end_refused_ms", end_refused_ms);
+    v(13, "overruns", overruns);
+    v(14, "refusal_words", refusal_words);
+    v(15, "backoffs", backoffs);
+    v(16, "backoff_until_ms", backoff_until_ms);
   }
 };
 

@@ -6,30 +6,49 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "core/ids.h"
 #include "core/quantity.h"
 #include "engine/fact.h"
+#include "placement/request.h"
 
 namespace subak {
 
 // How long a job runs, from the start of its attempt to its end; of one that runs, all of it.
-using RunTimes = std::unordered_map<JobId, DurationMs>;
+struct RunTime {
+  DurationMs ms = 0;
+  // Neither a time limit, nor a job like it, nor an operator says how long: limits::kGuessedRunMs.
+  bool assumed = false;
+};
+using RunTimes = std::unordered_map<JobId, RunTime>;
+
+// A run that is over: by such runs it is predicted how long a job like it runs.
+struct EndedRun {
+  AccountId leaf;
+  ClusterId cluster;
+  std::string name;  // of the job, without digits
+  std::shared_ptr<const GangRequest> asked;
+  DurationMs ran_ms = 0;
+  DurationMs limit_ms = 0;  // 0: the job had no time limit
+};
 
 // All that a forecast follows from. A value of its own: the engine goes on while another thread looks
 // ahead.
 struct ForecastBasis {
   std::uint64_t seq = 0;  // the last fact that is in it
   TimeMs time_ms = 0;
-  std::vector<Fact> facts;  // a checkpoint's, without what is over and without books
-  RunTimes run_times;       // of every job that waits or holds something
+  std::vector<Fact> facts;      // a checkpoint's, without what is over and without books
+  RunTimes run_times;           // of every job that waits or holds something; empty: by `ended`
+  std::vector<EndedRun> ended;  // the earliest first; only where `run_times` is empty
 };
 
-// Immutable. 32 bytes a job, 16 a place. Threads: any.
+// Immutable. 40 bytes a job, 16 a place. Threads: any.
 class Forecast {
  public:
   struct Start {
@@ -37,6 +56,10 @@ class Forecast {
     TimeMs at_ms = 0;
     TimeMs end_ms = 0;                          // by its predicted run time
     std::uint32_t first_place = 0, places = 0;  // see places()
+    // The start: a job whose run time is assumed ends just then, or ended before on one of its nodes; or one
+    // ends that started so.
+    bool assumed = false;
+    bool run_assumed = false;  // its own run time
   };
   // What a job holds of one node.
   struct Place {
@@ -57,6 +80,9 @@ class Forecast {
   bool is_whole() const { return whole_; }
   // nullopt: the job did not wait then, or has no start. O(log n).
   std::optional<TimeMs> start(JobId id) const;
+  const Start* find(JobId id) const;  // the same; null for nullopt
+  // Some start rests on an assumed run time: so does until_ms().
+  bool is_assumed() const { return assumed_; }
   const std::vector<Start>& starts() const { return starts_; }  // by job
   // Where it starts, in the order of its pods: those beside each other on a node together. Empty: not
   // known, as limits::kForecastPlaces were full.
@@ -67,7 +93,7 @@ class Forecast {
  private:
   std::uint64_t seq_ = 0;
   TimeMs time_ms_ = 0, until_ms_ = 0;
-  bool whole_ = false;
+  bool whole_ = false, assumed_ = false;
   std::vector<Start> starts_;
   std::vector<Place> places_;
 };

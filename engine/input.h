@@ -259,12 +259,22 @@ struct Restarted {  // first input after recovery: observed clusters must list a
   void fields(V&) {}
 };
 
+// The clock is back at what it should be, and with that the one of the start before was wrong: it was `ahead_ms` ahead.
+struct ClockWrong {
+  static constexpr std::string_view kName = "clock_wrong";
+  DurationMs ahead_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "ahead_ms", ahead_ms);
+  }
+};
+
 // All kinds of input.
 using Kinds = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
                            SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen,
                            NodeGone, PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted,
                            Finalize, AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil,
-                           NamespaceSeen, GangGone, GangSeen>;
+                           NamespaceSeen, GangGone, GangSeen, ClockWrong>;
 
 // One input of any kind. Copy, move and destruction are defined in bodies.cc, as those of fact::Body.
 struct Body : Kinds {
@@ -303,6 +313,10 @@ struct Input {
   std::uint64_t content = 0;
   // Of what is seen in a cluster: whose word it is (docs/design/0031).
   std::uint64_t session = kAnySession;
+  // What the clock showed, when this was said, by which the edge has read the times in the body (of a pod that it has
+  // seen: the end and the start of its containers). 0: not known. The difference to time_ms is how far
+  // that clock is behind ours, and puts these times right (docs/design/0078).
+  TimeMs said_at_ms = 0;
 };
 
 // The cluster that an input of "seen in a cluster" is of; nullptr for every other.

@@ -20,11 +20,13 @@ struct PodRecord {
   std::string uid;
   std::string ns;
   std::string name;
-  std::string account;  // label subak.gpu/account; empty: the namespace decides
-  std::string user;     // label subak.gpu/user
-  std::string gang;     // name of its gang inside the namespace; empty: the pod alone
-  std::uint32_t gang_size = 1;
-  std::int32_t rank = -1;  // completion or worker index; -1: order of arrival
+  std::string account;          // label subak.gpu/account; empty: the namespace decides
+  std::string user;             // label subak.gpu/user
+  std::string gang;             // name of its gang inside the namespace; empty: the pod alone
+  std::uint32_t gang_size = 1;  // 0: it is of a gang, and nobody says how many start together
+  // Where it stands among its gang's pods, whose ranks are in the order of these: its completion or worker
+  // index, or any number that grows with it. -1: not known, behind the others as they come.
+  std::int32_t rank = -1;
   PodShape shape;
   Topology topology = Topology::kAny;
   bool prefer = false;
@@ -40,8 +42,8 @@ struct PodRecord {
   Cause ended = Cause::kNone;  // why it has ended; kNone: it lives
   TimeMs ended_at_ms = 0;      // 0: the time of the input
   TimeMs created_at_ms = 0;    // its job waits since then; 0 or later than the input: since that
-  // Uid of what makes the gang's pods anew: with the name its identity. Empty where it has none, or
-  // where the gang is named by our own label.
+  // Uid of what makes the pods anew: of a gang with the name its identity, of a pod alone what its
+  // replacement is known by. Empty where it has none, or where the gang is named by our own label.
   std::string owner{};
   bool foreign_gates = false;   // carries scheduling gates of others
   std::string let_go_to{};      // the node that our opened gate names; empty: it is closed
@@ -49,6 +51,11 @@ struct PodRecord {
   bool balanced = false;        // its gang is split evenly over as few NVLink domains as will do
   std::uint32_t spare = 0;      // nodes of each NVLink domain that its gang leaves for replacements
   bool compute_domain = false;  // its gang uses a ComputeDomain
+  TimeMs running_at_ms = 0;     // since when its first container runs; 0: not known
+  // That its pods are a gang is only inferred: when one is lost the others run on, and who comes after
+  // the start is a job of its own.
+  bool replaced_alone = false;
+  bool size_of_owner = false;  // gang_size is what its owner says now: the newest counts
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
@@ -81,6 +88,9 @@ struct PodRecord {
     v(28, "balanced", balanced);
     v(29, "spare", spare);
     v(30, "compute_domain", compute_domain);
+    v(31, "running_at_ms", running_at_ms);
+    v(32, "replaced_alone", replaced_alone);
+    v(33, "size_of_owner", size_of_owner);
   }
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };
@@ -209,24 +219,28 @@ struct PodGone {
 // The cluster does not do with the pod what it was asked for: kReleaseRefused (the API server does not
 // let its gate be opened), kUnschedulable (the cluster's scheduler finds no way to its place) or
 // kEvictRefused (the pod is to end, and a disruption budget or a webhook does not let it). After the last
-// it keeps its place, and is still to end.
+// it keeps its place, and is still to end. `words`: the cluster's own on why, as people are to read them; at most
+// limits::kMaxRefusalBytes.
 struct PodRefused {
   static constexpr std::string_view kName = "pod_refused";
   std::string cluster;
   PodRef pod;
   Cause cause = Cause::kNone;
+  std::string words{};
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
     v(2, "pod", pod);
     v(3, "cause", cause);
+    v(4, "words", words);
   }
 };
 
 // What makes the pods of a gang says which there will be: `groups`, in order of rank. It may start as soon
 // as the first `least` of them are there; the others come when those run, and have their place kept until
 // then, for limits::kLateMembersMs. Said after the first of its pods was: of a gang that does not wait, or
-// of which nobody was seen, it means nothing. Said anew it counts for who has not come yet.
+// of which nobody was seen, it means nothing. Said anew it counts for who has not come yet. With `each` the same
+// holds for every so many of them: the first `least` of each have to be there.
 struct GangSeen {
   static constexpr std::string_view kName = "gang_seen";
   std::string cluster;
@@ -235,6 +249,7 @@ struct GangSeen {
   std::string owner;
   std::vector<PodGroup> groups;
   std::uint32_t least = 0;  // from 1
+  std::uint32_t each = 0;   // a divisor of their number; 0: all of them
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
@@ -243,6 +258,7 @@ struct GangSeen {
     v(4, "owner", owner);
     v(5, "groups", groups);
     v(6, "least", least);
+    v(7, "each", each);
   }
 };
 

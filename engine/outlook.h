@@ -17,19 +17,25 @@ enum class OutlookBy : std::uint8_t {
   kGuess,     // nodes are kept for it, and some of what they hold ends when it is guessed to
   kForecast,  // most likely at `expected`
   kBeyond,    // the forecast does not look further: not before `earliest`, and no more is known
+  // There is no estimate yet:
+  kTooFewStarts,  // it would rest on run times that are assumed, and too few starts have come to learn from
+  kNoForecast,  // the job is newer than the newest forecast
 };
+
+// It has times.
+constexpr bool is_estimate(OutlookBy by) { return by < OutlookBy::kTooFewStarts; }
 
 struct StartOutlook {
   OutlookBy by = OutlookBy::kForecast;
-  ExpectedStart at;
+  ExpectedStart at;  // without an estimate all 0
   friend bool operator==(const StartOutlook&, const StartOutlook&) = default;
 };
 
-// What the start rests on, in words: "what its nodes hold ends by its time limits".
+// What the start rests on, in words: "what its nodes hold ends by its time limits". Without an estimate, why
+// there is none.
 std::string_view assumption(const StartOutlook& outlook);
 
-// At `now`. nullopt: as things stand it does not start, it does not wait, or the forecast does not know
-// it yet.
+// At `now`. nullopt: as things stand it does not start, or it does not wait.
 std::optional<StartOutlook> start_outlook(const JobRow& row, const ForecastStarts& starts,
                                           TimeMs now);
 

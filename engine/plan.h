@@ -55,6 +55,8 @@ struct PlanJob {
   JobId job;
   TimeMs start_ms = 0;  // of one that waits: forecast, else as its nodes are promised; 0: not known
   TimeMs end_ms = 0;    // as predicted; 0: not known
+  // They rest on a run time that is assumed: as Forecast::Start, and so does its own.
+  bool start_assumed = false, end_assumed = false;
   std::vector<NodeId> nodes;  // where it is, or is forecast to be; empty: not known
   MilliGpu idle = 0;          // stands idle for it now
 };

@@ -62,12 +62,14 @@ struct InputHead {
   std::string& actor;
   std::uint64_t& content;
   std::uint64_t& session;
+  TimeMs& said_at_ms;
   template <class V>
   void fields(V& v) {
     v(0, "request_id", request_id);
     v(0, "actor", actor);
     v(0, "content", content);
     v(0, "session", session);
+    v(0, "said_at_ms", said_at_ms);
   }
 };
 struct NoHead {
@@ -89,8 +91,9 @@ std::string input_to_text(const Input& input) {
         auto& writable = const_cast<Input&>(input);  // fields() serves readers and writers
         std::string head;
         text::FieldWriter writer{head};
-        InputHead{writable.request_id, writable.actor, writable.content, writable.session}.fields(
-            writer);
+        InputHead{writable.request_id, writable.actor, writable.content, writable.session,
+                  writable.said_at_ms}
+            .fields(writer);
         append_fields(out, head);
         append_fields(out, to_text(body));
       },
@@ -103,7 +106,7 @@ Result<Input> input_from_text(std::string_view line) {
   const std::string_view time = next_word(line);
   if (!read_marked(time, '@', input.time_ms)) return line_error(time, "want @<milliseconds>");
   const std::string_view kind = next_word(line);
-  InputHead head{input.request_id, input.actor, input.content, input.session};
+  InputHead head{input.request_id, input.actor, input.content, input.session, input.said_at_ms};
   if (auto error = read_body(kind, line, head, input.body)) return *error;
   return input;
 }

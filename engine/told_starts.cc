@@ -53,11 +53,11 @@ ExpectedStart StartOdds::of(TimeMs at_ms, TimeMs start_ms) const {
 }
 
 std::optional<ExpectedStart> ForecastStarts::of(JobId job, TimeMs now) const {
-  const auto start = forecast->start(job);
-  if (!start) return std::nullopt;
-  const ExpectedStart told = odds.of(forecast->time_ms(), *start);
+  const Forecast::Start* const start = forecast->find(job);
+  if (start == nullptr) return std::nullopt;
+  const ExpectedStart told = odds.of(forecast->time_ms(), start->at_ms);
   return ExpectedStart{std::max(now, told.earliest_ms), std::max(now, told.expected_ms),
-                       std::max(now, told.latest_ms), told.learned};
+                       std::max(now, told.latest_ms), told.learned, start->assumed};
 }
 
 void ToldStarts::told(JobId job, TimeMs at_ms, TimeMs start_ms) {

@@ -31,6 +31,7 @@ namespace subak {
 struct ExpectedStart {
   TimeMs earliest_ms = 0, expected_ms = 0, latest_ms = 0;
   bool learned = false;  // from how others came; else wide, as too little is known
+  bool assumed = false;  // as Forecast::Start::assumed
   friend bool operator==(const ExpectedStart&, const ExpectedStart&) = default;
 };
 

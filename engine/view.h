@@ -67,6 +67,14 @@ struct AccountsView {
   static bool is_within(std::string_view path, std::string_view ancestor);
 };
 
+// What the largest node with GPUs of a cluster has of each resource beside GPUs, each by itself.
+struct LargestNode {
+  std::int64_t cpu_milli = 0, memory_bytes = 0;  // 0: some node does not say
+  std::vector<ResourceCount> extended;           // by name
+  bool more = false;  // there are more than limits::kMaxResourceNames, which are left out
+  friend bool operator==(const LargestNode&, const LargestNode&) = default;
+};
+
 // One cluster as the webhook needs it.
 struct ClusterView {
   ClusterId id;
@@ -80,6 +88,7 @@ struct ClusterView {
   std::vector<std::pair<std::string, std::int64_t>> mig_slices;  // profile, configured; by profile
   std::vector<std::int64_t> product_node_gpus;  // of the largest node of each of `products`
   std::int64_t largest_node_gpus = 0;           // of all
+  LargestNode largest_node;
   std::shared_ptr<const NamespaceLabels> labels;
   // Pods that wait for a node without us. No facts: a view of an engine that was only fed with facts
   // has none.
@@ -97,6 +106,7 @@ struct View {
   std::shared_ptr<const AccountsView> accounts;
   std::shared_ptr<const std::vector<ClusterView>> clusters;          // by id
   std::array<std::size_t, EnumText<JobState>::names.size()> jobs{};  // how many, by state
+  std::size_t pods_beyond_gang = 0;  // pods that their gang has no rank for
   std::uint64_t ledger_rows = 0;
 
   // nullptr if unknown; an empty name finds the only cluster.

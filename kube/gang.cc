@@ -7,7 +7,11 @@
 //   Ray                 ray-project/kuberay ray-operator/controllers/ray/utils
 //   Kueue pod groups    kubernetes-sigs/kueue pkg/controller/jobs/pod/constants
 //   coscheduling        sigs.k8s.io/scheduler-plugins apis/scheduling/v1alpha1
-// Only LeaderWorkerSet and Kueue state the size on the pod. For the others people say gang-size, on
+//   Volcano             volcano.sh/apis pkg/apis/scheduling/v1beta1
+//   KAI                 kai-scheduler/KAI-Scheduler pkg/common/constants
+//   schedulingGroup     k8s.io/api core/v1 (Kubernetes 1.36; workloadRef in 1.35)
+// Only LeaderWorkerSet, Kueue and Volcano state the size on the pod. Their PodGroup objects are not
+// watched. For the others people say gang-size, on
 // the template; the webhook stamps it there where the owner passes through it (policy_owner.cc).
 #include <array>
 #include <charconv>
@@ -15,6 +19,7 @@
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/pod.h"
+#include "kube/rank.h"
 
 namespace subak {
 namespace {
@@ -24,14 +29,18 @@ constexpr std::size_t kHashBytes = 9;
 constexpr Text kWorkerSetName = "leaderworkerset.sigs.k8s.io/name";
 constexpr Text kWorkerSetGroup = "leaderworkerset.sigs.k8s.io/group-index";
 
+constexpr Text kFastAdmission = "kueue.x-k8s.io/pod-group-fast-admission";
+constexpr Text kServingGroup = "kueue.x-k8s.io/pod-group-serving";
+
 // A group of pods as some controller marks it.
 struct Group {
-  std::string name;        // for people
-  Text uid;                // of the owner, so that two runs of one name differ
-  std::uint32_t size = 0;  // 0: nobody says
-  std::int32_t rank = -1;
-  bool lone = false;  // no mark at all: a pod by itself
-  bool mixed = true;  // leaders, masters and workers may differ
+  std::string name;         // for people
+  Text uid;                 // of the owner, so that two runs of one name differ
+  std::uint32_t size = 0;   // 0: nobody says
+  bool lone = false;        // no mark at all: a pod by itself
+  bool mixed = true;        // leaders, masters and workers may differ
+  bool together = false;    // the mark says that its pods start together, whatever their number
+  bool one_by_one = false;  // a pod that is lost is made again by itself, and the others run on
 };
 
 bool is_alnum(char c) {
@@ -63,8 +72,12 @@ bool worker_set(const Pod& pod, Group& group) {
   const Text index = find_text(pod.labels, kWorkerSetGroup);
   group.name = std::string(name) + "-" + std::string(index.empty() ? Text("0") : index);
   group.size = bounded_size(number(find_text(pod.annotations, "leaderworkerset.sigs.k8s.io/size")));
-  group.rank = number(find_text(pod.labels, "leaderworkerset.sigs.k8s.io/worker-index"));
   return true;
+}
+
+bool comes_later(const Pod& pod) {
+  return find_text(pod.annotations, kFastAdmission) == "true" &&
+         has_key(pod.labels, "kueue.x-k8s.io/pod-group-name");
 }
 
 bool pod_group(const Pod& pod, Group& group) {
@@ -72,8 +85,23 @@ bool pod_group(const Pod& pod, Group& group) {
       first_of(pod.labels, {"kueue.x-k8s.io/pod-group-name", "scheduling.x-k8s.io/pod-group"});
   if (name.empty()) return false;
   group.name = name;
+  group.together = true;
+  group.one_by_one = comes_later(pod) || find_text(pod.annotations, kServingGroup) == "true";
   group.size =
       bounded_size(number(find_text(pod.annotations, "kueue.x-k8s.io/pod-group-total-count")));
+  return true;
+}
+
+// Groups of other schedulers: of Volcano, KAI and Kubernetes itself.
+bool scheduler_group(const Pod& pod, Group& group) {
+  Text name = first_of(pod.annotations, {"scheduling.k8s.io/group-name",
+                                         "scheduling.volcano.sh/group-name", "pod-group-name"});
+  if (name.empty()) name = pod.scheduling_group;
+  if (name.empty()) return false;
+  group.name = name;
+  group.together = true;
+  group.size =
+      bounded_size(number(find_text(pod.annotations, "scheduling.volcano.sh/group-min-member")));
   return true;
 }
 
@@ -83,6 +111,10 @@ bool operator_job(const Pod& pod, Group& group) {
                             "ray.io/originated-from-cr-name", "ray.io/cluster"});
   if (name.empty()) return false;
   group.name = name;
+  const bool of_ray =
+      !first_of(pod.labels, {"ray.io/originated-from-cr-name", "ray.io/cluster"}).empty();
+  group.one_by_one = of_ray;  // Ray makes a lost worker again and goes on without it
+  group.together = of_ray || has_key(pod.labels, "training.kubeflow.org/job-name");
   group.uid = find_text(pod.labels, "jobset.sigs.k8s.io/jobset-uid");
   if (group.uid.empty()) group.uid = pod.owner.uid;
   return true;
@@ -94,22 +126,18 @@ bool plain_job(const Pod& pod, Group& group) {
   if (name.empty()) return false;
   group.name = name;
   group.uid = first_of(pod.labels, {"batch.kubernetes.io/controller-uid", "controller-uid"});
-  const Text index = find_text(pod.annotations, "batch.kubernetes.io/job-completion-index");
-  group.rank = number(
-      index.empty() ? find_text(pod.labels, "batch.kubernetes.io/job-completion-index") : index);
   return true;
 }
 
 Group group_of(const Pod& pod) {
   Group group;
   if (worker_set(pod, group) || pod_group(pod, group) || operator_job(pod, group) ||
-      plain_job(pod, group)) {
+      scheduler_group(pod, group) || plain_job(pod, group)) {
     return group;
   }
   if (!pod.owner.name.empty()) {
     group.name = pod.owner.name;
     group.uid = pod.owner.uid;
-    group.rank = number(find_text(pod.labels, "apps.kubernetes.io/pod-index"));
     return group;
   }
   Text name = pod.name.empty() ? pod.generate_name : pod.name;
@@ -171,8 +199,11 @@ void identify(const Group& group, bool own_name, Gang& gang) {
   gang.id = gang.job;
   if (own_name) return;
   gang.owner = shortened(std::string(group.uid), limits::kMaxNameBytes);
-  const bool ranked = group.rank >= 0 && static_cast<std::uint32_t>(group.rank) < gang.size;
-  gang.rank = ranked ? group.rank : -1;
+}
+
+std::int32_t rank_in_gang(const Pod& pod, const Group& group, bool own_name) {
+  const bool apart = own_name && !group.lone && !pod.keys.rank.set;
+  return apart ? rank_among(group.name, rank_of(pod)) : rank_of(pod);
 }
 
 }  // namespace
@@ -191,7 +222,9 @@ void read_gang(std::string_view path, Pod& pod) {
                      "want a name of 1 to " + std::to_string(limits::kMaxNameBytes) + " bytes"});
   }
   gang.uniform = own_name || group.lone || !group.mixed;
+  gang.replaced_alone = gang.size > 1 && group.one_by_one && !own_name;
   if (gang.size == 1) return;
+  gang.rank = rank_in_gang(pod, group, own_name);
   if (group.lone && !keys.job.set && path.empty()) {
     pod.add_mistake({ErrorCode::kInvalid, "metadata.labels[" + std::string(names::kJob) + "]", "",
                      "want the gang's name on each of its " + std::to_string(gang.size) +
@@ -201,27 +234,38 @@ void read_gang(std::string_view path, Pod& pod) {
 }
 
 bool lacks_gang_size(const Pod& pod) {
-  if (stated_gang_size(pod) > 0 || pod.gang.size > 1) return false;
-  return !first_of(pod.labels, {"training.kubeflow.org/job-name", "ray.io/originated-from-cr-name",
-                                "ray.io/cluster"})
-              .empty();
+  if (stated_gang_size(pod) > 0 || pod.gang.size > 1 || pod.gang.size_of_owner) return false;
+  const Group group = group_of(pod);
+  return group.together && group.size == 0;
 }
+
+void hold_unsized(Pod& pod) {
+  if (!lacks_gang_size(pod)) return;
+  const Group group = group_of(pod);
+  identify(group, has_own_name(pod, group), pod.gang);
+  pod.gang.unsized = true;
+}
+
+bool starts_with_first(const Pod& pod) { return pod.gang.size > 1 && comes_later(pod); }
 
 bool asks_owner(const Pod& pod) {
   if (stated_gang_size(pod) > 0 || pod.gang.size > 1 || pod.owner.uid.empty()) return false;
   return !has_own_name(pod, group_of(pod));
 }
 
-void join_gang(Pod& pod, std::uint32_t size, bool of_controller, bool is_rest) {
+void join_gang(Pod& pod, std::uint32_t size, bool of_controller, bool replaced_alone,
+               bool is_rest) {
   if ((size < 2 && !is_rest) || !asks_owner(pod)) return;
   Group group = group_of(pod);
   if (of_controller) {
     group.name = pod.owner.name;
     group.uid = pod.owner.uid;
-    group.rank = number(find_text(pod.annotations, "batch.kubernetes.io/job-completion-index"));
     if (!pod.keys.job.set) pod.gang.job = as_label_value(group.name);
   }
   pod.gang.size = size;
+  pod.gang.rank = rank_of(pod);
+  pod.gang.size_of_owner = true;
+  pod.gang.replaced_alone = replaced_alone;
   identify(group, false, pod.gang);
 }
 
@@ -243,7 +287,8 @@ Text worker_set_of(const Pod& pod) {
   return find_text(pod.labels, kWorkerSetName);
 }
 
-void join_worker_set(Pod& pod, std::string_view uid, std::uint32_t without_gpus) {
+void join_worker_set(Pod& pod, std::string_view uid, std::uint32_t without_gpus,
+                     bool replaced_alone) {
   const Group group = group_of(pod);
   Text index = find_text(pod.labels, kWorkerSetGroup);
   if (index.empty()) index = "0";
@@ -255,6 +300,8 @@ void join_worker_set(Pod& pod, std::string_view uid, std::uint32_t without_gpus)
     pod.gang.rank = -1;
     return;
   }
+  pod.gang.size_of_owner = stated_gang_size(pod) == 0;
+  pod.gang.replaced_alone = replaced_alone;
   identify(group, false, pod.gang);
   pod.gang.owner = shortened(std::string(uid) + "+" + std::string(index), limits::kMaxNameBytes);
 }

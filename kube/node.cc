@@ -28,7 +28,7 @@ class NodeReader {
  public:
   NodeReader(json::Value node, const KubeNodeOptions& options) : node_(node), options_(options) {}
 
-  Result<NodeSpec> read(std::optional<Error>* contradiction) {
+  Result<NodeSpec> read() {
     if (const auto metadata = json::member(node_, "metadata")) read_metadata(*metadata);
     if (spec_.name.empty() || spec_.name.size() > limits::kMaxNameBytes) {
       return bad("metadata.name", spec_.name, "want a node name of 1 to 253 bytes");
@@ -41,13 +41,12 @@ class NodeReader {
     }
     const bool none_works = !has_gpus(allocatable_);
     const ResourceCounts& counts = none_works && has_gpus(capacity_) ? capacity_ : allocatable_;
-    std::optional<Error> contradicts;
-    if (auto error = read_gpus(capacity_, counts, options_.extra_gpus, spec_, contradicts)) {
+    Contradictions contradictions;
+    if (auto error = read_gpus(capacity_, counts, options_.extra_gpus, spec_, contradictions)) {
       return *error;
     }
-    if (contradicts && contradiction == nullptr) return *contradicts;
-    read_fitness(none_works);
-    if (contradiction != nullptr) *contradiction = std::move(contradicts);
+    read_nvlink(spec_, contradictions);
+    if (spec_.gpus > 0) read_fitness(none_works, std::move(contradictions));
     return std::move(spec_);
   }
 
@@ -61,7 +60,6 @@ class NodeReader {
         }
       }
     }
-    spec_.clique = find_label(spec_, names::kLabelClique);
     std::vector<std::string> levels;
     for (const std::string& key : options_.topology_labels) {
       if (levels.size() < limits::kTopologyLevels) levels.push_back(find_label(spec_, key));
@@ -108,9 +106,8 @@ class NodeReader {
     });
   }
 
-  void read_fitness(bool none_works) {
-    if (spec_.gpus == 0) return;
-    std::vector<std::string> why;
+  void read_fitness(bool none_works, std::vector<std::string> why) {
+    spec_.contradicts = !why.empty();
     const std::string state = find_label(spec_, names::kLabelMigState);
     if (state == "pending" || state == "rebooting") {
       why.push_back(std::string(names::kLabelMigState) + " is " + state);
@@ -124,7 +121,7 @@ class NodeReader {
       why.push_back("none of its " + std::to_string(spec_.gpus) + " GPUs is allocatable");
     }
     for (const std::string& one : why) spec_.unfit += (spec_.unfit.empty() ? "" : ", ") + one;
-    spec_.unfit = cut_text(spec_.unfit);
+    spec_.unfit = cut_text(spec_.unfit, limits::kMaxTextBytes - kCutNoteBytes);
   }
 
   static std::optional<json::Value> object_in(json::Value in, std::string_view name) {
@@ -221,7 +218,7 @@ class ListReader {
       return Error{ErrorCode::kExhausted, "nodes", "",
                    "at most " + std::to_string(limits::kMaxNodes) + " nodes"};
     }
-    auto node = NodeReader(object, options_).read(nullptr);
+    auto node = NodeReader(object, options_).read();
     if (!node.ok()) return node.error();
     if (!names_.insert(node->name).second) {
       return bad("metadata.name", node->name, "want each node once");
@@ -252,9 +249,8 @@ std::vector<std::string> default_fatal_conditions() {
           "CperHardwareErrorFatal"};
 }
 
-Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options,
-                                std::optional<Error>* contradiction) {
-  return NodeReader(node, options).read(contradiction);
+Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options) {
+  return NodeReader(node, options).read();
 }
 
 Result<std::vector<NodeSpec>> read_kube_nodes(std::string_view text,

@@ -7,29 +7,42 @@
 //   status.allocatable cpu, memory, pods, and every other resource with a '/' in its name
 //   What it stands in, nearest first: the labels of KubeNodeOptions::topology_labels. One that is missing
 //     is an empty name: it is in no group at that level.
-//   nvidia.com/gpu.product without -MIG-... and -SHARED; nvidia.com/gpu.clique
+//   Product: nvidia.com/gpu.product without -MIG-... and -SHARED; without that label GKE's
+//     gke-accelerator, under the name that feature discovery has for it.
+//   Clique: nvidia.com/gpu.clique, "<ClusterUUID>.<CliqueID>".
 //   What NVLink joins inside the node: all of it where there is a clique; else what the label
 //     subak.gpu/gpus-per-domain says ("1" nothing, "8" all of 8, "4" each half of 8); else what the
-//     product's name says (placement/product.h). A label that is no number from 1 to 64, or that the
-//     product or the clique contradicts, is a contradiction.
+//     product's name says (placement/product.h).
 //   GPUs: status.capacity says what is installed, status.allocatable what works.
-//     nvidia.com/gpu.count says how many cards there are when some are cut into MIG slices.
-//     nvidia.com/gpu.replicas says how often each GPU is counted when it is time-sliced (product
-//     ...-SHARED or nvidia.com/gpu.shared).
+//     nvidia.com/gpu.count, or GKE's gke-accelerator-count, says how many cards there are.
+//     nvidia.com/gpu.replicas, or GKE's gke-max-shared-clients-per-gpu, says how often each GPU is counted
+//     when it is shared. Without these, where the product ends in -SHARED, a label names a sharing
+//     strategy or the resource is nvidia.com/gpu.shared, it follows from the count of cards.
 //   MIG slices: nvidia.com/mig-PROFILE (strategy mixed), or nvidia.com/gpu of a product
-//     ...-MIG-PROFILE (strategy single). Replicas of slices count as one slice. Where no label says
-//     how many cards they are cut from, it is the fewest that they can be cut from
-//     (placement/mig_cut.h). Where one says it, and they cannot, that is a contradiction.
-//   Why nothing new may be put there: nvidia.com/mig.config.state is pending or rebooting,
+//     ...-MIG-PROFILE (strategy single) or of a node with GKE's gke-gpu-partition-size. Replicas of
+//     slices count as one slice. Where no label says how many cards they are cut from, it is the fewest
+//     that they can be cut from (placement/mig_cut.h).
+//   Why nothing new may be put there, as NodeSpec::unfit: its statements about its GPUs contradict each
+//     other (below); nvidia.com/mig.config.state is pending or rebooting,
 //     nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change, a condition of
 //     KubeNodeOptions::fatal_conditions is True, or none of its GPUs is allocatable. In the last case they
 //     count as working: nobody says which of them are sick, and what is there stays.
 //   Devices of another maker (KubeNodeOptions::extra_gpus) are whole GPUs, of the product "GPU".
+//
+// Contradictions (NodeSpec::contradicts). What works counts, not what is merely installed: a resource of a
+// former configuration may be left with nothing allocatable.
+//   more GPUs or shares of GPUs than the cards that are counted have; more slices than a label counts
+//   GPUs that are whole, and slices, on the same cards; slices that these cards cannot be cut into
+//   nvidia.com/gpu beside nvidia.com/gpu.shared, or beside nvidia.com/mig-* of strategy single
+//   shared GPUs or slices whose replica count nothing tells; two labels with different replica counts
+//   nvidia.com/gpu of a product ...-MIG-INVALID
+//   a clique without both parts, with a ClusterUUID of zeros, or of a product whose NVLink ends inside the
+//     node; a label subak.gpu/gpus-per-domain that the product or the clique contradicts
+//   a label of these that should be a number and is none, or is more than a node can have
 // Sources: documentation of k8s-device-plugin, gpu-feature-discovery and mig-parted (its MIG manager);
 // Kubernetes API reference of Node v1.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,16 +66,13 @@ struct KubeNodeOptions {
   std::vector<std::string> fatal_conditions = default_fatal_conditions();
 };
 
-// One node. Errors as below; with `contradiction` one is no error: it is put there, and the rest of the
-// node is known. It is read without slices that cannot be, and a label of NVLink that cannot be is as if it
-// were not there; where that is no number nothing is joined. So nothing goes there that should not.
-Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options = {},
-                                std::optional<Error>* contradiction = nullptr);
+// One node. Errors: no name, a quantity that is none, more GPUs than limits::kMaxGpusPerNode that no other
+// statement contradicts.
+Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options = {});
 
 // A NodeList, a List of Nodes, one Node, or several of these one after the other (JSON lines).
-// Nodes in the order of the text. Never throws. Errors: not JSON, not nodes, a name twice, a
-// quantity that is none, slices that contradict the node's cards, a label that says of NVLink what cannot
-// be, more than limits::kMaxNodes; the field names the place.
+// Nodes in the order of the text. Never throws. Errors: those of one node, not JSON, not nodes, a name
+// twice, more than limits::kMaxNodes; the field names the place.
 Result<std::vector<NodeSpec>> read_kube_nodes(std::string_view json,
                                               const KubeNodeOptions& options = {});
 

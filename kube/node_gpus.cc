@@ -1,11 +1,14 @@
 #include "kube/node_gpus.h"
 
 #include <algorithm>
-#include <charconv>
+#include <array>
+#include <utility>
 
 #include "core/limits.h"
 #include "core/names.h"
+#include "kube/node_labels.h"
 #include "kube/pod.h"
+#include "placement/mig.h"
 #include "placement/mig_cut.h"
 #include "placement/product.h"
 
@@ -15,125 +18,302 @@ namespace {
 constexpr std::string_view kUnknownProduct = "GPU";  // devices without feature discovery
 constexpr std::string_view kSharedMark = "-SHARED";
 constexpr std::string_view kInvalid = "INVALID";
+constexpr auto kMostGpus = static_cast<std::int64_t>(limits::kMaxGpusPerNode);
+constexpr std::int64_t kMostUnits = kMostGpus * kMilliPerGpu;  // slices or shares of a node
 
 std::int64_t count_in(const ResourceCounts& counts, std::string_view name) {
   const auto it = counts.find(std::string(name));
   return it == counts.end() ? 0 : it->second;
 }
 
-std::int64_t number_label(const NodeSpec& node, std::string_view key) {
-  const std::string text = find_label(node, key);
-  std::int64_t value = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return ec == std::errc() && end == text.data() + text.size() && value > 0 ? value : 0;
-}
-
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
-// Slices of the strategy mixed, one line per profile, those that work.
-std::vector<MigSlices> mixed_slices(const ResourceCounts& allocatable, const NodeSpec& node) {
-  std::map<std::string, std::int64_t> by_profile;
-  for (const auto& [name, count] : allocatable) {
-    if (name.rfind(names::kMigPrefix, 0) != 0 || count == 0) continue;
-    const std::string profile(mig_profile_of(name));
-    const std::int64_t replicas =
-        number_label(node, std::string(names::kMigPrefix) + profile + ".replicas");
-    by_profile[profile] += count / std::max<std::int64_t>(1, replicas);
-  }
-  std::vector<MigSlices> slices;
-  slices.reserve(by_profile.size());
-  for (const auto& [profile, count] : by_profile) slices.push_back({profile, count});
-  return slices;
+// A number with the label that states it.
+struct Statement {
+  std::string words;
+  std::int64_t n = 0;
+};
+using MaybeStated = std::optional<Statement>;
+
+// The one with the smaller number.
+MaybeStated smaller(MaybeStated a, MaybeStated b) {
+  if (!a || !b) return a ? a : b;
+  return a->n <= b->n ? a : b;
 }
 
-struct Gpus {
-  std::int64_t capacity = 0;  // as nvidia.com/gpu counts them
-  std::int64_t allocatable = 0;
-  std::int64_t cards = 0;  // by label; 0: unknown
-  std::int64_t replicas = 1;
+// Things of one kind that the device plugin offers: GPUs, shares of GPUs, slices.
+struct Units {
+  std::string words;  // "nvidia.com/gpu 8"
+  std::int64_t works = 0, installed = 0;
+  bool shared_name = false;  // the resource's name ends in .shared
 };
 
-std::int64_t sharing_factor(const NodeSpec& node, const Gpus& gpus, bool shared_name,
-                            std::string_view product) {
-  if (const std::int64_t label = number_label(node, names::kLabelReplicas); label > 1) return label;
-  const bool shared = shared_name || product.ends_with(kSharedMark);
-  if (shared && gpus.cards > 0 && gpus.capacity > gpus.cards) return gpus.capacity / gpus.cards;
-  return 1;
-}
+class GpuReader {
+ public:
+  GpuReader(const ResourceCounts& capacity, const ResourceCounts& allocatable, NodeSpec& node,
+            Contradictions& out)
+      : capacity_(capacity), allocatable_(allocatable), node_(node), out_(out) {}
 
-Gpus read_counts(const ResourceCounts& capacity, const ResourceCounts& allocatable,
-                 const NodeSpec& node, std::string_view product) {
-  Gpus gpus;
-  gpus.allocatable = count_in(allocatable, names::kGpu) + count_in(allocatable, names::kGpuShared);
-  gpus.capacity = std::max(gpus.allocatable,
-                           count_in(capacity, names::kGpu) + count_in(capacity, names::kGpuShared));
-  gpus.cards = number_label(node, names::kLabelCount);
-  gpus.replicas = sharing_factor(node, gpus, count_in(capacity, names::kGpuShared) > 0, product);
-  return gpus;
-}
-
-// Every card is cut into the same slices, which are called nvidia.com/gpu.
-void put_single(const Gpus& gpus, const std::string& profile, NodeSpec& node) {
-  if (profile == kInvalid) return;
-  const std::int64_t installed = gpus.capacity / gpus.replicas;
-  node.mig = {{profile, gpus.allocatable / gpus.replicas}};
-  node.mig_gpus = node.gpus = mig_least_cards(node.product, {{profile, installed}});
-}
-
-std::optional<Error> contradiction_of(const NodeSpec& node, std::int64_t cards,
-                                      std::int64_t whole) {
-  const std::int64_t cut = std::max<std::int64_t>(0, cards - whole);
-  if (cards == 0 || mig_cut(node.product, node.mig, cut) != MigCut::kTooMany) return std::nullopt;
-  return Error{ErrorCode::kInvalid,
-               "node " + node.name + ": " + std::string(names::kMigPrefix) + "*",
-               mig_slices_text(node.mig),
-               "want what can be cut from its cards (" + std::to_string(cut) + ": " +
-                   std::string(names::kLabelCount) + " says " + std::to_string(cards) + ", and " +
-                   std::to_string(whole) + " are whole)"};
-}
-
-void put_whole_and_mixed(const Gpus& gpus, NodeSpec& node, std::optional<Error>& contradiction) {
-  const std::int64_t whole = ceil_div(gpus.capacity, gpus.replicas);
-  const std::int64_t working = ceil_div(gpus.allocatable, gpus.replicas);
-  contradiction = contradiction_of(node, gpus.cards, whole);
-  if (contradiction) node.mig.clear();
-  if (!node.mig.empty()) {
-    node.mig_gpus = std::max(mig_least_cards(node.product, node.mig), gpus.cards - whole);
-    node.gpus = whole + node.mig_gpus;
-  } else {
-    node.gpus = std::max(whole, gpus.cards);
+  void read() {
+    product_ = find_label(node_, names::kLabelProduct);
+    node_.product = base_product(product_);
+    if (product_.empty()) node_.product = gke_product(find_label(node_, names::kGkeAccelerator));
+    const std::string partition = find_label(node_, names::kGkePartition);
+    std::string profile(product_profile(product_));
+    const MaybeStated count = stated(names::kLabelCount);
+    cards_ = stated(names::kGkeCount);
+    if (profile.empty()) cards_ = smaller(cards_, count);
+    if (!profile.empty() && !partition.empty() && profile != partition) {
+      contradict(label_text(names::kLabelProduct, product_),
+                 label_text(names::kGkePartition, partition));
+    }
+    if (cards_ && cards_->n > kMostGpus) {
+      refuse_number(*cards_, kMostGpus);
+      cards_.reset();
+    }
+    if (profile == kInvalid) {
+      put_invalid();
+    } else if (!profile.empty()) {
+      put_single(profile, count);
+    } else if (!partition.empty()) {
+      put_single(partition, std::nullopt);
+    } else {
+      put_whole_and_mixed();
+    }
   }
-  node.unhealthy_gpus = node.gpus - node.mig_gpus - working;
-  node.replicas = gpus.replicas > 1 ? gpus.replicas : 0;
-}
 
-// By the product, unless a label says it. The members of a clique are joined, whatever is said.
-std::optional<Error> read_nvlink(NodeSpec& node) {
-  node.gpus_per_domain = node.clique.empty() ? gpus_per_nvlink_domain(node.product) : 0;
-  const std::string said = find_label(node, names::kLabelGpusPerDomain);
-  if (said.empty()) return std::nullopt;
-  const std::int64_t joined = number_label(node, names::kLabelGpusPerDomain);
-  const auto refused = [&](std::string want) {
-    return Error{ErrorCode::kInvalid,
-                 "node " + node.name + ": " + std::string(names::kLabelGpusPerDomain), said,
-                 std::move(want)};
-  };
-  constexpr auto kMost = static_cast<std::int64_t>(limits::kMaxGpusPerNode);
-  if (joined == 0 || joined > kMost) {
-    if (node.clique.empty()) node.gpus_per_domain = 1;
-    return refused("want how many of its GPUs NVLink joins: 1 (none) to " + std::to_string(kMost));
+ private:
+  void contradict(const std::string& one, const std::string& other) {
+    out_.push_back(one + " contradicts " + other);
   }
-  if (joined > 1 && !has_nvlink(node.product)) {
-    return refused("want 1: " + node.product + " has no NVLink");
+  void refuse_number(Statement& of, std::int64_t most) {
+    out_.push_back(of.words + " is more than " + std::to_string(most));
+    of.n = most;
   }
-  if (!node.clique.empty()) {
-    if (joined >= node.gpus) return std::nullopt;
-    return refused("want no label, or " + std::to_string(node.gpus) + ": " +
-                   std::string(names::kLabelClique) + " says that all are joined");
+
+  // What the label says, at most kMostUnits; none: it is not there, or no number.
+  MaybeStated stated(std::string_view key) {
+    const std::string value = find_label(node_, key);
+    if (value.empty()) return std::nullopt;
+    const auto n = label_number(value);
+    if (!n) out_.push_back(label_text(key, value) + " is no number");
+    if (!n) return std::nullopt;
+    return Statement{label_text(key, value), std::min(*n, kMostUnits)};
   }
-  node.gpus_per_domain = joined > 1 && joined >= node.gpus ? 0 : joined;
-  return std::nullopt;
-}
+
+  // nvidia.com/gpu, or the name that it has where GPUs are shared. A name of which nothing works may
+  // be left over from another configuration.
+  Units offered() {
+    const std::int64_t gpu = count_in(allocatable_, names::kGpu);
+    const std::int64_t shared = count_in(allocatable_, names::kGpuShared);
+    const std::string words = resource_text(names::kGpu, gpu);
+    const std::string shared_words = resource_text(names::kGpuShared, shared);
+    if (gpu > 0 && shared > 0) contradict(words, shared_words);
+    if (shared > 0) {
+      return {shared_words, shared, std::max(shared, count_in(capacity_, names::kGpuShared)), true};
+    }
+    return {words, gpu, std::max(gpu, count_in(capacity_, names::kGpu)), false};
+  }
+
+  // How many share one of `units`. `whole`: how many there are, shared or not. More than one share of
+  // each is said by a label, or follows from `whole` where something says that they are shared.
+  // nullopt: not known.
+  std::optional<std::int64_t> sharing(const Units& units, const MaybeStated& said,
+                                      const MaybeStated& whole, bool marked) {
+    if (said && said->n > 1) {
+      Statement most = *said;
+      if (most.n > kMilliPerGpu) refuse_number(most, kMilliPerGpu);
+      return most.n;
+    }
+    if (!marked && !units.shared_name) return 1;
+    if (units.installed == 0) return 1;
+    if (whole && whole->n > 0 && units.installed > whole->n && units.installed % whole->n == 0) {
+      return std::min(units.installed / whole->n, kMilliPerGpu);
+    }
+    if (whole) {
+      contradict(units.words + " shared", whole->words);
+    } else {
+      out_.push_back(units.words + " shared without a replica count");
+    }
+    return std::nullopt;
+  }
+
+  // The replica count of GPUs, by feature discovery or by GKE.
+  MaybeStated gpu_replicas() {
+    const MaybeStated said = stated(names::kLabelReplicas);
+    const MaybeStated clients = stated(names::kGkeClients);
+    if (said && clients && said->n > 1 && said->n != clients->n) {
+      contradict(said->words, clients->words);
+    }
+    const std::string strategy = find_label(node_, names::kLabelSharing);
+    if (said && said->n > 1 && strategy == "none") {
+      contradict(said->words, label_text(names::kLabelSharing, strategy));
+    }
+    return said && said->n > 1 ? said : clients;
+  }
+
+  bool is_marked_shared() const {
+    const std::string strategy = find_label(node_, names::kLabelSharing);
+    return product_.ends_with(kSharedMark) || strategy == "time-slicing" || strategy == "mps" ||
+           !find_label(node_, names::kGkeSharing).empty();
+  }
+
+  std::string shared_words(const Units& units, std::int64_t replicas) const {
+    return units.words + (replicas > 1 ? " shared by " + std::to_string(replicas) : "");
+  }
+
+  // A replica count for books and bills where none is known.
+  static std::int64_t assumed_replicas(const Units& units, const MaybeStated& whole) {
+    const std::int64_t among = whole ? std::max<std::int64_t>(1, whole->n) : 1;
+    return std::clamp<std::int64_t>(ceil_div(units.installed, among), 1, kMilliPerGpu);
+  }
+
+  // Slices by names of their own, of strategy mixed: none are expected.
+  void refuse_mixed(const std::string& instead) {
+    for (const auto& [name, count] : allocatable_) {
+      if (name.starts_with(names::kMigPrefix) && count > 0) {
+        contradict(instead, resource_text(name, count));
+      }
+    }
+  }
+
+  void put_invalid() {
+    const Units units = offered();
+    const std::string product = label_text(names::kLabelProduct, product_);
+    if (units.works > 0) contradict(units.words, product);
+    refuse_mixed(product);
+    if (!out_.empty()) node_.gpus = 1;
+  }
+
+  // Every card is cut into the same slices, which are called nvidia.com/gpu. `devices`: the slices that
+  // feature discovery counts.
+  void put_single(const std::string& profile, MaybeStated devices) {
+    const Units units = offered();
+    const MaybeStated said = gpu_replicas();
+    const auto known = sharing(units, said, devices, devices && is_marked_shared());
+    const std::int64_t replicas = known.value_or(assumed_replicas(units, devices));
+    std::int64_t works = units.works / replicas, installed = ceil_div(units.installed, replicas);
+    if (devices && ceil_div(units.works, replicas) > devices->n) {
+      contradict(shared_words(units, replicas), devices->words);
+      works = installed = devices->n;
+    }
+    refuse_mixed(units.words + " of " + profile);
+    if (cards_ && mig_cut(node_.product, {{profile, works}}, cards_->n) == MigCut::kTooMany) {
+      contradict(shared_words(units, replicas) + " of " + profile, cards_->words);
+      works = installed = 0;
+    }
+    node_.mig = {{profile, works}};
+    node_.gpus = mig_least_cards(node_.product, {{profile, installed}});
+    if (cards_) node_.gpus = std::max(node_.gpus, cards_->n);
+    if (!out_.empty()) node_.gpus = std::clamp<std::int64_t>(node_.gpus, 1, kMostGpus);
+    const bool fits = can_be_cut(node_.mig, node_.gpus) &&
+                      mig_least_cards(node_.product, node_.mig) <= node_.gpus;
+    if (!out_.empty() && !fits) node_.mig[0].count = 0;
+    node_.mig_gpus = node_.gpus;
+  }
+
+  // Slices of the strategy mixed, one line per profile, those that work.
+  std::vector<MigSlices> mixed_slices() {
+    std::map<std::string, std::int64_t> by_profile;
+    for (const auto& [name, count] : allocatable_) {
+      if (!name.starts_with(names::kMigPrefix) || count == 0) continue;
+      const std::string profile(mig_profile_of(name));
+      const std::string label = std::string(names::kMigPrefix) + profile;
+      const Units units{resource_text(name, count), count,
+                        std::max(count, count_in(capacity_, name)),
+                        name.ends_with(names::kSharedSuffix)};
+      const MaybeStated devices = stated(label + ".count");
+      const auto known = sharing(units, stated(label + ".replicas"), devices, false);
+      const std::int64_t replicas = known.value_or(assumed_replicas(units, devices));
+      std::int64_t works = count / replicas;
+      if (devices && ceil_div(count, replicas) > devices->n) {
+        contradict(shared_words(units, replicas), devices->words);
+        works = devices->n;
+      }
+      const auto [line, is_new] = by_profile.emplace(profile, works);
+      if (!is_new) contradict(units.words, resource_text(label, count_in(allocatable_, label)));
+      if (!is_new) line->second = std::min(line->second, works);
+    }
+    std::vector<MigSlices> slices;
+    slices.reserve(by_profile.size());
+    for (const auto& [profile, count] : by_profile) slices.push_back({profile, count});
+    return slices;
+  }
+
+  // Slices that labels of feature discovery count, of profiles that no resource has.
+  std::vector<MigSlices> labelled_slices(const std::vector<MigSlices>& offered) {
+    constexpr std::string_view kCount = ".count";
+    std::vector<MigSlices> slices;
+    const MigGeometry* geometry = mig_geometry(node_.product);
+    for (const Label& label : node_.labels) {
+      if (geometry == nullptr || !label.key.starts_with(names::kMigPrefix)) continue;
+      if (!label.key.ends_with(kCount)) continue;
+      const std::string_view name = std::string_view(label.key).substr(
+          names::kMigPrefix.size(), label.key.size() - names::kMigPrefix.size() - kCount.size());
+      const bool known = find_mig_profile(*geometry, name) != nullptr;
+      const bool is_offered = std::any_of(offered.begin(), offered.end(),
+                                          [&](const MigSlices& s) { return s.profile == name; });
+      if (!known || is_offered) continue;
+      if (const auto n = stated(label.key); n && n->n > 0) {
+        slices.push_back({std::string(name), n->n});
+      }
+    }
+    return slices;
+  }
+
+  bool can_be_cut(const std::vector<MigSlices>& slices, std::int64_t cards) const {
+    if (slices.empty()) return true;
+    return cards > 0 && mig_cut(node_.product, slices, cards) != MigCut::kTooMany;
+  }
+
+  // Whether the cards that are counted can be both whole and cut as is said.
+  void check_cards(const Units& units, std::int64_t replicas,
+                   const std::vector<MigSlices>& slices) {
+    if (!cards_) return;
+    const std::int64_t whole = ceil_div(units.works, replicas);
+    if (whole > cards_->n) return contradict(shared_words(units, replicas), cards_->words);
+    std::vector<MigSlices> cut = slices;
+    const std::vector<MigSlices> labelled = labelled_slices(slices);
+    if (whole > 0) cut.insert(cut.end(), labelled.begin(), labelled.end());
+    if (can_be_cut(cut, cards_->n - whole)) return;
+    const std::string words = "slices " + mig_slices_text(cut);
+    contradict(whole > 0 ? shared_words(units, replicas) + " and " + words : words, cards_->words);
+  }
+
+  void put_whole_and_mixed() {
+    const Units units = offered();
+    const auto known = sharing(units, gpu_replicas(), cards_, is_marked_shared());
+    const std::int64_t replicas = known.value_or(assumed_replicas(units, cards_));
+    std::vector<MigSlices> slices = mixed_slices();
+    check_cards(units, replicas, slices);
+    std::int64_t works = units.works / replicas, whole = ceil_div(units.installed, replicas);
+    std::int64_t least = mig_least_cards(node_.product, slices);
+    if (!out_.empty()) {
+      if (cards_) cards_->n = std::max<std::int64_t>(1, cards_->n);
+      const std::int64_t most = cards_ ? cards_->n : kMostGpus;
+      if (least > most || !can_be_cut(slices, most)) {
+        slices.clear();
+        least = 0;
+      }
+      whole = works = std::min(whole, most - least);
+    }
+    // Of what does not work a part may be left over from before the cards were cut.
+    if (cards_)
+      whole = std::min(whole, std::max(ceil_div(units.works, replicas), cards_->n - least));
+    node_.mig = std::move(slices);
+    if (!node_.mig.empty()) node_.mig_gpus = cards_ ? cards_->n - whole : least;
+    node_.gpus = std::max(whole + node_.mig_gpus, cards_ ? cards_->n : 0);
+    node_.unhealthy_gpus = node_.gpus - node_.mig_gpus - works;
+    node_.replicas = replicas > 1 ? replicas : 0;
+  }
+
+  const ResourceCounts& capacity_;
+  const ResourceCounts& allocatable_;
+  NodeSpec& node_;
+  Contradictions& out_;
+  std::string product_;  // as labelled
+  MaybeStated cards_;    // the smallest count of cards
+};
 
 // Another maker's devices: nobody slices or shares them as far as we know.
 void add_extra(const ResourceCounts& capacity, const ResourceCounts& allocatable,
@@ -158,32 +338,19 @@ std::string find_label(const NodeSpec& node, std::string_view key) {
 
 std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCounts& allocatable,
                                const ExtraGpuResources& extra, NodeSpec& node,
-                               std::optional<Error>& contradiction) {
-  const std::string product = find_label(node, names::kLabelProduct);
-  node.product = base_product(product);
-  constexpr auto kMost = static_cast<std::int64_t>(limits::kMaxGpusPerNode) * 1000;
+                               Contradictions& out) {
   for (const auto* counts : {&capacity, &allocatable}) {
     for (const auto& [name, count] : *counts) {
-      if (gpu_kind_of(name, extra) == GpuKind::kNone || count <= kMost) continue;
+      if (gpu_kind_of(name, extra) == GpuKind::kNone || count <= kMostUnits) continue;
       return Error{ErrorCode::kInvalid, "node " + node.name + ": " + name, std::to_string(count),
-                   "want at most " + std::to_string(kMost)};
+                   "want at most " + std::to_string(kMostUnits)};
     }
   }
-  const Gpus gpus = read_counts(capacity, allocatable, node, product);
-  if (const std::string profile(product_profile(product)); !profile.empty()) {
-    put_single(gpus, profile, node);
-  } else {
-    node.mig = mixed_slices(allocatable, node);
-    put_whole_and_mixed(gpus, node, contradiction);
-  }
+  GpuReader(capacity, allocatable, node, out).read();
   add_extra(capacity, allocatable, extra, node);
   if (node.gpus == 0) node.product.clear();
   if (node.gpus > 0 && node.product.empty()) node.product = kUnknownProduct;
-  if (node.gpus > 0) {
-    auto wrong = read_nvlink(node);
-    if (!contradiction) contradiction = std::move(wrong);
-  }
-  if (node.gpus <= static_cast<std::int64_t>(limits::kMaxGpusPerNode)) return std::nullopt;
+  if (node.gpus <= kMostGpus) return std::nullopt;
   return Error{ErrorCode::kInvalid, "node " + node.name + ": GPUs", std::to_string(node.gpus),
                "want at most " + std::to_string(limits::kMaxGpusPerNode)};
 }

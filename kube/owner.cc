@@ -1,6 +1,8 @@
 #include "kube/owner.h"
 
 #include <algorithm>
+#include <charconv>
+#include <initializer_list>
 
 #include "core/limits.h"
 
@@ -35,16 +37,67 @@ std::uint32_t count_of(json::Value object, std::string_view key, std::int64_t ot
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(n, 0, kTooMany));
 }
 
-bool has_condition(std::optional<json::Value> status, std::string_view one,
-                   std::string_view other) {
+bool has_condition(std::optional<json::Value> status,
+                   std::initializer_list<std::string_view> types) {
   bool holds = false;
   const auto conditions = status ? json::member(*status, "conditions") : std::nullopt;
   if (!conditions) return holds;
   json::each_item(*conditions, [&](std::size_t, json::Value c) {
     const std::string_view type = json::text(c, "type");
-    holds = holds || ((type == one || type == other) && json::text(c, "status") == "True");
+    const bool asked = std::find(types.begin(), types.end(), type) != types.end();
+    holds = holds || (asked && json::text(c, "status") == "True");
   });
   return holds;
+}
+
+std::optional<std::int64_t> limit_of(json::Value spec, std::string_view key) {
+  if (!json::member(spec, key)) return std::nullopt;
+  return count_of(spec, key);
+}
+
+std::int64_t number_of(std::string_view text) {
+  std::int64_t n = -1;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return ec == std::errc() && end == text.data() + text.size() ? n : -1;
+}
+
+// How many indexes a text like "1,3-5" names. What is no such list counts nothing.
+std::int64_t count_indexes(std::string_view text) {
+  std::int64_t sum = 0;
+  while (!text.empty() && sum < kTooMany) {
+    const std::string_view part = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), part.size() + 1));
+    const std::size_t dash = part.find('-');
+    const std::int64_t first = number_of(part.substr(0, dash));
+    const std::int64_t last =
+        dash == std::string_view::npos ? first : number_of(part.substr(dash + 1));
+    if (first >= 0 && last >= first) sum += std::min(last - first + 1, kTooMany);
+  }
+  return std::min(sum, kTooMany);
+}
+
+// A rule of its failurePolicy lets one job be made again, and the others run on.
+bool restarts_single_jobs(json::Value spec) {
+  const auto policy = json::member(spec, "failurePolicy");
+  const auto rules = policy ? json::member(*policy, "rules") : std::nullopt;
+  bool single = false;
+  if (!rules) return false;
+  json::each_item(*rules, [&](std::size_t, json::Value rule) {
+    single = single || restarts_single_job(json::text(rule, "action"));
+  });
+  return single;
+}
+
+// jobset api/jobset/v1alpha2: its webhook refuses a job's other pods until the first has a node, but where
+// people label the nodes themselves.
+constexpr std::string_view kExclusiveTopology = "alpha.jobset.sigs.k8s.io/exclusive-topology";
+constexpr std::string_view kNodeSelectorStrategy = "alpha.jobset.sigs.k8s.io/node-selector";
+
+bool is_exclusive(json::Value object) {
+  const auto metadata = json::member(object, "metadata");
+  const auto marks = metadata ? json::member(*metadata, "annotations") : std::nullopt;
+  return marks && json::member(*marks, kExclusiveTopology) &&
+         !json::member(*marks, kNodeSelectorStrategy);
 }
 
 class Reader {
@@ -63,22 +116,30 @@ class Reader {
 
   void job(json::Value spec, std::optional<json::Value> status) {
     out_.suspended = json::boolean(spec, "suspend");
-    out_.ended = has_condition(status, "Complete", "Failed");
+    out_.ended =
+        has_condition(status, {"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"});
     out_.has_deadline = json::member(spec, "activeDeadlineSeconds").has_value();
     out_.backoff_limit = count_of(spec, "backoffLimit", 6);
     if (status) out_.failed = count_of(*status, "failed", 0);
     if (status) out_.succeeded = count_of(*status, "succeeded", 0);
+    if (status) out_.failed_indexes = count_indexes(json::text(*status, "failedIndexes"));
+    out_.backoff_limit_per_index = limit_of(spec, "backoffLimitPerIndex");
+    out_.max_failed_indexes = limit_of(spec, "maxFailedIndexes");
+    out_.success_policy = json::member(spec, "successPolicy").has_value();
     const std::uint32_t stated = role("", spec, "spec.template.", 1);
     const bool indexed = json::text(spec, "completionMode") == "Indexed";
-    const bool whole = indexed && count_of(spec, "completions", 0) == count_of(spec, "parallelism");
+    if (indexed) out_.indexes = count_of(spec, "completions", 0);
+    const bool whole = indexed && !out_.backoff_limit_per_index &&
+                       count_of(spec, "completions", 0) == count_of(spec, "parallelism");
     if (stated == 0 ? whole : stated > 1) out_.together = Together::kAll;
-    const bool counts = out_.together == Together::kNone || stated == 0;
-    if (counts && out_.succeeded > 0) leave_out_done(spec);
+    out_.replaced_alone = out_.together == Together::kAll && stated == 0;
+    if (out_.together == Together::kNone || stated == 0) leave_out_done(spec);
   }
 
   void job_set(json::Value spec, std::optional<json::Value> status) {
     out_.suspended = json::boolean(spec, "suspend");
-    out_.ended = has_condition(status, "Completed", "Failed");
+    out_.ended = has_condition(status, {"Completed", "Failed"});
+    out_.replaced_alone = restarts_single_jobs(spec);
     const auto policy = json::member(spec, "startupPolicy");
     out_.in_order = policy && json::text(*policy, "startupPolicyOrder") == "InOrder";
     const auto jobs = json::member(spec, "replicatedJobs");
@@ -89,6 +150,7 @@ class Reader {
         const auto made = json::member(replicated, "template");
         const auto job = made ? json::member(*made, "spec") : std::nullopt;
         if (!job || full()) return;
+        out_.first_of_each_job = out_.first_of_each_job || is_exclusive(*made);
         const std::string path = "spec.replicatedJobs[" + std::to_string(i) + "].template.";
         const std::uint32_t stated =
             role(json::text(replicated, "name"), *job, path + "spec.template.",
@@ -105,6 +167,8 @@ class Reader {
     const auto group = json::member(spec, "leaderWorkerTemplate");
     if (!group) return;
     const std::uint32_t size = count_of(*group, "size");
+    const std::string_view restarts = json::text(*group, "restartPolicy");
+    out_.replaced_alone = restarts == "None" || restarts == "Default";
     const auto workers = json::member(*group, "workerTemplate");
     const auto leader = json::member(*group, "leaderTemplate");
     const std::string path = "spec.leaderWorkerTemplate.";
@@ -131,7 +195,13 @@ class Reader {
     const auto made = json::member(job, "template");
     std::uint32_t pods = count_of(job, "parallelism");
     if (json::member(job, "completions")) pods = std::min(pods, count_of(job, "completions"));
-    return made ? add(name, *made, path, copies, pods) : 0;
+    const std::size_t before = out_.roles.size();
+    const std::uint32_t stated = made ? add(name, *made, path, copies, pods) : 0;
+    if (out_.roles.size() > before) {
+      out_.roles.back().independent =
+          stated == 0 && json::member(job, "backoffLimitPerIndex").has_value();
+    }
+    return stated;
   }
 
   std::uint32_t add(std::string_view name, json::Value made, const std::string& path,
@@ -151,10 +221,11 @@ class Reader {
     return r.stated;
   }
 
-  // Of a job with a number of completions, no more pods come than are still to be done.
+  // Of a job with a number of completions, no more pods come than can still be done.
   void leave_out_done(json::Value spec) {
     if (!json::member(spec, "completions") || out_.roles.empty()) return;
-    const std::int64_t left = std::int64_t{count_of(spec, "completions")} - out_.succeeded;
+    const std::int64_t left =
+        std::int64_t{count_of(spec, "completions")} - out_.succeeded - out_.failed_indexes;
     OwnerRole& r = out_.roles.front();
     r.pods = static_cast<std::uint32_t>(std::clamp<std::int64_t>(left, 0, r.pods));
   }
@@ -174,17 +245,21 @@ Error too_many_pods(std::size_t role) {
 std::uint64_t pods_together(const OwnerRecord& o, std::size_t role) {
   const OwnerRole& own = o.roles[role];
   if (own.stated > 0) return own.stated;
-  if (o.together == Together::kNone) return 1;
+  if (o.together == Together::kNone || own.independent) return 1;
   if (o.together == Together::kEachJob) return own.pods;
   std::uint64_t sum = 0;
   for (const OwnerRole& r : o.roles) {
-    if (r.shape.kind == GpuKind::kNone) continue;
+    if (r.shape.kind == GpuKind::kNone || r.independent) continue;
     sum += o.together == Together::kAll ? std::uint64_t{r.copies} * r.pods : r.pods;
   }
   return sum;
 }
 
 }  // namespace
+
+bool restarts_single_job(std::string_view action) {
+  return action.starts_with("RestartJob") && !action.starts_with("RestartJobSet");
+}
 
 std::uint32_t OwnerRecord::gang_size(std::size_t role) const {
   const std::uint64_t pods = pods_together(*this, role);
@@ -210,6 +285,7 @@ Result<OwnerRecord> read_owner(OwnerKind kind, json::Value object, const ExtraGp
       break;
     case OwnerKind::kJobSet:
       reader.job_set(*spec, status);
+      out.first_of_each_job = out.first_of_each_job || is_exclusive(object);
       break;
     case OwnerKind::kLeaderWorkerSet:
       reader.worker_set(*spec);

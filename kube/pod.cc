@@ -84,6 +84,8 @@ void read_spec(json::Value spec, Pod& pod) {
     if (key == "runtimeClassName") pod.runtime_class = json::text(value);
     if (key == "priority") pod.kube_priority = to_int32(json::integer(value));
     if (key == "volumes") read_host_paths(value, pod);
+    if (key == "schedulingGroup") pod.scheduling_group = json::text(value, "podGroupName");
+    if (key == "workloadRef") pod.scheduling_group = json::text(value, "name");
     if (key != "schedulingGates") return;
     pod.has_gates = value.is_array();
     json::each_item(value, [&](std::size_t, json::Value gate) {
@@ -184,7 +186,8 @@ Result<PodRecord> pod_record_from_json(std::string_view text) {
   if (error != simdjson::SUCCESS || !json::is_object(root)) {
     return Error{ErrorCode::kInvalid, "pod", "", "want a pod in JSON"};
   }
-  const Pod pod = read_pod(root, {});
+  Pod pod = read_pod(root, {});
+  hold_unsized(pod);
   return pod_record(pod, !other_manager_of(pod, default_other_schedulers()).empty());
 }
 

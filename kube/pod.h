@@ -48,7 +48,7 @@ std::string key_field(std::string_view path, const PodKey& key, std::string_view
 
 // As written; values are checked by read_keys, which leaves mistakes in the pod.
 struct PodKeys {
-  PodKey account, user, job, gang_size, topology, segment, mixed_products, balanced, spare,
+  PodKey account, user, job, gang_size, rank, topology, segment, mixed_products, balanced, spare,
       compute_domain, time_limit, priority, preemptible, checkpoint_interval, replace_within;
 };
 
@@ -60,9 +60,12 @@ struct Gang {
   std::string id;     // identity inside the namespace; empty when size is 1
   std::string owner;  // uid of what makes its pods; empty if nothing does, or our label names them
   std::uint32_t size = 1;
-  std::int32_t rank = -1;    // where the group numbers its pods from 0 to size-1
-  bool uniform = true;       // its pods ask for the same, as far as the marks tell
-  bool one_template = true;  // one controller makes them all from the same template
+  std::int32_t rank = -1;       // kube/rank.h
+  bool uniform = true;          // its pods ask for the same, as far as the marks tell
+  bool one_template = true;     // one controller makes them all from the same template
+  bool unsized = false;         // it is of a group, and nobody says how many start together
+  bool size_of_owner = false;   // the size is its owner's word, and changes with that
+  bool replaced_alone = false;  // only inferred: if a pod is lost, the others run on
 };
 
 struct Owner {
@@ -94,6 +97,7 @@ struct PodStatus {
   Text reason;               // of the pod: why the node's kubelet turned it away, or ended it
   bool has_started = false;  // its node has made something of a container of it
   Text finished_at;          // the last end of a container of any of the three kinds
+  Text running_at;           // the first start of those that run
   Text scheduled_at;         // condition PodScheduled: when it was bound
   Text unschedulable;        // the same condition: the scheduler's words on why it has no node
   Text disrupted;            // condition DisruptionTarget: its reason
@@ -111,6 +115,7 @@ struct Pod {
   bool has_gates = false;  // the list is there, if only empty
   std::vector<Text> gates;
   Text node_name, scheduler_name, runtime_class;
+  Text scheduling_group;  // schedulingGroup.podGroupName, or workloadRef.name
   std::int32_t kube_priority = 0;
   PodShape shape;                         // the effective request and the constraints
   bool guaranteed = true;                 // Guaranteed QoS
@@ -125,6 +130,7 @@ struct Pod {
   Topology topology = Topology::kAny;
   bool prefer = false;
   std::uint32_t segment = 0;
+  std::int32_t rank = -1;  // of our key
   bool mixed_products = false;
   bool balanced = false;
   std::uint32_t spare = 0;
@@ -153,12 +159,14 @@ bool asks_owner(const Pod& pod);
 // It is of a gang of `size`, as what makes it says: of all pods that its marks name as one, or, with
 // `of_controller`, of those of its own controller. Nothing if the pod says otherwise, or if size is 1.
 // `is_rest`: of a gang of which some are done it is one even where a single pod is left.
-void join_gang(Pod& pod, std::uint32_t size, bool of_controller, bool is_rest = false);
+void join_gang(Pod& pod, std::uint32_t size, bool of_controller, bool replaced_alone,
+               bool is_rest = false);
 // The name of the LeaderWorkerSet that a group of is its gang; empty: it is of none, or says otherwise.
 Text worker_set_of(const Pod& pod);
 // It is of this LeaderWorkerSet, each of whose groups has so many pods that ask for no GPUs: a gang has
 // no ranks for these. Its owner is "uid+group", as each group comes and goes by itself.
-void join_worker_set(Pod& pod, std::string_view uid, std::uint32_t without_gpus);
+void join_worker_set(Pod& pod, std::string_view uid, std::uint32_t without_gpus,
+                     bool replaced_alone = false);
 
 // The name of the gang that the pod says the size of, with GPUs or without. Empty: it says none.
 std::string stated_gang(const Pod& pod);
@@ -166,9 +174,14 @@ std::string stated_gang(const Pod& pod);
 // rank is left at least.
 void leave_out_light_members(Pod& pod, std::uint32_t count);
 
-// It is of a group of which nobody whom we read says how many start together: Kubeflow's, MPI's and
-// Ray's pods without gang-size. Started one by one, two such groups can wait for each other for ever.
+// Its mark says that it starts together with others, and nothing that we read says with how many:
+// pods of Kubeflow, MPI, Ray, Kueue, the coscheduling plugin, Volcano, KAI and spec.schedulingGroup
+// without a size. Started one by one, two such groups can wait for each other for ever.
 bool lacks_gang_size(const Pod& pod);
+// Such a pod is of its gang, without a size.
+void hold_unsized(Pod& pod);
+// It is of a Kueue pod group with fast admission: the others may come only when the first run.
+bool starts_with_first(const Pod& pod);
 
 // Could it be the value of a Kubernetes label?
 bool is_label_value(std::string_view value);

@@ -5,7 +5,9 @@
 
 #include "core/limits.h"
 #include "core/names.h"
+#include "core/printable.h"
 #include "core/stored_size.h"
+#include "core/text.h"
 #include "engine/bounds.h"
 #include "kube/pod.h"
 
@@ -58,10 +60,39 @@ std::optional<Error> check_gang(const Pod& pod) {
           "or pods"};
 }
 
+// The first text of a record that is not printable, by its path.
+class FindUnprintable {
+ public:
+  template <class T>
+  void operator()(int, std::string_view field, const T& value) {
+    if (found) return;
+    if constexpr (std::same_as<T, std::string>) {
+      if (is_printable(value)) return;
+      found = Error{ErrorCode::kInvalid, std::string(field), printable(value),
+                    std::string(kWantPrintable)};
+    } else if constexpr (IsVector<T>) {
+      for (const auto& item : value) (*this)(0, field, item);
+    } else if constexpr (requires(T record) { record.fields(*this); }) {
+      const_cast<T&>(value).fields(*this);  // fields() is written once, for all visitors
+      if (found) found->field = std::string(field) + "." + found->field;
+    }
+  }
+
+  std::optional<Error> found;
+};
+
+std::optional<Error> check_printable(const PodRecord& record) {
+  FindUnprintable find;
+  const_cast<PodRecord&>(record).fields(find);
+  return std::move(find.found);
+}
+
 }  // namespace
 
 void check_pod_bounds(std::string_view path, Pod& pod) {
-  auto error = bounds::check(pod_record(pod, false));
+  const PodRecord record = pod_record(pod, false);
+  auto error = bounds::check(record);
+  if (!error) error = check_printable(record);
   if (!error) error = check_gang(pod);
   if (!error) return;
   error->field = std::string(path) + field_in_pod(pod, error->field);

@@ -20,6 +20,7 @@ PodKey* key_slot(PodKeys& keys, Text name) {
   if (name == names::kUser) return &keys.user;
   if (name == names::kJob) return &keys.job;
   if (name == names::kGangSize) return &keys.gang_size;
+  if (name == names::kRank) return &keys.rank;
   if (name == names::kTopology) return &keys.topology;
   if (name == names::kSegment) return &keys.segment;
   if (name == names::kMixedProducts) return &keys.mixed_products;
@@ -72,6 +73,7 @@ class KeyReader {
       if (!pod_.keys.topology.set) pod_.topology = Topology::kNvlink;  // what a segment is for
     }
     (void)count(pod_.keys.gang_size, names::kGangSize);  // read_gang takes it from there
+    rank();
     pod_.time_limit_ms = duration(pod_.keys.time_limit, names::kTimeLimit);
     (void)duration(pod_.keys.checkpoint_interval, names::kCheckpointInterval);
     (void)duration(pod_.keys.replace_within, names::kReplaceWithin);
@@ -87,6 +89,18 @@ class KeyReader {
   void mistake(const PodKey& key, Text name, std::string want) {
     pod_.add_mistake({ErrorCode::kInvalid, key_field(path_, key, name), std::string(key.value),
                       std::move(want)});
+  }
+
+  void rank() {
+    const PodKey& key = pod_.keys.rank;
+    if (!key.set) return;
+    const auto n = parse_count(key.value);
+    if (n && *n < limits::kMaxPodsPerJob) {
+      pod_.rank = static_cast<std::int32_t>(*n);
+      return;
+    }
+    mistake(key, names::kRank,
+            "want its place in the gang, from 0 to " + std::to_string(limits::kMaxPodsPerJob - 1));
   }
 
   void balanced() {
@@ -118,7 +132,8 @@ class KeyReader {
     for (const auto& [key, name] :
          {std::pair(&k.account, names::kAccount), std::pair(&k.user, names::kUser),
           std::pair(&k.job, names::kJob), std::pair(&k.gang_size, names::kGangSize),
-          std::pair(&k.topology, names::kTopology), std::pair(&k.segment, names::kSegment),
+          std::pair(&k.rank, names::kRank), std::pair(&k.topology, names::kTopology),
+          std::pair(&k.segment, names::kSegment),
           std::pair(&k.mixed_products, names::kMixedProducts),
           std::pair(&k.balanced, names::kBalanced), std::pair(&k.spare, names::kSpare),
           std::pair(&k.compute_domain, names::kComputeDomain),

@@ -266,7 +266,7 @@ void Reader::read_lists(const Lists& lists, const Place* place, ContainerNote& n
     if (!q || q->nano <= 0) return;
     if (name == "cpu") sum.cpu_milli = q->milli();
     if (name == "memory") sum.memory_bytes = q->units();
-    if (is_extended(name)) sum.others.emplace_back(name, q->units());
+    if (is_extended(name) && !is_device_class(name)) sum.others.emplace_back(name, q->units());
     if (is_rdma(name, extra_)) note.rdma = true;
     if (place != nullptr && is_device_class(name)) {
       claim(place->text() + ".resources.limits[" + cut_text(name) + "]");

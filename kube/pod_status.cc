@@ -1,9 +1,10 @@
 // What the cluster says of a pod, and the record that the engine takes of it. Which clock says what:
-// a bind is the API server's, an end of a container the node's.
+// a bind is the scheduler's, start and end of a container the node's.
 #include <algorithm>
 #include <array>
 
 #include "core/duration.h"
+#include "core/limits.h"
 #include "core/names.h"
 #include "kube/pod.h"
 
@@ -15,6 +16,10 @@ void read_containers(json::Value containers, PodStatus& out) {
   json::each_item(containers, [&](std::size_t, json::Value container) {
     out.has_started = true;
     const auto state = json::member(container, "state");
+    const auto runs = state ? json::member(*state, "running") : std::nullopt;
+    const Text since = runs ? json::text(*runs, "startedAt") : Text();
+    if (!since.empty() && (out.running_at.empty() || since < out.running_at))
+      out.running_at = since;
     const auto ended = state ? json::member(*state, "terminated") : std::nullopt;
     if (ended) out.finished_at = std::max(out.finished_at, json::text(*ended, "finishedAt"));
   });
@@ -105,7 +110,9 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   r.user = pod.keys.user.value;
   r.gang = pod.gang.id;
   r.owner = pod.gang.owner;
-  r.gang_size = pod.gang.size;
+  r.gang_size = pod.gang.unsized ? 0 : pod.gang.size;
+  r.size_of_owner = pod.gang.size_of_owner;
+  r.replaced_alone = pod.gang.replaced_alone;
   r.rank = pod.gang.rank;
   r.shape = pod.shape;
   r.topology = pod.topology;
@@ -118,6 +125,10 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   r.priority = pod.priority;
   r.time_limit_ms = pod.time_limit_ms;
   r.gated = pod.gated();
+  // Of a pod alone it matters while that waits for its turn.
+  if (r.gang.empty() && r.gated) {
+    r.owner = shortened(std::string(pod.owner.uid), limits::kMaxNameBytes);
+  }
   r.foreign_gates = std::any_of(pod.gates.begin(), pod.gates.end(),
                                 [](Text gate) { return gate != names::kGate; });
   r.controlled = !pod.owner.kind.empty();
@@ -132,6 +143,7 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   }
   r.created_at_ms = time_of(pod.created_at);
   r.running = pod.status.phase == "Running";
+  if (r.running) r.running_at_ms = time_of(pod.status.running_at);
   set_end(pod, r);
   r.bound_at_ms = time_of(pod.status.scheduled_at);
   return r;

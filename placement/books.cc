@@ -14,11 +14,12 @@ void add(NodeBooks& books, const NodeLevels& levels, DurationMs span) {
   books.idle += GpuTime::of(levels.idle, span);
   books.stranded += GpuTime::of(levels.stranded, span);
   books.unusable += GpuTime::of(levels.unusable, span);
+  books.overcommitted += GpuTime::of(levels.overcommitted, span);
 }
 
 // The identity of NodeBooks.
 bool closes(const NodeBooks& b) {
-  return b.installed == b.allocated + b.idle + b.stranded + b.unusable;
+  return b.installed + b.overcommitted == b.allocated + b.idle + b.stranded + b.unusable;
 }
 
 }  // namespace
@@ -37,11 +38,11 @@ NodeLevels levels_of(const NodeState& n, MilliGpu unhealthy_free) {
   l.stranded = n.present ? n.stranded : 0;
   const MilliGpu rest = l.installed - l.allocated - l.stranded;
   if (rest <= 0) {
-    l.unusable = rest;
+    l.overcommitted = -rest;
   } else {
     l.unusable = n.open() ? std::min(rest, unhealthy_free) : rest;
   }
-  l.idle = rest - l.unusable;
+  l.idle = rest + l.overcommitted - l.unusable;
   must(l.idle >= 0, "nothing that is missing is idle");
   return l;
 }

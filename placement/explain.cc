@@ -1,6 +1,7 @@
 // explain(), and the reasons that lie in how the fleet is built or kept.
 #include <algorithm>
 #include <cassert>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -27,6 +28,15 @@ std::string slices_text(const PodShape& pod, std::int64_t slices) {
 std::string kind_text(const PodShape& pod) {
   if (pod.kind == GpuKind::kMig) return "mig-" + pod.profile;
   return pod.products.empty() ? kAnyProduct : pod.products.front();
+}
+
+std::string amount_text(const std::string& resource, std::int64_t amount) {
+  if (resource == kCpuResource) return gpus_text(amount) + (amount == 1000 ? " CPU" : " CPUs");
+  if (resource != kMemoryResource) return std::to_string(amount) + " " + resource;
+  const std::int64_t tenths =
+      (amount + (std::int64_t{1} << 30) / 20) / ((std::int64_t{1} << 30) / 10);
+  return std::to_string(tenths / 10) + (tenths % 10 == 0 ? "" : "." + std::to_string(tenths % 10)) +
+         " GiB of memory";
 }
 
 namespace {
@@ -104,10 +114,12 @@ std::vector<Reason> Explainer::run() {
     } else if (beside && works_in(scene_.unkept().computed_together(), {})) {
       computed();
     } else {
-      if (!fits_empty_) exceeds_fleet();
+      bool too_large_pod = false;
+      for (const Demand& d : demands_) too_large_pod = too_large(d) || too_large_pod;
+      if (!fits_empty_ && !too_large_pod) exceeds_fleet();
       for (const Demand& d : demands_) wrong_slices(d);
       if (enough_gpus() && !works(kOnlyGpus)) together();
-      node_resources();
+      if (!too_large_pod) node_resources();
       for (const Demand& d : demands_) conditions(d);
       // Where nobody's end is waited for, what is closed is all that is in the way.
       const bool closed = std::any_of(reasons_.begin(), reasons_.end(), [](const Reason& why) {
@@ -200,6 +212,39 @@ void Explainer::exceeds_fleet() {
           (slices ? slices_text(first, need) : gpus_text(need) + " GPUs") + " as asked (topology " +
           std::string(enum_name(r.topology)) +
           (r.spare > 0 ? ", " + std::to_string(r.spare) + " nodes to spare)" : ")"));
+}
+
+bool Explainer::too_large(const Demand& d) {
+  const PodShape& pod = *d.pods->shape;
+  const std::size_t before = reasons_.size();
+  const auto look = [&](const std::string& resource, std::int64_t need, auto of_node) {
+    std::int64_t most = 0, anywhere = 0;
+    each([&](NodeIndex i, const NodeState& n) {
+      const std::int64_t here = of_node(n.spec);
+      anywhere = std::max(anywhere, here);
+      if (matches(d, i)) most = std::max(most, here);
+    });
+    if (most >= need) return;
+    std::string detail = "a pod asks for " + amount_text(resource, need) +
+                         ", and the largest node " + (anywhere > most ? "that matches " : "") +
+                         "has " + amount_text(resource, most);
+    if (most == 0)
+      detail = (anywhere > 0 ? "no node that matches has " : "no node has ") + resource;
+    add(ReasonToken::kExceedsFleet, resource, need, most, std::move(detail));
+  };
+  // A node that does not say how much it has is not known to have too little.
+  const auto said = [](std::int64_t amount) {
+    return amount > 0 ? amount : std::numeric_limits<std::int64_t>::max();
+  };
+  for (const ResourceCount& r : pod.extended) {
+    look(r.name, r.count, [&](const NodeSpec& n) {
+      const int i = extended_index(n, r.name);
+      return i < 0 ? 0 : n.extended[static_cast<std::size_t>(i)].count;
+    });
+  }
+  look(kCpuResource, pod.cpu_milli, [&](const NodeSpec& n) { return said(n.cpu_milli); });
+  look(kMemoryResource, pod.memory_bytes, [&](const NodeSpec& n) { return said(n.memory_bytes); });
+  return reasons_.size() > before;
 }
 
 void Explainer::conditions(const Demand& d) {

@@ -212,6 +212,13 @@ void Explainer::together() {
   r.blockers = holders_;
 }
 
+namespace {
+
+// Stands for all extended resources of a pod, until it is known which of them binds.
+constexpr const char* kExtended = "extended";
+
+}  // namespace
+
 // Which resource binds once the GPUs are there: those that fail alone, else those whose absence
 // would let the gang in.
 void Explainer::node_resources() {
@@ -220,10 +227,10 @@ void Explainer::node_resources() {
     const char* name;
     bool Ignore::*flag;
   };
-  static constexpr Resource kResources[] = {{"cpu", &Ignore::cpu},
-                                            {"memory", &Ignore::memory},
+  static constexpr Resource kResources[] = {{kCpuResource, &Ignore::cpu},
+                                            {kMemoryResource, &Ignore::memory},
                                             {"pods", &Ignore::pods},
-                                            {"extended", &Ignore::extended},
+                                            {kExtended, &Ignore::extended},
                                             {"host-ports", &Ignore::ports}};
   const std::size_t before = reasons_.size();
   for (const Resource& resource : kResources) {
@@ -238,7 +245,7 @@ void Explainer::node_resources() {
     without.*resource.flag = true;
     if (works(without)) lacking(resource.name);
   }
-  if (reasons_.size() == before) lacking("cpu, memory, pods, extended or host-ports");
+  if (reasons_.size() == before) lacking("cpu, memory, pods, extended resources or host-ports");
 }
 
 namespace {
@@ -261,10 +268,10 @@ constexpr Column kMemory{&PodShape::memory_bytes, &Room::memory_bytes,      &Nod
                          "memoryPerGpu"};
 
 const Column* column_of(const std::string& resource) {
-  return resource == "cpu" ? &kCpu : resource == "memory" ? &kMemory : nullptr;
+  return resource == kCpuResource ? &kCpu : resource == kMemoryResource ? &kMemory : nullptr;
 }
 
-std::string amount_text(const Column& c, std::int64_t amount) {
+std::string part_text(const Column& c, std::int64_t amount) {
   return &c == &kCpu ? gpus_text(amount) : std::to_string((amount + (1 << 29)) >> 30);
 }
 
@@ -278,14 +285,52 @@ struct Taken {
     const bool one = nodes.size() == 1;
     return "; " + std::to_string(gpus) + (gpus == 1 ? " GPU is" : " GPUs are") + " free on " +
            std::to_string(nodes.size()) + (one ? " node" : " nodes") + " whose " + c.word +
-           " pods without GPUs take (" + amount_text(c, light) + " of " + amount_text(c, all) +
+           " pods without GPUs take (" + part_text(c, light) + " of " + part_text(c, all) +
            (&c == &kCpu ? " CPUs)" : " GiB)");
   }
 };
 
 }  // namespace
 
+void Explainer::lacking_extended() {
+  struct Short {
+    std::int64_t need = 0, have = 0;
+    std::vector<std::string> names;
+  };
+  std::map<std::string, Short> all;
+  for (const Demand& d : demands_) {
+    const PodShape& s = *d.pods->shape;
+    each_matching(d, [&](NodeIndex i) {
+      if (!open(d, i) || nothing_free(d, i)) return;
+      const NodeState& n = scene_.node(i);
+      const Room& room = scene_.room(i);
+      if (!fits(n.spec, room, s, kAllGpus, kOnlyGpus)) return;
+      for (const ResourceCount& r : s.extended) {
+        const int e = extended_index(n.spec, r.name);
+        const std::int64_t left = e < 0 ? 0 : room.extended[static_cast<std::size_t>(e)];
+        Short& here = all[r.name];
+        here.need = std::max(here.need, r.count);
+        here.have = std::max(here.have, left);
+        if (left < r.count && here.names.size() < limits::kMaxBlockers) {
+          here.names.push_back(n.spec.name);
+        }
+      }
+    });
+  }
+  const bool any_short =
+      std::any_of(all.begin(), all.end(), [](auto& r) { return r.second.have < r.second.need; });
+  for (auto& [resource, here] : all) {
+    if (here.names.empty() || (any_short && here.have >= here.need)) continue;
+    Reason& r = add(ReasonToken::kNodeResources, resource, here.need, here.have,
+                    "GPUs are free, but the nodes that have them lack " + resource +
+                        ": a pod asks for " + std::to_string(here.need) + ", at most " +
+                        std::to_string(here.have) + " are left on one");
+    r.blockers = std::move(here.names);
+  }
+}
+
 void Explainer::lacking(const std::string& resource) {
+  if (resource == kExtended) return lacking_extended();
   const Column* const column = column_of(resource);
   Ignore nothing_kept;
   nothing_kept.beside = true;
@@ -325,7 +370,9 @@ void Explainer::lacking(const std::string& resource) {
              " is kept for GPUs that are free (" +
              (column != nullptr ? column->setting : "cpuPerGpu, memoryPerGpu") + ")";
   } else if (column != nullptr) {
-    detail += taken.text(*column);
+    detail += ": a pod asks for " + amount_text(resource, need) + ", at most " +
+              amount_text(resource, std::max<std::int64_t>(0, have)) + " are left on one" +
+              taken.text(*column);
   }
   Reason& r = add(ReasonToken::kNodeResources, resource, need, have, std::move(detail));
   r.blockers = std::move(names);

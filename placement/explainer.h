@@ -48,6 +48,8 @@ class Explainer {
   void no_matching(const Demand& d);
   void no_slices(const Pods& p);
   void exceeds_fleet();
+  // What a pod asks for beside its GPUs, and no node that matches has when it is empty. False: there is nothing.
+  bool too_large(const Demand& d);
   void conditions(const Demand& d);
   void reserved();
   void computed();
@@ -65,6 +67,8 @@ class Explainer {
   void together();
   void node_resources();
   void lacking(const std::string& resource);
+  // The same of an extended resource of some pod: of those that nodes with free GPUs lack.
+  void lacking_extended();
   bool works(Ignore ignore) const;
   bool works_in(const Scene& scene, Ignore ignore) const;
   bool works_anywhere() const;
@@ -148,6 +152,11 @@ class Explainer {
 
 // "2", "0.125": milli-GPU for a person.
 std::string gpus_text(MilliGpu milli);
+// How Kubernetes calls them.
+inline constexpr const char* kCpuResource = "cpu";
+inline constexpr const char* kMemoryResource = "memory";
+// "1.5 CPUs", "64 GiB of memory", "1 rdma/ib0": thousandths of a CPU, bytes, or a count.
+std::string amount_text(const std::string& resource, std::int64_t amount);
 // "2 slices of 1g.10gb".
 std::string slices_text(const PodShape& pod, std::int64_t slices);
 // The product, or the profile, that the pod asks for.

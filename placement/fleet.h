@@ -28,19 +28,20 @@
 namespace subak {
 
 // Integrals of one node's capacity since it was first seen, in milli-GPU x ms. At any instant
-//     installed = allocated + idle + stranded + unusable     (exactly; a test and a metric)
+//     installed + overcommitted = allocated + idle + stranded + unusable     (exactly; a test and a metric)
 // stranded: memory units outside every configured slice, and 1000 mod R of a GPU shared R ways.
 // unusable: free beyond the healthy GPUs, or on a node that is cordoned, drained or not ready.
-// Where more is held than the node has (it shrank or is gone, or pods overcommit it), idle is 0 and
-// unusable is negative by exactly the excess: capacity that is charged but not there.
+// overcommitted: what is held beyond what the node has (it shrank or is gone, or pods overcommit it): capacity that is
+// charged but not there. Idle and unusable are 0 then. Nothing here is below zero but what was stored before
+// overcommitted was a figure of its own: unusable has the excess there, negative.
 struct NodeBooks {
-  GpuTime installed, allocated, idle, stranded, unusable;
+  GpuTime installed, allocated, idle, stranded, unusable, overcommitted;
   friend bool operator==(const NodeBooks&, const NodeBooks&) = default;
 };
 
 // What of one node is in use now, in milli-GPU (and the same identity as NodeBooks).
 struct NodeLevels {
-  MilliGpu installed = 0, allocated = 0, idle = 0, stranded = 0, unusable = 0;
+  MilliGpu installed = 0, allocated = 0, idle = 0, stranded = 0, unusable = 0, overcommitted = 0;
 };
 
 // Totals of one product in one cluster, for views, metrics and static checks.

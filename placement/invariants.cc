@@ -33,10 +33,10 @@ void check_node(const NodeState& n) {
   for (const MigUse& u : n.load.mig_used) assert(u.slices >= 0);
 
   const NodeLevels& l = n.levels;
-  assert(l.installed == l.allocated + l.idle + l.stranded + l.unusable);
-  assert(l.idle >= 0 && l.stranded >= 0);
+  assert(l.installed + l.overcommitted == l.allocated + l.idle + l.stranded + l.unusable);
+  assert(l.idle >= 0 && l.stranded >= 0 && l.unusable >= 0 && l.overcommitted >= 0);
   const NodeBooks& b = n.books;
-  assert(b.installed == b.allocated + b.idle + b.stranded + b.unusable);
+  assert(b.installed + b.overcommitted == b.allocated + b.idle + b.stranded + b.unusable);
 
   assert((n.room.whole & ~n.room.usable) == 0);
   for (std::size_t i = 0; i < n.room.gpu_free.size(); ++i) {
@@ -142,12 +142,14 @@ void check_totals(const Fleet::Impl& impl) {
     t.milligpu.idle += n->levels.idle;
     t.milligpu.stranded += n->levels.stranded;
     t.milligpu.unusable += n->levels.unusable;
+    t.milligpu.overcommitted += n->levels.overcommitted;
   }
   for (std::size_t i = 1; i < sums.size(); ++i) {
     const NodeLevels &a = sums[i].milligpu, &b = impl.totals[i].milligpu;
     assert(sums[i].nodes == impl.totals[i].nodes);
     assert(a.installed == b.installed && a.allocated == b.allocated && a.idle == b.idle);
     assert(a.stranded == b.stranded && a.unusable == b.unusable);
+    assert(a.overcommitted == b.overcommitted);
   }
 }
 

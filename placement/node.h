@@ -79,6 +79,11 @@ struct NodeSpec {
   // Why nothing new is put there, in words: "nvidia.com/mig.config.state is pending". What is there stays.
   // Empty: nothing is in the way.
   std::string unfit;
+  // What the node says of its GPUs contradicts itself; `unfit` says which statements do.
+  bool contradicts = false;
+  // How far its clock is behind ours, in whole seconds; ahead: negative. 0: less than limits::kClockOffMs, or
+  // nobody has measured it.
+  DurationMs clock_behind_ms = 0;
   // Since when the node's clique label is gone; 0: it is there, or there never was one. Its clique is the
   // last until limits::kCliqueKeptMs later. Never reported, as former_clique.
   TimeMs clique_lost_ms = 0;
@@ -128,6 +133,8 @@ struct NodeSpec {
     v(24, "unfit", unfit);
     v(25, "clique_lost_ms", clique_lost_ms);
     v(26, "levels_above", above);
+    v(27, "contradicts", contradicts);
+    v(30, "clock_behind_ms", clock_behind_ms);
     if (!rack.empty() || !above.empty()) above.insert(above.begin(), std::move(rack));
     if (above != levels) levels = std::move(above);
   }

@@ -193,6 +193,7 @@ void Fleet::Impl::refresh(NodeId id) {
     t.milligpu.idle += sign * l.idle;
     t.milligpu.stranded += sign * l.stranded;
     t.milligpu.unusable += sign * l.unusable;
+    t.milligpu.overcommitted += sign * l.overcommitted;
   };
   add(n.levels, -1);
   n.levels = levels_of(n, unhealthy_free);
@@ -211,6 +212,7 @@ void leave_totals(Fleet::Impl& impl, NodeState& n) {
   t.milligpu.idle -= n.levels.idle;
   t.milligpu.stranded -= n.levels.stranded;
   t.milligpu.unusable -= n.levels.unusable;
+  t.milligpu.overcommitted -= n.levels.overcommitted;
   n.levels = NodeLevels{};
 }
 

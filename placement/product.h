@@ -25,6 +25,18 @@ std::string_view product_profile(std::string_view product);
 // the RTX Ada generation and of RTX PRO Blackwell.
 bool has_nvlink(std::string_view product);
 
+// Can NVLink join GPUs of this product across nodes? True for the superchips (GH200, GB200, GB300, ...) and
+// for unknown products. False for boards and cards whose NVLink ends inside the node: P100, V100, and the
+// SXM boards of A100, H100, H200, B200, B300 and their variants; cards that bridges join; cards without
+// NVLink.
+// Source: NVIDIA's data sheets of HGX and DGX systems, GH200 NVL32, GB200 NVL72, GB300 NVL72.
+bool nvlink_joins_nodes(std::string_view product);
+
+// The product as feature discovery would name it, of GKE's label gke-accelerator: "nvidia-l4" ->
+// "NVIDIA-L4". The same text where it is not known.
+// Source: GKE documentation, "Available GPU models"; feature discovery's names of these cards.
+std::string_view gke_product(std::string_view accelerator);
+
 // How many GPUs of a node NVLink joins as far as the product's name says it, as
 // NodeSpec::gpus_per_domain: 0 = all of the node, 1 = none.
 //   boards (SXM; HGX, DGX, GH200, GB200, GB300)     0: switches or the board join all of them
@@ -39,10 +51,12 @@ std::int64_t gpus_per_nvlink_domain(std::string_view product);
 
 // What the pod takes when it is there. On products whose name ends in "-MIG-..." or "-SHARED" the
 // plain resource nvidia.com/gpu is a slice or a replica, so a pod of whole GPUs that names such
-// products alone (by selector, required affinity or `products`) asks for these. A pod that names
-// them beside whole ones, or names none, asks for whole GPUs. Slices that are shared again count as
-// slices. Of other pods: the pod as it is.
-// Source: k8s-device-plugin, strategies of MIG and of time-slicing.
+// products alone (by selector, required affinity or `products`) asks for these. So does one that names
+// GKE's pools of slices (gke-gpu-partition-size) or of shared GPUs (gke-max-shared-clients-per-gpu,
+// gke-gpu-sharing-strategy). A pod that names them beside whole ones, or names none, asks for whole
+// GPUs. Slices that are shared again count as slices. Of other pods: the pod as it is.
+// Source: k8s-device-plugin, strategies of MIG and of time-slicing; GKE documentation, "Run multi-instance
+// GPUs" and "GPU time-sharing".
 PodShape as_offered(PodShape pod);
 
 }  // namespace subak

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/limits.h"
 #include "sim/stats.h"
 
 namespace subak::sim {
@@ -21,10 +22,11 @@ void EtaJudge::submitted(std::uint32_t job, JobId id) {
 
 void EtaJudge::use_other_times(ForecastBasis& basis) const {
   if (options_.source == RunTimeSource::kPredicted) return;
-  for (auto& [id, run_ms] : basis.run_times) {
+  for (auto& [id, run] : basis.run_times) {
     const SimJob& job = workload_.jobs[index_.at(id)];
     const bool exact = options_.source == RunTimeSource::kExact;
-    run_ms = exact ? job.duration_ms : job.time_limit_ms != 0 ? job.time_limit_ms : kDayMs;
+    const bool assumed = !exact && job.time_limit_ms == 0;
+    run = {exact ? job.duration_ms : assumed ? limits::kGuessedRunMs : job.time_limit_ms, assumed};
   }
 }
 

@@ -173,6 +173,7 @@ void Oracle::on(const fact::NodeRemoved& f) {
                   [&](const LightPod& p) { return p.cluster == c.name && p.node == n->spec.name; });
   }
   std::erase_if(bars_, [&f](const Bar& b) { return b.node == f.id; });
+  std::erase_if(refused_, [&f](const fact::NodeBarred& b) { return b.node == f.id; });
   for (const Slot& s : slots_) {
     if (s.at.node == f.id) wrong("a node went with " + name(s.job, s.rank) + " on it");
   }
@@ -228,6 +229,7 @@ void Oracle::on(const fact::JobCreated& f) {
   j.name = f.name;
   j.owner = f.owner;
   j.gang = f.gang;
+  j.apart = f.replaced_alone && !f.gang;
   j.gang_size = f.gang_size;
   j.priority = f.priority;
   j.limit = f.time_limit_ms;
@@ -312,18 +314,10 @@ void Oracle::on(const fact::PodChanged& f) {
 void Oracle::on(const fact::AttemptStarted& f) {
   Job* const j = job(f.id);
   if (j->state != JobState::kQueued) wrong(name(f.id, 0) + " was started though not queued");
-  if (!in_pass_) wrong(name(f.id, 0) + " was started outside a pass");
+  if (!in_pass_ && !keeps_place(*j)) wrong(name(f.id, 0) + " was started outside a pass");
   if (f.attempt != j->attempt + 1) wrong(name(f.id, 0) + " skips an attempt");
-  if (options_.judge_order) judge_order(*j);
-  judge_place(*j, f);
-  judge_kept(*j, f);
+  if (!keeps_place(*j)) judge_start(*j, f);
   unreserve(f.id);
-  for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
-    if (barred(f.slots[rank].node, shape_of(*j, rank))) {
-      wrong(name(f.id, rank) + " was sent where it was turned away too lately");
-    }
-  }
-  if (j->origin == JobOrigin::kPods && !is_whole(*j)) wrong(name(f.id, 0) + " started in part");
   j->state = JobState::kStarting;
   j->started = now_;
   j->overruns = 0;
@@ -477,6 +471,7 @@ void Oracle::on(const fact::PlaceLost& f) {
 void Oracle::on(const fact::Charged& f) {
   const LedgerRow& r = f.row;
   rows_.push_back(r);
+  if (r.corrects != 0) return;  // Scenarios and the engine's tests judge those
   Slot* const s = slot(r.allocation.job, r.allocation.rank);
   const std::string what = name(r.allocation.job, r.allocation.rank);
   if (!s) return wrong(what + " was charged for nothing");

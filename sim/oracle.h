@@ -114,6 +114,7 @@ class Oracle {
     JobId id;
     std::string name, owner;
     bool gang = false;
+    bool apart = false;  // one pod that its gang's start has left behind
     AccountId leaf;
     JobState state = JobState::kIncomplete;
     JobOrigin origin = JobOrigin::kApi;
@@ -164,6 +165,8 @@ class Oracle {
   };
 
   // oracle.cc: the facts
+  void judge_start(const Job& j, const fact::AttemptStarted& f);
+  bool keeps_place(const Job& j) const;
   void on(const fact::ClusterSet& f);
   void on(const fact::ClusterSynced& f);
   void on(const fact::NodeSet& f);
@@ -184,14 +187,18 @@ class Oracle {
   void on(const fact::PodBound& f);
   void on(const fact::PodRunning& f);
   void on(const fact::PodSeated& f);
+  void on(const fact::PodsRanked& f);
   void on(const fact::PodGated& f);
   void on(const fact::JobAssigned& f);
   void on(const fact::GangEmptied& f);
+  void on(const fact::GangResized& f);
   void on(const fact::PodsExpected& f);
   void on(const fact::PodGone& f);
   void on(const fact::Charged& f);
   void on(const fact::Reserved& f);
   void on(const fact::JobOverran& f);
+  void on(const fact::NodeBarred& f);
+  void on(const fact::TimeLeapt& f);
   template <class Other>
   void on(const Other&) {}
   void wrong(std::string what);
@@ -262,6 +269,8 @@ class Oracle {
   std::map<JobId, std::set<NodeId>> computing_beside(JobId job, NodeId node);
   void judge_computing(const Job& job, const fact::AttemptStarted& f);
   bool barred(NodeId node, const PodShape& shape) const;
+  // The cluster's scheduler refused the job there lately.
+  bool refused(JobId job, NodeId node) const;
   void turned_away(const Slot& slot, const PodShape& shape);
 
   // oracle_gang.cc: gangs that come back, and gates
@@ -316,19 +325,21 @@ class Oracle {
 
   Options options_;
   TimeMs now_ = 0;
+  TimeMs leapt_until_ = 0;  // limits wait until then (fact::TimeLeapt); 0: no leap is open
   bool in_pass_ = false;
   Policy policy_;
   std::vector<Account> accounts_;
   std::vector<Node> nodes_;
   std::vector<LightPod> light_;  // as said since their cluster's list began
   std::vector<Cluster> clusters_;
-  std::vector<Job> jobs_;        // live ones
-  std::vector<Told> told_;       // in their order
-  std::size_t done_ = 0;         // jobs that ended
-  std::vector<Slot> slots_;      // open ones
-  std::vector<Bar> bars_;        // also those whose time is over
-  std::vector<Interval> uses_;   // all
-  std::vector<LedgerRow> rows_;  // all
+  std::vector<Job> jobs_;                  // live ones
+  std::vector<Told> told_;                 // in their order
+  std::size_t done_ = 0;                   // jobs that ended
+  std::vector<Slot> slots_;                // open ones
+  std::vector<Bar> bars_;                  // also those whose time is over
+  std::vector<fact::NodeBarred> refused_;  // of jobs, in force
+  std::vector<Interval> uses_;             // all
+  std::vector<LedgerRow> rows_;            // all
   std::vector<fact::Reserved> reserved_;
   std::size_t reservations_ = 0, fills_ = 0, beside_whole_ = 0;
   std::size_t judged_ = 0;

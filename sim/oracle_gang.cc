@@ -15,7 +15,7 @@ bool waits(JobState state) {
 }  // namespace
 
 bool Oracle::is_whole(const Job& j) {
-  if (j.pods.size() < j.gang_size) return false;
+  if (j.gang_size == 0 || j.pods.size() < j.gang_size) return false;
   return std::all_of(j.pods.begin(), j.pods.begin() + j.gang_size, [](const Pod& p) {
     return (p.live || p.expected) && p.gate == PodGate::kClosed;
   });
@@ -31,6 +31,23 @@ std::size_t Oracle::live(const Job& j) {
       std::count_if(j.pods.begin(), j.pods.end(), [](const Pod& p) { return p.live; }));
 }
 
+// A pod that its gang's start has left behind: it begins with the place that it had.
+bool Oracle::keeps_place(const Job& j) const { return !in_pass_ && j.attempt == 0 && j.apart; }
+
+void Oracle::judge_start(const Job& j, const fact::AttemptStarted& f) {
+  if (options_.judge_order) judge_order(j);
+  judge_place(j, f);
+  judge_kept(j, f);
+  for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
+    const NodeId node = f.slots[rank].node;
+    if (barred(node, shape_of(j, rank)) || refused(f.id, node)) {
+      wrong(name(f.id) + "/" + std::to_string(rank) +
+            " was sent where it was turned away too lately");
+    }
+  }
+  if (j.origin == JobOrigin::kPods && !is_whole(j)) wrong(name(f.id) + " started in part");
+}
+
 void Oracle::on(const fact::PodSeated& f) {
   Job* const j = job(f.job);
   if (f.from >= j->pods.size() || !j->pods[f.from].live || j->pods[f.rank].live) {
@@ -39,6 +56,22 @@ void Oracle::on(const fact::PodSeated& f) {
   if (!waits(j->state)) wrong(name(f.job) + " changes its members while it has a place");
   j->pods[f.rank] = j->pods[f.from];
   j->pods[f.from].live = false;
+}
+
+void Oracle::on(const fact::PodsRanked& f) {
+  Job* const j = job(f.job);
+  if (!waits(j->state)) wrong(name(f.job) + " changes its ranks while it has a place");
+  const std::vector<Pod> before = j->pods;
+  std::set<std::uint32_t> left, taken;
+  for (const fact::PodsRanked::Move& m : f.moves) {
+    if (m.from >= before.size() || m.rank >= j->gang_size || !before[m.from].live) {
+      return wrong(name(f.job) + " ranks nobody, or beyond its size");
+    }
+    left.insert(m.from);
+    taken.insert(m.rank);
+    j->pods[m.rank] = before[m.from];
+  }
+  if (left != taken || left.size() != f.moves.size()) wrong(name(f.job) + " ranks two as one");
 }
 
 void Oracle::on(const fact::PodGated& f) {
@@ -78,6 +111,13 @@ void Oracle::on(const fact::GangEmptied& f) {
   j->until = f.until_ms;
 }
 
+void Oracle::on(const fact::GangResized& f) {
+  Job* const j = job(f.id);
+  if (!waits(j->state)) wrong(name(f.id) + " has another size while it has a place");
+  for (std::size_t rank = f.size; rank < j->pods.size(); ++rank) j->pods[rank].expected = false;
+  j->gang_size = f.size;
+}
+
 void Oracle::on(const fact::PodsExpected& f) {
   Job* const j = job(f.job);
   if (!waits(j->state)) wrong(name(f.job) + " expects somebody though it has a place");
@@ -106,7 +146,8 @@ void Oracle::judge_end(const Job& j, const fact::AttemptEnded& f) {
   } else if (live(j) == 0) {
     const bool remade =
         std::any_of(j.pods.begin(), ranks_end(j), [](const Pod& p) { return p.controlled; });
-    again = again && j.gang && remade && f.cause != Cause::kFinished;
+    const bool alone = f.cause == Cause::kUnschedulable && !j.owner.empty();
+    again = again && (j.gang || alone) && remade && f.cause != Cause::kFinished;
   }
   if (again == (f.to == JobState::kDone)) {
     wrong(name(f.id) + (again ? " is done though it could wait again" : " waits for nobody"));

@@ -32,7 +32,8 @@ std::vector<Oracle::Space> Oracle::spaces(const Job& j) const {
   std::vector<Space> out;
   for (const Node& n : nodes_) {
     if (!n.there || n.cluster != j.id.cluster() || !n.spec.ready || !n.spec.unfit.empty() ||
-        n.spec.unschedulable || n.drained || is_drained_before(n, now_, length_of(j))) {
+        n.spec.unschedulable || n.drained || is_drained_before(n, now_, length_of(j)) ||
+        refused(j.id, n.id)) {
       continue;
     }
     std::uint64_t busy = 0;

@@ -321,6 +321,19 @@ bool Oracle::barred(NodeId node, const PodShape& shape) const {
   });
 }
 
+bool Oracle::refused(JobId job, NodeId node) const {
+  return std::any_of(refused_.begin(), refused_.end(),
+                     [&](const fact::NodeBarred& b) { return b.job == job && b.node == node; });
+}
+
+void Oracle::on(const fact::NodeBarred& f) {
+  if (!f.job) return;
+  std::erase_if(refused_, [&](const fact::NodeBarred& b) {
+    return b.job == f.job && b.node == f.node && b.shape == f.shape;
+  });
+  if (f.barred && f.until_ms > now_) refused_.push_back(f);
+}
+
 // 10 s, doubled with each time in a row, at most 2 h; what is 2 h past its end is forgotten.
 void Oracle::turned_away(const Slot& s, const PodShape& shape) {
   std::erase_if(bars_, [&](const Bar& b) { return b.until + 2 * kHourMs <= now_; });

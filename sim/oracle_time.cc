@@ -95,12 +95,17 @@ void Oracle::judge_limit(const Job& j) {
   }
 }
 
+void Oracle::on(const fact::TimeLeapt& f) {
+  if (f.charged == 0) leapt_until_ = f.to_ms == 0 ? 0 : f.to_ms + limits::kClockProofMs;
+}
+
 // After a tick, wherever it is known what happens.
 void Oracle::judge_ends() {
   for (const Node& n : nodes_) {
     const TimeMs due = n.drain_from != 0 ? n.drain_from : n.drain_until;
     if (n.there && due != 0 && due <= now_) wrong(n.spec.name + " is drained at another time");
   }
+  if (now_ < leapt_until_) return;
   for (const Job& j : jobs_) {
     if (!is_synced(j.id.cluster()) || !holds(j)) continue;
     if (end_of(j) <= now_) wrong(name(j.id) + " is past its end, and nobody says so");

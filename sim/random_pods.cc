@@ -78,6 +78,10 @@ in::Body RandomWorld::new_pod() {
   if (rng_.percent(50)) seen.pod.owner = "owner-" + name;
   seen.pod.shape = shape();
   seen.pod.compute_domain = !options_.plain && serial_ % 4 == 0;
+  if (!options_.plain && !seen.pod.gang.empty()) {
+    seen.pod.replaced_alone = serial_ % 3 == 0;
+    seen.pod.size_of_owner = serial_ % 2 == 0;
+  }
   seen.pod.gated = !rng_.percent(3);
   seen.pod.controlled = rng_.percent(70);
   if (rng_.percent(50)) seen.pod.user = "u" + std::to_string(rng_.below(3));
@@ -112,6 +116,8 @@ in::Body RandomWorld::remake_pod() {
   if (!it->second.controlled || it->second.gang.empty()) return in::Pass{};
   in::PodSeen again{"watched", it->second};
   again.pod.uid = "uid-" + std::to_string(++serial_);
+  // Its owner was made larger or smaller meanwhile.
+  if (again.pod.size_of_owner) again.pod.gang_size = 1 + (again.pod.gang_size + 1) % 4;
   again.pod.gated = true;
   again.pod.foreign_gates = again.pod.running = false;
   again.pod.node.clear();
@@ -165,6 +171,11 @@ void RandomWorld::note_pods(const Fact& fact) {
   } else if (const auto* seated = std::get_if<fact::PodSeated>(&fact.body)) {
     seats_[{seated->job, seated->rank}] = seats_[{seated->job, seated->from}];
     seats_.erase({seated->job, seated->from});
+  } else if (const auto* ranked = std::get_if<fact::PodsRanked>(&fact.body)) {
+    const auto before = seats_;
+    for (const auto& [from, rank] : ranked->moves) {
+      seats_[{ranked->job, rank}] = before.at({ranked->job, from});
+    }
   } else if (const auto* went = std::get_if<fact::PodGone>(&fact.body)) {
     gone(went->job, went->rank, went->cause);
   }

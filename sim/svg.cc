@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/printable.h"
 #include "sim/table.h"
 
 namespace subak::sim {
@@ -40,18 +41,17 @@ void Svg::open(std::string_view css_class, std::string_view title) {
 
 void Svg::close() { body_ += "</g>\n"; }
 
-// XML has no control characters but blanks, and no U+FFFE and U+FFFF.
+// Lines and tabs are text. What is not seen is an escape, as XML has no control characters.
 void Svg::characters(std::string_view text) {
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (text.substr(i, 2) == "\xEF\xBF" && i + 2 < text.size() &&
-        static_cast<unsigned char>(text[i + 2]) >= 0xBE) {
-      body_ += '?';
-      i += 2;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      body_ += c == '\n' || c == '\t' ? c : '?';
+  for (Piece piece; !text.empty(); text.remove_prefix(piece.bytes)) {
+    piece = first_piece(text);
+    const std::string_view bytes = text.substr(0, piece.bytes);
+    if (bytes == "\n" || bytes == "\t") {
+      body_ += bytes;
+    } else if (!piece.printable) {
+      body_ += printable(bytes);
     } else {
-      body_ += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+      body_ += bytes == "<" ? "&lt;" : bytes == ">" ? "&gt;" : bytes == "&" ? "&amp;" : bytes;
     }
   }
 }

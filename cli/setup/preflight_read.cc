@@ -182,7 +182,9 @@ class Reader {
     }
     const std::string_view priority = json::text_in(object, "spec", "priorityClassName");
     if (!priority.empty()) here.priority_classes.emplace(priority);
-    if (lacks_gang_size(pod)) here.owners.emplace(pod.owner.kind, name);
+    if (lacks_gang_size(pod) && pod.owner.kind != "Job") {
+      here.owners.emplace(pod.owner.kind.empty() ? Text("Pod") : pod.owner.kind, name);
+    }
   }
 
   // Are we that user? Then the API server knows our groups too.

@@ -5,6 +5,7 @@
 
 #include "core/limits.h"
 #include "engine/derive/deadlines.h"
+#include "engine/derive/run_times.h"
 
 namespace subak {
 
@@ -18,13 +19,18 @@ Forecast::Forecast(std::uint64_t seq, TimeMs time_ms, TimeMs until_ms, bool whol
       places_(std::move(places)) {
   std::sort(starts_.begin(), starts_.end(),
             [](const Start& a, const Start& b) { return a.job < b.job; });
+  assumed_ = std::any_of(starts_.begin(), starts_.end(), [](const Start& s) { return s.assumed; });
+}
+
+const Forecast::Start* Forecast::find(JobId id) const {
+  const auto it = std::lower_bound(starts_.begin(), starts_.end(), id,
+                                   [](const Start& s, JobId of) { return s.job < of; });
+  return it == starts_.end() || it->job != id ? nullptr : &*it;
 }
 
 std::optional<TimeMs> Forecast::start(JobId id) const {
-  const auto it = std::lower_bound(starts_.begin(), starts_.end(), id,
-                                   [](const Start& s, JobId of) { return s.job < of; });
-  if (it == starts_.end() || it->job != id) return std::nullopt;
-  return it->at_ms;
+  const Start* const found = find(id);
+  return found != nullptr ? std::optional(found->at_ms) : std::nullopt;
 }
 
 Forecast make_forecast(const ForecastBasis& basis, const std::function<bool()>& go_on,
@@ -39,6 +45,7 @@ Ahead::Ahead(const ForecastBasis& basis)
   for (const Fact& fact : basis.facts) state_.apply(fact);
   state_.set_seq(basis.seq);
   state_.advance(now_);
+  if (basis.run_times.empty()) predicted_ = derive::run_times(state_, basis.ended, now_);
   for (const JobId id : state_.jobs().ids()) {
     const state::Job& job = state_.jobs().at(id);
     if (job.waits()) waiting_.insert(id);
@@ -61,15 +68,28 @@ TimeMs Ahead::begin(const state::Job& job) {
       d_.emit(fact::PodBound{job.id, rank, now_, job.pods[rank].slot});
     }
     if (job.pods[rank].state == PodState::kBound) {
-      forgive_node(d_, job.pods[rank].slot.node, state_.jobs().shape_of(job.pods[rank]));
+      const state::Pod& pod = job.pods[rank];
+      forgive_node(d_, pod.slot.node, state_.jobs().shape_of(pod), job.id);
     }
   }
-  const auto run = basis_.run_times.find(job.id);
-  const DurationMs run_ms = run == basis_.run_times.end() ? limits::kGuessedRunMs : run->second;
-  const TimeMs end_ms = std::max(now_, job.run().started_ms + run_ms);
-  ends_.push({end_ms, job.id, job.attempt});
+  const RunTime run = run_time(job.id);
+  const TimeMs end_ms = std::max(now_, job.run().started_ms + run.ms);
+  ends_.push({end_ms, job.id, job.attempt, run.assumed || rests_on_assumed(job)});
   look();
   return end_ms;
+}
+
+RunTime Ahead::run_time(JobId id) const {
+  const RunTimes& run_times = basis_.run_times.empty() ? predicted_ : basis_.run_times;
+  const auto run = run_times.find(id);
+  return run == run_times.end() ? RunTime{limits::kGuessedRunMs, true} : run->second;
+}
+
+bool Ahead::rests_on_assumed(const state::Job& job) const {
+  if (assumed_now_ || assumed_nodes_.empty()) return assumed_now_;
+  return std::any_of(job.pods.begin(), job.pods.end(), [this](const state::Pod& pod) {
+    return pod.holds_slot() && assumed_nodes_.contains(pod.slot.node);
+  });
 }
 
 void Ahead::note_start(const state::Job& job, TimeMs end_ms) {
@@ -83,7 +103,8 @@ void Ahead::note_start(const state::Job& job, TimeMs end_ms) {
   }
   if (places_.size() > limits::kForecastPlaces) places_.resize(before);
   starts_.push_back({job.id, now_, end_ms, static_cast<std::uint32_t>(before),
-                     static_cast<std::uint32_t>(places_.size() - before)});
+                     static_cast<std::uint32_t>(places_.size() - before), rests_on_assumed(job),
+                     run_time(job.id).assumed});
 }
 
 void Ahead::stop(JobId id) {
@@ -114,7 +135,14 @@ void Ahead::end_what_is_due() {
     const End end = ends_.top();
     ends_.pop();
     const state::Job* const job = state_.jobs().find(end.job);
-    if (job != nullptr && job->attempt == end.attempt) stop(end.job);
+    if (job == nullptr || job->attempt != end.attempt) continue;
+    if (end.assumed) {
+      assumed_now_ = true;
+      for (const state::Pod& pod : job->pods) {
+        if (pod.holds_slot()) assumed_nodes_.insert(pod.slot.node);
+      }
+    }
+    stop(end.job);
   }
   while (derive::next_deadline(state_).value_or(now_ + 1) <= now_) {  // so many rows in one turn
     decide(d_, in::Tick{});
@@ -123,6 +151,7 @@ void Ahead::end_what_is_due() {
 }
 
 void Ahead::advance(TimeMs t) {
+  if (t > now_) assumed_now_ = false;
   now_ = std::max(now_, t);
   state_.advance(now_);
   end_what_is_due();

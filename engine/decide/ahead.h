@@ -30,6 +30,7 @@ class Ahead {
     TimeMs at_ms = 0;
     JobId job;
     std::uint32_t attempt = 0;
+    bool assumed = false;  // as Forecast::Start says of the start or the run time
     friend auto operator<=>(const End&, const End&) = default;
   };
   std::optional<TimeMs> next_time() const;  // nullopt: nothing more happens that lets anybody start
@@ -38,11 +39,15 @@ class Ahead {
   void end_what_is_due();
   void settle();
   TimeMs begin(const state::Job& job);  // when it ends
+  bool rests_on_assumed(
+      const state::Job& job) const;  // which starts now, or holds its nodes already
   void stop(JobId id);
   void note_start(const state::Job& job, TimeMs end_ms);
+  RunTime run_time(JobId id) const;
   void look();  // at the facts of the last decisions, which are forgotten
 
   const ForecastBasis& basis_;
+  RunTimes predicted_;  // where the basis has none
   State state_{Books::kLeftOut};
   Search search_;
   PassMemory memory_;
@@ -54,6 +59,8 @@ class Ahead {
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::vector<Forecast::Start> starts_;
   std::vector<Forecast::Place> places_;
+  bool assumed_now_ = false;                  // an end that is assumed has come at this instant
+  std::unordered_set<NodeId> assumed_nodes_;  // where one has come
 };
 
 }  // namespace subak::decide

@@ -1,45 +1,139 @@
-// Decisions about nodes that turn pods away: the next try waits, longer each time.
+// Decisions about nodes that turn pods away, and jobs that the cluster's scheduler refuses: the next try
+// waits, longer each time.
 #include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/limits.h"
+#include "core/printable.h"
 #include "engine/decide/decide.h"
 
 namespace subak::decide {
 namespace {
 
-DurationMs length_ms(std::uint32_t times) {
-  DurationMs length = limits::kFirstBarMs;
-  for (std::uint32_t i = 1; i < times && length < limits::kLongestBarMs; ++i) length *= 2;
-  return std::min(length, limits::kLongestBarMs);
+// `first`, doubled with each time after the first, up to `most`.
+DurationMs length_ms(std::uint32_t times, DurationMs first, DurationMs most) {
+  DurationMs length = first;
+  for (std::uint32_t i = 1; i < times && length < most; ++i) length *= 2;
+  return std::min(length, most);
 }
 
 void forget(Decision& d, const fact::NodeBarred& bar) {
-  d.emit(fact::NodeBarred{bar.node, bar.shape, 0, 0, false});
+  d.emit(fact::NodeBarred{bar.node, bar.shape, 0, 0, false, bar.job});
+}
+
+void bar(Decision& d, NodeId node, const PodShape& shape, JobId job, DurationMs first,
+         DurationMs most) {
+  const PodShape pod = shape;  // NOLINT: facts follow, which the reference need not outlive
+  const fact::NodeBarred* const known = d.s.bars().find(node, pod, job);
+  const std::uint32_t times = known == nullptr ? 1 : known->times + 1;
+  if (known == nullptr && d.s.bars().size() >= limits::kMaxBars) forget(d, d.s.bars().first());
+  d.emit(fact::NodeBarred{node, pod, times, d.s.now() + length_ms(times, first, most), true, job});
+}
+
+bool is_over(const Decision& d, JobId id) {
+  const state::Job* const job = d.s.jobs().find(id);
+  return job == nullptr || job->state == JobState::kDone;
 }
 
 }  // namespace
 
 void bar_node(Decision& d, NodeId node, const PodShape& shape) {
-  const PodShape pod = shape;  // NOLINT: facts follow, which the reference need not outlive
-  const fact::NodeBarred* const known = d.s.bars().find(node, pod);
-  const std::uint32_t times = known == nullptr ? 1 : known->times + 1;
-  if (known == nullptr && d.s.bars().size() >= limits::kMaxBars) forget(d, d.s.bars().first());
-  d.emit(fact::NodeBarred{node, pod, times, d.s.now() + length_ms(times), true});
+  bar(d, node, shape, JobId(), limits::kFirstBarMs, limits::kLongestBarMs);
 }
 
-void forgive_node(Decision& d, NodeId node, const PodShape& shape) {
-  const fact::NodeBarred* const known = d.s.bars().find(node, shape);
-  if (known != nullptr) forget(d, fact::NodeBarred(*known));
+void forgive_node(Decision& d, NodeId node, const PodShape& shape, JobId job) {
+  for (const JobId of : {JobId(), job}) {
+    const fact::NodeBarred* const known = d.s.bars().find(node, shape, of);
+    if (known != nullptr) forget(d, fact::NodeBarred(*known));
+    if (!job) return;
+  }
 }
 
 void end_bars(Decision& d) {
   for (const fact::NodeBarred& bar : d.s.bars().ended(d.s.now())) {
-    if (bar.barred) {
+    if (bar.barred && (!bar.job || !is_over(d, bar.job))) {
       d.emit(fact::NodeBarred{bar.node, bar.shape, bar.times, bar.until_ms + limits::kBarMemoryMs,
-                              false});
+                              false, bar.job});
     } else {
       forget(d, bar);
     }
+  }
+}
+
+// --- what the cluster's scheduler refuses (docs/design/0072) -------------------------------------
+
+namespace {
+
+std::size_t nodes_refused(const Decision& d, JobId id) {
+  std::set<NodeId> nodes;
+  for (const fact::NodeBarred& bar : d.s.bars().of_job(id)) nodes.insert(bar.node);
+  return nodes.size();
+}
+
+// Attempts count, not pods: the first refusal of an attempt doubles the wait.
+state::Backoff next_backoff(const Decision& d, const state::Job& job) {
+  state::Backoff next = job.backoff != nullptr ? *job.backoff : state::Backoff();
+  const bool counted = next.times > 0 && std::any_of(job.pods.begin(), job.pods.end(),
+                                                     [](const auto& pod) { return pod.refused; });
+  if (counted || nodes_refused(d, job.id) < 2) return next;
+  ++next.times;
+  next.until_ms =
+      d.s.now() + length_ms(next.times, limits::kFirstBackoffMs, limits::kLongestBackoffMs);
+  return next;
+}
+
+}  // namespace
+
+void note_refusal(Decision& d, const state::Job& job, std::uint32_t rank, std::string_view words) {
+  const state::Pod& pod = job.pods[rank];
+  if (pod.refused) return;
+  bar(d, pod.slot.node, d.s.jobs().shape_of(pod), job.id, limits::kFirstBackoffMs,
+      limits::kLongestBackoffMs);
+  const state::Backoff next = next_backoff(d, job);
+  const std::string said = one_line(words);
+  d.emit(fact::SchedulerRefused{job.id, rank, said.empty() ? "it gave no reason" : said, next.times,
+                                next.until_ms});
+}
+
+void forget_refusals(Decision& d, JobId id) {
+  for (const fact::NodeBarred& bar : d.s.bars().of_job(id)) forget(d, bar);
+  if (d.s.jobs().at(id).backoff != nullptr) d.emit(fact::RefusalsForgotten{id});
+}
+
+void retry(Decision& d, JobId id) {
+  const state::Job& job = d.s.jobs().at(id);
+  const bool waits = job.is_backed_off();
+  if (job.backoff != nullptr) d.emit(fact::RefusalsForgotten{id});
+  if (waits) end_wait(d, job);
+}
+
+bool asks_anew(const Decision& d, const state::Job& job, const PodShape& shape) {
+  if (job.backoff == nullptr) return false;
+  return std::none_of(job.pods.begin(), job.pods.end(), [&](const state::Pod& pod) {
+    return pod.shape && d.s.jobs().shape_of(pod) == shape;
+  });
+}
+
+void job_changed(Decision& d, JobId id) {
+  const bool waits = d.s.jobs().at(id).is_backed_off();
+  forget_refusals(d, id);
+  if (waits) end_wait(d, d.s.jobs().at(id));
+}
+
+void forgive_refusals(Decision& d, NodeId node) {
+  if (!d.s.fleet().takes_pods(node)) return;
+  const auto of_node = d.s.bars().all().find(node);
+  if (of_node != d.s.bars().all().end()) {
+    for (const fact::NodeBarred& bar : std::vector(of_node->second)) {
+      if (bar.job) forget(d, bar);
+    }
+  }
+  const ClusterId cluster = d.s.fleet().cluster_of(node);
+  for (const JobId id : std::set(d.s.jobs().refused())) {
+    if (id.cluster() == cluster) retry(d, id);
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 // Each row lies in one UTC day.
 void charge_day(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
-                AccountId payer) {
+                AccountId payer, RowClock clock) {
   const state::Pod& pod = job.pods[rank];
   LedgerRow row;
   row.allocation = {job.id, rank, job.attempt};
@@ -25,6 +25,7 @@ void charge_day(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
   row.node = pod.slot.node;
   row.product = d.s.product_of(pod.slot);
   row.milligpu = pod.slot.milligpu;
+  row.clock = row.to_ms == to ? clock : RowClock::kService;
   d.emit(fact::Charged{std::move(row)});
 }
 
@@ -37,23 +38,23 @@ AccountId payer_of(const Decision& d, const state::Job& job) {
 }  // namespace
 
 void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
-            AccountId payer) {
+            AccountId payer, RowClock clock) {
   if (job.pods[rank].slot.milligpu == 0 || !d.s.keeps_books()) return;
-  while (job.pods[rank].since_ms < to) charge_day(d, job, rank, to, state, payer);
+  while (job.pods[rank].since_ms < to) charge_day(d, job, rank, to, state, payer, clock);
 }
 
-void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to) {
+void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, RowClock clock) {
   if (!d.s.keeps_books()) return;
   const state::Pod& pod = job.pods[rank];
   const NodeSpec* const node = d.s.fleet().node(pod.slot.node);
   TimeMs good_until = to;
   if (node != nullptr && !node->ready && node->not_ready_since_ms > 0) {
-    good_until = std::clamp(node->not_ready_since_ms, pod.since_ms, to);
+    good_until = std::clamp(std::max(node->not_ready_since_ms, pod.seen_ms), pod.since_ms, to);
   }
   const bool foreign = job.origin == JobOrigin::kForeign;
   charge(d, job, rank, good_until, foreign ? UsageState::kForeign : UsageState::kUsed,
-         payer_of(d, job));
-  charge(d, job, rank, to, UsageState::kLost, kPlatform);
+         payer_of(d, job), good_until == to ? clock : RowClock::kReported);
+  charge(d, job, rank, to, UsageState::kLost, kPlatform, clock);
 }
 
 // Before anything happens on the new day. A clock that was wrong by ages and is accepted makes no fact for each day.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.h"
@@ -78,6 +79,10 @@ void decide(Decision& d, const in::AcceptClock& i);
 void decide(Decision& d, const in::SetPolicy& i);
 void decide(Decision& d, const in::Restarted& i);
 void decide(Decision& d, const in::CallDenied& i);
+// leap.cc
+void decide(Decision& d, const in::ClockWrong& i);
+// A start so long after the last fact that the clock may be wrong.
+void note_leap(Decision& d);
 // seen.cc
 void decide(Decision& d, const in::SeenUntil& i);
 void decide(Decision& d, const in::NamespaceSeen& i);
@@ -133,6 +138,15 @@ void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by);
 void give_up(Decision& d, JobId id, Cause cause);
 // The place of a pod that is on its way is no more; the pod stays. Its gang's attempt cannot go on.
 void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause);
+// part.cc: a gang that is only inferred, and of which some run: these are never ended for the others.
+bool runs_on(const state::Job& job);
+// A pod of such a gang that holds a place and is not bound goes on as a job of its own, with that place.
+// None: nobody was there yet, and its place is given back.
+JobId part(Decision& d, JobId id, std::uint32_t rank);
+// All of them do, and give their places up, of this cause: who is on the way is asked to end.
+void part_unbound(Decision& d, JobId id, Cause cause);
+// Such a gang waits for pods again, and some of it run by themselves: it does not wait for these.
+void leave_out_apart(Decision& d, JobId id);
 // If nothing of its attempt is left, or of a job that is to end, the attempt is over: the job waits
 // again or is done.
 void finish_if_over(Decision& d, JobId id);
@@ -145,6 +159,11 @@ bool may_queue(const state::Job& job);
 // Whether the gang's request stays within bounds with this pod at this rank.
 std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
                                       const PodShape& shape);
+// shared_bounds.cc: why the account may not have one more job that waits, one more pod that waits in the cluster.
+// Nothing: it may. `joins`: the pod is of a gang that waits there already.
+std::optional<Error> queue_is_full(const Decision& d, AccountId account);
+std::optional<Error> too_many_wait(const Decision& d, ClusterId cluster, const PodRecord& pod,
+                                   AccountId account, bool joins);
 // What the whole gang's request comes to is within bounds.
 std::optional<Error> check_bytes(std::size_t of_gang);
 // Jobs of no account in the namespaces of this one become its own.
@@ -161,8 +180,23 @@ void end_wait(Decision& d, const state::Job& job);
 
 // bars.cc: the node turned such a pod away: it is not tried for them for a while, longer each time.
 void bar_node(Decision& d, NodeId node, const PodShape& shape);
-// Such a pod runs there: what was remembered against the node is forgotten.
-void forgive_node(Decision& d, NodeId node, const PodShape& shape);
+// Such a pod of the job runs there: what was remembered against the node is forgotten, but of other jobs what the
+// scheduler refused them.
+void forgive_node(Decision& d, NodeId node, const PodShape& shape, JobId job);
+// The cluster's scheduler finds no way to the place of this pod, which is on its way there: the job is not tried
+// on that node for a while, and once two nodes were refused not at all (docs/design/0072). Nothing if it was said
+// of that place before.
+void note_refusal(Decision& d, const state::Job& job, std::uint32_t rank, std::string_view words);
+// What the scheduler refused to the job counts no longer. It may still be backed off.
+void forget_refusals(Decision& d, JobId id);
+// The scheduler refused the job, and no pod of it asked for this: neither one that is there nor one that has gone.
+bool asks_anew(const Decision& d, const state::Job& job, const PodShape& shape);
+// It asks for something else now: what was refused counts no longer, and it is queued at once.
+void job_changed(Decision& d, JobId id);
+// The job is backed off no longer, and the next time is the first again. What is remembered of nodes stays.
+void retry(Decision& d, JobId id);
+// The node has changed, and takes pods: whom the scheduler refused there, or elsewhere in its cluster, is tried again.
+void forgive_refusals(Decision& d, NodeId node);
 // Bars whose time is over are lifted, old memories forgotten.
 void end_bars(Decision& d);
 // node.cc: nodes whose clique label has been gone for limits::kCliqueKeptMs are in no clique any more.
@@ -182,12 +216,19 @@ std::optional<std::uint32_t> kept_place(const Decision& d, const state::Job& job
 // While the gang waits: the rank that the pod asks for, or the first that is free. Else, and where all
 // are taken: behind them, until a rank is free again. It may be more than there can be.
 std::uint32_t rank_for(const state::Job& job, const PodRecord& pod);
+// fact::PodAdded::order of the pod.
+std::uint32_t order_of(const PodRecord& pod);
+// Of a gang that waits and has all its pods: their ranks are in the order of PodRecord::rank. Those that
+// say none are behind the others, as they came; those that are expected keep their ranks.
+void order_ranks(Decision& d, JobId id);
 
 // pod.cc: a node was seen for the first time: decides what was said of pods on it before.
 void decide_early(Decision& d, ClusterId cluster, const std::string& node);
 // pending_pod.cc: whether the pod that the input, which is decided, tells of waits without us.
 void note_pending(Decision& d);
 
+// seen.cc: the account is this one, or below it.
+bool is_below(const AccountTree& tree, AccountId below, AccountId account);
 // The account of a pod: its label `said` if it is within its namespace's account, else that account;
 // kUnassigned if no account has the namespace.
 AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
@@ -197,16 +238,19 @@ std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluste
                                           const PodRef& ref);
 // pod_end.cc: by what a pod is remembered whose node has not been seen: its uid, or "1-42/0/1" of a launcher's.
 std::string early_name(const PodRef& ref);
-// pod_end.cc: the pod is gone at `at`; what it held is charged and given back.
-void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause);
+// pod_end.cc: the pod is gone at `at`, by `clock`, or at the last sign of it if that is later; what it held is charged and
+// given back.
+void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause,
+             RowClock clock = RowClock::kService);
 
 // charge.cc: the ledger rows for what the pod held since its last one, one for each UTC day. Pods
-// without GPUs cost nothing.
+// without GPUs cost nothing. `clock`: by which `to` is known.
 void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
-            AccountId payer);
+            AccountId payer, RowClock clock = RowClock::kService);
 // The rows of a bound pod up to its end, or to a midnight; on a node that went silent the platform
 // pays from its last heartbeat on.
-void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to);
+void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to,
+                RowClock clock = RowClock::kService);
 // Writes the capacity side of the bill for each UTC midnight that has passed.
 void close_days(Decision& d);
 // Charges what is bound up to each midnight whose day is closed: at most

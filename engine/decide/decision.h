@@ -60,6 +60,8 @@ class Decision {
   const std::uint64_t content;
   const TimeMs before_ms;  // of the last fact before this input
   ApplyOutcome out;
+  bool retold =
+      false;  // what is decided was said by an earlier input, and its times are by our clock
 
  private:
   State& state_;  // for emit() and tell() alone

@@ -17,6 +17,9 @@ std::uint64_t pods_of(const in::GangSeen& i) {
   return pods;
 }
 
+// How many pods in a row the first of have to be there.
+std::uint64_t part_of(const in::GangSeen& i) { return i.each == 0 ? pods_of(i) : i.each; }
+
 std::optional<Error> check_seen(const in::GangSeen& i) {
   if (i.ns.empty() || i.gang.empty()) {
     return Error{ErrorCode::kInvalid, "gang", i.ns + "/" + i.gang, "want namespace and gang"};
@@ -28,9 +31,13 @@ std::optional<Error> check_seen(const in::GangSeen& i) {
     return Error{ErrorCode::kInvalid, "groups", "none",
                  "want pods that ask for GPUs: no others are in a gang"};
   }
-  if (i.least == 0 || i.least > pods_of(i)) {
+  if (i.each != 0 && pods_of(i) % i.each != 0) {
+    return Error{ErrorCode::kInvalid, "each", std::to_string(i.each),
+                 "want a divisor of the " + std::to_string(pods_of(i)) + " pods"};
+  }
+  if (i.least == 0 || i.least > part_of(i)) {
     return Error{ErrorCode::kInvalid, "least", std::to_string(i.least),
-                 "want 1 to " + std::to_string(pods_of(i))};
+                 "want 1 to " + std::to_string(part_of(i))};
   }
   return std::nullopt;
 }
@@ -43,16 +50,39 @@ bool is_news(const Decision& d, const state::Job& job, std::uint32_t rank, const
   return !pod.is_expected() || !(d.s.jobs().shape_of(pod) == shape);
 }
 
-// Those of the ranks from `least` on.
-std::vector<PodGroup> later_groups(const in::GangSeen& i) {
-  std::vector<PodGroup> later;
-  std::uint32_t first = 0;
+// Of the ranks from `first` to before `end`.
+std::vector<PodGroup> groups_of(const in::GangSeen& i, std::uint64_t first, std::uint64_t end) {
+  std::vector<PodGroup> out;
+  std::uint64_t at = 0;
   for (const PodGroup& group : i.groups) {
-    const std::uint32_t before = i.least > first ? i.least - first : 0;
-    if (before < group.count) later.push_back({group.count - before, group.shape});
-    first += group.count;
+    const std::uint64_t from = std::max(first, at),
+                        to = std::min<std::uint64_t>(end, at + group.count);
+    if (from < to) out.push_back({static_cast<std::uint32_t>(to - from), group.shape});
+    at += group.count;
+  }
+  return out;
+}
+
+// Who comes later: of each part those behind its first.
+std::vector<fact::PodsExpected> later_pods(const in::GangSeen& i, JobId id) {
+  std::vector<fact::PodsExpected> later;
+  const std::uint64_t part = part_of(i);
+  for (std::uint64_t first = 0; first < pods_of(i); first += part) {
+    if (i.least == part) break;
+    const std::uint64_t from = first + i.least;
+    later.push_back({id, static_cast<std::uint32_t>(from), groups_of(i, from, first + part)});
   }
   return later;
+}
+
+bool any_news(const Decision& d, const state::Job& job, const fact::PodsExpected& expected) {
+  std::uint32_t rank = expected.first;
+  for (const PodGroup& group : expected.groups) {
+    for (std::uint32_t n = 0; n < group.count; ++n, ++rank) {
+      if (is_news(d, job, rank, group.shape)) return true;
+    }
+  }
+  return false;
 }
 
 // What the gang's request comes to: neighbours that ask for the same count once.
@@ -67,6 +97,21 @@ std::size_t bytes_of(const Decision& d, const state::Job& job, const in::GangSee
       if (before == nullptr || !(*before == shape)) bytes += stored_bytes(shape);
       before = &shape;
     }
+  }
+  return bytes;
+}
+
+// The same, once its pods have moved.
+std::size_t bytes_of(const Decision& d, const state::Job& job, const fact::PodsRanked& ranked) {
+  std::vector<const state::Pod*> pods;
+  for (std::uint32_t r = 0; r < job.gang_size; ++r) pods.push_back(&job.pods[r]);
+  for (const fact::PodsRanked::Move& m : ranked.moves) pods[m.rank] = &job.pods[m.from];
+  std::size_t bytes = 0;
+  const PodShape* before = nullptr;
+  for (const state::Pod* pod : pods) {
+    const PodShape& shape = d.s.jobs().shape_of(*pod);
+    if (before == nullptr || !(*before == shape)) bytes += stored_bytes(shape);
+    before = &shape;
   }
   return bytes;
 }
@@ -116,6 +161,34 @@ std::uint32_t rank_for(const state::Job& job, const PodRecord& pod) {
   return rank;
 }
 
+std::uint32_t order_of(const PodRecord& pod) {
+  const bool ranked = !pod.gang.empty() && pod.rank >= 0;
+  return ranked ? static_cast<std::uint32_t>(pod.rank) + 1 : 0;
+}
+
+void order_ranks(Decision& d, JobId id) {
+  const state::Job& job = d.s.jobs().at(id);
+  if (job.gang_size < 2 || !job.is_whole()) return;
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t r = 0; r < job.gang_size; ++r) {
+    if (job.pods[r].is_live() && !job.pods[r].is_expected()) ranks.push_back(r);
+  }
+  // Of an unsigned number one less: who says none comes last.
+  const auto place = [&](std::uint32_t r) { return job.pods[r].order - 1; };
+  std::vector<std::uint32_t> from = ranks;
+  std::stable_sort(from.begin(), from.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return place(a) < place(b); });
+  fact::PodsRanked ranked{id, {}};
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (from[i] != ranks[i]) ranked.moves.push_back({from[i], ranks[i]});
+  }
+  if (ranked.moves.empty() || check_bytes(bytes_of(d, job, ranked))) return;
+  if (job.state == JobState::kQueued) {
+    d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
+  }
+  d.emit(std::move(ranked));
+}
+
 void decide(Decision& d, const in::GangSeen& i) {
   const state::Cluster* const cluster = d.s.clusters().find(i.cluster);
   if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
@@ -124,25 +197,20 @@ void decide(Decision& d, const in::GangSeen& i) {
   if (!id) return;
   const state::Job& job = d.s.jobs().at(id);
   if (job.origin != JobOrigin::kPods || !job.waits()) return;
+  if (pods_of(i) != job.gang_size && job.replaced_alone()) return;  // some are by themselves
   if (pods_of(i) != job.gang_size) {
     return d.refuse({ErrorCode::kInvalid, "groups", std::to_string(pods_of(i)),
                      "want as many pods as the gang has: " + std::to_string(job.gang_size)},
                     i.gang);
   }
-  fact::PodsExpected expected{id, i.least, later_groups(i)};
-  bool any = false;
-  std::uint32_t rank = i.least;
-  for (const PodGroup& group : expected.groups) {
-    for (std::uint32_t n = 0; n < group.count; ++n, ++rank) {
-      any = any || is_news(d, job, rank, group.shape);
-    }
-  }
-  if (!any) return;
+  std::vector<fact::PodsExpected> later = later_pods(i, id);
+  std::erase_if(later, [&](const fact::PodsExpected& e) { return !any_news(d, job, e); });
+  if (later.empty()) return;
   if (auto error = check_bytes(bytes_of(d, job, i))) return d.refuse(*error, i.gang);
   if (job.state == JobState::kQueued) {
     d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
   }
-  d.emit(std::move(expected));
+  for (fact::PodsExpected& expected : later) d.emit(std::move(expected));
   settle(d, id);
 }
 

@@ -34,11 +34,7 @@ std::optional<Error> check_submit(const Decision& d, const in::SubmitJob& i,
   }
   if (i.time_limit_ms < 0)
     return invalid("time_limit", std::to_string(i.time_limit_ms), "want >= 0");
-  if (d.s.jobs().ready().size() >= limits::kMaxQueuedJobs) {
-    return Error{ErrorCode::kExhausted, "queue", std::to_string(d.s.jobs().ready().size()),
-                 "at most " + std::to_string(limits::kMaxQueuedJobs) + " queued jobs; try later"};
-  }
-  return std::nullopt;
+  return queue_is_full(d, account);
 }
 
 // Slices that no card has, and that no node offers: they would be waited for for ever.
@@ -134,6 +130,28 @@ void decide(Decision& d, const in::SubmitJob& i) {
   d.emit(std::move(job));
 }
 
+namespace {
+
+void cancel(Decision& d, const state::Job& job, const EditStamp& by) {
+  if (job.ends_for_good() || job.state == JobState::kDone) return;
+  const JobId id = job.id;
+  if (job.pods_live() > 0 || job.active()) {
+    ask_stop(d, job, Cause::kCancelled, by);
+    if (job.pods_live() == 0) finish_if_over(d, id);
+    return;
+  }
+  fact::JobMoved moved;
+  moved.id = id;
+  moved.from = job.state;
+  moved.to = JobState::kDone;
+  moved.cause = Cause::kCancelled;
+  moved.edit = by;
+  d.emit(std::move(moved));
+}
+
+}  // namespace
+
+// With a gang go those of its pods that are by themselves.
 void decide(Decision& d, const in::CancelJob& i) {
   const state::Job* job = d.s.jobs().find(i.job);
   if (job == nullptr) {
@@ -141,19 +159,16 @@ void decide(Decision& d, const in::CancelJob& i) {
                     text::job_id_text(i.job));
   }
   d.out.reply.job = i.job;
-  if (job->ends_for_good() || job->state == JobState::kDone) return;
-  if (job->pods_live() > 0 || job->active()) {
-    ask_stop(d, *job, Cause::kCancelled, d.stamp(i.reason));
-    if (job->pods_live() == 0) finish_if_over(d, i.job);
-    return;
+  std::vector<JobId> apart;
+  if (job->replaced_alone()) {
+    apart = d.s.jobs().apart(i.job.cluster(), job->name, job->of_pods->owner);
   }
-  fact::JobMoved moved;
-  moved.id = i.job;
-  moved.from = job->state;
-  moved.to = JobState::kDone;
-  moved.cause = Cause::kCancelled;
-  moved.edit = d.stamp(i.reason);
-  d.emit(std::move(moved));
+  cancel(d, *job, d.stamp(i.reason));
+  EditStamp with_gang = d.stamp(i.reason);
+  with_gang.request_id.clear();
+  with_gang.method = Method::kNone;
+  with_gang.content = 0;
+  for (const JobId id : apart) cancel(d, d.s.jobs().at(id), with_gang);
 }
 
 void decide(Decision& d, const in::HoldJob& i) {
@@ -165,8 +180,10 @@ void decide(Decision& d, const in::HoldJob& i) {
   d.out.reply.job = i.job;
   if (i.held && job->state == JobState::kPaused && job->until_ms != 0) {
     return d.refuse({ErrorCode::kPrecondition, "job", id,
-                     "it is paused until " + format_time(job->until_ms) +
-                         " since its gates could not be opened: release it first"},
+                     "it is paused until " + format_time(job->until_ms) + " since " +
+                         (job->backoff != nullptr ? "the cluster's scheduler found no way for it"
+                                                  : "its gates could not be opened") +
+                         ": release it first"},
                     id);
   }
   const JobState wanted = i.held ? JobState::kPaused : JobState::kQueued;
@@ -183,6 +200,7 @@ void decide(Decision& d, const in::HoldJob& i) {
   moved.to = wanted;
   moved.edit = d.stamp(i.reason);
   if (!i.held && !may_queue(*job)) moved.to = JobState::kIncomplete;
+  if (!i.held) forget_refusals(d, i.job);
   d.emit(std::move(moved));
 }
 

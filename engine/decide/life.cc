@@ -48,9 +48,11 @@ bool gives_all_back(const Job& job) {
   return all && job.state == JobState::kStarting && job.pods_holding() > 0 && !lets_wait(job);
 }
 
-// The members of a gang come again.
+// The members of a gang come again, and so does the pod that the cluster's scheduler found no way for.
 bool is_remade(const Job& job) {
-  return job.gang && job.origin == JobOrigin::kPods &&
+  if (job.origin != JobOrigin::kPods) return false;
+  const bool alone = job.cause == Cause::kUnschedulable && !job.of_pods->owner.empty();
+  return (job.gang || alone) &&
          std::any_of(job.pods.begin(), job.pods.end(), [](const Pod& p) { return p.controlled; });
 }
 
@@ -109,9 +111,23 @@ void end_attempt(Decision& d, const Job& job, Cause cause) {
     ended.to = JobState::kPaused;  // at once it would be refused again
     ended.until_ms = time_after(d, id, retry_after(job.refusals));
   }
+  if (ended.to == JobState::kQueued) {
+    ended.until_ms = job.backed_off_until(d.s.now());
+    if (ended.until_ms != 0) ended.to = JobState::kPaused;
+  }
   d.emit(ended);
+  leave_out_apart(d, id);
   settle(d, id, cause);
   d.act_on(id);
+}
+
+// It is whole, and waits for its turn; or, for a while, for that.
+void move_to_queue(Decision& d, const Job& job) {
+  fact::JobMoved moved;
+  moved.id = job.id;
+  moved.until_ms = job.backed_off_until(d.s.now());
+  moved.to = moved.until_ms == 0 ? JobState::kQueued : JobState::kPaused;
+  d.emit(std::move(moved));
 }
 
 // Nobody of a waiting gang is left. Its controller may make them anew: for a while it is waited for.
@@ -172,7 +188,7 @@ void assign(Decision& d, JobId id) {
 bool may_queue(const Job& job) {
   if (job.origin != JobOrigin::kPods) return true;
   const bool may = job.leaf != kUnassigned && !job.awaits_resume();
-  return may && job.is_whole() && job.disputing() == nullptr;
+  return may && job.is_whole() && job.disputing() == nullptr && job.unknown_ranks().empty();
 }
 
 // The gang's request, once it is whole, is one record in which neighbours that ask for the same
@@ -226,6 +242,7 @@ void ask_stop(Decision& d, const Job& job, Cause cause, EditStamp by) {
 
 void give_up(Decision& d, JobId id, Cause cause) {
   const Job& job = d.s.jobs().at(id);
+  if (runs_on(job)) return part_unbound(d, id, cause);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     if (can_give_back(job, job.pods[rank])) {
       charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
@@ -248,6 +265,11 @@ void give_up(Decision& d, JobId id, Cause cause) {
 
 void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause) {
   const Job& job = d.s.jobs().at(id);
+  if (runs_on(job)) {
+    const JobId alone = part(d, id, rank);
+    if (alone) lose_place(d, alone, 0, cause);
+    return;
+  }
   give_up(d, id, cause);
   if (job.pods[rank].state != PodState::kHeld) return;  // given back with the others
   charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
@@ -272,17 +294,23 @@ void settle(Decision& d, JobId id, Cause cause) {
   if (!job.waits() || job.origin != JobOrigin::kPods) return;
   if (job.pods_live() == 0) return nobody_left(d, job, cause);
   take_ranks(d, id);
+  order_ranks(d, id);
   const bool whole = may_queue(job);
   if (job.state == JobState::kQueued && !whole) {
     d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
   } else if (job.state == JobState::kIncomplete && whole) {
-    d.emit(fact::JobMoved{id, JobState::kQueued, Cause::kNone, {}, JobState::kIncomplete});
+    move_to_queue(d, job);
   }
 }
 
 void expire(Decision& d, const Job& job) {
   const JobId id = job.id;
   const bool ending = job.state == JobState::kEnding;
+  if (runs_on(job)) {
+    part_unbound(d, id, Cause::kExpired);
+    if (job.state == JobState::kStarting) d.emit(fact::DeadlinePassed{id, job.attempt});
+    return;
+  }
   if (!gives_all_back(job)) d.emit(fact::DeadlinePassed{id, job.attempt});
   give_up(d, id, Cause::kExpired);
   if (ending && job.state == JobState::kEnding) d.act_on(id);

@@ -8,6 +8,7 @@
 #include "core/limits.h"
 #include "core/names.h"
 #include "engine/decide/decide.h"
+#include "engine/decide/said_time.h"
 #include "placement/mig_cut.h"
 #include "placement/pod_room.h"
 
@@ -31,6 +32,9 @@ std::optional<Error> check_node(const NodeSpec& spec) {
   if (spec.unhealthy_gpus > spec.gpus) {
     return node_error(spec, "unhealthy_gpus", std::to_string(spec.unhealthy_gpus),
                       "want 0 to gpus");
+  }
+  if (spec.contradicts && spec.unfit.empty()) {
+    return node_error(spec, "unfit", "", "want what contradicts what, where contradicts is set");
   }
   if (mig_cut(spec.product, spec.mig, spec.mig_gpus) == MigCut::kTooMany) {
     return node_error(
@@ -104,6 +108,7 @@ void say(Decision& d, NodeId id, ClusterId cluster, NodeSpec spec, const Drain& 
          const EditStamp& edit = {}) {
   d.emit(fact::NodeSet{id, cluster, std::move(spec), drain.drained, edit, drain.times.from_ms,
                        drain.times.until_ms});
+  forgive_refusals(d, id);
 }
 
 // The node is there, and its drain is another.
@@ -383,7 +388,7 @@ void decide(Decision& d, const in::NodeGone& i) {
         {ErrorCode::kPrecondition, "node_gone", i.node, "the cluster's nodes were imported"},
         i.node);
   }
-  const TimeMs at = i.at_ms == 0 ? d.s.now() : std::min(i.at_ms, d.s.now());
+  const TimeMs at = our_time(d, i.at_ms);
   if (const NodeId id = d.s.nodes().find(cluster->id, i.node)) remove_node(d, id, at);
 }
 

@@ -28,7 +28,7 @@ using derive::amounts_of;
 using Found = derive::EntitledPlace;
 
 Found find_entitled(Decision& d, const state::Job& job, const KeptNodes& kept) {
-  return derive::find_entitled(d.s, d.search, Picture(d.s.fleet(), kept), job);
+  return derive::find_entitled(d.s, d.search, kept, job);
 }
 
 void start(Decision& d, JobId id, Placement placement) {
@@ -298,7 +298,7 @@ bool try_start(Decision& d, JobId id, derive::KeptByEnd& kept, Walk& walk, Work&
   }
   if (found.barred) {
     walk.bar_line(id);
-  } else if (has_own()) {
+  } else if (found.refused || has_own()) {
     walk.pass_over(id);  // others like it may have a place that it has not, or get nodes too
   } else if (!walk.pass_over_if_drained(job, end_ms, kept)) {
     walk.no_place(job.shape);
@@ -323,7 +323,9 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
     if (walk.bar_if_stopped(job)) continue;
     const TimeMs end_ms = d.s.sure_end(job);
     Found found = find_entitled(d, job, kept.from(end_ms));
-    if (!found.placement && !found.barred) {
+    if (found.refused) {
+      walk.pass_over(*next);
+    } else if (!found.placement && !found.barred) {
       if (walk.pass_over_if_drained(job, end_ms, kept)) continue;
       note_blocked(d, memory.blocked, job.shape);
       walk.no_place(job.shape);

@@ -1,12 +1,13 @@
 // Decisions about what a cluster's edge has seen: pods that queue, bind, run and end.
 #include <algorithm>
-#include <cassert>
 
 #include "accounting/entitlement.h"
 #include "core/limits.h"
 #include "core/must.h"
 #include "core/stored_size.h"
 #include "engine/decide/decide.h"
+#include "engine/decide/join.h"
+#include "engine/decide/said_time.h"
 
 namespace subak::decide {
 namespace {
@@ -28,172 +29,12 @@ void wait_for_node(Decision& d, ClusterId cluster, const std::string& node) {
   const bool light = seen != nullptr && seen->pod.shape.kind == GpuKind::kNone;
   const std::size_t most = light ? limits::kMaxEarlyPods / 2 : limits::kMaxEarlyPods;
   if (d.s.clusters().early(cluster) < most) {
-    return d.tell(note::PodEarly{cluster, {pod, node, d.input.body}});
+    in::Body said = d.input.body;
+    auto* const at = std::get_if<in::PodBound>(&said);
+    if (at != nullptr && at->at_ms != 0) at->at_ms = our_time(d, at->at_ms);
+    return d.tell(note::PodEarly{cluster, {pod, node, std::move(said)}});
   }
   d.refuse({ErrorCode::kNotFound, "node", node, "no such node has been seen"}, pod);
-}
-
-std::string name_of(const PodRecord& pod) {
-  return pod.ns + "/" + (pod.gang.empty() ? pod.name : pod.gang);
-}
-
-PodGate gate_of(const PodRecord& pod) {
-  const PodGate ours = pod.gated ? PodGate::kClosed : PodGate::kOpen;
-  const PodGate others = pod.foreign_gates ? PodGate::kForeign : PodGate::kOpen;
-  return static_cast<PodGate>(static_cast<unsigned>(ours) | static_cast<unsigned>(others));
-}
-
-// The job that members of its gang join; nullptr: there is none, or the pod is alone.
-const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecord& pod) {
-  if (pod.gang.empty()) return nullptr;
-  const JobId id = d.s.jobs().of_gang(cluster, name_of(pod), pod.owner);
-  return id ? d.s.jobs().find(id) : nullptr;
-}
-
-// What a job takes from its first pod, however that came.
-fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
-                        AccountId account, JobOrigin origin) {
-  fact::JobCreated created;
-  created.leaf = leaf_of(d, account, pod.user);
-  created.id = JobId(cluster.id, cluster.next_job);
-  created.origin = origin;
-  created.name = name_of(pod);
-  created.gang_size = pod.gang_size;
-  created.gang = !pod.gang.empty();
-  created.owner = pod.owner;
-  created.request.compute_domain = pod.compute_domain;
-  if (account == kUnassigned) {
-    created.account = pod.account;
-    created.user = pod.user;
-  }
-  return created;
-}
-
-// Nothing new is taken where an account drains. What is left of an indexed Job that was there before is not
-// new.
-bool is_new_in_drain(const Decision& d, const fact::JobCreated& job) {
-  if (job.leaf == kUnassigned || !draining(d.s.tree(), job.leaf)) return false;
-  const state::Job* const before = d.s.jobs().of_owner(job.id.cluster(), job.name, job.owner);
-  return before == nullptr || before->awaits_resume();
-}
-
-const state::Job* create_job(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
-                             AccountId account) {
-  fact::JobCreated created = job_of(d, cluster, pod, account, JobOrigin::kPods);
-  created.request.topology = pod.topology;
-  created.request.prefer = pod.prefer;
-  created.request.segment = pod.segment;
-  created.request.mixed_products = pod.mixed_products;
-  created.request.balanced = pod.balanced;
-  created.request.spare = pod.spare;
-  created.priority = pod.priority;
-  created.time_limit_ms = pod.time_limit_ms;
-  if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
-  created.awaits_resume = is_new_in_drain(d, created);
-  const JobId id = created.id;
-  d.emit(std::move(created));
-  return d.s.jobs().find(id);
-}
-
-bool is_below(const AccountTree& tree, AccountId below, AccountId account) {
-  while (below && below != account) below = tree.node(below).parent;
-  return below == account;
-}
-
-// What the pod says otherwise than the gang that it joins, both values; empty: nothing.
-std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord& pod,
-                       AccountId account) {
-  const auto says = [&](const char* what, const std::string& mine, const std::string& gangs) {
-    return "pod " + pod.ns + "/" + pod.name + " says " + what + " " + mine + ", its gang has " +
-           gangs;
-  };
-  if (pod.gang_size != job.gang_size) {
-    return says("size", std::to_string(pod.gang_size), std::to_string(job.gang_size));
-  }
-  const auto topology = [](const auto& asked) {
-    std::string text = (asked.prefer ? "prefer:" : "") + std::string(enum_name(asked.topology));
-    if (asked.segment > 0) text += " in segments of " + std::to_string(asked.segment);
-    if (asked.balanced) text += ", balanced";
-    if (asked.spare > 0) text += ", with " + std::to_string(asked.spare) + " spare";
-    if (asked.mixed_products) text += ", of mixed products";
-    if (asked.compute_domain) text += ", with a ComputeDomain";
-    return text;
-  };
-  const std::string mine = topology(pod), gangs = topology(d.s.jobs().request_of(job));
-  if (mine != gangs) return says("topology", mine, gangs);
-  AccountId payer = job.leaf;
-  if (payer == kUnassigned || account == kUnassigned) return "";
-  if (d.s.tree().node(payer).spec.user) payer = d.s.tree().node(payer).parent;
-  // Without a label it says its namespace's account, which may be another than when its gang began.
-  const bool of_namespace = pod.account.empty() && !is_below(d.s.tree(), payer, account);
-  if (payer == account || of_namespace) return "";
-  return says("account", d.s.tree().node(account).spec.path, d.s.tree().node(payer).spec.path);
-}
-
-fact::PodAdded added_to(const Decision& d, const state::Job& job, std::uint32_t rank,
-                        const PodRecord& pod, AccountId account) {
-  fact::PodAdded added;
-  added.job = job.id;
-  added.rank = rank;
-  added.uid = pod.uid;
-  added.name = pod.ns + "/" + pod.name;
-  added.shape = pod.shape;
-  added.controlled = pod.controlled;
-  added.dispute = dispute_of(d, job, pod, account);
-  added.gate = gate_of(pod);
-  return added;
-}
-
-// True: a place was kept for it, and is its own.
-bool fill_place(Decision& d, const state::Job& job, const PodRecord& pod, AccountId account) {
-  const std::optional<std::uint32_t> rank = kept_place(d, job, pod);
-  if (!rank) return false;
-  fact::PodAdded added = added_to(d, job, *rank, pod, account);
-  if (!added.dispute.empty()) return false;
-  added.until_ms = std::max(job.until_ms, d.s.now() + d.s.policy().hold_ms);
-  d.emit(std::move(added));
-  d.tell(note::PodListed{job.id.cluster(), {job.id, *rank}});
-  d.act_on(job.id);
-  return true;
-}
-
-void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
-               AccountId account) {
-  const state::Job* job = find_gang(d, cluster.id, pod);
-  if (job == nullptr || job->origin != JobOrigin::kPods) job = create_job(d, cluster, pod, account);
-  if (fill_place(d, *job, pod, account)) return;
-  const JobId id = job->id;
-  const std::uint32_t rank = rank_for(*job, pod);
-  if (rank - std::min(rank, job->gang_size) >= limits::kMaxPodsPerJob) {
-    return d.refuse({ErrorCode::kExhausted, "pod.gang", name_of(pod),
-                     "at most " + std::to_string(limits::kMaxPodsPerJob) +
-                         " pods may wait for a rank of one gang"},
-                    pod.uid);
-  }
-  if (auto error = check_gang_bytes(d, *job, rank, pod.shape)) return d.refuse(*error, pod.uid);
-  if (job->state == JobState::kQueued && rank < job->gang_size) {  // it was expected
-    d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
-  }
-  d.emit(added_to(d, *job, rank, pod, account));
-  d.tell(note::PodListed{cluster.id, {id, rank}});
-  settle(d, id);
-}
-
-// A pod that waits is seen again: what it asks for now counts.
-void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod,
-                AccountId account) {
-  const state::Job& job = d.s.jobs().at(place.job);
-  const state::Pod& known = job.pods[place.rank];
-  const bool waits = job.waits() && known.state == PodState::kWaiting;
-  const bool may = pod.gated && pod.shape.kind != GpuKind::kNone;
-  if (!waits || !may) return;
-  const bool whole = job.shape && place.rank < job.ranks();
-  const std::string dispute = whole ? known.dispute : dispute_of(d, job, pod, account);
-  if (d.s.jobs().shape_of(known) == pod.shape && known.dispute == dispute) return;
-  if (auto error = check_gang_bytes(d, job, place.rank, pod.shape))
-    return d.refuse(*error, pod.uid);
-  d.emit(fact::PodChanged{place.job, place.rank, pod.shape, dispute});
-  settle(d, place.job);
 }
 
 // Bound without us: it takes capacity and is charged, from its bind on, as far as we knew the node.
@@ -232,12 +73,13 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
     added.bound_at_ms = std::clamp(pod.bound_at_ms, d.s.nodes().seen_since(node), d.s.now());
   }
   const JobId id = job->id;
+  const TimeMs since = std::max<TimeMs>(added.bound_at_ms, 1);
   d.emit(std::move(added));
   d.tell(note::PodListed{cluster.id, {id, rank}});
   take_back_excess(d, node);
   if (!pod.running) return;
-  forgive_node(d, node, pod.shape);
-  d.emit(fact::PodRunning{id, rank, d.s.now()});
+  forgive_node(d, node, pod.shape, id);
+  d.emit(fact::PodRunning{id, rank, d.s.now(), since});
 }
 
 // We took it to be elsewhere: it ran before we heard where. Its former place is charged until now.
@@ -250,12 +92,19 @@ void rebind(Decision& d, const state::Job& job, std::uint32_t rank, NodeId node)
   d.emit(fact::PodBound{job.id, rank, d.s.now(), slot});
   take_back_excess(d, node);
   if (!running) return;
-  forgive_node(d, node, d.s.jobs().shape_of(job.pods[rank]));
+  forgive_node(d, node, d.s.jobs().shape_of(job.pods[rank]), job.id);
   d.emit(fact::PodRunning{job.id, rank, d.s.now()});
 }
 
+// Bound at `at` by our clock, which `clock` says how we know; 0: now. `sign`: that it is there.
+struct Bind {
+  TimeMs at = 0;
+  RowClock clock = RowClock::kService;
+  Sign sign;
+};
+
 void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::string& node_name,
-          TimeMs at) {
+          Bind said) {
   const state::Pod& pod = job.pods[rank];
   const bool unseen = pod.state == PodState::kWaiting && pod.uid.empty();
   if (pod.state == PodState::kGone || unseen) {
@@ -276,21 +125,56 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
     stray.shape = d.s.jobs().shape_of(pod);
     stray.controlled = pod.controlled;
     stray.node = node_name;
-    stray.bound_at_ms = at;
+    stray.bound_at_ms = said.at;
     const JobId id = job.id;
     const AccountId leaf = job.leaf;
     end_pod(d, id, rank, d.s.now(), Cause::kNone);
     return add_foreign(d, d.s.clusters().at(id.cluster()), stray, leaf);
   }
-  at = at == 0 ? d.s.now() : std::clamp(at, pod.since_ms, d.s.now());
+  TimeMs at = said.at == 0 ? d.s.now() : std::clamp(said.at, pod.since_ms, d.s.now());
   PodSlot slot = pod.slot;
   if (node != slot.node) {
     slot = d.s.fleet().adopt_slot(pod.shape, pod.shape_rank, node);
     at = d.s.now();  // until now it was held where we had put it
   }
-  charge(d, job, rank, at, UsageState::kHeld, job.leaf);
-  d.emit(fact::PodBound{job.id, rank, at, slot});
+  const RowClock clock = at == said.at ? said.clock : RowClock::kService;
+  charge(d, job, rank, at, UsageState::kHeld, job.leaf, clock);
+  // A pod that nobody let go before is not there before its hold: then one of the two clocks was set.
+  const bool first = pod.uid.empty() || job.attempt == 1;
+  const TimeMs seen_ms = said.sign.seen_ms;
+  const TimeMs there_ms =
+      seen_ms != 0 && first ? std::max(seen_ms, job.run().started_ms) : seen_ms;
+  d.emit(fact::PodBound{job.id, rank, at, slot, there_ms, said.sign.behind_ms});
   take_back_excess(d, node);
+}
+
+// As a launcher says it.
+Bind bind_said(const Decision& d, ClusterId cluster, TimeMs at) {
+  if (at == 0) return {};
+  const Sign sign = sign_of(d, cluster, at);
+  if (sign.behind_ms == 0) return {our_time(d, at), clock_of(d, at), sign};
+  return {std::clamp<TimeMs>(at + sign.behind_ms, 1, d.s.now()), RowClock::kAdjusted, sign};
+}
+
+// As an object of the cluster tells it: the scheduler's clock says when, and no other's.
+Bind bind_seen(const Decision& d, const PodRecord& pod) {
+  if (pod.bound_at_ms == 0) return {};
+  const TimeMs at = std::min(pod.bound_at_ms, d.s.now());
+  return {at, RowClock::kReported, {std::max<TimeMs>(at, 1), 0}};
+}
+
+void start_running(Decision& d, const state::PodPlace& place, TimeMs at, const Sign& sign) {
+  const state::Pod& pod = d.s.jobs().at(place.job).pods[place.rank];
+  forgive_node(d, pod.slot.node, d.s.jobs().shape_of(pod), place.job);
+  d.emit(fact::PodRunning{place.job, place.rank, at, sign.seen_ms, sign.behind_ms});
+}
+
+// It was bound with the same words.
+void see_running(Decision& d, ClusterId cluster, const PodRecord& pod) {
+  const auto place = d.s.jobs().of_uid(cluster, pod.uid);
+  if (!place) return;
+  const bool bound = d.s.jobs().at(place->job).pods[place->rank].state == PodState::kBound;
+  if (bound) start_running(d, *place, d.s.now(), sign_of(d, pod));
 }
 
 // A pod without GPUs that counts on its node: whether it runs there changes nothing.
@@ -306,7 +190,9 @@ void end_seen(Decision& d, const state::Cluster& cluster, const in::PodSeen& i) 
   const auto known = d.s.jobs().of_uid(cluster.id, pod.uid);
   if (known && pod.bound_at_ms != 0 && d.s.nodes().find(cluster.id, pod.node)) {
     const state::Job& job = d.s.jobs().at(known->job);
-    if (!job.pods[known->rank].is_bound()) bind(d, job, known->rank, pod.node, pod.bound_at_ms);
+    if (!job.pods[known->rank].is_bound()) {
+      bind(d, job, known->rank, pod.node, bind_seen(d, pod));
+    }
   }
   decide(d, in::PodGone{i.cluster, {pod.uid, {}, 0}, pod.ended_at_ms, pod.ended});
 }
@@ -332,15 +218,6 @@ void note_gate(Decision& d, JobId id, std::uint32_t rank, const PodRecord& seen)
   if (job.waits() && job.attempt > 0 && pod.controlled) ask_stop(d, job, Cause::kExpired, {});
 }
 
-// Who names the namespace, else whom it names.
-AccountId namespace_account(const State& s, ClusterId id, const std::string& ns) {
-  const state::Cluster& cluster = s.clusters().at(id);
-  if (const AccountId names = s.tree().find_namespace(cluster.name, ns)) return names;
-  const NamespaceLabel* const label = cluster.labels->find(ns);
-  const AccountId named = label == nullptr ? AccountId() : s.tree().find(label->account);
-  return named && !s.tree().node(named).spec.user ? named : AccountId();
-}
-
 }  // namespace
 
 std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluster_name,
@@ -359,15 +236,6 @@ std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluste
   return found;
 }
 
-AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
-                     const std::string& said) {
-  const AccountId of_ns = namespace_account(d.s, cluster, ns);
-  if (!of_ns) return kUnassigned;
-  const AccountId named = said.empty() ? AccountId() : d.s.tree().find(said);
-  const bool counts = named && !d.s.tree().node(named).spec.user;
-  return counts && is_below(d.s.tree(), named, of_ns) ? named : of_ns;
-}
-
 void decide(Decision& d, const in::PodSeen& i) {
   const state::Cluster* cluster = d.s.clusters().find(i.cluster);
   if (cluster == nullptr) {
@@ -380,9 +248,10 @@ void decide(Decision& d, const in::PodSeen& i) {
         {ErrorCode::kInvalid, "pod", pod.ns + "/" + pod.name, "want uid, namespace and name"},
         pod.uid);
   }
-  if (pod.gang_size == 0) {
+  if (pod.gang_size == 0 && pod.gang.empty()) {
     return d.refuse({ErrorCode::kInvalid, "pod.gang_size", std::to_string(pod.gang_size),
-                     "want 1 to " + std::to_string(limits::kMaxPodsPerJob)},
+                     "want 1 to " + std::to_string(limits::kMaxPodsPerJob) +
+                         ", or 0 beside the name of a gang whose size nobody says"},
                     pod.uid);
   }
   if (pod.ended != Cause::kNone) return end_seen(d, *cluster, i);
@@ -392,14 +261,15 @@ void decide(Decision& d, const in::PodSeen& i) {
     const auto [id, rank] = *known;
     d.tell(note::PodListed{cluster->id, *known});
     if (pod.node.empty()) {
-      change_pod(d, *known, pod, account);
+      see_size(d, id, pod);
+      change_pod(d, *d.s.jobs().of_uid(cluster->id, pod.uid), pod, account);
       const auto place = d.s.jobs().of_uid(cluster->id, pod.uid);  // it may have got a rank
       if (place) note_gate(d, place->job, place->rank, pod);
     } else {
-      bind(d, d.s.jobs().at(id), rank, pod.node, pod.bound_at_ms);
+      bind(d, d.s.jobs().at(id), rank, pod.node, bind_seen(d, pod));
     }
     const bool early = !pod.node.empty() && !d.s.nodes().find(cluster->id, pod.node);
-    if (pod.running && !early) decide(d, in::PodRunning{i.cluster, {pod.uid, {}, 0}, 0});
+    if (pod.running && !early) see_running(d, cluster->id, pod);
     return;
   }
   if (pod.shape.kind == GpuKind::kNone) {
@@ -421,7 +291,7 @@ void decide(Decision& d, const in::PodBound& i) {
   const state::Job& job = *d.s.jobs().find(id);
   // Without uid and attempt it may be late news of an earlier place: that moves nobody.
   if (i.pod.uid.empty() && i.pod.attempt == 0 && job.pods[rank].is_bound()) return;
-  bind(d, job, rank, i.node, i.at_ms);
+  bind(d, job, rank, i.node, bind_said(d, id.cluster(), i.at_ms));
 }
 
 void decide(Decision& d, const in::PodRunning& i) {
@@ -432,21 +302,21 @@ void decide(Decision& d, const in::PodRunning& i) {
   const state::Job& job = *d.s.jobs().find(id);
   if (job.pods[rank].state == PodState::kHeld) {
     const std::string node = d.s.fleet().node(job.pods[rank].slot.node)->name;
-    bind(d, *d.s.jobs().find(id), rank, node, i.at_ms);
+    bind(d, *d.s.jobs().find(id), rank, node, bind_said(d, id.cluster(), i.at_ms));
   }
   if (job.pods[rank].state != PodState::kBound) return;
-  const TimeMs at = i.at_ms == 0 ? d.s.now() : std::min(i.at_ms, d.s.now());
-  forgive_node(d, job.pods[rank].slot.node, d.s.jobs().shape_of(job.pods[rank]));
-  d.emit(fact::PodRunning{id, rank, at});
+  start_running(d, *found, our_time(d, i.at_ms), sign_of(d, id.cluster(), i.at_ms));
 }
 
 void decide_early(Decision& d, ClusterId cluster, const std::string& node) {
+  d.retold = true;
   for (const state::EarlyPod& pod : d.s.clusters().early(cluster, node)) {
     d.tell(note::PodNotEarly{cluster, pod.pod});
     if (const auto* seen = std::get_if<in::PodSeen>(&pod.said)) decide(d, *seen);
     if (const auto* bound = std::get_if<in::PodBound>(&pod.said)) decide(d, *bound);
     d.out.reply.error.reset();  // whoever said it was told that it is known
   }
+  d.retold = false;
 }
 
 }  // namespace subak::decide

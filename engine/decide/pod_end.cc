@@ -3,6 +3,7 @@
 #include <string>
 
 #include "engine/decide/decide.h"
+#include "engine/decide/said_time.h"
 
 namespace subak::decide {
 
@@ -21,20 +22,22 @@ void decide(Decision& d, const in::PodGone& i) {
   const auto found = d.s.jobs().find(cluster->id, i.pod);
   if (!found) return;
   const auto [id, rank] = *found;
-  if (!d.s.jobs().at(id).pods[rank].is_live()) return;
-  const TimeMs at = i.ended_at_ms == 0 ? d.s.now() : std::min(i.ended_at_ms, d.s.now());
-  end_pod(d, id, rank, at, i.cause);
+  const state::Pod& pod = d.s.jobs().at(id).pods[rank];
+  if (!pod.is_live()) return;
+  const End end = end_of(d, pod, i.ended_at_ms);
+  end_pod(d, id, rank, end.at_ms, i.cause, end.clock);
 }
 
-void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause) {
+void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause, RowClock clock) {
   const state::Job& job = *d.s.jobs().find(id);
   const state::Pod& pod = job.pods[rank];
   const bool had_place = pod.holds_slot();
-  at = had_place ? std::clamp(at, pod.since_ms, d.s.now()) : d.s.now();
+  const TimeMs there_ms = std::min(std::max(pod.since_ms, pod.seen_ms), d.s.now());
+  at = had_place ? std::clamp(at, there_ms, d.s.now()) : d.s.now();
   if (pod.state == PodState::kHeld) charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform);
   if (pod.is_bound()) {
-    cause == Cause::kRejected ? charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform)
-                              : charge_end(d, job, rank, at);
+    cause == Cause::kRejected ? charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform, clock)
+                              : charge_end(d, job, rank, at, clock);
   }
   if (cause == Cause::kRejected && pod.holds_slot()) {
     bar_node(d, pod.slot.node, d.s.jobs().shape_of(pod));
@@ -44,7 +47,7 @@ void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause) 
   const bool goes_on = job.state == JobState::kStarting || job.state == JobState::kRunning;
   if (job.waits()) {
     settle(d, id, ill ? cause : Cause::kVanished);
-  } else if (goes_on && had_place && ill && job.pods_holding() > 0) {
+  } else if (goes_on && had_place && ill && job.pods_holding() > 0 && !job.replaced_alone()) {
     give_up(d, id, Cause::kMemberLost);
   } else {
     finish_if_over(d, id);

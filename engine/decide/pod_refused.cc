@@ -23,7 +23,17 @@ void decide(Decision& d, const in::PodRefused& i) {
     return;
   }
   if (job.pods[found->rank].state != PodState::kHeld) return;
-  if (job.state == JobState::kStarting) give_up(d, found->job, i.cause);
+  const bool starts = job.state == JobState::kStarting;
+  const bool scheduler = i.cause == Cause::kUnschedulable;
+  JobId id = found->job;
+  std::uint32_t rank = found->rank;
+  if (starts && runs_on(job)) {  // it is tried again by itself
+    id = part(d, id, rank);
+    rank = 0;
+  }
+  const state::Job& refused = d.s.jobs().at(id);
+  if (scheduler && (starts || job.stop == i.cause)) note_refusal(d, refused, rank, i.words);
+  if (starts) give_up(d, id, i.cause);
 }
 
 }  // namespace subak::decide

@@ -7,6 +7,7 @@
 #include "core/duration.h"
 #include "core/limits.h"
 #include "engine/bounds.h"
+#include "engine/decide/said_time.h"
 
 namespace subak {
 namespace {
@@ -114,8 +115,7 @@ void note_news(Decision& d) {
   const state::Cluster* const cluster = name == nullptr ? nullptr : d.s.clusters().find(*name);
   if (cluster == nullptr) return;
   const auto* const until = std::get_if<in::SeenUntil>(&d.input.body);
-  const bool earlier = until != nullptr && until->at_ms != 0;
-  d.tell(note::Heard{cluster->id, earlier ? std::min(until->at_ms, d.s.now()) : d.s.now()});
+  d.tell(note::Heard{cluster->id, until == nullptr ? d.s.now() : our_time(d, until->at_ms)});
 }
 
 void decide_body(Decision& d, PassMemory& memory) {

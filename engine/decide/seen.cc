@@ -6,8 +6,36 @@
 
 #include "core/limits.h"
 #include "engine/decide/decide.h"
+#include "engine/decide/said_time.h"
 
 namespace subak::decide {
+
+namespace {
+
+// Who names the namespace, else whom it names.
+AccountId namespace_account(const State& s, ClusterId id, const std::string& ns) {
+  const state::Cluster& cluster = s.clusters().at(id);
+  if (const AccountId names = s.tree().find_namespace(cluster.name, ns)) return names;
+  const NamespaceLabel* const label = cluster.labels->find(ns);
+  const AccountId named = label == nullptr ? AccountId() : s.tree().find(label->account);
+  return named && !s.tree().node(named).spec.user ? named : AccountId();
+}
+
+}  // namespace
+
+bool is_below(const AccountTree& tree, AccountId below, AccountId account) {
+  while (below && below != account) below = tree.node(below).parent;
+  return below == account;
+}
+
+AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
+                     const std::string& said) {
+  const AccountId of_ns = namespace_account(d.s, cluster, ns);
+  if (!of_ns) return kUnassigned;
+  const AccountId named = said.empty() ? AccountId() : d.s.tree().find(said);
+  const bool counts = named && !d.s.tree().node(named).spec.user;
+  return counts && is_below(d.s.tree(), named, of_ns) ? named : of_ns;
+}
 
 void decide(Decision& d, const in::SeenUntil& i) {
   const state::Cluster* cluster = d.s.clusters().find(i.cluster);
@@ -19,7 +47,7 @@ void decide(Decision& d, const in::SeenUntil& i) {
                         : "want it after list_complete: what a list names may be older"},
         i.cluster);
   }
-  const TimeMs at = i.at_ms == 0 ? d.s.now() : std::min(i.at_ms, d.s.now());
+  const TimeMs at = our_time(d, i.at_ms);
   if (at < cluster->seen_until_ms + limits::kSeenUntilEveryMs) return;
   d.emit(fact::ClusterSeen{cluster->id, cluster->uid, at});
 }

@@ -77,6 +77,7 @@ void decide(Decision& d, const in::CallDenied& i) {
 // happened there since the last fact, so the clocks of their holds stood.
 void decide(Decision& d, const in::Restarted& /*i*/) {
   const TimeMs since = d.before_ms;
+  note_leap(d);
   std::set<ClusterId> holding;
   for (const auto& [until, job] : d.s.jobs().deadlines()) holding.insert(job.cluster());
   for (const auto& [id, cluster] : std::map(d.s.clusters().all())) {

@@ -32,6 +32,7 @@ std::optional<std::pair<TimeMs, JobId>> next_end(const State& s) {
     if (!cluster.synced || dues.empty()) continue;
     if (!next || *dues.begin() < *next) next = *dues.begin();
   }
+  if (next) next->first = std::max(next->first, s.leap().until_ms());
   return next;
 }
 

@@ -1,5 +1,6 @@
 #include "engine/derive/entitled_place.h"
 
+#include <algorithm>
 #include <map>
 
 namespace subak::derive {
@@ -29,8 +30,10 @@ std::vector<ProductDemand> amounts_of(const State& s, const Placement& placement
   return {sums.begin(), sums.end()};
 }
 
-EntitledPlace find_entitled(const State& s, Search& search, const Picture& picture,
-                            const state::Job& job) {
+namespace {
+
+EntitledPlace find_in(const State& s, Search& search, const Picture& picture,
+                      const state::Job& job) {
   EntitledPlace found;
   found.placement = search.find(picture, job.shape, job.id);
   std::vector<ProductId> barred;
@@ -45,6 +48,49 @@ EntitledPlace find_entitled(const State& s, Search& search, const Picture& pictu
       if (!binding->product || binding->product == product) barred.push_back(product);
     }
     found.placement = search.find(picture, job.shape, job.id, barred);
+  }
+  return found;
+}
+
+// Nodes where the job may not go before their time, and those that are tried last.
+struct RefusedNodes {
+  std::vector<NodeId> never, last;
+};
+
+RefusedNodes refused_nodes(const State& s, const state::Job& job) {
+  RefusedNodes out;
+  if (!s.bars().any_of_jobs()) return out;
+  for (const state::RefusedNode& refused : s.bars().nodes_of(job.id)) {
+    (refused.barred ? out.never : out.last).push_back(refused.node);
+  }
+  for (const PodGroup& group : s.fleet().request(job.shape).groups) {
+    for (const NodeId node : s.bars().refused_alike(group.shape)) {
+      if (s.fleet().cluster_of(node) == job.id.cluster()) out.last.push_back(node);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+EntitledPlace find_entitled(const State& s, Search& search, const KeptNodes& kept,
+                            const state::Job& job) {
+  const RefusedNodes refused = refused_nodes(s, job);
+  if (refused.never.empty() && refused.last.empty()) {
+    return find_in(s, search, Picture(s.fleet(), kept), job);
+  }
+  const JobId nobody(job.id.cluster(), 0);
+  KeptNodes without = kept;
+  without.keep(refused.never, nobody);
+  if (!refused.last.empty()) {
+    KeptNodes others = without;
+    others.keep(refused.last, nobody);
+    EntitledPlace found = find_in(s, search, Picture(s.fleet(), others), job);
+    if (found.placement) return found;
+  }
+  EntitledPlace found = find_in(s, search, Picture(s.fleet(), without), job);
+  if (!found.placement && !found.barred && !refused.never.empty()) {
+    found.refused = search.find(Picture(s.fleet(), kept), job.shape, job.id).has_value();
   }
   return found;
 }

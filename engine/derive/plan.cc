@@ -22,6 +22,7 @@ using DomainKey = std::tuple<ClusterId, std::string, std::string, std::string>;
 // What a job that waits is going to hold.
 struct Coming {
   TimeMs start_ms = 0, end_ms = 0;
+  bool start_assumed = false, end_assumed = false;
   std::vector<Forecast::Place> places;
 };
 
@@ -42,8 +43,11 @@ class Known {
       const Job* const job = s.jobs().find(start.job);
       if (job == nullptr || !job->waits()) continue;
       const auto places = forecast.places(start);
-      coming_[start.job] = {
-          std::max(t, start.at_ms), std::max(t, start.end_ms), {places.begin(), places.end()}};
+      coming_[start.job] = {std::max(t, start.at_ms),
+                            std::max(t, start.end_ms),
+                            start.assumed,
+                            start.run_assumed,
+                            {places.begin(), places.end()}};
     }
     for (const auto& [id, cluster] : s.clusters().all()) {
       if (asked.cluster && id != asked.cluster) continue;
@@ -54,8 +58,9 @@ class Known {
   // Of one that holds something.
   TimeMs end(JobId id) const {
     const TimeMs started_ms = s_.jobs().at(id).run().started_ms;
-    return std::max(t_ + 1, (started_ms != 0 ? started_ms : t_) + run_times_.at(id));
+    return std::max(t_ + 1, (started_ms != 0 ? started_ms : t_) + run_times_.at(id).ms);
   }
+  bool is_end_assumed(JobId id) const { return run_times_.at(id).assumed; }
   const std::map<JobId, Coming>& coming() const { return coming_; }
   const Coming* coming(JobId id) const {
     const auto it = coming_.find(id);
@@ -71,7 +76,8 @@ class Known {
     } else if (r.start_ms < state::kNever) {
       const TimeMs start_ms = std::max(t_, r.start_ms);
       coming = &coming_[r.job];
-      *coming = {start_ms, start_ms + run_times_.at(r.job), {}};
+      const RunTime& run = run_times_.at(r.job);
+      *coming = {start_ms, start_ms + run.ms, false, run.assumed, {}};
     }
     if (coming == nullptr || !coming->places.empty()) return;
     MilliGpu left = s_.jobs().least_milligpu(s_.jobs().at(r.job));
@@ -292,13 +298,21 @@ class JobList {
     job.nodes.erase(std::unique(job.nodes.begin(), job.nodes.end()), job.nodes.end());
     return job;
   }
+  static void take_times(const Coming& coming, PlanJob& job) {
+    job.start_ms = coming.start_ms;
+    job.end_ms = coming.end_ms;
+    job.start_assumed = coming.start_assumed;
+    job.end_assumed = coming.end_assumed;
+  }
   Ranked idle(const Shown& shown) const {
     Ranked out;
     for (const auto& [id, milligpu] : shown.idle) {
       const Coming* const coming = known_.coming(id);
-      PlanJob job{PlanKind::kIdle, id, 0, 0, {}, milligpu};
-      if (coming != nullptr) job.start_ms = coming->start_ms;
-      if (coming != nullptr) job.end_ms = coming->end_ms;
+      PlanJob job;
+      job.kind = PlanKind::kIdle;
+      job.job = id;
+      job.idle = milligpu;
+      if (coming != nullptr) take_times(*coming, job);
       out.push_back({coming != nullptr ? coming->start_ms : state::kNever, std::move(job)});
     }
     return out;
@@ -306,9 +320,12 @@ class JobList {
   Ranked running(const Shown& shown) const {
     Ranked out;
     for (const auto& [id, milligpu] : shown.run) {
-      out.push_back(
-          {-milligpu,
-           {PlanKind::kRuns, id, s_.jobs().at(id).run().started_ms, known_.end(id), {}, 0}});
+      PlanJob job;
+      job.job = id;
+      job.start_ms = s_.jobs().at(id).run().started_ms;
+      job.end_ms = known_.end(id);
+      job.end_assumed = known_.is_end_assumed(id);
+      out.push_back({-milligpu, std::move(job)});
     }
     return out;
   }
@@ -318,8 +335,11 @@ class JobList {
       if (coming.start_ms >= plan_.until_ms || shown.idle.contains(id)) continue;
       // Where it starts may not be known: it is not left out of what is said of all.
       if (!asked_.domain.empty() && !shown.to_come.contains(id)) continue;
-      out.push_back(
-          {coming.start_ms, {PlanKind::kForecast, id, coming.start_ms, coming.end_ms, {}, 0}});
+      PlanJob job;
+      job.kind = PlanKind::kForecast;
+      job.job = id;
+      take_times(coming, job);
+      out.push_back({coming.start_ms, std::move(job)});
     }
     return out;
   }

@@ -2,12 +2,15 @@
 #include "engine/derive/reasons.h"
 
 #include <algorithm>
+#include <set>
 
 #include "accounting/entitlement.h"
 #include "core/decimal.h"
 #include "core/duration.h"
 #include "core/limits.h"
+#include "core/names.h"
 #include "engine/derive/entitled_place.h"
+#include "engine/derive/gang_reasons.h"
 #include "engine/derive/order.h"
 #include "engine/derive/rows.h"
 
@@ -48,6 +51,33 @@ Reason reason_of(const State& s, const Binding& b) {
   return r;
 }
 
+// What the cluster's scheduler said of the places that the job got, and when it is tried again.
+Reason scheduler_refused(const State& s, const state::Job& job) {
+  Reason r = reason(ReasonToken::kUnschedulable, "", "");
+  TimeMs again_ms = job.is_backed_off() ? job.until_ms : 0;
+  std::string names;
+  const std::vector<state::RefusedNode> refused = s.bars().nodes_of(job.id);
+  for (const state::RefusedNode& node : refused) {
+    const bool first = node.barred && !job.is_backed_off();
+    if (first) again_ms = again_ms == 0 ? node.until_ms : std::min(again_ms, node.until_ms);
+    if (r.blockers.size() == limits::kMaxBlockers) continue;
+    r.blockers.push_back(s.fleet().node(node.node)->name);
+    names += (names.empty() ? " to " : ", ") + r.blockers.back();
+  }
+  if (refused.size() > r.blockers.size()) {
+    names += " and " + std::to_string(refused.size() - r.blockers.size()) + " more";
+  }
+  if (!r.blockers.empty()) r.subject = r.blockers.front();
+  r.detail = "the cluster's scheduler finds no way" + names;
+  if (job.backoff != nullptr) r.detail += ": " + job.backoff->words;
+  if (job.state == JobState::kIncomplete) {
+    r.detail += "; its pods are made anew";
+    again_ms = job.backed_off_until(s.now());
+  }
+  if (again_ms > s.now()) r.detail += "; it is tried again at " + format_time(again_ms);
+  return r;
+}
+
 // Every rule of the accounts above it that binds now, nearest first.
 void explain_entitlement(const State& s, const state::Job& job, std::vector<Reason>& out) {
   if (job.leaf == kUnassigned) return;
@@ -59,10 +89,11 @@ void explain_entitlement(const State& s, const state::Job& job, std::vector<Reas
 }
 
 // It fits somewhere: may it have what it would get there?
-void explain_cost(const State& s, const Places& places, const Picture& picture,
+void explain_cost(const State& s, const Places& places, const KeptNodes& kept,
                   const state::Job& job, std::vector<Reason>& out) {
-  const EntitledPlace found = find_entitled(s, places.search, picture, job);
+  const EntitledPlace found = find_entitled(s, places.search, kept, job);
   if (!found.placement && found.barred) out.push_back(reason_of(s, *found.barred));
+  if (found.refused) out.push_back(scheduler_refused(s, job));
 }
 
 // The nodes that turned such a pod away, and when they are tried again.
@@ -113,8 +144,7 @@ KeptByEnd kept_from(const State& s, const Places& places, const state::Job& job)
                    s.policy().order == OrderPolicy::kTargetShare && is_within_quota(s, job);
   if (!may) return kept;
   KeptByEnd firm(s, KeptByEnd::Part::kFirm);
-  const Picture picture(s.fleet(), firm.beside_drains(end_ms));
-  const EntitledPlace found = find_entitled(s, places.search, picture, job);
+  const EntitledPlace found = find_entitled(s, places.search, firm.beside_drains(end_ms), job);
   if (!found.placement) return firm;
   const std::vector<ProductDemand> amounts = amounts_of(s, *found.placement);
   return within_quota(s.tree(), {job.leaf, amounts}) ? firm : kept;
@@ -174,36 +204,10 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
     if (why.token == ReasonToken::kNodeConditions) why.detail += turned_away(s, job);
     out.push_back(std::move(why));
   }
-  if (out.empty()) explain_cost(s, places, picture, job, out);
+  if (out.empty()) explain_cost(s, places, kept.beside_drains(s.sure_end(job)), job, out);
   if (!out.empty()) return;
   if (auto why = drained_too_soon(s, places, job, kept)) out.push_back(*std::move(why));
   if (out.empty()) explain_order(s, places, job, position, out);
-}
-
-// What a gang lacks before it can wait for its turn.
-Reason explain_incomplete(const state::Job& job) {
-  Reason r = reason(ReasonToken::kGangIncomplete, job.name, "");
-  r.need = job.gang_size;
-  for (std::uint32_t rank = 0; rank < job.ranks(); ++rank) {
-    const state::Pod& pod = job.pods[rank];
-    if (pod.is_expected()) --r.need;  // it comes when the others run
-    r.have += pod.is_ready() && !pod.is_expected() ? 1 : 0;
-    if (pod.is_live() && !pod.is_ready() && r.blockers.size() < limits::kMaxBlockers) {
-      r.blockers.push_back(pod.name);
-    }
-  }
-  const std::string there = std::to_string(r.have) + " of " + std::to_string(r.need);
-  if (job.leaf == kUnassigned) {
-    r.subject = job.name.substr(0, job.name.find('/'));
-    r.detail = "no account names the namespace " + r.subject;
-  } else if (!r.blockers.empty()) {
-    r.detail = there + " pods can be placed; gates of others keep the rest, or ours is gone";
-  } else {
-    r.detail = there + " pods of the gang are there";
-  }
-  if (job.until_ms != 0)
-    r.detail += "; it is done unless one comes by " + format_time(job.until_ms);
-  return r;
 }
 
 // It came while its account drained.
@@ -217,6 +221,80 @@ Reason awaited_resume(const State& s, const state::Job& job) {
 
 }  // namespace
 
+namespace {
+
+// What counts at one node of the tree beside the children that are compared: these have jobs that could start.
+struct Siblings {
+  double all = 0;                 // shares of all of them
+  double present = 0;             // of those that are compared, or hold GPUs
+  std::vector<AccountId> others;  // hold GPUs, and are not compared
+};
+
+Siblings siblings_of(const AccountTree& tree, const ReadyQueue::Level& level) {
+  Siblings out;
+  std::set<AccountId> compared;
+  for (const ReadyQueue::Compared& c : level.compared) {
+    compared.insert(c.sibling.id);
+    out.present += c.sibling.shares;
+  }
+  out.all = compared.contains(level.node) ? 1 : 0;  // for its own jobs
+  for (const AccountId id : tree.node(level.node).children) {
+    const AccountNode& child = tree.node(id);
+    if (child.removed) continue;
+    const auto shares = static_cast<double>(child.spec.shares);
+    out.all += shares;
+    if (compared.contains(id) || child.held + child.running == 0) continue;
+    out.present += shares;
+    out.others.push_back(id);
+  }
+  return out;
+}
+
+RankStep::Entry entry_of(const AccountTree& tree, AccountId id, TimeMs t) {
+  RankStep::Entry entry;
+  entry.path = tree.node(id).spec.path;
+  entry.usage_gpu_seconds = tree.usage(id, t) / GpuTime::kRawPerGpuSecond;
+  entry.surplus_gpu_seconds = tree.sort_surplus(id, t) / GpuTime::kRawPerGpuSecond;
+  entry.alloc = tree.node(id).held + tree.node(id).running;
+  entry.quota = tree.node(id).quota_total;
+  return entry;
+}
+
+// Who is compared at a node that has these parts of the whole fleet, the first first; then who holds GPUs and has
+// nothing that could start. The order compares by parts of what all compared have together, so what they have
+// beside the others scales their targets.
+RankStep step_of(const AccountTree& tree, const ReadyQueue::Level& level, double whole_share,
+                 double whole_target, TimeMs t) {
+  const Siblings siblings = siblings_of(tree, level);
+  const auto part = [](double shares, double of) { return of > 0 ? shares / of : 0; };
+  RankStep step;
+  step.node = shown_path(tree.node(level.node));
+  double compared = 0;
+  for (const ReadyQueue::Compared& c : level.compared) compared += c.sibling.shares;
+  for (const ReadyQueue::Compared& c : level.compared) {
+    const bool own = c.sibling.id == level.node;
+    RankStep::Entry entry = entry_of(tree, c.sibling.id, t);
+    if (own) entry.path = step.node + " (itself)";
+    if (own) entry.usage_gpu_seconds = c.sibling.usage / GpuTime::kRawPerGpuSecond;
+    if (own) entry.surplus_gpu_seconds = c.sibling.surplus / GpuTime::kRawPerGpuSecond;
+    entry.shares = whole_share * part(c.sibling.shares, siblings.all);
+    entry.target = whole_target * c.target * part(compared, siblings.present);
+    entry.alloc = c.sibling.alloc;
+    entry.quota = c.sibling.quota;
+    entry.next = c.sibling.next;
+    step.entries.push_back(std::move(entry));
+  }
+  for (const AccountId id : siblings.others) {
+    RankStep::Entry& entry = step.entries.emplace_back(entry_of(tree, id, t));
+    const auto shares = static_cast<double>(tree.node(id).spec.shares);
+    entry.shares = whole_share * part(shares, siblings.all);
+    entry.target = whole_target * part(shares, siblings.present);
+  }
+  return step;
+}
+
+}  // namespace
+
 std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
   const AccountTree& tree = s.tree();
   const TargetShareRule rule;
@@ -224,30 +302,19 @@ std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
   std::vector<AccountId> path;
   for (AccountId a = job.leaf; a; a = tree.node(a).parent) path.push_back(a);
   std::vector<RankStep> steps;
-  double whole = 1;  // the target of the node, as a part of the fleet
+  double share = 1, target = 1;  // of the node, as parts of the fleet
   for (const ReadyQueue::Level& level : pass.rank(job.id)) {
-    double shares = 0, inner = 0;
-    for (const ReadyQueue::Compared& c : level.compared) shares += c.sibling.shares;
-    RankStep& step = steps.emplace_back();
-    step.node = shown_path(tree.node(level.node));
-    for (const ReadyQueue::Compared& c : level.compared) {
-      const bool own = c.sibling.id == level.node;
-      RankStep::Entry& entry = step.entries.emplace_back();
-      entry.path = own ? step.node + " (itself)" : tree.node(c.sibling.id).spec.path;
-      entry.shares = shares > 0 ? c.sibling.shares / shares : 0;
-      entry.target = whole * c.target;
-      entry.usage_gpu_seconds =
-          (own ? c.sibling.usage : tree.usage(c.sibling.id, t)) / GpuTime::kRawPerGpuSecond;
-      entry.surplus_gpu_seconds = (own ? c.sibling.surplus : tree.sort_surplus(c.sibling.id, t)) /
-                                  GpuTime::kRawPerGpuSecond;
-      entry.alloc = c.sibling.alloc;
-      entry.quota = c.sibling.quota;
-      entry.next = c.sibling.next;
-      entry.on_path = own ? job.leaf == level.node
-                          : std::find(path.begin(), path.end(), c.sibling.id) != path.end();
-      if (entry.on_path) inner = entry.target;
+    RankStep step = step_of(tree, level, share, target, t);
+    share = target = 0;
+    for (std::size_t i = 0; i < level.compared.size(); ++i) {
+      const AccountId id = level.compared[i].sibling.id;
+      RankStep::Entry& entry = step.entries[i];
+      entry.on_path = id == level.node ? job.leaf == level.node
+                                       : std::find(path.begin(), path.end(), id) != path.end();
+      if (entry.on_path) share = entry.shares;
+      if (entry.on_path) target = entry.target;
     }
-    whole = inner;
+    steps.push_back(std::move(step));
   }
   return steps;
 }
@@ -263,19 +330,29 @@ bool starts_beside_kept(const State& s, const Places& places, const state::Job& 
 
 }  // namespace
 
-std::vector<Reason> reasons_of(const State& s, const Places& places, const state::Job& job,
-                               std::size_t position) {
+namespace {
+
+std::vector<Reason> reasons_to_wait(const State& s, const Places& places, const state::Job& job,
+                                    std::size_t position) {
   std::vector<Reason> out;
   if (starts_beside_kept(s, places, job)) return {starts_next()};
   if (const state::Pod* const pod = job.disputing(); pod != nullptr) {
     out.push_back(reason(ReasonToken::kMisconfigured, job.name, pod->dispute));
   }
+  if (job.waits() && job.state != JobState::kQueued) {
+    std::string unknown = job.unknown_ranks();
+    if (!unknown.empty()) {
+      out.push_back(reason(ReasonToken::kMisconfigured, job.name, std::move(unknown)));
+    }
+  }
   if (job.awaits_resume()) out.push_back(awaited_resume(s, job));
   if (job.state == JobState::kIncomplete) {
+    if (job.backoff != nullptr) out.push_back(scheduler_refused(s, job));
     Reason r = explain_incomplete(job);
     if (r.have < r.need || out.empty()) out.push_back(std::move(r));
     return out;
   }
+  if (job.is_backed_off()) return {scheduler_refused(s, job)};
   if (job.state == JobState::kPaused) {
     out.push_back(reason(
         ReasonToken::kOnHold, text::job_id_text(job.id),
@@ -291,8 +368,19 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
   return out;
 }
 
+}  // namespace
+
+std::vector<Reason> reasons_of(const State& s, const Places& places, const state::Job& job,
+                               std::size_t position) {
+  std::vector<Reason> out;
+  if (job.waits()) out = reasons_to_wait(s, places, job, position);
+  if (job.pods_behind() > 0) out.push_back(beyond_gang(job));
+  return out;
+}
+
 Reason first_reason(const State& s, const Places& places, const state::Job& job,
                     std::size_t position) {
+  if (!job.waits()) return beyond_gang(job);
   if (starts_beside_kept(s, places, job)) return starts_next();
   std::vector<Reason> rules;
   const bool queued = job.state == JobState::kQueued;
@@ -307,8 +395,8 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
   // The rest is found without a look at the nodes, but what even the empty fleet could not hold.
   if (!may_fit) return reasons_of(s, places, job, position).front();
   KeptByEnd kept = kept_from(s, places, job);
-  const Picture picture(s.fleet(), kept.beside_drains(s.sure_end(job)));
-  const EntitledPlace found = find_entitled(s, places.search, picture, job);
+  const EntitledPlace found =
+      find_entitled(s, places.search, kept.beside_drains(s.sure_end(job)), job);
   if (found.placement) {
     if (auto drained = drained_too_soon(s, places, job, kept)) return *std::move(drained);
     std::vector<Reason> why;
@@ -316,6 +404,7 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
     return why.front();
   }
   if (found.barred) return reason_of(s, *found.barred);
+  if (found.refused) return scheduler_refused(s, job);
   const PodShape& pod = s.fleet().request(job.shape).groups.front().shape;
   const std::string kind = pod.kind == GpuKind::kMig ? "mig-" + pod.profile
                            : pod.products.empty()    ? kAnyProduct
@@ -345,7 +434,7 @@ std::optional<Explanation> explain(const State& s, const Places& places, JobId i
   if (job == nullptr) return std::nullopt;
   Explanation out;
   out.job = row(s, *job, true);
-  if (!job->waits()) return out;
+  if (!job->waits() && job->pods_behind() == 0) return out;
   if (job->state == JobState::kQueued) {
     if (position) {
       out.position = *position;

@@ -41,6 +41,13 @@ TimeMs usable_until(const State& s, const state::Reservation& r) {
   return s.now() + (r.start_ms - s.now()) / 2;
 }
 
+// No start is planned on nodes where the cluster's scheduler refused the job.
+void keep_refused(const State& s, JobId job, KeptNodes& kept) {
+  for (const state::RefusedNode& refused : s.bars().nodes_of(job)) {
+    kept.keep({&refused.node, 1}, JobId(job.cluster(), 0));
+  }
+}
+
 using FreeNodes = std::vector<std::pair<TimeMs, NodeId>>;  // by when all of them is free
 
 // The earliest place on these of the nodes that are not `closed`. No other is looked at.
@@ -91,6 +98,7 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
   const FreeFor free(s, job);
   KeptNodes closed;
   keep_for_others(s, job.id, closed);
+  keep_refused(s, job.id, closed);
   FreeNodes nodes;
   std::vector<NodeId> others;
   for (const NodeId node : s.fleet().nodes(cluster)) {
@@ -136,6 +144,7 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
 std::optional<Start> estimated_start(const State& s, Search& search, const state::Job& job) {
   KeptNodes closed;
   keep_for_others(s, job.id, closed);
+  keep_refused(s, job.id, closed);
   for (const auto& [from_ms, node] : s.nodes().planned_drains()) {
     if (!gone_before_drains(s, job, {node}, s.now())) {
       closed.keep({&node, 1}, JobId(job.id.cluster(), 0));

@@ -6,6 +6,8 @@
 #include <map>
 
 #include "accounting/fairtree.h"
+#include "engine/derive/gang_reasons.h"
+#include "engine/derive/reasons.h"
 #include "engine/derive/reservations.h"
 
 namespace subak::derive {
@@ -16,6 +18,13 @@ std::string_view user_of(const State& s, const state::Job& job) {
   if (job.leaf == kUnassigned || !s.tree().node(job.leaf).spec.user) return {};
   const std::string_view path = s.tree().node(job.leaf).spec.path;
   return path.substr(path.rfind('/') + 1);
+}
+
+// Of the subtree; an empty path: of any.
+bool is_below(const State& s, const state::Job& job, std::string_view account) {
+  if (account.empty()) return true;
+  return job.leaf != kUnassigned &&
+         AccountsView::is_within(s.tree().node(job.leaf).spec.path, account);
 }
 
 }  // namespace
@@ -70,6 +79,7 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
     row.start_moves = r->late;
   }
   row.overruns = job.overruns;
+  row.refused = job.backoff != nullptr;
   row.limit_enforced = s.enforces_limit(job);
   const bool has_limit = job.state != JobState::kDone && job.time_limit_ms != 0;
   row.limit_distrusted = has_limit && !s.trusts_limit(job);
@@ -88,6 +98,35 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   return row;
 }
 
+std::vector<JobRow> beside_queue(const State& s, JobId after, std::size_t most,
+                                 std::string_view account) {
+  std::vector<JobRow> out;
+  const auto& parked = s.jobs().parked();
+  const auto& crowded = s.jobs().crowded();
+  auto one = parked.upper_bound(after);
+  auto other = crowded.upper_bound(after);
+  while (out.size() < most && (one != parked.end() || other != crowded.end())) {
+    const bool both = one != parked.end() && other != crowded.end() && *one == *other;
+    const bool first = other == crowded.end() || (one != parked.end() && *one <= *other);
+    const state::Job& job = s.jobs().at(first ? *one : *other);
+    if (first) ++one;
+    if (!first || both) ++other;
+    if (job.state == JobState::kQueued || !is_below(s, job, account)) continue;
+    out.push_back(row(s, job, false));
+  }
+  return out;
+}
+
+std::vector<CrowdedJob> crowded(const State& s, JobId after, std::size_t most) {
+  std::vector<CrowdedJob> out;
+  const auto& all = s.jobs().crowded();
+  for (auto it = all.upper_bound(after); it != all.end() && out.size() < most; ++it) {
+    const state::Job& job = s.jobs().at(*it);
+    out.push_back({row(s, job, true), beyond_gang(job)});
+  }
+  return out;
+}
+
 std::vector<JobRow> jobs(const State& s, JobId after, std::size_t most,
                          std::optional<JobState> state, std::string_view account,
                          std::string_view user) {
@@ -99,11 +138,7 @@ std::vector<JobRow> jobs(const State& s, JobId after, std::size_t most,
     if (found == nullptr) continue;
     const state::Job& job = *found;
     if (state && job.state != *state) continue;
-    if (!account.empty() &&
-        (job.leaf == kUnassigned ||
-         !AccountsView::is_within(s.tree().node(job.leaf).spec.path, account))) {
-      continue;
-    }
+    if (!is_below(s, job, account)) continue;
     if (!user.empty() && user_of(s, job) != user) continue;
     out.push_back(row(s, job, false));
   }
@@ -187,7 +222,8 @@ std::vector<NodeBill> bill(const State& s, TimeMs t) {
     bill.residual = bill.capacity.allocated - bill.charged;
     const GpuTime parts = bill.capacity.allocated + bill.capacity.idle + bill.capacity.stranded +
                           bill.capacity.unusable;
-    if (parts != bill.capacity.installed) bill.residual += bill.capacity.installed - parts;
+    const GpuTime whole = bill.capacity.installed + bill.capacity.overcommitted;
+    if (parts != whole) bill.residual += whole - parts;
   }
   return out;
 }

@@ -14,6 +14,10 @@ namespace subak::derive {
 
 // One job as reads show it; its pods only if asked for.
 JobRow row(const State& s, const state::Job& job, bool with_pods);
+// Engine::beside_queue(), Engine::crowded().
+std::vector<JobRow> beside_queue(const State& s, JobId after, std::size_t most,
+                                 std::string_view account);
+std::vector<CrowdedJob> crowded(const State& s, JobId after, std::size_t most);
 // Engine::jobs.
 std::vector<JobRow> jobs(const State& s, JobId after, std::size_t most,
                          std::optional<JobState> state, std::string_view account,

@@ -1,6 +1,7 @@
 #include "engine/derive/run_times.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -43,20 +44,12 @@ class LastTwo {
 
 class Templates {
  public:
-  explicit Templates(const State& s) {
-    std::vector<const Job*> done;
-    for (const auto& [id, job] : s.jobs().all()) {  // any order: sorted below
-      if (job.asked && job.ran_its_course()) done.push_back(&job);
-    }
-    std::sort(done.begin(), done.end(), [](const Job* a, const Job* b) {
-      return std::tie(a->run().ended_ms, a->id) < std::tie(b->run().ended_ms, b->id);
-    });
-    for (const Job* const job : done) {
-      const ShapeId shape = s.fleet().find_shape(job->id.cluster(), *job->asked);
+  Templates(const State& s, const std::vector<EndedRun>& ended) {
+    for (const EndedRun& run : ended) {
+      const ShapeId shape = s.fleet().find_shape(run.cluster, *run.asked);
       if (!shape) continue;  // nobody asks for that now
-      const DurationMs ran = job->run().ended_ms - job->run().started_ms;
-      by_name_[{job->leaf, shape, state::without_digits(job->name)}].add(ran, job->time_limit_ms);
-      by_shape_[{job->leaf, shape}].add(ran, job->time_limit_ms);
+      by_name_[{run.leaf, shape, run.name}].add(run.ran_ms, run.limit_ms);
+      by_shape_[{run.leaf, shape}].add(run.ran_ms, run.limit_ms);
     }
   }
   std::optional<DurationMs> of(const Job& job) const {
@@ -76,27 +69,57 @@ class Templates {
   std::map<std::pair<AccountId, ShapeId>, LastTwo> by_shape_;
 };
 
-DurationMs run_time(const State& s, const Templates& templates, const Job& job, TimeMs t) {
+// By its time limit, else by a default that an operator chose; 0: nobody says.
+DurationMs said_length(const State& s, const Job& job) {
+  if (job.time_limit_ms != 0) return job.time_limit_ms;
+  const DurationMs usual = s.policy().default_time_limit_ms;
+  return usual == limits::kGuessedRunMs ? 0 : usual;
+}
+
+RunTime run_time(const State& s, const Templates& templates, const Job& job, TimeMs t) {
   const TimeMs started_ms = job.run().started_ms;
   const DurationMs past = started_ms == 0 ? 0 : t - started_ms;
-  if (job.state == JobState::kEnding) return past + limits::kEndingMs;
-  const DurationMs usual = s.policy().default_time_limit_ms != 0 ? s.policy().default_time_limit_ms
-                                                                 : limits::kGuessedRunMs;
-  const DurationMs limit = job.time_limit_ms != 0 ? job.time_limit_ms : usual;
+  if (job.state == JobState::kEnding) return {past + limits::kEndingMs};
+  const DurationMs said = said_length(s, job);
+  const std::optional<DurationMs> like_it = templates.of(job);
   // A small part of a short limit is less than a millisecond, and nothing doubled stays nothing.
-  DurationMs run = std::max<DurationMs>(1, templates.of(job).value_or(limit));
+  DurationMs run =
+      std::max<DurationMs>(1, like_it.value_or(said != 0 ? said : limits::kGuessedRunMs));
   if (s.trusts_limit(job)) run = std::min(run, job.time_limit_ms);
   while (run <= past) run *= 2;
   if (s.enforces_limit(job)) {
     run = std::min(run, s.planned_end(job, t - past, 0) - (t - past));
   }
-  return std::max(run, past);
+  return {std::max(run, past), said == 0 && !like_it};
 }
 
 }  // namespace
 
-RunTimes run_times(const State& s, TimeMs t) {
-  const Templates templates(s);
+std::vector<EndedRun> ended_runs(const State& s) {
+  std::vector<const Job*> done;
+  for (const JobId id : s.jobs().done()) {
+    const Job& job = s.jobs().at(id);
+    if (job.asked && job.ran_its_course()) done.push_back(&job);
+  }
+  std::sort(done.begin(), done.end(), [](const Job* a, const Job* b) {
+    return std::tie(a->run().ended_ms, a->id) < std::tie(b->run().ended_ms, b->id);
+  });
+  std::vector<EndedRun> out;
+  out.reserve(done.size());
+  std::transform(done.begin(), done.end(), std::back_inserter(out), [](const Job* job) {
+    const state::Run& run = job->run();
+    return EndedRun{job->leaf,
+                    job->id.cluster(),
+                    state::without_digits(job->name),
+                    job->asked,
+                    run.ended_ms - run.started_ms,
+                    job->time_limit_ms};
+  });
+  return out;
+}
+
+RunTimes run_times(const State& s, const std::vector<EndedRun>& ended, TimeMs t) {
+  const Templates templates(s, ended);
   RunTimes out;
   out.reserve(s.jobs().all().size() - s.jobs().count(JobState::kDone));
   for (const auto& [id, job] : s.jobs().all()) {  // any order: each by itself
@@ -106,7 +129,7 @@ RunTimes run_times(const State& s, TimeMs t) {
 }
 
 RunTimes run_times(const State& s, TimeMs t, const std::vector<JobId>& of) {
-  const Templates templates(s);
+  const Templates templates(s, ended_runs(s));
   RunTimes out;
   for (const JobId id : of) out.emplace(id, run_time(s, templates, s.jobs().at(id), t));
   return out;

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "core/limits.h"
+
 namespace subak::derive {
 namespace {
 
@@ -76,13 +78,41 @@ Accounts accounts_of(const State& s, ViewMemo& memo) {
   return out;
 }
 
+LargestNode largest_node(const State& s, ClusterId cluster) {
+  LargestNode out;
+  std::map<std::string, std::int64_t> extended;
+  bool all_say_cpu = true, all_say_memory = true;
+  for (const NodeId id : s.fleet().nodes(cluster)) {
+    const NodeSpec& node = *s.fleet().node(id);
+    if (node.gpus == 0) continue;
+    all_say_cpu = all_say_cpu && node.cpu_milli > 0;
+    all_say_memory = all_say_memory && node.memory_bytes > 0;
+    out.cpu_milli = std::max(out.cpu_milli, node.cpu_milli);
+    out.memory_bytes = std::max(out.memory_bytes, node.memory_bytes);
+    for (const ResourceCount& r : node.extended) {
+      std::int64_t& most = extended[r.name];
+      most = std::max(most, r.count);
+    }
+  }
+  if (!all_say_cpu) out.cpu_milli = 0;
+  if (!all_say_memory) out.memory_bytes = 0;
+  for (const auto& [name, count] : extended) {
+    out.more = out.extended.size() == limits::kMaxResourceNames;
+    if (out.more) break;
+    out.extended.push_back({name, count});
+  }
+  return out;
+}
+
 // What only nodes that come, change or go can change, which is looked up node by node.
 void refresh_nodes(const State& s, ViewMemo& memo) {
   if (memo.nodes_version == s.nodes().version()) return;
   memo.slices.clear();
   memo.node_gpus.clear();
+  memo.largest.clear();
   for (const auto& [id, c] : s.clusters().all()) {
     for (const MigRow& row : s.fleet().mig(id)) memo.slices[id][row.profile] += row.configured;
+    memo.largest[id] = largest_node(s, id);
   }
   for (const ProductTotals& p : s.fleet().totals()) {
     memo.node_gpus[p.cluster][p.product] = s.fleet().largest_node_gpus(p.cluster, p.product);
@@ -119,6 +149,7 @@ Clusters clusters_of(const State& s, ViewMemo& memo) {
       view.product_node_gpus.push_back(gpus);
       view.largest_node_gpus = std::max(view.largest_node_gpus, gpus);
     }
+    view.largest_node = memo.largest[id];
     const auto slices = memo.slices.find(id);
     if (slices == memo.slices.end()) continue;
     view.mig_slices.assign(slices->second.begin(), slices->second.end());
@@ -139,6 +170,7 @@ std::shared_ptr<const View> view(const State& s, ViewMemo& memo) {
   for (std::size_t state = 0; state < view->jobs.size(); ++state) {
     view->jobs[state] = s.jobs().count(static_cast<JobState>(state));
   }
+  for (const JobId id : s.jobs().crowded()) view->pods_beyond_gang += s.jobs().at(id).pods_behind();
   view->ledger_rows = s.ledger().rows();
   return view;
 }

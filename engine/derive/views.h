@@ -19,8 +19,9 @@ struct ViewMemo {
   std::uint64_t accounts_version = 0;                               // of the tree's structure
   std::map<ClusterId, std::map<std::string, std::int64_t>> slices;  // by MIG profile
   std::map<ClusterId, std::map<std::string, std::int64_t>>
-      node_gpus;                    // the most on one, by product
-  std::uint64_t nodes_version = 0;  // of these two
+      node_gpus;  // the most on one, by product
+  std::map<ClusterId, LargestNode> largest;
+  std::uint64_t nodes_version = 0;  // of these three
   std::vector<ProductTotals> totals;
   std::uint64_t totals_version = 0;
 };

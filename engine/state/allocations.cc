@@ -68,6 +68,8 @@ void Allocations::take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs
   const Totals before = totals_of(tree_);
   pod.slot = slot;
   pod.since_ms = now;
+  pod.seen_ms = 0;
+  pod.behind_ms = 0;
   pod.state = PodState::kHeld;
   fleet_.take(pod.shape, pod.shape_rank, slot, job.id, now);
   add_to_node(job, rank, slot.node);

@@ -125,6 +125,7 @@ void State::on(const fact::AccountDeleted& f) {
 }
 
 void State::on(const fact::Charged& f) {
+  if (f.row.corrects != 0) return ledger_.add(f.row);
   const std::uint32_t rank = f.row.allocation.rank;
   state::Job& job = jobs_.writable(f.row.allocation.job);
   must(job.pods.at(rank).since_ms == f.row.from_ms && f.row.to_ms <= now_,
@@ -134,6 +135,7 @@ void State::on(const fact::Charged& f) {
   must(f.row.holder == job.leaf, "a row is held by whose job it is");
   ledger_.add(f.row);
   allocations_.charged(job, rank, f.row.to_ms);
+  leap_.charged(seq_, f.row);
 }
 
 void State::on(const fact::Reserved& f) {
@@ -155,14 +157,12 @@ void State::keep_nodes() {
 void State::on(const fact::NodeBilled& f) {
   must(f.as_of_ms <= now_, "what is billed has been");
   must(restoring_ || fleet_.node(f.node) != nullptr, "a node that is billed is there");
-  must(f.installed.get() == f.allocated.get() + f.idle.get() + f.stranded.get() + f.unusable.get(),
+  const NodeBooks books{f.installed.get(), f.allocated.get(), f.idle.get(),
+                        f.stranded.get(),  f.unusable.get(),  f.overcommitted.get()};
+  must(books.installed + books.overcommitted ==
+           books.allocated + books.idle + books.stranded + books.unusable,
        "what a node has is allocated, idle, stranded or unusable");
-  if (restoring_) {
-    fleet_.restore_books(
-        f.node,
-        {f.installed.get(), f.allocated.get(), f.idle.get(), f.stranded.get(), f.unusable.get()},
-        f.as_of_ms);
-  }
+  if (restoring_) fleet_.restore_books(f.node, books, f.as_of_ms);
   nodes_.billed(f.as_of_ms);
 }
 
@@ -170,8 +170,10 @@ void State::on(const fact::NodeBarred& f) {
   must(fleet_.node(f.node) != nullptr, "a node that is barred is there");
   must(!f.barred || restoring_ || f.until_ms >= now_, "a bar ends after it begins");
   bars_.apply(f);
-  f.barred ? fleet_.bar(f.node, f.shape) : fleet_.lift_bar(f.node, f.shape);
-  must(fleet_.barred(f.node, f.shape) == f.barred, "the fleet knows its bars");
+  if (!f.job) {
+    f.barred ? fleet_.bar(f.node, f.shape) : fleet_.lift_bar(f.node, f.shape);
+    must(fleet_.barred(f.node, f.shape) == f.barred, "the fleet knows its bars");
+  }
   pass_due_ = true;
 }
 

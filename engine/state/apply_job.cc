@@ -15,6 +15,7 @@ using state::Pod;
 // A job that leaves the queue has no reservation any more.
 void State::set_state(Job& job, JobState to) {
   jobs_.set_state(job, to);
+  if (to == JobState::kRunning) jobs_.set_backoff(job, nullptr);  // there is a way
   if (to != JobState::kQueued && clusters_.reserve_no_longer(job.id)) keep_nodes();
   plan_end(job);
   pass_due_ = true;
@@ -48,6 +49,7 @@ void State::on(const fact::PodAdded& f) {
   must(f.bound_at_ms <= now_, "what is bound was bound before");
   allocations_.take(job, f.rank, f.slot, f.bound_at_ms);
   allocations_.bind(job, f.rank, f.bound_at_ms);
+  job.pods[f.rank].seen_ms = f.bound_at_ms;
   job.pods[f.rank].state = PodState::kBound;
 }
 
@@ -72,6 +74,7 @@ void State::on(const fact::PodChanged& f) {
   Job& job = jobs_.writable(f.job);
   must(job.pods.at(f.rank).state == PodState::kWaiting, "who waits may change");
   pass_due_ = true;
+  job.pods[f.rank].order = f.order;
   if (!job.shape || f.rank >= job.ranks()) {
     return jobs_.change_pod(f, use_alone(job, f.shape));
   }
@@ -89,10 +92,29 @@ void State::on(const fact::PodSeated& f) {
   clusters_.move_mark(f.job.cluster(), {f.job, f.from}, {f.job, f.rank});
 }
 
+void State::on(const fact::PodsRanked& f) {
+  Job& job = jobs_.writable(f.job);
+  must(job.state == JobState::kIncomplete || job.state == JobState::kPaused,
+       "ranks change while a gang is not whole");
+  open_gang(job);
+  jobs_.rank_pods(job, f.moves);
+  clusters_.move_marks(f.job, f.moves);
+}
+
 void State::on(const fact::PodGated& f) {
   Pod& pod = jobs_.writable(f.job).pods.at(f.rank);
   must(pod.is_live() && !pod.is_bound() && pod.gate != f.gate, "gates matter until a pod is bound");
   pod.gate = f.gate;
+}
+
+void State::on(const fact::GangResized& f) {
+  Job& job = jobs_.writable(f.id);
+  must(job.state == JobState::kIncomplete || job.state == JobState::kPaused,
+       "a gang changes its size while it is not whole");
+  must(job.gang && f.size != job.gang_size, "a gang gets another size");
+  open_gang(job);
+  jobs_.resize_gang(job, f.size);
+  pass_due_ = true;
 }
 
 void State::on(const fact::GangEmptied& f) {
@@ -124,7 +146,9 @@ void State::on(const fact::JobMoved& f) {
   if (f.to == JobState::kQueued && !job.shape) {
     jobs_.complete_gang(job, fleet_.use(f.id.cluster(), jobs_.request_of(job)));
   }
+  must(f.until_ms == 0 || f.to == JobState::kPaused, "who is paused is queued again");
   set_state(job, f.to);
+  if (f.until_ms != 0) jobs_.set_deadline(job, f.until_ms);
   remember(f.edit, {now_, f.id, AccountId(), 0});
   if (f.to == JobState::kDone) jobs_.end(job, now_);
 }
@@ -154,6 +178,7 @@ void State::on(const fact::AttemptStarted& f) {
   }
   unsettle(job.pods);
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
+    job.pods[rank].refused = false;
     allocations_.take(job, rank, f.slots[rank], now_);
   }
   jobs_.set_deadline(job, f.until_ms);
@@ -186,6 +211,23 @@ void State::on(const fact::EndRefused& f) {
   must(f.attempt == job.attempt && job.state == JobState::kEnding, "who may not end is to end");
   must(job.run().end_refused_ms == 0, "that an end is refused is said once");
   job.make_run().end_refused_ms = now_;
+}
+
+void State::on(const fact::SchedulerRefused& f) {
+  Job& job = jobs_.writable(f.id);
+  Pod& pod = job.pods.at(f.rank);
+  must(job.active() && pod.state == PodState::kHeld, "who is refused was on its way");
+  must(!pod.refused && !f.words.empty(), "a refusal is said once, in words");
+  pod.refused = true;
+  jobs_.set_backoff(
+      job, std::make_unique<state::Backoff>(state::Backoff{f.words, f.backoffs, f.until_ms}));
+}
+
+void State::on(const fact::RefusalsForgotten& f) {
+  Job& job = jobs_.writable(f.id);
+  must(job.backoff != nullptr, "what is forgotten was said");
+  jobs_.set_backoff(job, nullptr);
+  pass_due_ = true;
 }
 
 void State::on(const fact::AttemptEnded& f) {
@@ -261,7 +303,14 @@ void State::on(const fact::PodBound& f) {
   allocations_.bind(job, f.rank, now_);
   pod.state = PodState::kBound;
   pod.gate = PodGate::kOpen;
+  see_pod(pod, f.seen_ms, f.behind_ms);
   run_if_bound(job);
+}
+
+// A later word on the clock takes the place of an earlier one.
+void State::see_pod(Pod& pod, TimeMs seen_ms, DurationMs behind_ms) const {
+  pod.seen_ms = std::max(pod.seen_ms, seen_ms == 0 ? fact_ms_ : seen_ms);
+  if (behind_ms != 0) pod.behind_ms = behind_ms;
 }
 
 void State::on(const fact::PodRunning& f) {
@@ -269,6 +318,7 @@ void State::on(const fact::PodRunning& f) {
   if (!restoring_) clusters_.pod_seen(f.job.cluster(), fact_ms_);
   must(pod.state == PodState::kBound, "what begins to run is bound, and did not run");
   pod.state = PodState::kRunning;
+  see_pod(pod, f.seen_ms, f.behind_ms);
 }
 
 void State::on(const fact::PodGone& f) {
@@ -310,6 +360,8 @@ void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobKept::Pod& 
   if (!job.pods[rank].holds_slot()) return;
   allocations_.take(job, rank, kept.slot, now_);
   job.pods[rank].since_ms = kept.since_ms;
+  job.pods[rank].seen_ms = kept.seen_ms;
+  job.pods[rank].behind_ms = kept.behind_ms;
   if (kept.state != PodState::kHeld) allocations_.bind(job, rank, now_);
   job.pods[rank].state = kept.state;
 }

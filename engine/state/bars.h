@@ -1,5 +1,7 @@
 // What is remembered of nodes that turned pods away: for which pods, how often in a row, until
-// when. That a search leaves such a node out is the fleet's part (Fleet::bar).
+// when. Either the node's kubelet did, whosever the pods were: that a search leaves such a node out is the
+// fleet's part (Fleet::bar). Or the cluster's scheduler refused pods of one job there: that is
+// derive::find_entitled's.
 //
 // Threads: none; State owns it. Only state/ changes it.
 #pragma once
@@ -19,13 +21,29 @@
 
 namespace subak::state {
 
+// A node where the cluster's scheduler refused a job.
+struct RefusedNode {
+  NodeId node;
+  bool barred = false;  // the job is not tried there before `until_ms`
+  TimeMs until_ms = 0;
+};
+
 class Bars {
  public:
   using Sink = std::function<void(fact::Body)>;
 
   // --- reads -------------------------------------------------------------------------------------
-  // Of such pods on this node; nullptr: nothing. Valid until the next fact.
-  const fact::NodeBarred* find(NodeId node, const PodShape& shape) const;
+  // Of such pods on this node: of the job's, or without one of anybody's. nullptr: nothing. Valid until the
+  // next fact.
+  const fact::NodeBarred* find(NodeId node, const PodShape& shape, JobId job = JobId()) const;
+  // What the scheduler refused to the job, by node.
+  std::vector<fact::NodeBarred> of_job(JobId job) const;
+  // The same, only the nodes, each once.
+  std::vector<RefusedNode> nodes_of(JobId job) const;
+  // The scheduler refused some job something.
+  bool any_of_jobs() const { return !by_job_.empty(); }
+  // Nodes where it refused such pods to any job, while they are barred for that. May be more: it goes by a hash.
+  std::vector<NodeId> refused_alike(const PodShape& shape) const;
   // By node.
   const std::map<NodeId, std::vector<fact::NodeBarred>>& all() const { return by_node_; }
   std::size_t size() const { return ends_.size(); }
@@ -48,9 +66,14 @@ class Bars {
   void check() const;
 
  private:
-  void forget_end(TimeMs end);
+  // Takes it out of the indexes, or puts it in.
+  void unindex(const fact::NodeBarred& bar);
+  void index(const fact::NodeBarred& bar);
 
   std::map<NodeId, std::vector<fact::NodeBarred>> by_node_;  // no node without any
+  std::map<JobId, std::multiset<NodeId>> by_job_;            // no job without any
+  // Of those with a job, while they are barred: by hash of the shape.
+  std::map<std::uint64_t, std::multiset<NodeId>> by_shape_;
   std::multiset<TimeMs> ends_;
 };
 

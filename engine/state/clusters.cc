@@ -219,6 +219,16 @@ void Clusters::move_mark(ClusterId id, const PodPlace& from, const PodPlace& to)
   if (list->second.pods.erase(from) == 1) list->second.pods.insert(to);
 }
 
+void Clusters::move_marks(JobId job, std::span<const fact::PodsRanked::Move> moves) {
+  const auto list = lists_.find(job.cluster());
+  if (list == lists_.end()) return;
+  std::vector<PodPlace> marked;
+  for (const fact::PodsRanked::Move& m : moves) {
+    if (list->second.pods.erase({job, m.from}) == 1) marked.push_back({job, m.rank});
+  }
+  list->second.pods.insert(marked.begin(), marked.end());
+}
+
 void Clusters::mark(ClusterId id, const PodPlace& pod) {
   const auto it = lists_.find(id);
   if (it != lists_.end()) it->second.pods.insert(pod);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -127,6 +128,7 @@ class Clusters {
   void mark(ClusterId id, const PodPlace& pod);
   void mark(ClusterId id, const std::string& ns);
   void move_mark(ClusterId id, const PodPlace& from, const PodPlace& to);  // the pod has moved
+  void move_marks(JobId job, std::span<const fact::PodsRanked::Move> moves);
 
   // The clusters as facts; reservations come after the jobs.
   void keep(const Sink& sink) const;

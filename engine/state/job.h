@@ -28,9 +28,15 @@ struct Pod {
   std::string dispute;  // what it says otherwise than its gang; while any pod does, it cannot start
   PodState state = PodState::kWaiting;
   PodGate gate = PodGate::kOpen;
-  bool controlled = false;       // something would make it anew
-  PodSlot slot;                  // what it holds; empty if it holds nothing
-  TimeMs since_ms = 0;           // start of the interval that its next ledger row covers
+  bool controlled = false;  // something would make it anew
+  bool refused = false;     // the cluster's scheduler finds no way to the place that it holds
+  std::uint32_t order = 0;  // fact::PodAdded::order
+  PodSlot slot;             // what it holds; empty if it holds nothing
+  TimeMs since_ms = 0;      // start of the interval that its next ledger row covers
+  // Of a pod that is bound: when it was there for certain, by our clock, and how far the clock of whoever says when
+  // it ends is behind (fact::PodBound). It does not end before the former.
+  TimeMs seen_ms = 0;
+  DurationMs behind_ms = 0;
   ShapeUse shape;                // what the fleet holds for it: the job's shape and this rank,
   std::uint32_t shape_rank = 0;  // or a shape of its own, rank 0
   bool holds_slot() const {
@@ -65,6 +71,8 @@ struct OfPods {
   std::string owner;           // of a gang: uid of what makes its pods anew
   std::string account, user;   // while it is of no account
   bool awaits_resume = false;  // its account drained when it came: it is not queued yet
+  // PodRecord::replaced_alone; of a job without a gang: its pod was left behind by the start of one.
+  bool replaced_alone = false;
 };
 
 // What a job has from its start on: until it waits again, or else until it is forgotten.
@@ -78,6 +86,13 @@ struct Run {
   TimeMs due_ms = 0;  // when that is looked at again; 0: never
 };
 inline constexpr Run kNoRun;
+
+// What the cluster's scheduler said last of a pod of a job, until the job runs, or it or the nodes change.
+struct Backoff {
+  std::string words;
+  std::uint32_t times = 0;  // attempts in a row after which the job was not tried again at once
+  TimeMs until_ms = 0;      // it is not queued before; 0: it is at once
+};
 
 // A million wait: what a queued job does not need is in parts of their own.
 struct Job {
@@ -105,8 +120,9 @@ struct Job {
   std::vector<Pod> pods;
   // Of a job made of pods: its topology and segment. Of an ended job: all it asked for.
   std::shared_ptr<const GangRequest> asked;
-  std::unique_ptr<OfPods> of_pods;  // only of those, and until it is done
-  std::unique_ptr<Run> of_run;      // none of a job that waits
+  std::unique_ptr<OfPods> of_pods;   // only of those, and until it is done
+  std::unique_ptr<Run> of_run;       // none of a job that waits
+  std::unique_ptr<Backoff> backoff;  // only of one that the cluster's scheduler refused
 
   bool from_pods() const { return origin != JobOrigin::kApi; }
   // Its places are chosen here; else it was found running.
@@ -121,8 +137,33 @@ struct Job {
   }
   // Its account drained when it came, and was not resumed since.
   bool awaits_resume() const { return of_pods != nullptr && of_pods->awaits_resume; }
+  // When a pod of the gang is lost the others run on: that it is a gang is only inferred.
+  bool replaced_alone() const { return gang && of_pods != nullptr && of_pods->replaced_alone; }
+  // Nobody says how many of its pods start together.
+  bool is_unsized() const { return gang && gang_size == 0; }
+  // A pod by itself, of a gang that had started when it came.
+  bool is_apart() const {
+    const bool left = of_pods != nullptr && of_pods->replaced_alone;
+    return origin == JobOrigin::kPods && !gang && left;
+  }
+  // Pods that its gang has no rank for: they wait for one that goes.
+  std::size_t pods_behind() const {
+    const bool may = origin == JobOrigin::kPods && gang_size > 0 && state != JobState::kDone;
+    return may ? pods.size() - ranks() : 0;
+  }
+  // Of a gang: the last one behind its ranks is somebody.
+  void drop_empty_ranks();
   // The namespace of a job made of pods.
   std::string ns() const { return name.substr(0, name.find('/')); }
+  // It is not queued before `t`, as the cluster's scheduler refused it; 0: nothing keeps it.
+  TimeMs backed_off_until(TimeMs t) const {
+    return backoff != nullptr && backoff->until_ms > t ? backoff->until_ms : 0;
+  }
+  // It is paused for that.
+  bool is_backed_off() const {
+    return state == JobState::kPaused && until_ms != 0 && backoff != nullptr &&
+           cause != Cause::kReleaseRefused;
+  }
   // Done, and it ran as long as its people had it run.
   bool ran_its_course() const {
     const bool own =
@@ -133,6 +174,9 @@ struct Job {
   // Something is to be done outside about it (derive/effects.h).
   bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
   const Pod* disputing() const;  // a pod that is there and says otherwise; nullptr: none
+  // Of a gang of pods whose segments have to be together: why its ranks are not known, in words. Empty:
+  // they are, or it has no such segments. O(pods log pods).
+  std::string unknown_ranks() const;
   // Its pods are asked to end, and it will not wait again: its name is free for another.
   bool ends_for_good() const { return state == JobState::kEnding && !comes_back(stop); }
   // All ranks of the gang have a pod that could be placed now.

@@ -24,6 +24,10 @@ std::size_t Job::pods_live() const {
       pods.begin(), pods.end(), [](const Pod& p) { return p.is_live() && !p.is_expected(); }));
 }
 
+void Job::drop_empty_ranks() {
+  while (pods.size() > gang_size && !pods.back().is_live()) pods.pop_back();
+}
+
 const Pod* Job::disputing() const {
   const auto end = pods.begin() + static_cast<std::ptrdiff_t>(ranks());
   const auto it = std::find_if(pods.begin(), end, [](const Pod& p) {
@@ -72,27 +76,6 @@ std::optional<PodPlace> Jobs::find(ClusterId cluster, const PodRef& ref) const {
   if (ref.attempt != 0 && ref.attempt != job->attempt) return std::nullopt;
   if (job->pods[ref.rank].is_expected()) return std::nullopt;
   return PodPlace{ref.job, ref.rank};
-}
-
-JobId Jobs::of_gang(ClusterId cluster, const std::string& name, const std::string& owner) const {
-  const auto it = gangs_.find({cluster, name, owner});
-  return it == gangs_.end() ? JobId() : it->second;
-}
-
-const Job* Jobs::of_owner(ClusterId cluster, const std::string& name,
-                          const std::string& owner) const {
-  const std::string uid = owner.substr(0, owner.find('+'));
-  if (uid.empty()) return nullptr;
-  for (auto it = gangs_.lower_bound({cluster, name, uid}); it != gangs_.end(); ++it) {
-    const GangKey& key = it->first;
-    if (key.cluster != cluster || key.name != name || !key.owner.starts_with(uid)) return nullptr;
-    if (key.owner == uid || key.owner[uid.size()] == '+') return find(it->second);
-  }
-  return nullptr;
-}
-
-Jobs::GangKey Jobs::key_of(const Job& job) {
-  return {job.id.cluster(), job.name, job.of_pods ? job.of_pods->owner : std::string()};
 }
 
 const PodShape& Jobs::shape_of(const Pod& pod) const {
@@ -180,7 +163,8 @@ ReadyJob Jobs::ready_job(const Job& job) {
 }
 
 std::unique_ptr<OfPods> Jobs::said_by_pods(const fact::JobCreated& f) {
-  return std::make_unique<OfPods>(OfPods{f.owner, f.account, f.user, f.awaits_resume});
+  return std::make_unique<OfPods>(
+      OfPods{f.owner, f.account, f.user, f.awaits_resume, f.replaced_alone});
 }
 
 Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
@@ -201,12 +185,15 @@ Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   must(f.submit_ms <= now, "who waits was submitted");
   job.submit_ms = f.submit_ms == 0 ? now : f.submit_ms;
   ++count_of(job.state);
+  count_waiting(job, 1);
+  parked_.insert(f.id);  // incomplete, to begin with
   job.gang = f.gang;
   if (job.from_pods()) {
     job.of_pods = said_by_pods(f);
     job.asked = std::make_shared<const GangRequest>(f.request);
   }
   if (job.gang) gangs_[key_of(job)] = f.id;
+  note_apart(job);
   note_unassigned(job);
   if (job.awaits_resume()) awaiting_resume_.insert(job.id);
   if (job.origin == JobOrigin::kForeign || job.origin == JobOrigin::kAdopted) {
@@ -229,10 +216,15 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
   pod.uid = f.uid;
   pod.name = f.name;
   pod.controlled = f.controlled;
+  pod.order = f.order;
   pod.dispute = f.dispute;
   pod.gate = f.gate;
   pod.shape = std::move(shape);
   uids_[job.id.cluster()][f.uid] = {f.job, f.rank};
+  if (job.waits()) waiting_.pods(tree_, job.id.cluster(), job.leaf, 1);
+  if (job.origin == JobOrigin::kPods && !job.gang && !job.is_apart())
+    job.name = f.name;  // it may be another than before
+  note_crowd(job);
 }
 
 void Jobs::fill_place(const fact::PodAdded& f) {
@@ -243,6 +235,7 @@ void Jobs::fill_place(const fact::PodAdded& f) {
   pod.uid = f.uid;
   pod.name = f.name;
   pod.controlled = f.controlled;
+  pod.order = f.order;
   pod.gate = f.gate;
   uids_[job.id.cluster()][f.uid] = {f.job, f.rank};
   must(f.until_ms >= job.until_ms, "a hold is not made shorter");
@@ -273,17 +266,6 @@ void Jobs::change_request(Job& job, ShapeUse shape) {
   if (queued) ready_.remove(job.id);
   complete_gang(job, std::move(shape));
   if (queued) ready_.add(ready_job(job), tree_);
-}
-
-void Jobs::seat_pod(Job& job, std::uint32_t from, std::uint32_t rank) {
-  must(from >= job.gang_size && rank < job.gang_size, "who waits behind the ranks gets one");
-  Pod& waiting = job.pods.at(from);
-  Pod& seat = job.pods.at(rank);
-  must(waiting.state == PodState::kWaiting && waiting.is_live() && !seat.is_live(),
-       "a pod that waits takes a rank that is free");
-  seat = std::exchange(waiting, Pod{});
-  uids_[job.id.cluster()][seat.uid] = {job.id, rank};
-  while (job.pods.size() > job.gang_size && !job.pods.back().is_live()) job.pods.pop_back();
 }
 
 void Jobs::complete_gang(Job& job, ShapeUse shape) {
@@ -331,24 +313,17 @@ std::vector<JobId> Jobs::unassigned(ClusterId cluster, const std::string& ns) co
 void Jobs::assign(Job& job, AccountId leaf) {
   must(job.leaf == kUnassigned && tree_.exists(leaf), "who is of no account gets one");
   forget_unassigned(job);
+  count_waiting(job, -1);
   job.leaf = leaf;
+  count_waiting(job, 1);
 }
 
-void Jobs::await_resume(Job& job, bool awaits) {
-  must(job.from_pods() && (!awaits || job.state == JobState::kIncomplete),
-       "who awaits that its account is resumed is not queued");
-  job.of_pods->awaits_resume = awaits;
-  if (awaits) {
-    awaiting_resume_.insert(job.id);
-  } else {
-    awaiting_resume_.erase(job.id);
-  }
-}
-
-void Jobs::forget_gang(const Job& job) {
-  if (gangs_.empty()) return;
-  const auto gang = gangs_.find(key_of(job));
-  if (gang != gangs_.end() && gang->second == job.id) gangs_.erase(gang);
+// A job that waits, with its pods.
+void Jobs::count_waiting(const Job& job, std::ptrdiff_t sign) {
+  if (!job.waits()) return;
+  waiting_.jobs(tree_, job.leaf, sign);
+  waiting_.pods(tree_, job.id.cluster(), job.leaf,
+                sign * static_cast<std::ptrdiff_t>(job.pods_live()));
 }
 
 void Jobs::set_state(Job& job, JobState to) {
@@ -359,7 +334,10 @@ void Jobs::set_state(Job& job, JobState to) {
   must(count_of(job.state) > 0, "jobs are counted by state");
   --count_of(job.state);
   ++count_of(to);
+  const bool waits_on = job.waits() && is_waiting(to);
+  if (!waits_on) count_waiting(job, -1);
   job.state = to;
+  if (!waits_on) count_waiting(job, 1);
   set_deadline(job, job.active() ? job.until_ms : 0);
   index_state(job);
   must(!queue_changes || ready_.contains(job.id) == (to == JobState::kQueued),
@@ -376,6 +354,11 @@ void Jobs::index_state(const Job& job) {
   };
   put(active_, job.active());
   put(waiting_again_, job.waits_again());
+  if (job.waits() && job.state != JobState::kQueued) {
+    parked_.insert(job.id);
+  } else {
+    parked_.erase(job.id);
+  }
 }
 
 void Jobs::put_off(ClusterId cluster, DurationMs by) {
@@ -393,6 +376,11 @@ void Jobs::set_deadline(Job& job, TimeMs until_ms) {
   }
   job.until_ms = until_ms;
   if (until_ms != 0) deadlines_.insert({until_ms, job.id});
+  if (awaits_pod(job)) {
+    awaiting_pods_.insert(job.id);
+  } else {
+    awaiting_pods_.erase(job.id);
+  }
 }
 
 const Jobs::Deadlines& Jobs::dues(ClusterId cluster) const {
@@ -437,8 +425,11 @@ void Jobs::end(Job& job, TimeMs now) {
   must(job.state == JobState::kDone && job.pods_holding() == 0, "an ended job holds nothing");
   job.make_run().ended_ms = now;
   forget_gang(job);
+  note_apart(job);
+  note_crowd(job);
   forget_unassigned(job);
   awaiting_resume_.erase(job.id);
+  set_backoff(job, nullptr);
   auto& uids = uids_[job.id.cluster()];
   for (const Pod& pod : job.pods) {
     const auto known = uids.find(pod.uid);  // a pod that got past its gate goes on in another job
@@ -461,11 +452,13 @@ void Jobs::end_pod(Job& job, std::uint32_t rank) {
   Pod& pod = job.pods.at(rank);
   must(pod.slot == PodSlot(), "a pod that is gone holds nothing");
   must(pod.state != PodState::kGone, "a pod goes once");
+  if (job.waits() && pod.is_live()) waiting_.pods(tree_, job.id.cluster(), job.leaf, -1);
   pod.state = PodState::kGone;
   uids_[job.id.cluster()].erase(pod.uid);
   if (rank < job.ranks()) return;
   pod = Pod{};  // nobody waits there any more
-  while (job.pods.size() > job.gang_size && !job.pods.back().is_live()) job.pods.pop_back();
+  job.drop_empty_ranks();
+  note_crowd(job);
 }
 
 void Jobs::forget_done() {

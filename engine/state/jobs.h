@@ -31,6 +31,8 @@
 #include "engine/state/job.h"
 #include "engine/state/job_ids.h"
 #include "engine/state/limit_record.h"
+#include "engine/state/live_copy.h"
+#include "engine/state/waiting.h"
 #include "placement/fleet.h"
 #include "queue/ready.h"
 
@@ -52,12 +54,14 @@ class Jobs {
   std::vector<JobId> ids() const;            // ascending
   // Ascending, for pages. A job that is gone stays in it for a while: look each one up.
   const std::vector<JobId>& ascending() const { return ids_.ascending(); }
+  const std::deque<JobId>& done() const { return done_; }  // ended, and not forgotten: oldest first
   const BlockSet<JobId>& active() const { return active_; }                // Job::active()
   const BlockSet<JobId>& waiting_again() const { return waiting_again_; }  // Job::waits_again()
   const Deadlines& deadlines() const { return deadlines_; }                // Job::until_ms
   const Deadlines& dues(ClusterId cluster) const;  // Job::due_ms, of one cluster
   std::size_t count(JobState state) const { return counts_[static_cast<std::size_t>(state)]; }
   const ReadyQueue& ready() const { return ready_; }
+  const WaitingCount& waiting() const { return waiting_; }  // of jobs that wait, and their pods
   // The live pod of this uid. Uids are the cluster's own.
   std::optional<PodPlace> of_uid(ClusterId cluster, const std::string& uid) const;
   // By uid, or by rank of a job of the cluster; nothing if it is of an attempt that was taken back
@@ -71,6 +75,18 @@ class Jobs {
   // A job of the same gang that is as old or older: of this owner, or of some of its indexes (the same uid,
   // "+" and more). nullptr: none.
   const Job* of_owner(ClusterId cluster, const std::string& name, const std::string& owner) const;
+  // Those with a Job::backoff.
+  const std::set<JobId>& refused() const { return refused_; }
+  // A job of one pod whose controller (PodRecord::owner) is to make that anew, as the scheduler refused it; the
+  // oldest that asks for the same and has no other pod yet. None: there is no such job.
+  JobId awaiting_pod(ClusterId cluster, const std::string& ns, const std::string& owner,
+                     const PodShape& shape) const;
+  // Live jobs of one pod each (Job::is_apart) of this gang, by number.
+  std::vector<JobId> apart(ClusterId cluster, const std::string& name,
+                           const std::string& owner) const;
+  // Jobs that wait and are not in the queue: incomplete or paused.
+  const std::set<JobId>& parked() const { return parked_; }
+  const std::set<JobId>& crowded() const { return crowded_; }  // Job::pods_behind() > 0
   // Job::awaits_resume().
   const std::set<JobId>& awaiting_resume() const { return awaiting_resume_; }
   // Jobs like it overran their time limits (limit_record.h). False while it is not known what it asks for.
@@ -92,7 +108,12 @@ class Jobs {
   // A node of the fleet changed: shapes may cost something else now.
   void fleet_changed() { ready_.costs_changed(); }
   // For Allocations: what a pod holds, and since when. Asserts that it is there.
-  Job& writable(JobId id) { return const_cast<Job&>(at(id)); }
+  // Every change of a job that is there begins with this call: a copy under way hears of it.
+  Job& writable(JobId id) {
+    const Job& job = at(id);
+    if (copy_) copy_->before_change(job);
+    return const_cast<Job&>(job);
+  }
   // `shape`: of an API job. It is incomplete until set_state().
   Job& create(const fact::JobCreated& f, ShapeUse shape, TimeMs now);
   // The rank is free, the pod waits. `shape`: its own.
@@ -107,14 +128,20 @@ class Jobs {
   void change_request(Job& job, ShapeUse shape);
   // A waiting pod moves to a rank that is free.
   void seat_pod(Job& job, std::uint32_t from, std::uint32_t rank);
+  // Waiting pods change places. Asserts that each rank that one leaves another takes.
+  void rank_pods(Job& job, std::span<const fact::PodsRanked::Move> moves);
   // All pods are there: the gang becomes one request, and each pod a rank of it.
   void complete_gang(Job& job, ShapeUse shape);
   // Its pods may change again: each has a shape of its own, which `alone` gives.
   void open_gang(Job& job, const std::function<ShapeUse(const PodShape&)>& alone);
+  // The gang, which waits and has no request, has another size.
+  void resize_gang(Job& job, std::uint32_t size);
   // Its name is free for another job.
   void forget_gang(const Job& job);
   // A job of no account gets one. What it holds is Allocations::assign's.
   void assign(Job& job, AccountId leaf);
+  // Job::backoff; nullptr: what was said is forgotten.
+  void set_backoff(Job& job, std::unique_ptr<Backoff> backoff);
   // Whether it may not be queued, as its account drained when it came.
   void await_resume(Job& job, bool awaits);
   // The one place where a job's state changes, with everything that is indexed by it. Asserts that
@@ -142,11 +169,16 @@ class Jobs {
   // Its slots are taken: it enters the queue and the indexes.
   void restored(Job& job, const fact::JobKept& f);
 
-  // All jobs as facts: those that live by number, then the ended ones, oldest first. A job with
-  // more pods than a fact may hold becomes several.
-  void keep(const Sink& sink) const;
-  // The same without the ended ones on which nothing rests that is known of limits.
-  void keep_needed(const Sink& sink) const;
+  // Jobs as facts: those that live by number; the ended ones, oldest first; of these the ones alone on which
+  // something rests that is known of limits. A job with more pods than a fact may hold becomes several.
+  void keep_live(const Sink& sink) const;
+  void keep_done(const Sink& sink) const;
+  void keep_needed_done(const Sink& sink) const;
+  // keep_live() in slices. begin_copy() fixes the instant: jobs may change between the slices, and the facts
+  // are those of that instant. A copy that is under way is dropped. O(jobs), 8 bytes each.
+  void begin_copy();
+  // The next slice: jobs and their pods together, `most`. True: that was the last. A copy is under way.
+  bool copy_slice(std::size_t most, const Sink& sink);
   // Asserts that every index agrees with the jobs. O(jobs).
   void check() const;
 
@@ -154,16 +186,20 @@ class Jobs {
   fact::JobKept kept(const Job& job) const;  // without its pods
   fact::JobKept::Pod kept(const Job& job, std::uint32_t rank) const;
   void keep(const Job& job, const Sink& sink) const;
-  void keep_live(const Sink& sink) const;
   static ReadyJob ready_job(const Job& job);
   void index_state(const Job& job);
   std::size_t& count_of(JobState state) { return counts_[static_cast<std::size_t>(state)]; }
   GangRequest gathered_request(const Job& job) const;
   static std::unique_ptr<OfPods> said_by_pods(const fact::JobCreated& f);
+  // Its only pod is gone, or to go as the scheduler refused it, and its controller is to make another.
+  static bool awaits_pod(const Job& job);
   // It holds something beyond its limit, and it is known what it asked for.
   static bool is_over(const Job& job);
   void forget_done();
+  void count_waiting(const Job& job, std::ptrdiff_t sign);
   void note_unassigned(const Job& job);
+  void note_crowd(const Job& job);
+  void note_apart(const Job& job);
   void forget_unassigned(const Job& job);
   void check_job(const Job& job) const;
 
@@ -173,6 +209,7 @@ class Jobs {
   JobIds ids_;              // of by_id_
   std::deque<JobId> done_;  // oldest first
   BlockSet<JobId> active_, waiting_again_;
+  std::set<JobId> parked_, crowded_;
   Deadlines deadlines_;
   std::map<ClusterId, Deadlines> dues_;
   struct GangKey {
@@ -183,13 +220,18 @@ class Jobs {
   static GangKey key_of(const Job& job);
 
   std::map<GangKey, JobId> gangs_;                     // whom later members join
+  std::map<GangKey, std::set<JobId>> apart_;           // none is empty
   std::map<std::string, std::set<JobId>> unassigned_;  // by namespace; none is empty
   std::set<JobId> awaiting_resume_;
+  std::set<JobId> refused_;
+  std::set<JobId> awaiting_pods_;  // awaits_pod()
   std::map<ClusterId, std::unordered_map<std::string, PodPlace>> uids_;
   std::array<std::size_t, EnumText<JobState>::names.size()> counts_{};
   LimitRecord record_;
   ReadyQueue ready_;
+  WaitingCount waiting_;
   std::vector<fact::JobKept::Pod> gathered_;
+  std::unique_ptr<LiveCopy> copy_;  // under way
 };
 
 }  // namespace subak::state

@@ -19,7 +19,15 @@ void Jobs::check_job(const Job& job) const {
   must(job.until_ms == 0 || deadlines_.contains({job.until_ms, job.id}), "deadlines are indexed");
   must(active_.contains(job.id) == job.active(), "who starts or ends is indexed");
   must(waiting_again_.contains(job.id) == job.waits_again(), "who waits again is indexed");
+  must(parked_.contains(job.id) == (job.waits() && job.state != JobState::kQueued),
+       "who waits beside the queue is indexed");
+  must(crowded_.contains(job.id) == (job.pods_behind() > 0), "who waits behind ranks is indexed");
+  const auto apart = apart_.find(key_of(job));
+  const bool indexed = apart != apart_.end() && apart->second.contains(job.id);
+  must(indexed == (job.is_apart() && job.state != JobState::kDone), "who is apart is indexed");
   must(awaiting_resume_.contains(job.id) == job.awaits_resume(), "who awaits a resume is indexed");
+  must(refused_.contains(job.id) == (job.backoff != nullptr), "who was refused is indexed");
+  must(awaiting_pods_.contains(job.id) == awaits_pod(job), "who awaits its pod is indexed");
   const bool held_back = job.state == JobState::kIncomplete || job.state == JobState::kEnding;
   must(!job.awaits_resume() || held_back, "who awaits is not queued");
   must(!empty || run.end_ms == 0, "who holds nothing has no end");
@@ -36,6 +44,13 @@ void Jobs::check() const {
     check_job(job);
   }
   must(counts == counts_, "jobs are counted by state");
+  WaitingCount waiting;
+  for (const auto& [id, job] : by_id_) {  // any order: sums
+    if (!job.waits()) continue;
+    waiting.jobs(tree_, job.leaf, 1);
+    waiting.pods(tree_, id.cluster(), job.leaf, static_cast<std::ptrdiff_t>(job.pods_live()));
+  }
+  must(waiting == waiting_, "what waits is counted by account");
   must(ids().size() == by_id_.size(), "each job is in the list of ids once");
   must(done_.size() == count(JobState::kDone), "ended jobs are in the order of their ends");
   LimitRecord record;

@@ -25,6 +25,7 @@ fact::JobKept Jobs::kept(const Job& job) const {
     k.job.account = job.of_pods->account;
     k.job.user = job.of_pods->user;
     k.job.awaits_resume = job.of_pods->awaits_resume;
+    k.job.replaced_alone = job.of_pods->replaced_alone;
   }
   if (job.shape) {
     k.job.request = fleet_.request(job.shape);
@@ -39,6 +40,11 @@ fact::JobKept Jobs::kept(const Job& job) const {
   k.refusals = job.refusals;
   k.end_refused_ms = job.run().end_refused_ms;
   k.overruns = job.overruns;
+  if (job.backoff != nullptr) {
+    k.refusal_words = job.backoff->words;
+    k.backoffs = job.backoff->times;
+    k.backoff_until_ms = job.backoff->until_ms;
+  }
   k.started_ms = job.run().started_ms;
   k.ended_ms = job.run().ended_ms;
   return k;
@@ -53,8 +59,14 @@ fact::JobKept::Pod Jobs::kept(const Job& job, std::uint32_t rank) const {
   p.controlled = pod.controlled;
   p.dispute = pod.dispute;
   p.gate = pod.gate;
+  p.order = pod.order;
   p.slot = pod.slot;
   p.since_ms = pod.since_ms;
+  if (pod.is_bound()) {
+    p.seen_ms = pod.seen_ms;
+    p.behind_ms = pod.behind_ms;
+  }
+  p.refused = pod.refused;
   const bool of_request = job.shape && rank < job.ranks();
   if (!of_request && pod.shape) p.shape = shape_of(pod);
   return p;
@@ -87,17 +99,28 @@ void Jobs::keep_live(const Sink& sink) const {
   }
 }
 
-void Jobs::keep(const Sink& sink) const {
-  keep_live(sink);
+void Jobs::keep_done(const Sink& sink) const {
   for (const JobId id : done_) keep(at(id), sink);
 }
 
-void Jobs::keep_needed(const Sink& sink) const {
-  keep_live(sink);
+void Jobs::keep_needed_done(const Sink& sink) const {
   for (const JobId id : done_) {
     const Job& job = at(id);
     if (record_.rests_on(job)) keep(job, sink);
   }
+}
+
+void Jobs::begin_copy() {
+  copy_ = std::make_unique<LiveCopy>(
+      ids_.ascending(), [this](JobId id) { return find(id); },
+      [this](const Job& job, const Sink& sink) { keep(job, sink); });
+}
+
+bool Jobs::copy_slice(std::size_t most, const Sink& sink) {
+  must(copy_ != nullptr, "a copy is under way");
+  if (!copy_->copy(most, sink)) return false;
+  copy_.reset();
+  return true;
 }
 
 bool Jobs::gather(const fact::JobKept& f) {
@@ -126,6 +149,10 @@ Job& Jobs::restore(const fact::JobKept& f, ShapeUse shape) {
   job.stop = f.stop;
   job.refusals = static_cast<std::uint16_t>(f.refusals);
   job.overruns = static_cast<std::uint8_t>(f.overruns);
+  if (!f.refusal_words.empty()) {
+    set_backoff(
+        job, std::make_unique<Backoff>(Backoff{f.refusal_words, f.backoffs, f.backoff_until_ms}));
+  }
   if (!is_waiting(f.job.state)) {
     Run& run = job.make_run();
     run.started_ms = f.started_ms;
@@ -155,6 +182,8 @@ void Jobs::restore_pod(Job& job, std::uint32_t rank, ShapeUse shape) {
   pod.controlled = kept_pod.controlled;
   pod.dispute = kept_pod.dispute;
   pod.gate = kept_pod.gate;
+  pod.order = kept_pod.order;
+  pod.refused = kept_pod.refused;
   pod.state = kept_pod.state;
   pod.shape = std::move(shape);
   pod.shape_rank = job.shape && rank < job.ranks() ? rank : 0;
@@ -172,8 +201,10 @@ void Jobs::restored(Job& job, const fact::JobKept& f) {
   gathered_.clear();
   ++count_of(f.job.state);
   job.state = f.job.state;
+  count_waiting(job, 1);
   if (job.state == JobState::kQueued) ready_.add(ready_job(job), tree_);
   index_state(job);
+  note_crowd(job);
   if (is_over(job)) record_.over(job, fleet_.shared_request(job.shape));
   set_deadline(job, f.until_ms);
   if (job.state == JobState::kDone) {
@@ -181,6 +212,8 @@ void Jobs::restored(Job& job, const fact::JobKept& f) {
     record_.ended(job);
   } else if (job.gang && !job.ends_for_good()) {
     gangs_[key_of(job)] = job.id;
+  } else {
+    note_apart(job);
   }
 }
 

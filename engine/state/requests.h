@@ -1,5 +1,6 @@
-// What mutations with a request id did, so that the same id again gets the same answer: the newest
-// limits::kMaxRequestIds of the last limits::kRequestIdLifeMs. An id belongs to its actor and its
+// What mutations with a request id did, so that the same id again gets the same answer: those of the last
+// limits::kRequestIdLifeMs, at most limits::kMaxRequestIds. Where there are more, the actor who has most loses
+// his oldest: so nobody's ids are forgotten because of another's. An id belongs to its actor and its
 // method. About 105 bytes for an id that is a UUID. Private to engine. Threads: none.
 #pragma once
 
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -33,16 +35,16 @@ struct RequestKey {
   std::string_view id;
 };
 
-class RequestLog {
+// Those of one actor.
+class ActorRequests {
  public:
-  // nullptr if unknown or forgotten. Valid until the next add().
   const RememberedRequest* find(const RequestKey& key) const;
-  // Times never fall. A key that is known gets the new answer and keeps its place. Forgets what is
-  // too old or too many.
-  void add(const RequestKey& key, const RememberedRequest& request);
+  // Times never fall. True: the key was not known.
+  bool add(const RequestKey& key, const RememberedRequest& request);
+  void forget_oldest();  // there is one (asserted)
   std::size_t size() const { return entries_.size(); }
-  // For checkpoints. Places count from the oldest, 0, to size() - 1. The text holds a key;
-  // key_of() gives views into the text that it is shown.
+  // Places count from the oldest, 0, to size() - 1. The text holds a key; key_of() gives views into the text that it
+  // is shown.
   std::string text(std::size_t place) const;
   static RequestKey key_of(std::string_view text);
   const RememberedRequest& request(std::size_t place) const { return entries_[place].request; }
@@ -66,13 +68,40 @@ class RequestLog {
   }
   bool is(std::size_t place, std::string_view text) const;
   std::uint32_t find_number(std::string_view text, std::uint32_t hash) const;
-  void forget_oldest();
 
   std::deque<Entry> entries_;
   std::deque<char> text_;         // all keys, one after another
   std::uint64_t text_begin_ = 0;  // of the oldest key
   std::uint32_t first_ = 0;       // number of the oldest entry
   FlatIndex index_;
+};
+
+class RequestLog {
+ public:
+  // nullptr if unknown or forgotten. Valid until the next add().
+  const RememberedRequest* find(const RequestKey& key) const;
+  // Times of one actor never fall. A key that is known gets the new answer and keeps its place. Forgets what is
+  // too old or too many: O(actors) then.
+  void add(const RequestKey& key, const RememberedRequest& request);
+  std::size_t size() const { return size_; }
+  // For checkpoints: calls fn(RequestKey, RememberedRequest) by actor, then from the oldest on.
+  template <class F>
+  void each(F&& fn) const {
+    for (const auto& [actor, of_actor] : actors_) {
+      for (std::size_t place = 0; place < of_actor.size(); ++place) {
+        const std::string text = of_actor.text(place);
+        fn(ActorRequests::key_of(text), of_actor.request(place));
+      }
+    }
+  }
+
+ private:
+  void forget_old(TimeMs now);
+  void forget_of_largest();
+
+  std::map<std::string, ActorRequests, std::less<>> actors_;  // none is empty
+  std::size_t size_ = 0;
+  TimeMs oldest_ms_ = 0;  // none is older
 };
 
 }  // namespace subak

@@ -58,13 +58,10 @@ void keep_ledger(const Ledger& ledger, const Sink& sink) {
 }
 
 void keep_requests(const RequestLog& requests, const Sink& sink) {
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    const RememberedRequest& r = requests.request(i);
-    const std::string text = requests.text(i);
-    const RequestKey key = RequestLog::key_of(text);
+  requests.each([&](const RequestKey& key, const RememberedRequest& r) {
     sink(fact::RequestKept{std::string(key.id), r.at_ms, r.job, r.account, r.revision,
                            std::string(key.actor), key.method, r.content});
-  }
+  });
 }
 
 }  // namespace
@@ -82,6 +79,7 @@ void State::apply(const Fact& fact) {
   if (!restoring_) seq_ = fact.seq;
   fact_ms_ = std::max(fact_ms_, fact.time_ms);
   now_ = std::max(now_, fact.time_ms);
+  leap_.advance(fact_ms_);
   std::visit([this](const auto& body) { on(body); }, fact.body);
   must(fact_ms_ <= now_, "no fact is of the future");
   must(restoring_ || seq_ == fact.seq, "a fact is applied once");
@@ -104,7 +102,8 @@ fact::NodeBilled State::billed(NodeId id, TimeMs as_of) const {
           StoredGpuTime::of(b.allocated),
           StoredGpuTime::of(b.idle),
           StoredGpuTime::of(b.stranded),
-          StoredGpuTime::of(b.unusable)};
+          StoredGpuTime::of(b.unusable),
+          StoredGpuTime::of(b.overcommitted)};
 }
 
 GangRequest State::alone(const PodShape& shape, bool compute_domain) {
@@ -157,13 +156,18 @@ std::optional<Error> State::check_products(const std::set<std::string_view>& nam
 }
 
 void State::keep(const Sink& sink, Kept what) const {
-  const bool with_books = what != Kept::kToLookAhead;
+  keep_before_live(sink, what);
+  jobs_.keep_live(sink);
+  keep_after_live(sink, what);
+}
+
+void State::keep_before_live(const Sink& sink, Kept what) const {
   if (fact_version_ > 1) sink(fact::Finalized{fact_version_, {}});
   sink(fact::PolicySet{policy_, {}});
   clusters_.keep(sink);
   sink(fact::CountersKept{ClusterId(), 0, nodes_.last().value + 1});
   for (const auto& [key, id] : nodes_.all()) {
-    if (with_books) sink(billed(id, fact_ms_));
+    if (what != Kept::kToLookAhead) sink(billed(id, fact_ms_));
     const state::DrainTimes drain = nodes_.drain_times(id);
     sink(fact::NodeSet{id,
                        key.first,
@@ -177,11 +181,16 @@ void State::keep(const Sink& sink, Kept what) const {
   }
   bars_.keep(sink);
   keep_accounts(tree_, sink);
-  with_books ? jobs_.keep(sink) : jobs_.keep_needed(sink);
+}
+
+void State::keep_after_live(const Sink& sink, Kept what) const {
+  const bool with_books = what != Kept::kToLookAhead;
+  with_books ? jobs_.keep_done(sink) : jobs_.keep_needed_done(sink);
   keep_meters(tree_, sink);  // after the jobs, whose holds would otherwise count twice
   if (with_books) keep_ledger(ledger_, sink);
   if (what == Kept::kAll) keep_requests(requests_, sink);
   clusters_.keep_reservations(sink);
+  if (with_books) leap_.keep(sink);
 }
 
 void State::check() const {

@@ -27,6 +27,7 @@
 #include "engine/state/bars.h"
 #include "engine/state/clusters.h"
 #include "engine/state/jobs.h"
+#include "engine/state/leap.h"
 #include "engine/state/light_pods.h"
 #include "engine/state/nodes.h"
 #include "engine/state/note.h"
@@ -73,6 +74,7 @@ class State {
   const state::LightPods& light_pods() const { return light_pods_; }
   const state::Pending& pending() const { return pending_; }
   const RequestLog& requests() const { return requests_; }
+  const state::Leap& leap() const { return leap_; }
   // The nodes of all reservations, for whom they are. Follows from the clusters.
   const KeptNodes& kept() const { return kept_; }
   // Something changed since the last pass that could let a job start.
@@ -119,7 +121,14 @@ class State {
   void set_seq(std::uint64_t seq) { seq_ = seq; }  // of what a checkpoint restored
 
   // This state as facts, for an empty one. O(state).
-  void keep(const std::function<void(fact::Body)>& sink, Kept what = Kept::kAll) const;
+  using Sink = std::function<void(fact::Body)>;
+  void keep(const Sink& sink, Kept what = Kept::kAll) const;
+  // The two parts of keep() around the facts of the live jobs. Not O(live jobs).
+  void keep_before_live(const Sink& sink, Kept what) const;
+  void keep_after_live(const Sink& sink, Kept what) const;
+  // The facts of the live jobs in slices (state/jobs.h): what begin_copy() fixes may change in between.
+  void begin_copy() { jobs_.begin_copy(); }
+  bool copy_slice(std::size_t most, const Sink& sink) { return jobs_.copy_slice(most, sink); }
   // Asserts what must hold between the nouns and in each. O(state).
   void check() const;
 
@@ -145,6 +154,7 @@ class State {
   void on(const fact::RequestKept& f);
   void on(const fact::CountersKept& f);
   void on(const fact::ClockAccepted& f);
+  void on(const fact::TimeLeapt& f) { leap_.apply(f); }
   void on(const fact::NodeBarred& f);
   void on(const fact::NodeLoad& f);
   // apply_job.cc: jobs and pods
@@ -159,11 +169,15 @@ class State {
   void on(const fact::AttemptEnded& f);
   void on(const fact::EndRefused& f);
   void on(const fact::JobOverran& f);
+  void on(const fact::SchedulerRefused& f);
+  void on(const fact::RefusalsForgotten& f);
   void on(const fact::PlaceLost& f);
   void on(const fact::PodBound& f);
   void on(const fact::PodSeated& f);
+  void on(const fact::PodsRanked& f);
   void on(const fact::PodGated& f);
   void on(const fact::GangEmptied& f);
+  void on(const fact::GangResized& f);
   void on(const fact::PodsExpected& f);
   void on(const fact::JobAssigned& f);
   void on(const fact::PodRunning& f);
@@ -203,6 +217,7 @@ class State {
   void plan_end(state::Job& job);
   void plan_ends();
   void run_if_bound(state::Job& job);
+  void see_pod(state::Pod& pod, TimeMs seen_ms, DurationMs behind_ms) const;
   // Nothing that the pod held before `at` is missing in the books.
   bool is_charged(const state::Pod& pod, TimeMs at) const {
     return !keeps_books() || pod.slot.milligpu == 0 || pod.since_ms == at;
@@ -232,6 +247,7 @@ class State {
   state::Jobs jobs_{fleet_, tree_};
   state::Allocations allocations_{fleet_, tree_};
   RequestLog requests_;
+  state::Leap leap_;
   struct AloneBytes {
     std::uint64_t serial = 0;  // of the shape
     std::uint32_t bytes = 0;

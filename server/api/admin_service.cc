@@ -151,7 +151,7 @@ AdminService::Reactor* AdminService::ListAudit(Context* context, const v1::ListA
   Check check;
   AuditQuery query;
   const Page page = read_page(check, in->page_size(), in->page_token());
-  query.subject = check.name("subject", in->subject(), false);
+  query.subject = check.known_name("subject", in->subject(), false);
   query.before_seq = page.after == 0 ? INT64_MAX : page.after;
   query.most = page.size;
   if (!check.ok()) return call.fail(check.error());

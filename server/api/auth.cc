@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/limits.h"
+#include "core/printable.h"
 #include "engine/view.h"
 
 namespace subak::api {
@@ -55,6 +56,9 @@ Result<Caller> parse_line(const std::vector<std::string>& words, std::size_t lin
     return line_error(
         line, std::to_string(words.size()) + " words",
         want_words == 4 ? "want TOKEN team-admin SUBTREE NAME" : "want TOKEN ROLE NAME");
+  }
+  if (!is_printable(words.back())) {
+    return line_error(line, printable(words.back()), std::string(kWantPrintable));
   }
   caller.actor = "token:" + words.back();
   return caller;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/limits.h"
+#include "core/printable.h"
 
 namespace subak::api {
 namespace {
@@ -40,11 +41,20 @@ std::int64_t Check::number(std::string_view field, std::int64_t value, std::int6
 }
 
 std::string Check::text(std::string_view field, const std::string& value, std::size_t most_bytes) {
+  sentence(field, value, most_bytes);
+  if (ok() && texts_ == Texts::kNew && !is_printable(value)) {
+    fail(field, printable(value), std::string(kWantPrintable));
+  }
+  return value;
+}
+
+std::string Check::sentence(std::string_view field, const std::string& value,
+                            std::size_t most_bytes) {
   if (value.size() > most_bytes) {
     fail(field, std::to_string(value.size()) + " bytes",
          "want at most " + std::to_string(most_bytes) + " bytes");
   } else if (std::any_of(value.begin(), value.end(), is_control)) {
-    fail(field, "", "want text without control characters");
+    fail(field, printable(value), "want text without control characters");
   }
   return value;
 }
@@ -52,6 +62,11 @@ std::string Check::text(std::string_view field, const std::string& value, std::s
 std::string Check::name(std::string_view field, const std::string& value, bool required) {
   if (required && value.empty()) fail(field, "", "is required");
   return text(field, value, limits::kMaxNameBytes);
+}
+
+std::string Check::known_name(std::string_view field, const std::string& value, bool required) {
+  if (required && value.empty()) fail(field, "", "is required");
+  return sentence(field, value, limits::kMaxNameBytes);
 }
 
 std::string Check::key(std::string_view field, const std::string& value) {

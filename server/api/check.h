@@ -20,6 +20,12 @@ constexpr std::int32_t kNanosPerMs = 1'000'000;
 // Threads: none; one per message.
 class Check {
  public:
+  enum class Texts {
+    kNew,     // what callers say
+    kStored,  // a copy of what is stored: text() is a sentence()
+  };
+  explicit Check(Texts texts = Texts::kNew) : texts_(texts) {}
+
   // While it lives, fields are inside this one: "groups[2].".
   class Scope {
    public:
@@ -44,10 +50,14 @@ class Check {
 
   std::int64_t number(std::string_view field, std::int64_t value, std::int64_t least,
                       std::int64_t most);
-  // At most `most_bytes`, no control characters.
+  // At most `most_bytes`, is_printable().
   std::string text(std::string_view field, const std::string& value, std::size_t most_bytes);
+  // A sentence of a person, or a text that is looked for: as text(), but only without C0 and DEL.
+  std::string sentence(std::string_view field, const std::string& value, std::size_t most_bytes);
   // An object's name: as text(), at most limits::kMaxNameBytes; refused when empty if `required`.
   std::string name(std::string_view field, const std::string& value, bool required);
+  // The name of an object that is there, which an older version may have taken: as name(), but a sentence().
+  std::string known_name(std::string_view field, const std::string& value, bool required);
   // A key of Kubernetes: as text(), at most limits::kMaxTextBytes, not empty.
   std::string key(std::string_view field, const std::string& value);
   // What another checker found of the message at hand.
@@ -64,6 +74,7 @@ class Check {
     const char* name;
     int index;
   };
+  const Texts texts_;
   std::vector<Step> path_;
   std::optional<Error> error_;
 };

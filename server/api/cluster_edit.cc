@@ -47,7 +47,7 @@ template <class Request>
 in::DrainNode get_drain(Check& check, const Request& in, bool drained) {
   in::DrainNode body;
   body.cluster = check.name("cluster", in.cluster(), false);
-  body.node = check.name("node", in.node(), true);
+  body.node = check.known_name("node", in.node(), true);
   body.drained = drained;
   body.reason = get_reason(check, in.reason(), true);
   check.name("request_id", in.request_id(), false);

@@ -75,9 +75,11 @@ void put(const Reason& reason, v1::WaitReason* out);
 void put(const Explanation& why, const Engine& engine, const ForecastStarts& starts, TimeMs now,
          v1::Explanation* out);
 // By the nodes that are kept for it, and by the forecast. nullopt: as things stand it does not start, it
-// does not wait, or the forecast does not know it yet.
+// does not wait, or there is no estimate yet.
 std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const ForecastStarts& starts,
                                                 TimeMs now);
+// Why there is no estimate of its start yet; else empty.
+std::string no_estimate(const JobRow& row, const ForecastStarts& starts, TimeMs now);
 v1::JobState to_proto(JobState state);
 
 // --- clusters (convert_cluster.cc) ---------------------------------------------------------------
@@ -86,7 +88,8 @@ NodeSpec get(Check& check, const v1::NodeSpec& in);
 void put(const ClusterView& cluster, v1::Cluster* out);
 void put_node(const Engine& engine, NodeId id, v1::Node* out);
 v1::Mode to_proto(Mode mode);
-void put(const Effect& effect, const std::string& cluster, v1::Effect* out);
+// As sent at `now_ms`.
+void put(const Effect& effect, const std::string& cluster, TimeMs now_ms, v1::Effect* out);
 
 // --- events (convert_observe.cc) -----------------------------------------------------------------
 // `cluster` is that of the stream.

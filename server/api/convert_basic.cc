@@ -46,7 +46,7 @@ ProductAmounts get_amounts(Check& check, const char* field, const Amounts& in) {
 
 std::string get_reason(Check& check, const std::string& reason, bool required) {
   if (required && reason.empty()) check.fail("reason", "", "is required; it goes to the audit log");
-  return check.text("reason", reason, limits::kMaxReasonBytes);
+  return check.sentence("reason", reason, limits::kMaxReasonBytes);
 }
 
 JobId get_job_id(Check& check, std::string_view field, const std::string& text) {

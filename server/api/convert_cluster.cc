@@ -67,6 +67,9 @@ NodeSpec get(Check& check, const v1::NodeSpec& in) {
   out.ready = !in.not_ready();
   out.unschedulable = in.unschedulable();
   out.unfit = in.unfit();
+  out.contradicts = in.contradicts();
+  out.clock_behind_ms = check.number("clock_behind_ms", in.clock_behind_ms(), -limits::kMaxTimeMs,
+                                     limits::kMaxTimeMs);
   if (in.has_not_ready_since()) {
     out.not_ready_since_ms = check.time("not_ready_since", in.not_ready_since());
   }
@@ -114,6 +117,8 @@ void put(const NodeSpec& spec, v1::NodeSpec* out) {
   out->set_not_ready(!spec.ready);
   out->set_unschedulable(spec.unschedulable);
   out->set_unfit(spec.unfit);
+  out->set_contradicts(spec.contradicts);
+  out->set_clock_behind_ms(spec.clock_behind_ms);
   if (spec.not_ready_since_ms != 0) put(spec.not_ready_since_ms, out->mutable_not_ready_since());
 }
 
@@ -142,6 +147,14 @@ void put(const ClusterView& cluster, v1::Cluster* out) {
     row->set_profile(profile);
     row->set_count(count);
   }
+  out->set_largest_node_cpu_milli(cluster.largest_node.cpu_milli);
+  out->set_largest_node_memory_bytes(cluster.largest_node.memory_bytes);
+  for (const auto& [name, count] : cluster.largest_node.extended) {
+    auto* row = out->add_largest_node_extended();
+    row->set_name(name);
+    row->set_count(count);
+  }
+  out->set_more_extended(cluster.largest_node.more);
   for (std::size_t i = 0; i < cluster.products.size(); ++i) {
     const ProductTotals& totals = cluster.products[i];
     auto* row = out->add_products();
@@ -155,6 +168,7 @@ void put(const ClusterView& cluster, v1::Cluster* out) {
     row->set_idle_milligpu(totals.milligpu.idle);
     row->set_stranded_milligpu(totals.milligpu.stranded);
     row->set_unusable_milligpu(totals.milligpu.unusable);
+    row->set_overcommitted_milligpu(totals.milligpu.overcommitted);
   }
 }
 
@@ -173,15 +187,20 @@ void put_node(const Engine& engine, NodeId id, v1::Node* out) {
   out->set_idle_milligpu(levels.idle);
   out->set_stranded_milligpu(levels.stranded);
   out->set_unusable_milligpu(levels.unusable);
+  out->set_overcommitted_milligpu(levels.overcommitted);
 }
 
-void put(const Effect& effect, const std::string& cluster, v1::Effect* out) {
+void put(const Effect& effect, const std::string& cluster, TimeMs now_ms, v1::Effect* out) {
   out->set_kind(static_cast<v1::EffectKind>(static_cast<int>(effect.kind) + 1));
   out->set_cluster(cluster);
   out->set_job_id(text_of(effect.job));
   out->set_attempt(static_cast<std::int32_t>(effect.attempt));
   out->set_session(effect.session);
-  if (effect.until_ms != 0) put(effect.until_ms, out->mutable_until());
+  put(now_ms, out->mutable_sent_at());
+  if (effect.until_ms != 0) {
+    put(effect.until_ms, out->mutable_until());
+    put_duration(std::max<DurationMs>(effect.until_ms - now_ms, 0), out->mutable_hold_left());
+  }
   out->set_cause(static_cast<v1::Cause>(effect.cause));
   for (const EffectPod& pod : effect.keep_closed) {
     auto* row = out->add_keep_closed();

@@ -72,7 +72,7 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
   put(row.request, spec->mutable_request());
   spec->set_priority(row.priority);
   if (row.time_limit_ms != 0) put_duration(row.time_limit_ms, spec->mutable_time_limit());
-  spec->set_held(row.state == JobState::kPaused);
+  spec->set_held(row.state == JobState::kPaused && row.until_ms == 0);
   out->set_state(to_proto(row.state));
   out->set_origin(static_cast<v1::JobOrigin>(static_cast<int>(row.origin) + 1));
   out->set_cause(static_cast<v1::Cause>(row.cause));
@@ -100,7 +100,7 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
 std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const ForecastStarts& starts,
                                                 TimeMs now) {
   const std::optional<StartOutlook> outlook = start_outlook(row, starts, now);
-  if (!outlook) return std::nullopt;
+  if (!outlook || !is_estimate(outlook->by)) return std::nullopt;
   v1::ExpectedStart out;
   put(outlook->at.earliest_ms, out.mutable_earliest());
   if (outlook->by != OutlookBy::kBeyond) {
@@ -108,6 +108,7 @@ std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const Forecas
     put(outlook->at.latest_ms, out.mutable_latest());
   }
   out.set_promised(outlook->by == OutlookBy::kPromise);
+  out.set_calibrated(outlook->at.learned);
   out.set_assumption(std::string(assumption(*outlook)));
   if (outlook->by == OutlookBy::kPromise || outlook->by == OutlookBy::kGuess) {
     out.set_cause(std::string(enum_name(row.start_cause)));
@@ -116,6 +117,11 @@ std::optional<v1::ExpectedStart> expected_start(const JobRow& row, const Forecas
     out.set_cause("forecast");
   }
   return out;
+}
+
+std::string no_estimate(const JobRow& row, const ForecastStarts& starts, TimeMs now) {
+  const std::optional<StartOutlook> outlook = start_outlook(row, starts, now);
+  return !outlook || is_estimate(outlook->by) ? "" : std::string(assumption(*outlook));
 }
 
 void put(const Reason& reason, v1::WaitReason* out) {
@@ -137,6 +143,7 @@ void put(const Explanation& why, const Engine& engine, const ForecastStarts& sta
   if (auto start = expected_start(why.job, starts, now)) {
     *out->mutable_expected_start() = *std::move(start);
   }
+  out->set_no_estimate(no_estimate(why.job, starts, now));
   if (starts.is_made()) put(starts.forecast->time_ms(), out->mutable_forecast_time());
   out->set_kept_node_count(static_cast<std::int32_t>(why.kept_nodes.size()));
   for (const std::string& node : why.kept_nodes) {

@@ -12,7 +12,7 @@ PodRef get_ref(Check& check, const v1::PodRef& in) {
     check.fail("uid", in.uid(), "want either uid, or job_id and rank");
     return out;
   }
-  out.uid = check.name("uid", in.uid(), false);
+  out.uid = check.known_name("uid", in.uid(), false);
   if (!in.job_id().empty()) out.job = get_job_id(check, "job_id", in.job_id());
   out.rank = static_cast<std::uint32_t>(
       check.number("rank", in.rank(), 0, std::int64_t{limits::kMaxPodsPerJob} - 1));
@@ -34,19 +34,22 @@ void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
   out->spare =
       static_cast<std::uint32_t>(check.number("spare", in.spare(), 0, limits::kMaxSpareNodes));
   out->compute_domain = in.compute_domain();
+  out->replaced_alone = in.replaced_alone();
+  out->size_of_owner = in.size_of_owner();
   out->priority = in.priority();
   out->time_limit_ms =
       check.number("time_limit_ms", in.time_limit_ms(), 0, limits::kMaxTimeLimitMs);
   out->gated = in.gated();
   out->controlled = in.controlled();
   out->other_manager = in.other_manager();
-  out->node = check.name("node", in.node(), false);
+  out->node = check.known_name("node", in.node(), false);
   out->running = in.running();
   out->foreign_gates = in.foreign_gates();
-  out->let_go_to = check.name("let_go_to", in.let_go_to(), false);
+  out->let_go_to = check.known_name("let_go_to", in.let_go_to(), false);
   if (in.has_bound_at()) out->bound_at_ms = check.time("bound_at", in.bound_at());
   out->ended = get_cause(check, "ended", in.ended());
   if (in.has_ended_at()) out->ended_at_ms = check.time("ended_at", in.ended_at());
+  if (in.has_running_at()) out->running_at_ms = check.time("running_at", in.running_at());
   if (in.has_created_at()) out->created_at_ms = check.time("created_at", in.created_at());
   const auto scope = check.in("shape");
   out->shape = get(check, in.shape());
@@ -64,6 +67,7 @@ PodRecord get_pod(Check& check, const v1::PodRecord& in) {
   out.owner = check.name("owner", in.owner(), false);
   const std::int64_t size = check.number("gang_size", in.gang_size(), 0, limits::kMaxPodsPerJob);
   out.gang_size = size == 0 ? 1 : static_cast<std::uint32_t>(size);
+  if (in.size_unknown()) out.gang_size = 0;
   if (in.has_rank()) {
     out.rank = static_cast<std::int32_t>(
         check.number("rank", in.rank(), 0, std::int64_t{limits::kMaxPodsPerJob} - 1));
@@ -74,7 +78,7 @@ PodRecord get_pod(Check& check, const v1::PodRecord& in) {
 }
 
 in::PodBound get_bound(Check& check, const v1::PodBound& in, const std::string& cluster) {
-  in::PodBound out{cluster, get_ref(check, in.pod()), check.name("node", in.node(), true), 0};
+  in::PodBound out{cluster, get_ref(check, in.pod()), check.known_name("node", in.node(), true), 0};
   if (in.has_bound_at()) out.at_ms = check.time("bound_at", in.bound_at());
   return out;
 }
@@ -87,13 +91,15 @@ in::PodRunning get_running(Check& check, const v1::PodRunning& in, const std::st
 
 in::GangSeen get_gang(Check& check, const v1::GangSeen& in, const std::string& cluster) {
   in::GangSeen out{cluster,
-                   check.name("namespace", in.namespace_(), true),
-                   check.name("gang", in.gang(), true),
-                   check.name("owner", in.owner(), false),
+                   check.known_name("namespace", in.namespace_(), true),
+                   check.known_name("gang", in.gang(), true),
+                   check.known_name("owner", in.owner(), false),
                    get_groups(check, in.groups()),
+                   0,
                    0};
   out.least =
       static_cast<std::uint32_t>(check.number("least", in.least(), 1, limits::kMaxPodsPerJob));
+  out.each = static_cast<std::uint32_t>(check.number("each", in.each(), 0, limits::kMaxPodsPerJob));
   if (check.ok()) check.take(bounds::check(in::Body(out)));
   return out;
 }
@@ -124,7 +130,7 @@ in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string
     case Event::kNodeGone: {
       const auto scope = check.in("node_gone");
       const v1::NodeGone& gone = in.node_gone();
-      in::NodeGone out{cluster, check.name("node", gone.node(), true), 0};
+      in::NodeGone out{cluster, check.known_name("node", gone.node(), true), 0};
       if (gone.has_gone_at()) out.at_ms = check.time("gone_at", gone.gone_at());
       return out;
     }
@@ -148,7 +154,8 @@ in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string
       const auto scope = check.in("pod_refused");
       const v1::PodRefused& refused = in.pod_refused();
       return in::PodRefused{cluster, get_ref(check, refused.pod()),
-                            get_cause(check, "cause", refused.cause())};
+                            get_cause(check, "cause", refused.cause()),
+                            check.text("words", refused.words(), limits::kMaxRefusalBytes)};
     }
     case Event::kNamespaceSeen: {
       const auto scope = check.in("namespace_seen");
@@ -162,7 +169,7 @@ in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string
     }
     case Event::kGangGone: {
       const auto scope = check.in("gang_gone");
-      return in::GangGone{cluster, check.name("owner", in.gang_gone().owner(), true)};
+      return in::GangGone{cluster, check.known_name("owner", in.gang_gone().owner(), true)};
     }
     case Event::kSeenUntil: {
       const auto scope = check.in("seen_until");

@@ -23,6 +23,7 @@ void put(const LedgerEntry& entry, const Engine& engine, v1::LedgerRow* out) {
   out->set_milligpu(row.milligpu);
   put(row.amount(), out->mutable_amount());
   out->set_corrects(row.corrects);
+  out->set_clock(static_cast<v1::RowClock>(static_cast<int>(row.clock) + 1));
 }
 
 void put(const AuditEntry& entry, v1::AuditEntry* out) {

@@ -25,6 +25,7 @@ void EffectsWriter::start(Runtime& runtime, ClusterId cluster) {
   {
     const std::scoped_lock lock(source_mutex_);
     source_ = std::move(source);
+    runtime_ = &runtime;
     launchers_.begin(cluster_);
   }
   move_some();
@@ -42,7 +43,7 @@ void EffectsWriter::move_some() {
   const std::vector<Effect> effects = source_->take();
   for (const Effect& effect : effects) {
     v1::EffectsResponse message;
-    put(effect, cluster_, message.mutable_effect());
+    put(effect, cluster_, runtime_->now_ms(), message.mutable_effect());
     message.mutable_effect()->set_epoch(store_.lead().epoch);
     push(std::move(message));
   }

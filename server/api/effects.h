@@ -30,6 +30,7 @@ class EffectsWriter final : public QueueWriter<v1::EffectsResponse> {
   std::string cluster_;
   std::mutex source_mutex_;
   std::shared_ptr<EffectStream> source_;
+  Runtime* runtime_ = nullptr;  // once there is a source
 };
 
 }  // namespace subak::api

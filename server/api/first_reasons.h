@@ -12,7 +12,7 @@
 namespace subak::api {
 
 // Threads: the follower's. Looking for one costs time in proportion to the fleet, so jobs of
-// one account with one shape share an answer, and a page looks at no more than `most_nodes`.
+// one account with one shape share an answer, if the cluster's scheduler refused none of them, and a page looks at no more than `most_nodes`.
 class FirstReasons {
  public:
   FirstReasons(const Engine& engine, std::size_t most_nodes)
@@ -20,7 +20,9 @@ class FirstReasons {
 
   // nullptr: the page has used up its work, or the job does not wait.
   const Reason* of(const JobRow& row, std::size_t position = 0) {
-    const std::string key = std::string(enum_name(row.state)) + " " + row.cluster + " " +
+    if (!is_waiting(row.state)) return of_crowd(row);
+    const std::string own = row.refused ? text::job_id_text(row.id) + " " : "";
+    const std::string key = own + std::string(enum_name(row.state)) + " " + row.cluster + " " +
                             row.account + "/" + row.user + " " + to_text(row.request);
     const auto known = by_key_.find(key);
     if (known != by_key_.end()) return &known->second;
@@ -32,6 +34,13 @@ class FirstReasons {
   }
 
  private:
+  // Pods beyond its gang's size wait, though the job does not.
+  const Reason* of_crowd(const JobRow& row) {
+    auto reason = engine_.first_reason(row.id, 0);
+    if (!reason) return nullptr;
+    return &by_key_.insert_or_assign(text::job_id_text(row.id), *std::move(reason)).first->second;
+  }
+
   const Engine& engine_;
   const std::size_t most_nodes_;
   std::size_t looked_at_ = 0;

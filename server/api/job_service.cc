@@ -37,10 +37,9 @@ void list_jobs(const Engine& engine, const v1::ListJobsRequest& in, const Page& 
       if (!state && row.state == JobState::kDone) continue;
       v1::Job* job = out->add_jobs();
       put(row, engine, job);
-      if (is_waiting(row.state)) {
-        if (const Reason* reason = reasons.of(row)) {
-          job->set_waits_for(std::string(enum_name(reason->token)));
-        }
+      if (const Reason* reason = reasons.of(row)) {
+        job->set_waits_for(std::string(enum_name(reason->token)));
+        job->set_waits_for_detail(reason->detail);
       }
       if (!meter.add(job->ByteSizeLong())) {
         out->set_next_page_token(std::to_string(row.id.value));
@@ -118,6 +117,7 @@ std::optional<Error> put_alternatives(const Engine& engine, const ForecastStarts
                      " jobs and nodes; the service has more"};
   }
   for (const Alternative& one : alternatives(engine.forecast_basis(now), id)) {
+    if (one.assumed && !starts.odds.learned) continue;  // as with its own start: it says too little
     v1::Alternative* const row = out->add_alternatives();
     row->set_change(one.change);
     put(starts.odds.of(now, one.start_ms).expected_ms, row->mutable_start());

@@ -26,11 +26,15 @@ struct JobOf {
   JobId operator()(const fact::AttemptEnded& f) const { return f.id; }
   JobId operator()(const fact::EndRefused& f) const { return f.id; }
   JobId operator()(const fact::JobOverran& f) const { return f.id; }
+  JobId operator()(const fact::SchedulerRefused& f) const { return f.id; }
+  JobId operator()(const fact::RefusalsForgotten& f) const { return f.id; }
   JobId operator()(const fact::PlaceLost& f) const { return f.job; }
   JobId operator()(const fact::PodBound& f) const { return f.job; }
   JobId operator()(const fact::PodSeated& f) const { return f.job; }
+  JobId operator()(const fact::PodsRanked& f) const { return f.job; }
   JobId operator()(const fact::PodGated& f) const { return f.job; }
   JobId operator()(const fact::GangEmptied& f) const { return f.id; }
+  JobId operator()(const fact::GangResized& f) const { return f.id; }
   JobId operator()(const fact::JobAssigned& f) const { return f.id; }
   JobId operator()(const fact::PodsExpected& f) const { return f.job; }
   JobId operator()(const fact::PodRunning& f) const { return f.job; }

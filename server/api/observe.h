@@ -15,6 +15,7 @@
 #include <string>
 
 #include "server/api/check.h"
+#include "server/api/sender_clock.h"
 #include "server/api/streams.h"
 #include "server/runtime/runtime.h"
 #include "subak/v1/cluster_service.grpc.pb.h"
@@ -90,6 +91,7 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
   v1::ObserveRequest request_;  // touched by the one read at a time
   std::string cluster_;
   std::uint64_t last_sequence_ = 0;
+  SenderClock sender_clock_;
   std::uint64_t session_ = kNoSession;  // of the events that come now
   std::optional<Input> input_;          // read and not yet posted
 

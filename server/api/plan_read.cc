@@ -55,6 +55,8 @@ void put_job(const PlanJob& job, const Engine& engine, const ForecastStarts& sta
   put(row, engine, out->mutable_job());
   if (job.start_ms != 0) put(job.start_ms, out->mutable_start());
   if (job.end_ms != 0) put(job.end_ms, out->mutable_end());
+  out->set_start_assumed(job.start_assumed);
+  out->set_end_assumed(job.end_assumed);
   if (auto start = expected_start(row, starts, now)) {
     *out->mutable_expected_start() = *std::move(start);
   }
@@ -85,7 +87,7 @@ std::size_t add_what_fits(const Items& items, List* out, std::size_t& bytes, Put
 PlanAsked read_plan_asked(Check& check, const v1::GetPlanRequest& in) {
   PlanAsked asked;
   check.name("cluster", in.cluster(), false);
-  asked.domain = check.text("domain", in.domain(), limits::kMaxTextBytes);
+  asked.domain = check.sentence("domain", in.domain(), limits::kMaxTextBytes);
   if (in.has_until()) asked.until_ms = check.time("until", in.until());
   asked.columns = count(check, "columns", in.columns(), kColumns, limits::kMaxPlanColumns);
   asked.rows = count(check, "rows", in.rows(), kRows, limits::kMaxPlanRows);

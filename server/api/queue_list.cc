@@ -10,6 +10,9 @@
 namespace subak::api {
 namespace {
 
+// Of a page token: the rows behind the order, those after its job.
+constexpr std::uint64_t kBesideOrder = std::uint64_t{1} << 40;
+
 // The index in the order at which the page begins.
 std::size_t begin_of(const QueuePicture& order, const QueuePage& page) {
   if (const std::size_t at = page.job ? order.position(page.job) : 0; at != 0) return at;
@@ -22,6 +25,39 @@ bool has_observed(const ClusterView& cluster) {
   return cluster.mode != Mode::kEnforce ||
          std::any_of(cluster.namespaces.begin(), cluster.namespaces.end(),
                      [](const NamespaceMode& ns) { return ns.mode != Mode::kEnforce; });
+}
+
+void put_row(const JobRow& job, std::size_t position, const Engine& engine,
+             const ForecastStarts& starts, TimeMs now, v1::QueueRow* row) {
+  row->set_position(static_cast<std::int64_t>(position));
+  put(job, engine, row->mutable_job());
+  row->set_shape(shape_text(job.request));
+  put_duration(std::max<TimeMs>(0, now - job.submit_ms), row->mutable_wait());
+  if (auto start = expected_start(job, starts, now)) {
+    *row->mutable_expected_start() = *std::move(start);
+  }
+  row->set_no_estimate(no_estimate(job, starts, now));
+  if (const auto reason = engine.first_reason(job.id, position)) {
+    put(*reason, row->mutable_waits_for());
+  }
+}
+
+// Jobs that wait and have no place in the order.
+void list_beside(const Engine& engine, const ForecastStarts& starts, TimeMs now,
+                 const v1::ListQueueRequest& in, JobId after, PageMeter& meter, std::size_t most,
+                 v1::ListQueueResponse* out) {
+  const std::vector<JobRow> jobs = engine.beside_queue(after, most + 1, in.account());
+  bool more = true;
+  for (const JobRow& job : jobs) {
+    if (!more) {
+      out->set_next_page_token(std::to_string(kBesideOrder) + "." + text_of(after));
+      return;
+    }
+    v1::QueueRow* const row = out->add_rows();
+    put_row(job, 0, engine, starts, now, row);
+    more = meter.add(row->ByteSizeLong());
+    after = job.id;
+  }
 }
 
 void put_observed(const View& view, v1::ListQueueResponse* out) {
@@ -68,29 +104,30 @@ void list_queue(const Engine& engine, const QueuePicture& order, const ForecastS
   put(now, out->mutable_time());
   put(order.time_ms(), out->mutable_order_time());
   if (starts.is_made()) put(starts.forecast->time_ms(), out->mutable_forecast_time());
+  out->set_unsettled_jobs(static_cast<std::int64_t>(engine.count(JobState::kStarting) +
+                                                    engine.count(JobState::kEnding)));
   PageMeter meter(page.page);
+  if (page.page.after >= kBesideOrder) {
+    return list_beside(engine, starts, now, in, page.job, meter, page.page.size, out);
+  }
   const std::size_t begin = begin_of(order, page);
   const std::size_t end = std::min(ids.size(), begin + limits::kMaxQueueLookedAt);
   std::size_t i = begin;
-  for (bool more = true; more && i < end; ++i) {
+  bool more = true;
+  for (; more && i < end; ++i) {
     if (!engine.is_queued_below(ids[i], in.account())) continue;
-    const JobRow job = *engine.job(ids[i], false);
     v1::QueueRow* row = out->add_rows();
-    row->set_position(static_cast<std::int64_t>(i) + 1);
-    put(job, engine, row->mutable_job());
-    row->set_shape(shape_text(job.request));
-    put_duration(std::max<TimeMs>(0, now - job.submit_ms), row->mutable_wait());
-    if (auto start = expected_start(job, starts, now)) {
-      *row->mutable_expected_start() = *std::move(start);
-    }
-    if (const auto reason = engine.first_reason(ids[i], i + 1)) {
-      put(*reason, row->mutable_waits_for());
-    }
+    put_row(*engine.job(ids[i], false), i + 1, engine, starts, now, row);
     more = meter.add(row->ByteSizeLong());
   }
   // A page that jobs have left meanwhile may be short, and is still not the last.
-  if (i < ids.size()) {
+  const bool left =
+      i < ids.size() || (!more && !engine.beside_queue(JobId(), 1, in.account()).empty());
+  if (left) {
     out->set_next_page_token(std::to_string(i) + "." + text_of(ids[i - 1]));
+  } else if (more) {
+    list_beside(engine, starts, now, in, JobId(), meter,
+                page.page.size - static_cast<std::size_t>(out->rows_size()), out);
   }
 }
 

@@ -21,7 +21,7 @@ struct QueuePage {
 // The token is "POSITION.JOB".
 QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& token);
 
-// On the follower's thread. Of what is in the picture, jobs that have left the queue are passed
+// On the follower's thread. Behind the order come jobs that wait and have no place in it. Of what is in the picture, jobs that have left the queue are passed
 // over, and looked at are at most limits::kMaxQueueLookedAt.
 void list_queue(const Engine& engine, const QueuePicture& order, const ForecastStarts& starts,
                 TimeMs now, const v1::ListQueueRequest& in, const QueuePage& page,

@@ -23,9 +23,10 @@ constexpr MilliGpu kMostSum = static_cast<MilliGpu>(limits::kMaxAccounts) * limi
 // somebody has decided whether replicas need it.
 auto read_of(const ClusterView& cluster) {
   const auto& [id, name, mode, namespaces, synced, owned, session, products, mig_slices,
-               product_node_gpus, largest_node_gpus, labels, pending, known_as] = cluster;
-  return std::tie(id, name, mode, namespaces, synced, owned, mig_slices, product_node_gpus, labels,
-                  known_as);
+               product_node_gpus, largest_node_gpus, largest_node, labels, pending, known_as] =
+      cluster;
+  return std::tie(id, name, mode, namespaces, synced, owned, mig_slices, product_node_gpus,
+                  largest_node, labels, known_as);
 }
 
 bool is_same(const ClusterView& a, const ClusterView& b) {
@@ -262,6 +263,8 @@ class CopyReader {
       totals.milligpu.idle = amount("idle_milligpu", row.idle_milligpu());
       totals.milligpu.stranded = amount("stranded_milligpu", row.stranded_milligpu());
       totals.milligpu.unusable = amount("unusable_milligpu", row.unusable_milligpu());
+      totals.milligpu.overcommitted =
+          amount("overcommitted_milligpu", row.overcommitted_milligpu());
       const std::int64_t gpus = check_.number("largest_node_gpus", row.largest_node_gpus(), 0,
                                               std::int64_t{limits::kMaxGpusPerNode});
       out.product_node_gpus.push_back(gpus);
@@ -284,6 +287,22 @@ class CopyReader {
     return std::make_shared<const NamespaceLabels>(NamespaceLabels().changed(std::move(entries)));
   }
 
+  void read_largest_node(const v1::Cluster& in, LargestNode& out) {
+    out.cpu_milli = check_.number("largest_node_cpu_milli", in.largest_node_cpu_milli(), 0,
+                                  limits::kMaxCpuMilli);
+    out.memory_bytes = check_.number("largest_node_memory_bytes", in.largest_node_memory_bytes(), 0,
+                                     limits::kMaxMemoryBytes);
+    out.more = in.more_extended();
+    if (!fits("largest_node_extended", in.largest_node_extended(), limits::kMaxResourceNames))
+      return;
+    for (int i = 0; i < in.largest_node_extended_size() && check_.ok(); ++i) {
+      const auto scope = check_.in("largest_node_extended", i);
+      const v1::ResourceCount& row = in.largest_node_extended(i);
+      out.extended.push_back({check_.text("name", row.name(), limits::kMaxTextBytes),
+                              check_.number("count", row.count(), 0, limits::kMaxResourceCount)});
+    }
+  }
+
   void read_cluster(const v1::Cluster& in, ClusterView& out) {
     out.id = ClusterId(static_cast<std::uint16_t>(check_.number("id", in.id(), 1, UINT16_MAX)));
     out.name = check_.name("name", in.name(), true);
@@ -299,6 +318,7 @@ class CopyReader {
     out.known_as = check_.text("known_as", in.known_as(), limits::kMaxTextBytes);
     out.labels = read_labels(in);
     read_totals(in, out);
+    read_largest_node(in, out.largest_node);
     if (!fits("mig_slices", in.mig_slices(), limits::kMaxProducts)) return;
     for (int i = 0; i < in.mig_slices_size() && check_.ok(); ++i) {
       const auto scope = check_.in("mig_slices", i);
@@ -409,7 +429,7 @@ Result<std::optional<AdmissionBasis>> StaticAssembler::take(const v1::StaticResp
   std::optional<Error> error = add(part);
   std::optional<AdmissionBasis> basis;
   if (!error && part.complete()) {
-    Check check;
+    Check check(Check::Texts::kStored);
     basis = CopyReader(check, whole_).read();
     if (!check.ok()) error = check.error();
   }

@@ -5,6 +5,7 @@
 
 #include "core/duration.h"
 #include "core/names.h"
+#include "core/printable.h"
 #include "server/config/settings.h"
 #include "server/yaml/written_file.h"
 
@@ -94,9 +95,9 @@ std::optional<std::string> apply_flags(const Flags& flags, Config& config,
     if (flags.values[i].empty()) continue;
     if (setting.list) setting.clear(config);
     for (const std::string& value : flags.values[i]) {
-      if (auto error = setting.set(config, value)) {
+      if (auto error = config::set(setting, config, value)) {
         error->field = setting.flag;
-        return error->message();
+        return printable(error->message());
       }
     }
     origins.push_back({std::string(setting.key), std::string(setting.flag)});
@@ -107,9 +108,9 @@ std::optional<std::string> apply_flags(const Flags& flags, Config& config,
 // Names the place that has the key last, which is the one that counts.
 std::string with_origin(const Error& error, const std::vector<Origin>& origins) {
   for (auto it = origins.rbegin(); it != origins.rend(); ++it) {
-    if (it->key == error.field) return it->where + ": " + error.message();
+    if (it->key == error.field) return it->where + ": " + printable(error.message());
   }
-  return error.message();
+  return printable(error.message());
 }
 
 }  // namespace

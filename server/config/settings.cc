@@ -8,11 +8,22 @@
 
 #include "core/duration.h"
 #include "core/limits.h"
+#include "core/printable.h"
 #include "kube/quantity.h"
 #include "server/store/postgres/address.h"
 
 namespace subak {
 namespace config {
+
+std::optional<Error> check_text(std::string_view text) {
+  if (is_printable(text)) return std::nullopt;
+  return Error{ErrorCode::kInvalid, "", printable(text), std::string(kWantPrintable)};
+}
+
+std::optional<Error> set(const Setting& setting, Config& config, std::string_view value) {
+  if (auto error = check_text(value)) return error;
+  return setting.set(config, value);
+}
 
 std::optional<Error> check_name(std::string_view text) {
   const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
@@ -289,9 +300,10 @@ constexpr std::array kSettings{
     Setting{"databaseDurability", "--database-durability", "WHAT",
             "replicated: refuses a database server without synchronous standbys; local: takes it",
             false, false, set_choice<DatabaseDurability, &Config::database_durability>},
-    Setting{"knownFolder", "--known-folder", "FOLDER",
-            "what this replica keeps of its own beside a database: what is durable, the last copy; var", false, false,
-            set_text<&Config::known_folder>},
+    Setting{
+        "knownFolder", "--known-folder", "FOLDER",
+        "what this replica keeps of its own beside a database: what is durable, the last copy; var",
+        false, false, set_text<&Config::known_folder>},
     Setting{"listenWebhook", "--listen-webhook", "ADDRESS:PORT", "admission webhook, HTTPS", false,
             false, set_address<&Config::listen_webhook>},
     Setting{"listenGrpc", "--listen-grpc", "ADDRESS:PORT", "gRPC API", false, false,

@@ -34,6 +34,10 @@ Result<E> read_enum(std::string_view text) {
   return bad_value(text, choices<E>());
 }
 
+// Reads one value of a setting: a text that is_printable().
+std::optional<Error> set(const Setting& setting, Config& config, std::string_view value);
+std::optional<Error> check_text(std::string_view text);
+
 // A Kubernetes DNS label: cluster and namespace names.
 std::optional<Error> check_name(std::string_view text);
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/printable.h"
 #include "server/config/settings.h"
 #include "server/yaml/document.h"
 
@@ -69,6 +70,7 @@ MaybeBad read_cluster_entry(const std::string& path, const std::string& key, con
   if (key == "namespaces") return read_namespaces(value, here, cluster);
   if (key == "kubeconfig" || key == "context") {
     if (!value.IsScalar() || value.Scalar().empty()) return mistake(value, here, "", "a text");
+    if (auto error = check_text(value.Scalar())) return named(value, here, *error);
     (key == "context" ? cluster.context : cluster.kubeconfig) = value.Scalar();
     return std::nullopt;
   }
@@ -117,7 +119,7 @@ MaybeBad read_list(const Setting& setting, const YAML::Node& value, Config& conf
       continue;
     }
     if (MaybeBad found = need_text(value[i], path, setting.value)) return found;
-    if (auto error = setting.set(config, value[i].Scalar())) return named(value[i], path, *error);
+    if (auto error = set(setting, config, value[i].Scalar())) return named(value[i], path, *error);
   }
   return std::nullopt;
 }
@@ -135,7 +137,7 @@ MaybeBad read_setting(const std::string& key, const YAML::Node& name, const YAML
   if (setting->list) return read_list(*setting, value, config);
   const std::string_view want = setting->toggle ? "true or false" : setting->value;
   if (MaybeBad found = need_text(value, key, want)) return found;
-  if (auto error = setting->set(config, value.Scalar())) return named(value, key, *error);
+  if (auto error = set(*setting, config, value.Scalar())) return named(value, key, *error);
   return std::nullopt;
 }
 
@@ -157,11 +159,13 @@ std::optional<std::string> apply_yaml(const std::string& text, std::string_view 
                                       Config& config, std::vector<Origin>& origins) {
   using namespace config;
   const YamlDocument read = read_yaml(text);
-  if (read.mistake) return at(file, read.mistake->line) + ": " + read.mistake->what;
+  if (read.mistake) return at(file, read.mistake->line) + ": " + printable(read.mistake->what);
   const YAML::Node& root = read.root;
-  const auto say = [&](const Mistake& m) { return at(file, m.line) + ": " + m.error.message(); };
+  const auto say = [&](const Mistake& m) {
+    return at(file, m.line) + ": " + printable(m.error.message());
+  };
   if (!root.IsMap()) {
-    return std::string(file) + ":1: was " + describe(root) +
+    return std::string(file) + ":1: was " + printable(describe(root)) +
            ", want a map with apiVersion and kind";
   }
   if (auto found = read_header(root, "apiVersion", kApiVersion)) return say(*found);

@@ -33,13 +33,19 @@ footer { color: #666 }
 <script>
 const gpus = m => (m / 1000).toLocaleString("en", {maximumFractionDigits: 3});
 const part = x => (100 * x).toFixed(1) + " %";
+const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}\p{NChar}]/gu;
+const shown = text => String(text).replace(hidden, c => {
+  const code = c.codePointAt(0), short = {10: "\\n", 9: "\\t", 13: "\\r"}[code];
+  if (short) return short;
+  return code > 0xffff ? "\\U" + code.toString(16).padStart(8, "0") : "\\u" + code.toString(16).padStart(4, "0");
+});
 const wait = ms => ms < 3.6e6 ? Math.round(ms / 6e4) + " min" : (ms / 3.6e6).toFixed(1) + " h";
 function fill(id, head, rows) {
   const table = document.getElementById(id);
   table.replaceChildren();
   const add = (cells, tag) => {
     const tr = table.insertRow();
-    for (const cell of cells) tr.appendChild(document.createElement(tag)).textContent = cell;
+    for (const cell of cells) tr.appendChild(document.createElement(tag)).textContent = shown(cell);
   };
   add(head, "th");
   for (const row of rows) add(row, "td");
@@ -61,7 +67,7 @@ async function load() {
       [j.job, j.account, j.name, gpus(j.milligpu), wait(j.waited_ms)]));
     note.textContent = "";
   } catch (error) {
-    note.textContent = "No answer: " + error.message;
+    note.textContent = "No answer: " + shown(error.message);
   }
 }
 load();

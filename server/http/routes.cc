@@ -101,6 +101,7 @@ HttpResponse HttpRoutes::readyz(bool to_lead) const {
   if (state.runtime.failed) return plain(503, "the store failed; the process ends");
   if (state.stalled) return plain(503, "the loop has work and makes no progress");
   if (state.follower.failed) return plain(503, "the reading side failed");
+  if (state.follower.reads_answered == 0) return plain(503, "no read has been answered yet");
   if (const auto silent = silent_listener(state)) return plain(503, *silent);
   if (state.runtime.clock.state == ClockState::kWaits) {
     return plain(503, why_not_ready(state.runtime.clock));

@@ -1,5 +1,5 @@
 // What the HTTP port answers: /metrics, /healthz, /readyz, the console page at / and its data at
-// /api/summary. /readyz is well where the webhook and reads are served, and at a start without the database where the
+// /api/summary. /readyz is well where the webhook and reads are served (one read has been answered), and at a start without the database where the
 // webhook is; /readyz?leader only where changes are too. All of it is read-only and without login, so beyond loopback it belongs behind what protects your
 // dashboards. Knows nothing of sockets: the listener calls handle().
 #pragma once

@@ -66,6 +66,7 @@ void Cards::forget_told() {
   gated_.clear();
   unsized_.clear();
   outdated_.clear();
+  outdated_nodes_.clear();
 }
 
 // --- pods ----------------------------------------------------------------------------------------
@@ -111,10 +112,12 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
   orphans_.erase(uid);
   count_light_member(uid, pod, event.kind);
   if (pod.asks_gpu()) leave_out_light_members(pod);
+  if (pod.asks_gpu()) hold_unsized(pod);
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
     const TimeMs end_ms = end_seen(card, end_of(pod));
-    return drop_pod(uid, {cluster_, {uid, {}, 0, 0}, end_ms, Cause::kCancelled});
+    const Cause cause = is_left_out(card) ? Cause::kFinished : Cause::kCancelled;
+    return drop_pod(uid, {cluster_, {uid, {}, 0, 0}, end_ms, cause}, card.node);
   }
   card.ns = pod.ns;
   card.name = pod.name;
@@ -122,14 +125,12 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
   if (pod.asks_gpu() || pod.gated() || card.gpu)
     see_gpu_pod(uid, card, pod, record, event.object, monotonic_ms);
   if (record.ended != Cause::kNone) record.ended_at_ms = end_seen(card, record.ended_at_ms);
+  if (record.ended != Cause::kNone && is_left_out(card)) record.ended = Cause::kFinished;
   // All its pods may have ended while nobody looked.
   if (is_new && card.gpu && card.gpu->ended && !card.gpu->gang_owner.empty()) {
     gang_owners_.insert(card.gpu->gang_owner);
   }
-  if (pod.asks_gpu() && record.gated && record.ended == Cause::kNone && lacks_gang_size(pod)) {
-    unsized_.insert(uid);
-    return;
-  }
+  if (record.gated && record.ended == Cause::kNone && record.gang_size == 0) unsized_.insert(uid);
   if (card.gpu && record.gated) leave_gang(uid, card, record);
   const bool counts =
       pod.asks_gpu() || card.told != 0 || (!card.node.empty() && record.ended == Cause::kNone);
@@ -157,7 +158,9 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
   gpu.bound = !card.node.empty();
   const bool was_going = std::exchange(gpu.going, !pod.deleted_at.empty());
   if (gpu.going && !was_going) gpu.given_up = is_silent(card.node);
-  gpu.gang = record.gang_size > 1;
+  gpu.gang = !record.gang.empty();
+  gpu.runs_alone = record.replaced_alone;
+  read_job_index(pod, gpu);
   gpu.owner_api = pod.owner.api_version;
   gpu.owner_kind = pod.owner.kind;
   gpu.owner_name = pod.owner.name;
@@ -196,17 +199,6 @@ void Cards::see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod,
   unschedulable_.insert(uid);
 }
 
-// The core never moves a pod from one gang to another: it goes, and comes anew.
-void Cards::leave_gang(const std::string& uid, PodCard& card, const PodRecord& record) {
-  std::string gang = record.gang + " " + record.owner + " " + std::to_string(record.gang_size);
-  if (card.told != 0 && gang != card.gpu->gang_told) {
-    put_back_.push_back({in::PodGone{cluster_, {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
-    card.told = 0;
-  }
-  if (gang != card.gpu->gang_told) card.gpu->group_told = 0;
-  card.gpu->gang_told = std::move(gang);
-}
-
 void Cards::count_owner(const PodCard& card, int by) {
   if (!card.gpu || card.gpu->owner_uid.empty() || card.gpu->ended) return;
   if (const std::string& gang = card.gpu->gang_owner; !gang.empty()) {
@@ -216,16 +208,19 @@ void Cards::count_owner(const PodCard& card, int by) {
     if (pods == 0) of_gang_.erase(gang);
   }
   Made& made = of_owner_[card.gpu->owner_uid];
-  const std::size_t bound = card.gpu->bound ? 1 : 0;
+  const std::size_t bound = card.gpu->bound && !card.gpu->going ? 1 : 0;
   made.pods = by > 0 ? made.pods + 1 : made.pods - 1;
   made.bound = by > 0 ? made.bound + bound : made.bound - bound;
   if (made.pods == 0) of_owner_.erase(card.gpu->owner_uid);
 }
 
-void Cards::drop_pod(const std::string& uid, in::PodGone gone) {
+void Cards::drop_pod(const std::string& uid, in::PodGone gone, const std::string& clock) {
   const auto at = pods_.find(uid);
   const bool told = at->second.told != 0 || untold_.contains("p" + uid);
-  if (told || at->second.gpu) tell_gone("p" + uid, std::move(gone));
+  if (told || at->second.gpu) {
+    tell_gone("p" + uid, std::move(gone));
+    untold_.at("p" + uid).gone_clock = clock;
+  }
   count_owner(at->second, -1);
   if (at->second.gpu) tell_if_gone(at->second.gpu->gang_owner);
   move_light_member(uid, "");
@@ -268,13 +263,19 @@ void Cards::put_off_unschedulable(const std::string& uid, std::int64_t monotonic
   pods_.at(uid).gpu->unschedulable_since_ms = monotonic_ms;
 }
 
+void Cards::tell_again(const std::string& uid) {
+  const auto found = pods_.find(uid);
+  if (found == pods_.end()) return;
+  found->second.told = 0;
+  outdated_.insert(uid);
+}
+
 // --- nodes ---------------------------------------------------------------------------------------
 
 void Cards::see_node(const WatchEvent& event, TimeMs now_ms) {
   if (event.kind == WatchKind::kDeleted) {
     const std::string name(json::text_in(event.object, "metadata", "name"));
-    std::optional<Error> contradiction;
-    Result<NodeSpec> last = read_kube_node(event.object, node_options_, &contradiction);
+    Result<NodeSpec> last = read_kube_node(event.object, node_options_);
     if (last && nodes_.contains(name) && may_have_pods(name)) {
       NodeSpec closed = std::move(last).value();
       closed.unschedulable = true;
@@ -282,13 +283,12 @@ void Cards::see_node(const WatchEvent& event, TimeMs now_ms) {
     }
     return drop_node(name, now_ms, version_number(event.resource_version));
   }
-  std::optional<Error> contradiction;
-  Result<NodeSpec> node = read_kube_node(event.object, node_options_, &contradiction);
-  if (!node || contradiction) {
+  Result<NodeSpec> node = read_kube_node(event.object, node_options_);
+  if (!node) {
     ++unreadable_;
-    last_unreadable_ = (node ? *contradiction : node.error()).message();
+    last_unreadable_ = node.error().message();
+    return;
   }
-  if (!node) return;
   NodeCard& card = nodes_[node->name];
   card.list = node_list_;
   const TimeMs silent_ms = silent_since(event.object);
@@ -346,11 +346,14 @@ TimeMs Cards::end_seen(const PodCard& card, TimeMs said_ms) const {
 
 void Cards::tell_node(NodeSpec node) {
   NodeCard& card = nodes_.at(node.name);
+  // By the node's clock, but for since when it is silent.
+  const DurationMs behind_ms = clocks_.behind_ms(node.name).value_or(0);
   if (card.silent_ms != 0) {
-    node.not_ready_since_ms =
-        std::min(card.silent_ms, std::max(node.not_ready_since_ms, card.lease_ms));
+    const TimeMs heard_ms = std::max(node.not_ready_since_ms, card.lease_ms) + behind_ms;
+    node.not_ready_since_ms = std::clamp<TimeMs>(heard_ms, 1, card.silent_ms);
     card.lost_ms = node.not_ready_since_ms;
   }
+  node.clock_behind_ms = clocks_.off_ms(node.name);
   const std::uint64_t digest = content_hash(to_text(node));
   if (digest == card.told) return;
   card.told = digest;
@@ -367,6 +370,15 @@ void Cards::see_lease(const std::string& node, std::string_view renew_time) {
   tell_node(std::move(found.mapped()));
 }
 
+void Cards::see_lease(const WatchEvent& event, TimeMs now_ms, std::int64_t monotonic_ms) {
+  const std::string node(json::text_in(event.object, "metadata", "name"));
+  if (event.kind == WatchKind::kDeleted) return clocks_.forget(node);
+  const auto spec = json::member(event.object, "spec");
+  if (!spec) return;
+  const auto at = parse_time(json::text(*spec, "renewTime"), "");
+  if (at && clocks_.renewed(node, *at, now_ms, monotonic_ms)) outdated_nodes_.insert(node);
+}
+
 bool Cards::complete_nodes(TimeMs heard_ms, std::string_view version) {
   std::vector<std::string> gone;
   for (const auto& [name, card] : nodes_) {
@@ -375,40 +387,6 @@ bool Cards::complete_nodes(TimeMs heard_ms, std::string_view version) {
   if (!believe(gone.size(), nodes_.size(), nodes_asked_)) return false;
   for (const std::string& name : gone) drop_node(name, heard_ms, version_number(version));
   return true;
-}
-
-// --- namespaces ----------------------------------------------------------------------------------
-
-void Cards::see_namespace(const WatchEvent& event) {
-  const std::string ns(json::text_in(event.object, "metadata", "name"));
-  const auto metadata = json::member(event.object, "metadata");
-  const auto labels = metadata ? json::member(*metadata, "labels") : std::nullopt;
-  std::string account;
-  if (labels && event.kind != WatchKind::kDeleted) account = json::text(*labels, names::kAccount);
-  const auto known = namespaces_.find(ns);
-  if (ns.empty() || (known == namespaces_.end() && account.empty())) return;
-  NamespaceCard& card = namespaces_[ns];
-  card.list = namespace_list_;
-  if (card.account == account) return;
-  card.account = std::move(account);
-  tell_label(ns, card.account);
-}
-
-bool Cards::complete_namespaces() {
-  std::vector<std::string> gone;
-  for (const auto& [ns, card] : namespaces_) {
-    if (card.list != namespace_list_) gone.push_back(ns);
-  }
-  if (!believe(gone.size(), namespaces_.size(), namespaces_asked_)) return false;
-  for (const std::string& ns : gone) {
-    namespaces_.erase(ns);
-    tell_label(ns, "");
-  }
-  return true;
-}
-
-void Cards::tell_label(const std::string& ns, const std::string& account) {
-  tell_gone("s" + ns, in::NamespaceSeen{cluster_, ns, account});
 }
 
 // --- what is to be told --------------------------------------------------------------------------
@@ -464,12 +442,14 @@ std::optional<News> Cards::take_next(std::uint64_t pods_version) {
   News out;
   if (key[0] == 'p') out.uid = key.substr(1);
   if (news.seen) {
+    out.clock = news.seen->node;
     out.body = in::PodSeen{cluster_, std::move(*news.seen)};
     news.seen.reset();
     if (news.gone) return out;
   } else if (news.node) {
     out.body = in::NodeSeen{cluster_, std::move(*news.node)};
   } else {
+    out.clock = news.gone_clock;
     out.body = std::move(*news.gone);
   }
   untold_.erase(key);

@@ -23,7 +23,9 @@
 #include "kube/node.h"
 #include "kube/owner.h"
 #include "kube/pod.h"
+#include "kube/rank.h"
 #include "kube/release.h"
+#include "server/kube/node_clocks.h"
 #include "server/kube/watch_stream.h"
 
 namespace subak {
@@ -32,6 +34,9 @@ namespace subak {
 inline constexpr const char* kPodsPath = "/api/v1/pods";
 inline constexpr const char* kNodesPath = "/api/v1/nodes";
 inline constexpr const char* kNamespacesPath = "/api/v1/namespaces";
+// Of nodes: it need not be readable.
+inline constexpr const char* kLeasesPath =
+    "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 inline constexpr const char* kJobsPath = "/apis/batch/v1/jobs";
 inline constexpr const char* kJobSetsPath = "/apis/jobset.x-k8s.io/v1alpha2/jobsets";
 inline constexpr const char* kWorkerSetsPath = "/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets";
@@ -45,11 +50,14 @@ struct GpuCard {
   bool gated = false;   // carries our gate
   bool foreign_gates = false;
   bool ended = false;
-  bool bound = false;     // has a node
-  bool going = false;     // its deletion was asked for
-  bool given_up = false;  // while its node was silent
-  bool gang = false;      // one of several that start together
-  std::string gang_told;  // which gang the core knows it in
+  bool bound = false;               // has a node
+  bool going = false;               // its deletion was asked for
+  bool given_up = false;            // while its node was silent
+  bool gang = false;                // one of several that start together
+  bool runs_alone = false;          // of these, where the others run on when one is lost
+  std::int64_t index = -1;          // of an Indexed Job
+  std::int64_t index_failures = 0;  // of its index, before it
+  std::string gang_told;            // which gang the core knows it in
   // Whose pods come again together: uid of a Job or JobSet, "uid+group" of a LeaderWorkerSet. Empty: none.
   std::string gang_owner;
   std::string worker_set;          // "namespace/name" of its LeaderWorkerSet; empty: it is of none
@@ -86,6 +94,13 @@ struct NamespaceCard {
   std::uint32_t list = 0;
 };
 
+// Jobs of a JobSet that are made from one template.
+struct JobsOfSet {
+  std::string name;
+  std::uint32_t copies = 1, pods = 1;  // pods of each
+  PodShape shape;
+};
+
 // A Job, a JobSet or a LeaderWorkerSet.
 struct OwnerCard {
   std::string collection;  // "/apis/batch/v1/jobs"
@@ -94,22 +109,29 @@ struct OwnerCard {
   std::string api_version() const;  // "batch/v1"
   std::string_view kind() const;    // "Job"
   std::string resource_version;
-  std::int64_t succeeded = 0;  // of a Job: completions that are done
-  std::string parent;          // uid of its controller
+  std::int64_t done = 0;  // of a Job: completions that are done, and indexes that failed for good
+  std::string parent;     // uid of its controller
   Together together = Together::kNone;
   std::vector<std::pair<std::string, std::uint32_t>>
       gangs;                                   // of each role: how many start together
+  std::vector<RoleRanks> ranks;                // of a JobSet
   std::int64_t backoff_limit = 6, failed = 0;  // of a Job: pods that may fail, and that have
   bool has_deadline = false;  // activeDeadlineSeconds, which counts while its pods wait
   bool one_pod = false;       // of a Job: it has one pod at a time
   bool may_suspend() const { return collection != kWorkerSetsPath; }
   bool suspended = false;
   bool ended = false;
+  bool replaced_alone = false;  // a lost pod is made again by itself, and the others run on
+  std::uint32_t indexes = 0;    // of an Indexed Job: its completions
+  // Of a Job with backoffLimitPerIndex: failures that one index may have.
+  std::optional<std::int64_t> backoff_limit_per_index;
   // Of a LeaderWorkerSet: how many groups it has, and how many pods of each ask for no GPUs.
   std::uint32_t groups = 0, without_gpus = 0;
   // Of one whose workers come when their leader is ready: what each asks for. nullptr: nothing is late.
   std::shared_ptr<const PodShape> late;
   bool late_as_leader = false;  // the same as the leader, by its template
+  // Of a JobSet that makes the first pod of each job before the others: its jobs with GPUs.
+  std::vector<JobsOfSet> firsts;
   std::string mark;  // annotation subak.gpu/suspended: why we have suspended it; empty: we have not
   std::uint32_t list = 0;
 };
@@ -120,10 +142,14 @@ struct Orphan {
   std::int64_t since_ms = 0;
 };
 
+void read_job_index(const Pod& pod, GpuCard& gpu);
+
 // One thing that the core is to be told, and what a refusal is about.
 struct News {
   in::Body body;
   std::string uid;  // of the pod; empty: a node
+  // The node by whose clock the pod's times were read; empty: ours, or nobody's.
+  std::string clock{};
 };
 
 class Cards {
@@ -158,6 +184,14 @@ class Cards {
   // renewTime): that is the last sign of life, where the node's own status may be minutes old.
   const std::map<std::string, NodeSpec>& silent_nodes() const { return silent_nodes_; }
   void see_lease(const std::string& node, std::string_view renew_time);  // empty: there is none
+  // Leases as they are watched: how far the clocks of nodes are behind ours (docs/design/0078).
+  void begin_leases() { clocks_.begin_list(); }
+  void see_lease(const WatchEvent& event, TimeMs now_ms, std::int64_t monotonic_ms);
+  void complete_leases() { clocks_.end_list(); }
+  const NodeClocks& clocks() const { return clocks_; }
+  // Takes out the nodes whose clock is told to be off, or not any more: they are to be read again.
+  std::set<std::string> take_outdated_nodes() { return std::exchange(outdated_nodes_, {}); }
+  void put_outdated_node(const std::string& name) { outdated_nodes_.insert(name); }
   void begin_namespaces() { ++namespace_list_; }
   void see_namespace(const WatchEvent& event);
   bool complete_namespaces();
@@ -174,14 +208,17 @@ class Cards {
   const std::set<std::string>& marked_owners() const { return marked_owners_; }
   // Pods of this controller, or of those that it controls, ended ones left out.
   std::size_t pods_of(const std::string& owner_uid) const;
-  // Of these, with a node; of this controller only.
+  // Of these, with a node and not being deleted; of this controller only.
   std::size_t bound_of(const std::string& owner_uid) const;
+  std::size_t bound_below(const std::string& owner_uid) const;  // and of those that it controls
   // Takes out the gated pods that cannot be told, as nobody says how large their gang is.
   std::set<std::string> take_unsized() { return std::exchange(unsized_, {}); }
   // Takes out the gated pods whose gang has changed by what their owner says now: they are to be read
   // again. `most` of them.
   std::set<std::string> take_outdated(std::size_t most = SIZE_MAX);
   void put_outdated(const std::string& uid) { outdated_.insert(uid); }
+  // The core has not taken what it was told of the pod: it is read, and told, once more.
+  void tell_again(const std::string& uid);
   // Pods with our gate, by uid.
   const std::set<std::string>& gated() const { return gated_; }
   // Pods that our gate is off and the scheduler finds no node for, with the monotonic time since.
@@ -217,6 +254,7 @@ class Cards {
     std::optional<PodRecord> seen;
     std::optional<NodeSpec> node;
     std::optional<in::Body> gone;
+    std::string gone_clock;   // News::clock of that
     std::uint64_t after = 0;  // gone: told once pods are known up to this version
     bool is_told_at(std::uint64_t pods_version) const {
       return seen || node || after <= pods_version;
@@ -225,7 +263,7 @@ class Cards {
   void tell_pod(const std::string& uid, const PodRecord& record);
   void tell_gone(const std::string& key, in::Body gone);
   void tell_label(const std::string& ns, const std::string& account);
-  void drop_pod(const std::string& uid, in::PodGone gone);
+  void drop_pod(const std::string& uid, in::PodGone gone, const std::string& clock = {});
   void tell_node(NodeSpec node);
   void drop_node(const std::string& name, TimeMs at_ms, std::uint64_t version);
   bool may_have_pods(const std::string& node) const;
@@ -234,13 +272,16 @@ class Cards {
   void see_gpu_pod(const std::string& uid, PodCard& card, const Pod& pod, const PodRecord& record,
                    json::Value object, std::int64_t monotonic_ms);
   void count_owner(const PodCard& card, int by);
+  bool is_left_out(const PodCard& card) const;
   bool makes_more(const std::string& gang_owner) const;
   void tell_if_gone(const std::string& gang_owner);
   void tell_gone_gangs(const std::string& owner_uid);
   const OwnerCard* find_worker_set(const Pod& pod, std::string& uid) const;
   bool find_group(Pod& pod, PodCard& card) const;
   void tell_late_pods(const std::string& uid, PodCard& card, const Pod& pod,
-                      const PodRecord& leader);
+                      const PodRecord& first);
+  std::optional<in::GangSeen> late_workers(const Pod& pod, const PodRecord& leader) const;
+  std::optional<in::GangSeen> late_in_jobs(const Pod& pod, const PodRecord& first) const;
   bool find_gang(Pod& pod, PodCard& card) const;
   void read_owner_card(const WatchEvent& event, OwnerCard& card) const;
   void see_orphans_of(const std::string& owner);
@@ -282,6 +323,8 @@ class Cards {
   std::unordered_map<std::string, std::uint32_t> light_counts_;
   std::set<std::string> gang_owners_;  // whose end matters: they had pods, and it was not told
   std::set<std::string> unschedulable_, gated_, unsized_, outdated_;  // uids
+  NodeClocks clocks_;
+  std::set<std::string> outdated_nodes_;  // by name
   std::uint32_t pod_list_ = 0, node_list_ = 0, namespace_list_ = 0;
   TimeMs pod_list_ms_ = 0;
   std::map<std::string, std::uint32_t> owner_lists_;  // by collection

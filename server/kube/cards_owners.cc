@@ -20,7 +20,32 @@ std::string group_key(std::string_view ns, std::string_view name) {
   return std::string(ns) + "/" + std::string(name);
 }
 
+std::int64_t number_of(Text text) {
+  std::int64_t n = -1;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return ec == std::errc() && end == text.data() + text.size() ? n : -1;
+}
+
+// Its jobs with GPUs, if each has as many pods; else none.
+std::vector<JobsOfSet> jobs_of(const OwnerRecord& set) {
+  std::vector<JobsOfSet> jobs;
+  for (const OwnerRole& role : set.roles) {
+    if (role.shape.kind == GpuKind::kNone) continue;
+    if (role.independent || (!jobs.empty() && jobs.front().pods != role.pods)) return {};
+    jobs.push_back({role.name, role.copies, role.pods, role.shape});
+  }
+  return jobs;
+}
+
 }  // namespace
+
+// k8s.io/api batch/v1, annotations of an Indexed Job's pods.
+void read_job_index(const Pod& pod, GpuCard& gpu) {
+  const auto said = [&pod](Text name) { return number_of(find_text(pod.annotations, name)); };
+  gpu.index = said("batch.kubernetes.io/job-completion-index");
+  gpu.index_failures =
+      std::max<std::int64_t>(said("batch.kubernetes.io/job-index-failure-count"), 0);
+}
 
 std::string OwnerCard::path() const {
   const std::size_t slash = collection.rfind('/');
@@ -53,31 +78,11 @@ bool Cards::find_group(Pod& pod, PodCard& card) const {
     uid = now;
     without_gpus = set->without_gpus;
   }
-  join_worker_set(pod, uid, without_gpus);
+  const bool alone = set != nullptr ? set->replaced_alone : card.gpu && card.gpu->runs_alone;
+  join_worker_set(pod, uid, without_gpus, alone);
   if (!card.gpu) card.gpu = std::make_unique<GpuCard>();
   card.gpu->without_gpus = without_gpus;
   return true;
-}
-
-// Its workers come when it is ready: so that it need not wait for them, what they will ask for is told
-// after it. What is put into each pod on its way is known from the leader alone, so of one template the
-// leader's own shape counts.
-void Cards::tell_late_pods(const std::string& uid, PodCard& card, const Pod& pod,
-                           const PodRecord& leader) {
-  GpuCard& gpu = *card.gpu;
-  if (!gpu.gated || gpu.ended || leader.rank != 0 || worker_set_of(pod).empty()) return;
-  std::string set_uid;
-  const OwnerCard* const set = find_worker_set(pod, set_uid);
-  const bool its = set != nullptr && leader.owner.starts_with(set_uid + "+");
-  if (!its || set->late == nullptr || set->without_gpus > 0 || leader.gang_size < 2) return;
-  in::GangSeen seen{cluster_, leader.ns, leader.gang, leader.owner, {}, 1};
-  PodShape late = set->late_as_leader ? leader.shape : *set->late;
-  late.tolerations = leader.shape.tolerations;
-  seen.groups = {{1, leader.shape}, {leader.gang_size - 1, std::move(late)}};
-  const std::uint64_t digest = content_hash(to_text(seen));
-  if (digest == gpu.group_told) return;
-  gpu.group_told = digest;
-  tell_gone("w" + uid, std::move(seen));
 }
 
 // How many start together, where only what makes the pod says so. False: that is not known yet.
@@ -94,18 +99,38 @@ bool Cards::find_gang(Pod& pod, PodCard& card) const {
   };
   const Text role = find_text(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
   if (role.empty()) {
-    // Once some of its indexes are done the rest is another gang, and a smaller one.
-    const bool is_rest = owner->together != Together::kNone && owner->succeeded > 0;
-    join_gang(pod, size_of(*owner, ""), true, is_rest);
-    if (is_rest && !pod.gang.owner.empty()) {
-      pod.gang.owner += "+" + std::to_string(owner->succeeded);
-    }
+    // What is left of a gang is its gang, even if it is one pod.
+    const bool was = card.gpu && !card.gpu->gang_told.empty() && card.gpu->gang_told[0] != ' ';
+    const bool is_rest = owner->together != Together::kNone && (owner->done > 0 || was);
+    join_gang(pod, size_of(*owner, ""), true, owner->replaced_alone, is_rest);
     return true;
   }
   const OwnerCard* const set = find_owner(owner->parent);
   if (set == nullptr) return false;
-  join_gang(pod, size_of(*set, role), set->together == Together::kEachJob);
+  join_gang(pod, size_of(*set, role), set->together == Together::kEachJob, set->replaced_alone);
+  if (pod.gang.size > 1) pod.gang.rank = rank_in(set->ranks, pod);
   return true;
+}
+
+// The core never moves a pod from one gang to another: it goes, and comes anew.
+void Cards::leave_gang(const std::string& uid, PodCard& card, const PodRecord& record) {
+  std::string gang = record.gang + " " + record.owner;
+  const bool follows = record.size_of_owner || record.replaced_alone || record.gang_size == 0;
+  if (!follows) gang += " " + std::to_string(record.gang_size);
+  if (card.told != 0 && gang != card.gpu->gang_told) {
+    put_back_.push_back({in::PodGone{cluster_, {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
+    card.told = 0;
+  }
+  if (gang != card.gpu->gang_told) card.gpu->group_told = 0;
+  card.gpu->gang_told = std::move(gang);
+}
+
+// Its Job was made smaller than its index: it is not lost, nobody wants it any more.
+bool Cards::is_left_out(const PodCard& card) const {
+  if (!card.gpu || card.gpu->index < 0) return false;
+  const OwnerCard* const owner = find_owner(card.gpu->owner_uid);
+  if (owner == nullptr || owner->together == Together::kNone) return false;
+  return owner->indexes > 0 && card.gpu->index >= owner->indexes;
 }
 
 // As far as is known: what makes the pods of this gang is there, and makes them anew.
@@ -201,7 +226,8 @@ void Cards::see_answered_owner(json::Value owner, const std::string& collection)
 
 void Cards::read_owner_card(const WatchEvent& event, OwnerCard& card) const {
   card.gangs.clear();
-  card.succeeded = 0;
+  card.ranks.clear();
+  card.done = 0;
   card.together = Together::kNone;
   if (const auto owner =
           read_owner(kind_of(card.collection), event.object, node_options_.extra_gpus)) {
@@ -209,10 +235,17 @@ void Cards::read_owner_card(const WatchEvent& event, OwnerCard& card) const {
     card.has_deadline = owner->has_deadline;
     card.backoff_limit = owner->backoff_limit;
     card.failed = owner->failed;
-    card.succeeded = owner->succeeded;
+    card.done = owner->succeeded + owner->failed_indexes;
+    card.replaced_alone = owner->replaced_alone;
+    card.indexes = owner->indexes;
+    card.backoff_limit_per_index = owner->backoff_limit_per_index;
     card.ended = owner->ended;
     card.without_gpus = 0;
+    card.ranks = role_ranks(*owner);
     card.late.reset();
+    card.firsts.clear();
+    if (owner->first_of_each_job && owner->together == Together::kAll)
+      card.firsts = jobs_of(*owner);
     if (owner->leader_first && owner->roles.size() == 2) {
       card.late = std::make_shared<const PodShape>(owner->roles[1].shape);
       card.late_as_leader = owner->roles[0].shape == owner->roles[1].shape;
@@ -261,8 +294,8 @@ void Cards::see_owner(const WatchEvent& event, const std::string& collection) {
   card.collection = collection;
   card.list = owner_lists_[collection];
   const auto said = [&card] {
-    return std::tuple(card.gangs, card.succeeded, card.without_gpus,
-                      card.late ? to_text(*card.late) : std::string());
+    return std::tuple(card.gangs, card.done, card.without_gpus, card.replaced_alone,
+                      card.late ? to_text(*card.late) : std::string(), card.firsts.size());
   };
   const auto before = said();
   read_owner_card(event, card);
@@ -335,6 +368,14 @@ std::size_t Cards::pods_of(const std::string& owner_uid) const {
 std::size_t Cards::bound_of(const std::string& owner_uid) const {
   const auto found = of_owner_.find(owner_uid);
   return found == of_owner_.end() ? 0 : found->second.bound;
+}
+
+std::size_t Cards::bound_below(const std::string& owner_uid) const {
+  std::size_t bound = bound_of(owner_uid);
+  for (const auto& [uid, owner] : owners_) {
+    if (owner.parent == owner_uid) bound += bound_of(uid);
+  }
+  return bound;
 }
 
 }  // namespace subak

@@ -37,6 +37,7 @@ void Edge::Impl::turn() {
   for (Reflector* reflector : reflectors()) reflector->turn();
   read_leases();
   read_outdated();
+  read_outdated_nodes();
   if (phase == Phase::kNodes) begin_pods();
   cards.adopt_orphans(ports.monotonic_ms());
   tell();
@@ -45,6 +46,7 @@ void Edge::Impl::turn() {
   if (phase != Phase::kFollows) return;
   say_until();
   report_unschedulable();
+  tell_put_off();
   confirm();
   write();
   open_strays();
@@ -64,6 +66,7 @@ DurationMs Edge::Impl::patience() const {
   if (phase == Phase::kOff) until(begin_due_ms);
   if (plan_due_ms != 0) until(plan_due_ms);
   if (!strays.empty()) until(stray_due_ms);
+  if (!put_off.empty()) until(put_off_due_ms);
   constexpr DurationMs kMailboxFullMs = 5;
   if (cards.has_next(pods_version())) most = std::min<DurationMs>(most, kMailboxFullMs);
   return most;
@@ -135,6 +138,7 @@ void Edge::Impl::session_begun(const Reply& reply) {
   follow_nodes();
   follow_namespaces();
   follow_owners();
+  follow_leases();
 }
 
 void Edge::Impl::subscribe(ClusterId id) {
@@ -153,6 +157,7 @@ void Edge::Impl::end_session(const std::string& why) {
   nodes.reset();
   namespaces.reset();
   pods.reset();
+  leases.reset();
   owners.clear();
   cards.forget_told();
   wanted.clear();
@@ -160,6 +165,7 @@ void Edge::Impl::end_session(const std::string& why) {
   planned.clear();
   waiting->forget();
   strays.clear();
+  put_off.clear();
   if (effects) effects->cancel();
   effects.reset();
   phase = Phase::kOff;
@@ -172,6 +178,7 @@ std::vector<Reflector*> Edge::Impl::reflectors() const {
   if (nodes) all.push_back(nodes.get());
   if (namespaces) all.push_back(namespaces.get());
   if (pods) all.push_back(pods.get());
+  if (leases) all.push_back(leases.get());
   for (const auto& owner : owners) all.push_back(owner.get());
   return all;
 }
@@ -199,27 +206,6 @@ void Edge::Impl::follow_namespaces() {
   sink.object = [this](const WatchEvent& event) { cards.see_namespace(event); };
   sink.complete = [this] { return cards.complete_namespaces(); };
   namespaces = follow(kNamespacesPath, std::move(sink));
-}
-
-// Whatever the answer is: without a lease its own status has to do.
-void Edge::Impl::read_leases() {
-  for (const auto& [node, _] : cards.silent_nodes()) {
-    if (reading_leases.contains(node)) continue;
-    KubeCall call;
-    call.path = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/" + node;
-    const bool asked = api->call(
-        std::move(call), [this, name = node](const CallAnswer& answer, std::string_view body) {
-          reading_leases.erase(name);
-          simdjson::dom::parser parser;
-          json::Value lease;
-          const bool read = answer.outcome == Outcome::kDone &&
-                            parser.parse(body.data(), body.size()).get(lease) == simdjson::SUCCESS;
-          const auto spec = read ? json::member(lease, "spec") : std::nullopt;
-          cards.see_lease(name, spec ? json::text(*spec, "renewTime") : std::string_view());
-        });
-    if (!asked) return;
-    reading_leases.insert(node);
-  }
 }
 
 // While the API server does not answer as it should, one pod at a time is asked for.
@@ -322,8 +308,9 @@ void Edge::Impl::finish_list() {
 // --- telling the core ----------------------------------------------------------------------------
 
 // `done` runs on the edge's thread, unless the session has ended meanwhile.
-bool Edge::Impl::post(in::Body body, ReplyFn done) {
+bool Edge::Impl::post(in::Body body, ReplyFn done, TimeMs said_at_ms) {
   Input input;
+  input.said_at_ms = said_at_ms;
   input.actor = kActor;
   input.body = std::move(body);
   input.session = session;
@@ -351,7 +338,8 @@ void Edge::Impl::tell() {
     std::optional<News> news = cards.next(pods_version());
     if (!news) return;
     News told{{}, news->uid};
-    if (!post(news->body, [this, told](const Reply& reply) { on_reply(told, reply); })) {
+    const auto done = [this, told](const Reply& reply) { on_reply(told, reply); };
+    if (!post(news->body, done, said_at(*news))) {
       return cards.put_back(std::move(*news));
     }
   }
@@ -370,9 +358,35 @@ void Edge::Impl::on_reply(const News& news, const Reply& reply) {
   replan = replan || fence.pods().contains(news.uid);
   if (!reply.error) return;
   if (reply.error->field == "session") return end_session(reply.error->message());
+  if (reply.error->code == ErrorCode::kExhausted && reply.error->field == "queue") {
+    return put_off_pod(news.uid, reply.error->want);
+  }
   ++not_taken;
   log::warn("the core does not take what is seen",
             {{"cluster", options.cluster}, {"uid", news.uid}, {"error", reply.error->message()}});
+}
+
+// It stays behind its gate, and people read why on it.
+void Edge::Impl::put_off_pod(const std::string& uid, const std::string& words) {
+  if (put_off.empty()) {
+    log::warn("pods are put off: too many wait", {{"cluster", options.cluster}, {"why", words}});
+    put_off_due_ms = ports.monotonic_ms() + limits::kPutOffRetryMs;
+  }
+  put_off.push_back(uid);
+  put_off_again = true;
+  waiting->put_off(uid, words, ports.now_ms());
+}
+
+// As long as there is room for all that are told again, more of them come at once.
+void Edge::Impl::tell_put_off() {
+  if (put_off.empty() || ports.monotonic_ms() < put_off_due_ms) return;
+  put_off_at_once = put_off_again ? limits::kPutOffRetries
+                                  : std::min(2 * put_off_at_once, limits::kMaxEdgePosts / 4);
+  put_off_again = false;
+  for (std::size_t i = 0; i < put_off_at_once && !put_off.empty(); ++i, put_off.pop_front()) {
+    cards.tell_again(put_off.front());
+  }
+  put_off_due_ms = ports.monotonic_ms() + limits::kPutOffRetryMs;
 }
 
 // --- what others see -----------------------------------------------------------------------------
@@ -397,6 +411,8 @@ void Edge::Impl::publish() {
   now.opened_outside = opened_outside;
   now.unreadable = cards.unreadable();
   now.not_taken = not_taken;
+  now.put_off = put_off.size();
+  now.clock_behind_ms = cards.clocks().largest_ms();
   const std::scoped_lock lock(stats_mutex);
   if (stats.error != now.error && !now.error.empty() && phase != Phase::kOff) {
     log::warn("edge", {{"cluster", options.cluster}, {"error", now.error}});

@@ -66,6 +66,8 @@ struct EdgeStats {
   std::uint64_t opened_outside = 0;              // gates opened where pods are not managed
   std::uint64_t unreadable = 0;                  // objects that could not be read
   std::uint64_t not_taken = 0;                   // that the core refused
+  std::size_t put_off = 0;                       // pods that wait until the core has room for them
+  DurationMs clock_behind_ms = 0;  // of the node whose clock is furthest off; ahead: negative
 };
 
 class Edge {

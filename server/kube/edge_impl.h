@@ -99,16 +99,21 @@ struct Edge::Impl {
   void read_leases();
   void read_outdated();
   void put_off_outdated(const std::string& uid, DurationMs at_least);
+  void follow_leases();
+  void read_outdated_nodes();
   void follow_owners();
   void begin_pods();
   void follow_pods();
   void finish_list();
   void subscribe(ClusterId id);
-  bool post(in::Body body, ReplyFn done);
+  bool post(in::Body body, ReplyFn done, TimeMs said_at_ms = 0);
+  TimeMs said_at(const News& news) const;
   void tell();
   std::uint64_t pods_version() const;
   void say_until();
   void on_reply(const News& news, const Reply& reply);
+  void put_off_pod(const std::string& uid, const std::string& words);
+  void tell_put_off();
   void take_effects();
   void want(Effect effect, std::uint64_t order);
   void confirm();
@@ -170,6 +175,10 @@ struct Edge::Impl {
   std::array<std::uint64_t, EnumText<WriteKind>::names.size()> writes{};
   std::map<std::string, std::uint64_t> refused;
   std::uint64_t not_taken = 0, lists_before = 0;
+  std::deque<std::string> put_off;  // pods that the core has no room for, the first first
+  std::size_t put_off_at_once = limits::kPutOffRetries;
+  bool put_off_again = false;  // one of those that were told again last
+  std::int64_t put_off_due_ms = 0;
   std::string said_unreadable;  // in the log
 
   mutable std::mutex stats_mutex;
@@ -177,7 +186,7 @@ struct Edge::Impl {
   std::atomic<bool> stopping{false};
   std::thread thread;
 
-  std::unique_ptr<Reflector> nodes, namespaces, pods;
+  std::unique_ptr<Reflector> nodes, namespaces, pods, leases;
   std::vector<std::unique_ptr<Reflector>> owners;
   std::unique_ptr<Writer> writer;
   std::unique_ptr<Teller> teller;

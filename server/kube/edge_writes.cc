@@ -4,6 +4,9 @@
 #include <set>
 #include <utility>
 
+#include "core/cut.h"
+#include "core/limits.h"
+#include "core/printable.h"
 #include "core/text.h"
 #include "server/kube/edge_impl.h"
 #include "server/log/log.h"
@@ -78,7 +81,8 @@ void Edge::Impl::report_unschedulable() {
 
 // The core takes it for late news, unless it wants it of the pod still.
 bool Edge::Impl::say_refused(const std::string& uid, Cause cause, const std::string& words) {
-  const bool posted = post(in::PodRefused{options.cluster, {uid, {}, 0, 0}, cause},
+  const std::string cut = cut_text(one_line(words), limits::kMaxRefusalBytes - kCutNoteBytes);
+  const bool posted = post(in::PodRefused{options.cluster, {uid, {}, 0, 0}, cause, cut},
                            [this, uid](const Reply& reply) {
                              if (reply.error && reply.error->field == "session")
                                end_session(reply.error->message());
@@ -247,9 +251,9 @@ void Edge::Impl::look_at_waiting() {
   look_due_ms = now + limits::kLookWaitingMs;
   looking =
       ports.read_starts([this, to = inbox, of = session, name = options.cluster,
-                         state = waiting->state(), after = waiting->after(), time = ports.now_ms()](
+                         part = waiting->part(), after = waiting->after(), time = ports.now_ms()](
                             const Engine& engine, const ForecastStarts& starts) {
-        to->put([this, of, time, page = waiting_jobs(engine, starts, name, state, after, time)] {
+        to->put([this, of, time, page = waiting_jobs(engine, starts, name, part, after, time)] {
           looking = false;
           if (of == session) waiting->take(page, time);
         });

@@ -14,13 +14,52 @@ bool awaits_owner(const Cards& cards, const GpuCard& pod) {
   return of_job && cards.find_owner(pod.owner_uid) == nullptr;
 }
 
+// Its owner, or what controls that, ends its pods itself.
+bool owner_ends(const Cards& cards, const GpuCard& pod) {
+  const OwnerCard* const owner = cards.find_owner(pod.owner_uid);
+  if (owner == nullptr) return false;
+  const OwnerCard* const parent = cards.find_owner(owner->parent);
+  return owner->ended || (parent != nullptr && parent->ended);
+}
+
+// It was on its way when its hold ended, and has arrived since. Only a declared gang cannot run for that.
+bool has_arrived(const GpuCard& pod, Cause cause) {
+  const bool declared = pod.gang && !pod.runs_alone;
+  return pod.bound && !declared && (cause == Cause::kExpired || cause == Cause::kUnschedulable);
+}
+
+// Bound pods that are to end, by owner and by what controls that.
+using Ending = std::map<std::string, std::size_t>;
+
+Ending ending_pods(const Cards& cards, const WantedJobs& wanted) {
+  Ending ending;
+  for (const auto& [id, job] : wanted) {
+    if (job.effect.kind != EffectKind::kEvict) continue;
+    for (const EffectPod& pod : job.effect.pods) {
+      const PodCard* const card = cards.find_gpu_pod(pod.uid);
+      if (card == nullptr || card->gpu->ended || card->gpu->going || !card->gpu->bound) continue;
+      if (has_arrived(*card->gpu, job.effect.cause)) continue;
+      const OwnerCard* const owner = cards.find_owner(card->gpu->owner_uid);
+      ++ending[card->gpu->owner_uid];
+      if (owner != nullptr && !owner->parent.empty()) ++ending[owner->parent];
+    }
+  }
+  return ending;
+}
+
 // What must be suspended so that the pod goes and nobody counts it as failed; empty: nothing can.
-std::string to_suspend(const Cards& cards, const GpuCard& pod) {
+// Suspending ends all pods of the owner: only of a gang that cannot do without the pod is that meant.
+std::string to_suspend(const Cards& cards, const GpuCard& pod, const Ending& ending) {
   const OwnerCard* const owner = cards.find_owner(pod.owner_uid);
   if (owner == nullptr || !owner->may_suspend()) return {};
-  if (cards.find_owner(owner->parent) != nullptr) return pod.gang ? owner->parent : std::string();
-  const bool whole = pod.gang || owner->one_pod || cards.bound_of(pod.owner_uid) == 0;
-  return whole ? pod.owner_uid : std::string();
+  const bool below = cards.find_owner(owner->parent) != nullptr;
+  const std::string& top = below ? owner->parent : pod.owner_uid;
+  if (pod.gang && !pod.runs_alone) return top;
+  if (below && !pod.gang) return {};
+  const auto found = ending.find(top);
+  const bool all_end = cards.bound_below(top) <= (found == ending.end() ? 0 : found->second);
+  const bool none_bound = cards.bound_below(top) == 0;
+  return none_bound || (all_end && (pod.gang || owner->one_pod)) ? top : std::string();
 }
 
 class Planner {
@@ -66,14 +105,15 @@ class Planner {
     return left;
   }
 
-  bool take_back(const Wanted& wanted) {
+  bool take_back(const Wanted& wanted, const Ending& ending) {
     bool left = false;
     for (const EffectPod& pod : wanted.effect.pods) {
       const PodCard* const card = cards_.find_gpu_pod(pod.uid);
       if (card == nullptr || card->gpu->ended || card->gpu->going) continue;
       left = true;
-      if (awaits_owner(cards_, *card->gpu)) continue;
-      const std::string owner = to_suspend(cards_, *card->gpu);
+      if (awaits_owner(cards_, *card->gpu) || owner_ends(cards_, *card->gpu)) continue;
+      if (has_arrived(*card->gpu, wanted.effect.cause)) continue;
+      const std::string owner = to_suspend(cards_, *card->gpu, ending);
       const bool suspends = !owner.empty();
       if (suspends && cards_.find_owner(owner)->suspended) continue;  // its controller is at it
       const std::string& uid = suspends ? owner : pod.uid;
@@ -128,6 +168,9 @@ class Planner {
   bool may_fail(const GpuCard& pod, Cause cause) {
     const OwnerCard* const owner = cards_.find_owner(pod.owner_uid);
     if (owner == nullptr || owner->collection != kJobsPath || !comes_back(cause)) return true;
+    if (owner->backoff_limit_per_index) {
+      return pod.index_failures + 1 < *owner->backoff_limit_per_index;
+    }
     return owner->failed + ++evicted_[pod.owner_uid] < owner->backoff_limit;
   }
 
@@ -164,10 +207,11 @@ Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const Cards& card
   Plan plan;
   Planner planner(cards, attempts, monotonic_ms);
   planner.guard(fence);
+  const Ending ending = ending_pods(cards, wanted);
   for (const auto& [id, job] : wanted) {
     if (job.effect.until_ms != 0 && job.effect.until_ms <= now_ms) continue;
     const bool opens = job.effect.kind == EffectKind::kOpenGate;
-    const bool left = opens ? planner.open(job) : planner.take_back(job);
+    const bool left = opens ? planner.open(job) : planner.take_back(job, ending);
     if (!left) plan.settled.push_back(id);
   }
   planner.resume_owners();

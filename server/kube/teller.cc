@@ -5,6 +5,7 @@
 
 #include "core/content_hash.h"
 #include "core/limits.h"
+#include "core/printable.h"
 #include "kube/event.h"
 #include "kube/pod.h"
 
@@ -69,7 +70,8 @@ void Teller::send(const Told& told, bool second) {
   event.regarding = {told.api_version, told.kind, told.ns, told.name, told.uid};
   event.reason = told.reason;
   event.action = told.action;
-  event.note = told.note;
+  const std::string note = printable(told.note);
+  event.note = note;
   event.warning = told.warning;
   event.instance = "subakd";
   event.at_ms = now_ms_();

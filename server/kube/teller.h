@@ -20,7 +20,7 @@ struct Told {
   std::string api_version = "v1", kind = "Pod", ns, name, uid;  // what it is about
   std::string reason;                                           // "Released"
   std::string action;                                           // "Release"
-  std::string note;                                             // a sentence
+  std::string note;                                             // a sentence; written printable()
   bool warning = false;
 };
 

@@ -8,6 +8,7 @@
 #include "core/duration.h"
 #include "core/limits.h"
 #include "core/names.h"
+#include "core/printable.h"
 
 namespace subak {
 namespace {
@@ -23,6 +24,9 @@ TimeMs told_time(const std::optional<StartOutlook>& start) {
       return start->at.expected_ms;
     case OutlookBy::kBeyond:
       return start->at.earliest_ms;
+    case OutlookBy::kTooFewStarts:
+    case OutlookBy::kNoForecast:
+      break;
   }
   return 0;
 }
@@ -61,28 +65,63 @@ class Times {
 std::string start_sentence(const StartOutlook& start, TimeMs now_ms) {
   Times times(now_ms);
   const ExpectedStart& at = start.at;
+  if (!is_estimate(start.by)) return std::string("No estimate yet: ").append(assumption(start));
   if (start.by == OutlookBy::kPromise) return "It starts by " + times.by(at.latest_ms) + " UTC";
   if (start.by == OutlookBy::kBeyond) {
     return "It does not start before " + times.before(at.earliest_ms) + " UTC";
   }
+  const bool is_guess = start.by == OutlookBy::kGuess;
   std::string words = "It starts about " + times.before(at.expected_ms);
-  words += " (" + times.before(at.earliest_ms);
-  words += " to " + times.by(at.latest_ms) + ") UTC";
-  if (start.by == OutlookBy::kForecast) {
-    return at.learned ? words : words + "; too few starts have come to learn from";
+  if (at.learned || is_guess) {
+    words += " (" + times.before(at.earliest_ms);
+    words += " to " + times.by(at.latest_ms) + ")";
   }
-  return words.append(", if ").append(assumption(start));
+  words += " UTC";
+  if (is_guess) return words.append(", if ").append(assumption(start));
+  if (!at.learned) words += "; too few starts have come to say how far off this is";
+  if (at.assumed) words += "; no time limit given: assuming 24 h";
+  return words;
 }
 
-WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
-                         const std::string& cluster, JobState state, JobId after, TimeMs now_ms) {
-  constexpr std::size_t kLook = 64;
+namespace {
+
+constexpr std::size_t kLook = 64;
+
+JobState state_of(WaitingPart part) {
+  if (part == WaitingPart::kQueued) return JobState::kQueued;
+  return part == WaitingPart::kPaused ? JobState::kPaused : JobState::kIncomplete;
+}
+
+WaitingPage pods_beyond(const Engine& engine, const std::string& cluster, JobId after) {
   WaitingPage page;
-  const std::vector<JobRow> rows = engine.jobs(after, kLook, state, {});
+  page.part = WaitingPart::kBeyond;
+  const std::vector<CrowdedJob> jobs = engine.crowded(after, kLook);
+  page.more = jobs.size() == kLook;
+  for (const auto& [row, reason] : jobs) {
+    page.last = row.id;
+    if (row.cluster != cluster) continue;
+    for (const PodRow& pod : row.pods) {
+      if (pod.rank < row.gang_size || pod.uid.empty()) continue;
+      page.jobs.push_back({row.id, pod.uid, reason});
+    }
+  }
+  return page;
+}
+
+}  // namespace
+
+WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
+                         const std::string& cluster, WaitingPart part, JobId after, TimeMs now_ms) {
+  if (part == WaitingPart::kBeyond) return pods_beyond(engine, cluster, after);
+  WaitingPage page;
+  page.part = part;
+  const std::vector<JobRow> rows = engine.jobs(after, kLook, state_of(part), {});
   page.more = rows.size() == kLook;
   for (const JobRow& row : rows) {
     page.last = row.id;
-    const bool told = row.cluster == cluster && row.origin == JobOrigin::kPods &&
+    // Who paused a job knows why.
+    const bool by_us = row.state != JobState::kPaused || row.refused;
+    const bool told = by_us && row.cluster == cluster && row.origin == JobOrigin::kPods &&
                       now_ms - row.submit_ms >= limits::kTellWaitingMs;
     if (!told) continue;
     const std::optional<Reason> reason = engine.first_reason(row.id, 0);
@@ -99,7 +138,8 @@ WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
 
 void Waiting::take(const WaitingPage& page, TimeMs now_ms) {
   for (const WaitingJob& job : page.jobs) {
-    const auto [at, is_new] = told_.try_emplace(job.job);
+    const bool by_pod = page.part == WaitingPart::kBeyond;
+    const auto [at, is_new] = told_.try_emplace(by_pod ? job.uid : text::job_id_text(job.job));
     at->second.round = round_;
     Last& last = at->second;
     const TimeMs start_ms = told_time(job.start);
@@ -116,11 +156,11 @@ void Waiting::take(const WaitingPage& page, TimeMs now_ms) {
   }
   after_ = page.more ? page.last : JobId();
   if (page.more) return;
-  if (state_ == JobState::kQueued) {
-    state_ = JobState::kIncomplete;
+  if (part_ != WaitingPart::kBeyond) {
+    part_ = static_cast<WaitingPart>(static_cast<unsigned>(part_) + 1);
     return;
   }
-  state_ = JobState::kQueued;
+  part_ = WaitingPart::kQueued;
   std::erase_if(told_, [this](const auto& entry) { return entry.second.round != round_; });
   std::erase_if(conditions_,
                 [this](const auto& entry) { return cards_.find_gpu_pod(entry.first) == nullptr; });
@@ -138,11 +178,19 @@ void Waiting::take_unsized(const std::string& uid, TimeMs now_ms) {
   tell({{}, uid, reason}, now_ms, true);
 }
 
+void Waiting::put_off(const std::string& uid, const std::string& words, TimeMs now_ms) {
+  if (cards_.find_gpu_pod(uid) == nullptr || conditions_.contains(uid)) return;
+  Reason reason;
+  reason.token = ReasonToken::kWaitingForQuota;
+  reason.detail = words;
+  tell({{}, uid, reason}, now_ms, true);
+}
+
 void Waiting::tell(const WaitingJob& job, TimeMs now_ms, bool anew) {
   const PodCard* const pod = cards_.find_gpu_pod(job.uid);
   if (pod == nullptr) return;
   // What follows the reason's words is not to be cut for them.
-  std::string message = cut_text(job.reason.detail, limits::kMaxMessageBytes / 2);
+  std::string message = cut_text(printable(job.reason.detail), limits::kMaxMessageBytes / 2);
   const auto add = [&message](std::string_view sentence) {
     if (!message.empty()) message += ". ";
     message += sentence;

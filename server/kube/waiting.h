@@ -20,39 +20,51 @@
 
 namespace subak {
 
+// What a round of looks goes through, one after the other.
+enum class WaitingPart : std::uint8_t {
+  kQueued,  // jobs in these states
+  kIncomplete,
+  kPaused,
+  kBeyond  // pods beyond their gang's size, each by itself
+};
+
 struct WaitingJob {
   JobId job;
-  std::string uid;  // of its first pod
+  std::string uid;  // of its first pod, or of one beyond its gang's size
   Reason reason;
   std::optional<StartOutlook> start{};  // nullopt: it has none, as far as is known
 };
 
-// "It starts by 14:20 UTC" is a promise, "It starts about 14:20 (13:00 to 16:30) UTC" a forecast. A time
+// "It starts by 14:20 UTC" is a promise, "It starts about 14:20 (13:00 to 16:30) UTC" a forecast, "No estimate
+// yet: ..." neither. A time
 // without its day is of the same day as the one before it, the first of that of `now_ms`. In UTC, as it is
 // read later and elsewhere.
 std::string start_sentence(const StartOutlook& start, TimeMs now_ms);
 
 // A page of the cluster's jobs that wait, after `after`; none: the round is over.
 struct WaitingPage {
+  WaitingPart part = WaitingPart::kQueued;
   std::vector<WaitingJob> jobs;
   JobId last;
   bool more = false;
 };
 // On the thread of reads. Jobs of pods only, and only what has waited long enough by `now_ms`.
 WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
-                         const std::string& cluster, JobState state, JobId after, TimeMs now_ms);
+                         const std::string& cluster, WaitingPart part, JobId after, TimeMs now_ms);
 
 class Waiting {
  public:
   Waiting(const Cards& cards, Teller& teller) : cards_(cards), teller_(teller) {}
 
   // Where the next look begins.
-  JobState state() const { return state_; }
+  WaitingPart part() const { return part_; }
   JobId after() const { return after_; }
   // Tells what is new in it, and goes on behind it.
   void take(const WaitingPage& page, TimeMs now_ms);
   // The pod waits for a word of a person: told at once.
   void take_unsized(const std::string& uid, TimeMs now_ms);
+  // The pod is no part of a job yet, as too many wait; `words` says whose.
+  void put_off(const std::string& uid, const std::string& words, TimeMs now_ms);
   // The pod's gate has been opened.
   void released(const std::string& uid, TimeMs now_ms);
   void forget();
@@ -72,10 +84,11 @@ class Waiting {
 
   const Cards& cards_;
   Teller& teller_;
-  JobState state_ = JobState::kQueued;
+  WaitingPart part_ = WaitingPart::kQueued;
   JobId after_;
   std::uint32_t round_ = 0;
-  std::map<JobId, Last> told_;
+  std::map<std::string, Last>
+      told_;  // by number of the job, or uid of a pod beyond its gang's size
   std::map<std::string, TimeMs> conditions_;  // pods that say that they wait, by uid: since when
 };
 

@@ -43,6 +43,44 @@ void write_slices(Families& out, const Engine& engine, const std::vector<Cluster
   }
 }
 
+void write_contradictions(Families& out, const Engine& engine,
+                          const std::vector<ClusterId>& clusters) {
+  out.gauge(
+      "subak_contradicting_nodes",
+      "Nodes whose statements about their GPUs contradict each other: nothing new goes there.");
+  for (const ClusterId cluster : clusters) {
+    const std::vector<NodeId> nodes = engine.fleet().nodes(cluster);
+    const auto count = std::count_if(nodes.begin(), nodes.end(), [&](NodeId id) {
+      return engine.fleet().node(id)->contradicts;
+    });
+    out.sample({{"cluster", engine.cluster_name(cluster)}}, count);
+  }
+}
+
+// One series for each node whose clock is off: usually none, and a bounded number of them.
+void write_node_clocks(Families& out, const Engine& engine,
+                       const std::vector<ClusterId>& clusters) {
+  constexpr std::size_t kMostShown = 100;
+  out.gauge(
+      "subak_node_clock_offset_seconds",
+      "How far the clock of a node is behind, where it is off by five seconds or more; ahead: "
+      "negative. At most 100 of a cluster.");
+  std::map<std::string, std::size_t> off;
+  for (const ClusterId cluster : clusters) {
+    const std::string name = engine.cluster_name(cluster);
+    std::size_t& count = off[name];
+    for (const NodeId id : engine.nodes(cluster)) {
+      const NodeSpec* const node = engine.fleet().node(id);
+      if (node == nullptr || node->clock_behind_ms == 0) continue;
+      if (++count > kMostShown) continue;
+      out.sample({{"cluster", name}, {"node", node->name}},
+                 static_cast<double>(node->clock_behind_ms) / kSecondMs);
+    }
+  }
+  out.gauge("subak_nodes_clock_off", "Nodes whose clock is off by five seconds or more.");
+  for (const auto& [cluster, count] : off) out.sample({{"cluster", cluster}}, count);
+}
+
 void write_light_work(Families& out, const Engine& engine,
                       const std::vector<Survey::OfCluster>& clusters) {
   const auto gauge = [&](const char* name, const char* help, auto&& value) {
@@ -112,6 +150,8 @@ void write_fleet(Families& out, const Engine& engine, const Survey& survey, Time
   for (const ClusterView& cluster : *view->clusters) clusters.push_back(cluster.id);
   write_domains(out, engine, clusters);
   write_slices(out, engine, clusters);
+  write_contradictions(out, engine, clusters);
+  write_node_clocks(out, engine, clusters);
   write_survey(out, engine, survey);
   write_reasons(out, survey);
   out.gauge("subak_bill_residual_gpu_seconds",

@@ -68,6 +68,10 @@ Result<std::optional<std::int64_t>> measure_drift(const Balances& kept, StoreRea
   return std::optional<std::int64_t>(static_cast<std::int64_t>(up));
 }
 
+DurationMs audit_first_wait_ms(std::uint64_t rows) {
+  return rows <= limits::kLedgerAuditAtOnceRows ? 0 : limits::kLedgerAuditWaitMs;
+}
+
 LedgerAudit::LedgerAudit(Follower& follower, Store& store, const Clock& clock)
     : follower_(follower), store_(store), clock_(clock), thread_([this] { run(); }) {}
 
@@ -86,25 +90,28 @@ std::optional<std::int64_t> LedgerAudit::drift_gpu_seconds() const {
 }
 
 void LedgerAudit::run() {
-  name_thread("audit");
-  while (!stop_) {
+  name_background_thread("audit");
+  for (bool first = true; !stop_; first = false) {
+    const std::shared_ptr<const Balances> kept = balances();
+    if (kept && first) wait(audit_first_wait_ms(kept->ledger.rows()));
     const DurationMs begin = clock_.monotonic_ms();
-    once();
-    const DurationMs rest = std::max(kLeastRestMs, kRest * (clock_.monotonic_ms() - begin));
-    std::unique_lock lock(mutex_);
-    wake_.wait_for(lock, std::chrono::milliseconds(rest), [this] { return stop_.load(); });
+    if (kept) once(*kept);
+    wait(std::max(kLeastRestMs, kRest * (clock_.monotonic_ms() - begin)));
   }
 }
 
-void LedgerAudit::once() {
-  const std::shared_ptr<const Balances> kept = balances();
-  if (!kept) return;
+void LedgerAudit::wait(DurationMs ms) {
+  std::unique_lock lock(mutex_);
+  wake_.wait_for(lock, std::chrono::milliseconds(ms), [this] { return stop_.load(); });
+}
+
+void LedgerAudit::once(const Balances& kept) {
   Result<std::unique_ptr<StoreReader>> reader = store_.open_reader();
   if (!reader) {
     log::warn("ledger audit: no reader", {{"error", reader.error().message()}});
     return;
   }
-  const auto drift = measure_drift(*kept, **reader, stop_);
+  const auto drift = measure_drift(kept, **reader, stop_);
   if (!drift) {
     log::warn("ledger audit: cannot read", {{"error", drift.error().message()}});
     return;
@@ -112,7 +119,7 @@ void LedgerAudit::once() {
   if (!*drift) return;
   if (**drift != 0) {
     log::error("ledger audit: balances differ from their rows",
-               {{"drift_gpu_seconds", **drift}, {"seq", kept->seq}});
+               {{"drift_gpu_seconds", **drift}, {"seq", kept.seq}});
   }
   const std::lock_guard lock(mutex_);
   drift_ = **drift;

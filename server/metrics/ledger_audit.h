@@ -28,8 +28,11 @@ struct Balances {
 Result<std::optional<std::int64_t>> measure_drift(const Balances& kept, StoreReader& reader,
                                                   const std::atomic<bool>& stop);
 
-// The thread that does it: at the start, and then so rarely that it takes at most a fiftieth of a
-// core. Logs a drift that is not zero as an error.
+// How long the first run waits, by the rows that it reads: a long one leaves a start what it needs.
+DurationMs audit_first_wait_ms(std::uint64_t rows);
+
+// The thread that does it, at a low priority: soon after the start, and then so rarely that it takes at
+// most a fiftieth of a core. Logs a drift that is not zero as an error.
 class LedgerAudit {
  public:
   // All three outlive the audit.
@@ -43,7 +46,8 @@ class LedgerAudit {
 
  private:
   void run();
-  void once();
+  void once(const Balances& kept);
+  void wait(DurationMs ms);
   std::shared_ptr<const Balances> balances();
 
   Follower& follower_;

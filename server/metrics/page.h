@@ -46,6 +46,8 @@ struct EdgeState {
   std::vector<std::pair<std::string, std::uint64_t>> writes;  // done, by kind
   std::map<std::string, std::uint64_t> refused;               // releases given up, by reason
   std::uint64_t opened_outside = 0, unreadable = 0, not_taken = 0, events = 0;
+  std::size_t put_off = 0;         // pods that wait until there is room for them
+  DurationMs clock_behind_ms = 0;  // of the node whose clock is furthest off; ahead: negative
 };
 
 // A start whose store others have too, which may be away: what the webhook judges by until there is a View.

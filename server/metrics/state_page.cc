@@ -19,13 +19,17 @@ void write_jobs(Families& out, const View& view) {
     const auto name = static_cast<JobState>(state);
     if (name != JobState::kDone) out.sample({{"state", enum_name(name)}}, view.jobs[state]);
   }
+  out.gauge("subak_pods_beyond_gang_size", "Pods that their gang has no place for by its size.");
+  out.sample({}, view.pods_beyond_gang);
   out.counter("subak_ledger_rows_total", "Rows of the books.");
   out.sample({}, view.ledger_rows);
 }
 
 void write_gpus(Families& out, const std::vector<ClusterView>& clusters) {
-  out.gauge("subak_gpus",
-            "Installed GPUs by what is done with them; the states add up to all of them.");
+  out.gauge(
+      "subak_gpus",
+      "Installed GPUs by what is done with them; the states add up to all of them, and to what is "
+      "overcommitted.");
   for (const ClusterView& c : clusters) {
     for (const ProductTotals& p : c.products) {
       const auto row = [&](std::string_view state, MilliGpu amount) {
@@ -35,6 +39,14 @@ void write_gpus(Families& out, const std::vector<ClusterView>& clusters) {
       row("idle", p.milligpu.idle);
       row("stranded", p.milligpu.stranded);
       row("unusable", p.milligpu.unusable);
+    }
+  }
+  out.gauge("subak_overcommitted_gpus",
+            "Held beyond what its node has, as that shrank or was overbooked; allocated counts "
+            "them too.");
+  for (const ClusterView& c : clusters) {
+    for (const ProductTotals& p : c.products) {
+      out.sample({{"cluster", c.name}, {"product", p.product}}, gpus(p.milligpu.overcommitted));
     }
   }
 }
@@ -97,11 +109,15 @@ void write_own_edges(Families& out, const std::vector<EdgeState>& edges) {
   rows([](const EdgeState& e) { return e.opened_outside; });
   out.counter("subak_edge_events_total", "Events that the edge has sent for people to read.");
   rows([](const EdgeState& e) { return e.events; });
-  out.counter("subak_edge_unreadable_total",
-              "Objects that the edge could not read, or not all of them.");
+  out.counter("subak_edge_unreadable_total", "Objects that the edge could not read.");
   rows([](const EdgeState& e) { return e.unreadable; });
   out.counter("subak_edge_not_taken_total", "News of the edge that the core refused.");
   rows([](const EdgeState& e) { return e.not_taken; });
+  out.gauge("subak_edge_pods_put_off", "Gated pods that wait until there is room for them.");
+  rows([](const EdgeState& e) { return e.put_off; });
+  out.gauge("subak_edge_clock_offset_seconds",
+            "How far the clock of the node is behind that is furthest off; ahead: negative.");
+  rows([](const EdgeState& e) { return seconds(e.clock_behind_ms); });
 }
 
 void write_clusters(Families& out, const ShellState& state) {

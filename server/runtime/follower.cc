@@ -271,7 +271,7 @@ bool Follower::Impl::recover() {
 
 bool Follower::Impl::wait() {
   std::unique_lock lock(mutex);
-  const auto awake = [&] { return stopping || has_work(); };
+  const auto awake = [&] { return stopping || has_work() || forecaster->is_copying(); };
   const std::optional<DurationMs> forecast_in = forecaster->due_in(engine);
   if (forecast_in) {
     wake.wait_for(lock, std::chrono::milliseconds(*forecast_in), awake);
@@ -316,6 +316,10 @@ void Follower::Impl::serve(const std::vector<Cheap>& asked, std::optional<DearOn
   for (const Cheap& one : asked) {
     one.read ? one.read(engine) : one.of_starts(engine, forecaster->newest(engine));
   }
+  if (!asked.empty()) {
+    const std::lock_guard lock(mutex);
+    stats.reads_answered += asked.size();
+  }
   if (!due.empty()) {
     DearOne one = std::move(due.front());
     due.pop_front();
@@ -333,6 +337,7 @@ void Follower::Impl::answer(DearOne one) {
   if (one.second.of_queue) one.second.of_queue(engine, *picture, forecaster->starts(engine));
   one.second = {};  // what it keeps alive goes before its place is free
   const std::lock_guard lock(mutex);
+  ++stats.reads_answered;
   dear.done(one.first);
 }
 

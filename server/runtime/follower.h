@@ -62,6 +62,7 @@ struct FollowerStats {
   std::uint64_t queue_pictures = 0;        // made
   std::uint64_t forecasts = 0;             // made
   std::size_t reads_waiting = 0;           // of both lanes
+  std::uint64_t reads_answered = 0;        // since the start, of both lanes
   bool failed = false;                     // the store could not be read: reads are refused
 };
 

@@ -96,13 +96,14 @@ TimeMs Forecaster::now(const Engine& engine) const {
   return options_.now_ms ? std::max(engine.now(), options_.now_ms()) : engine.now();
 }
 
-void Forecaster::turn(const Engine& engine) {
+void Forecaster::turn(Engine& engine) {
   if (ready_) {
     thread_.join();
     ready_ = false;
     making_ = false;
     take(std::move(result_));
   }
+  if (copying_) return copy_slice(engine);
   if (due_in(engine) != 0) return;
   is_small(engine) ? make_at_once(engine) : begin(engine);
 }
@@ -112,13 +113,28 @@ void Forecaster::make_at_once(const Engine& engine) {
   take(make_forecast(engine.forecast_basis(now(engine))));
 }
 
-void Forecaster::begin(const Engine& engine) {
-  making_ = true;
+void Forecaster::begin(Engine& engine) {
+  making_ = copying_ = true;
   begun_ms_ = options_.monotonic_ms();
-  thread_ = std::thread([this, basis = engine.forecast_basis(now(engine))] {
-    name_thread("forecast");
-    const DurationMs until = begun_ms_ + limits::kForecastMs;
-    result_ = make_forecast(basis, [&] { return !stop_ && options_.monotonic_ms() < until; });
+  engine.begin_forecast_basis(now(engine));
+}
+
+void Forecaster::copy_slice(Engine& engine) {
+  auto basis = engine.forecast_basis_slice(limits::kForecastCopySlice);
+  if (!basis) return;
+  copying_ = false;
+  make_beside(*std::move(basis));
+}
+
+// The follower joins the thread once `ready_` is set. To free a large basis takes a second, so that comes before.
+void Forecaster::make_beside(ForecastBasis copied) {
+  thread_ = std::thread([this, of = std::move(copied)]() mutable {
+    name_background_thread("forecast");
+    const DurationMs until = options_.monotonic_ms() + limits::kForecastMs;
+    {
+      const ForecastBasis basis = std::move(of);
+      result_ = make_forecast(basis, [&] { return !stop_ && options_.monotonic_ms() < until; });
+    }
     ready_ = true;
     options_.wake();
   });

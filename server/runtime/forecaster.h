@@ -1,5 +1,6 @@
 // Keeps a forecast of every start beside the follower, tells it to readers, and follows how starts come.
-// Of a large state it is made on a thread of its own, from a copy: the follower goes on meanwhile.
+// Of a large state it is made on a thread of its own, from a copy. The copy is made in slices, one a turn of
+// the follower, which answers reads in between.
 //
 // Threads: all calls on the follower's; `wake` is called by the other one.
 #pragma once
@@ -45,8 +46,11 @@ class Forecaster {
   // `whole`: there was no gap between what was kept and the facts, so who waits is followed further.
   void go_on(const Engine& engine, bool whole);
 
-  // Takes a forecast that is ready, and begins the next one if it is due.
-  void turn(const Engine& engine);
+  // Takes a forecast that is ready, begins the next one if it is due, and copies one slice of the engine's
+  // state if a copy is under way.
+  void turn(Engine& engine);
+  // A copy is under way: turn() has more to do at once.
+  bool is_copying() const { return copying_; }
   // There is a forecast to be taken.
   bool is_ready() const { return ready_; }
   // How long until the next one is due; nullopt: nothing waits, or one is under way.
@@ -63,7 +67,9 @@ class Forecaster {
   // What the job that starts was told; nullopt: nothing, or the fact is no start.
   std::optional<ExpectedStart> follow(const Fact& fact);
   void take(Forecast forecast);
-  void begin(const Engine& engine);
+  void begin(Engine& engine);
+  void copy_slice(Engine& engine);
+  void make_beside(ForecastBasis basis);
   void make_at_once(const Engine& engine);
   TimeMs now(const Engine& engine) const;
   bool is_of(const Engine& engine) const { return starts_.forecast->seq() == engine.seq(); }
@@ -74,7 +80,8 @@ class Forecaster {
   std::uint64_t made_count_ = 0;
   DurationMs made_ms_ = 0, took_ms_ = 0;  // the newest
   DurationMs begun_ms_ = 0;
-  bool making_ = false;
+  bool making_ = false;   // from the first slice of the copy on
+  bool copying_ = false;  // and the copy is not complete yet
   std::atomic<bool> ready_ = false, stop_ = false;
   Forecast result_;  // the thread's, until it is ready
   std::thread thread_;

@@ -79,6 +79,7 @@ void Runtime::Impl::fill() {
   const std::size_t before = filling->released.inputs;
   const bool room = can_fill();
   for (; can_fill() && !mails.empty(); mails.pop_front()) take_mail(mails.front());
+  say_clock_wrong();
   if (room) tick_if_due();
   const std::lock_guard lock(mutex);
   mailbox.applied(filling->released.inputs - before);
@@ -113,6 +114,10 @@ void Runtime::Impl::take_mail(Mail& mail) {
 }
 
 Reply Runtime::Impl::apply(Input input) {
+  // What it waited is no part of how far the clock is behind by which its times were read.
+  if (input.said_at_ms != 0) {
+    input.said_at_ms = std::max<TimeMs>(input.said_at_ms + last_stamp - input.time_ms, 1);
+  }
   input.time_ms = last_stamp;
   if (options.record) options.record(input);
   ApplyOutcome outcome = engine.apply(input);
@@ -213,6 +218,14 @@ void Runtime::Impl::stamp() {
   last_stamp = time.look(read_clock());
   stats.clock = time.status();
   tell_clock(before);
+}
+
+// A clock that was taken at the start, and steps back, was wrong then. The engine knows whether that start leapt.
+void Runtime::Impl::say_clock_wrong() {
+  const ClockStatus& now = time.status();
+  const bool behind = now.state == ClockState::kStepped && now.offset_ms < -limits::kMaxClockStepMs;
+  if (behind && !said_wrong) apply(Input{0, "", "", in::ClockWrong{-now.offset_ms}});
+  said_wrong = behind;
 }
 
 void Runtime::Impl::tell_clock(const ClockStatus& before) const {

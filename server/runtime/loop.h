@@ -67,6 +67,7 @@ struct Runtime::Impl {
   void release(Batch& batch);
   void committed(StoreThread::Done done);  // store thread
   void stamp();
+  void say_clock_wrong();
   ClockReading read_clock() const { return {clock.wall_ms(), clock.boot_ms()}; }
   void tell_clock(const ClockStatus& before) const;
   DurationMs patience() const;  // how long to wait at most
@@ -99,6 +100,7 @@ struct Runtime::Impl {
   bool is_known = false;  // it has the state, as it followed
   KnownAs known_as;       // of who was followed
   TimeMs last_stamp = 0;
+  bool said_wrong = false;       // in::ClockWrong, since the clock is behind
   std::deque<Mail> mails;        // taken, not yet applied
   std::size_t tick_put_off = 0;  // turns that a due Tick has waited for mails
   std::unique_ptr<Batch> filling = std::make_unique<Batch>();

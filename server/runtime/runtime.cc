@@ -27,6 +27,8 @@ Result<Recovered> Runtime::start() { return impl_->start(); }
 void Runtime::stop() { impl_->stop(); }
 
 bool Runtime::post(Input input, ReplyFn done) {
+  // By then the clock that said_at_ms is of has been compared with ours.
+  if (input.said_at_ms != 0 && input.time_ms == 0) input.time_ms = now_ms();
   Mail mail;
   mail.inputs.push_back(std::move(input));
   mail.done = std::move(done);
@@ -65,6 +67,8 @@ TimeMs Runtime::now_ms() const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->time.at(impl_->clock.boot_ms());
 }
+
+std::int64_t Runtime::boot_ms() const { return impl_->clock.boot_ms(); }
 
 void Runtime::turn() { impl_->step(); }
 

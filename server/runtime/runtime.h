@@ -104,8 +104,8 @@ class Runtime {
   void stop();
 
   // --- any thread --------------------------------------------------------------------------------
-  // Queues an input (time_ms is stamped here, whatever it was; AcceptClock learns what the clock
-  // shows). `done`, which may be null, runs on the loop's thread when everything the input caused
+  // Queues an input (time_ms is stamped here; beside Input::said_at_ms it may be when that was heard, else that is now.
+  // AcceptClock learns what the clock shows). `done`, which may be null, runs on the loop's thread when everything the input caused
   // is durable; it must not block. False: the mailbox is full (RuntimeOptions::most_waiting), or
   // the runtime is not running; `done` is not called then.
   bool post(Input input, ReplyFn done);
@@ -119,6 +119,8 @@ class Runtime {
   RuntimeStats stats() const;
   // The time that an input would be stamped with (server/runtime/believed_time.h).
   TimeMs now_ms() const;
+  // Clock::boot_ms().
+  std::int64_t boot_ms() const;
   // Wakes the loop to look at the clock again (fake clocks; a real one needs none).
   void nudge();
 

@@ -164,6 +164,8 @@ std::vector<metrics::EdgeState> edge_states(const std::vector<NamedEdge>& edges)
     state.refused = stats.refused;
     state.opened_outside = stats.opened_outside;
     state.unreadable = stats.unreadable;
+    state.put_off = stats.put_off;
+    state.clock_behind_ms = stats.clock_behind_ms;
     state.not_taken = stats.not_taken;
     state.events = stats.events;
   }

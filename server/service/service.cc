@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <future>
+#include <memory>
 #include <utility>
 
 #include "core/limits.h"
@@ -211,6 +214,16 @@ void Service::Impl::label_pod(bool leads) {
   if (pod_label) pod_label->want(leads);
 }
 
+// Ready means that reads are answered: the follower's engine may take longer to recover than the loop's.
+void Service::Impl::await_first_read() {
+  const auto answered = std::make_shared<std::promise<void>>();
+  const std::future<void> first = answered->get_future();
+  if (!follower->read([answered](const Engine& /*engine*/) { answered->set_value(); })) return;
+  while (first.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) {
+    if (follower->stats().failed || stop_asked()) return;
+  }
+}
+
 void Service::Impl::start_prober() {
   const auto of = [](auto& part) {
     return [&part](DurationMs patience_ms) { return part.probe(patience_ms); };
@@ -319,6 +332,7 @@ std::optional<Error> Service::Impl::start() {
   } else if (const auto made = made_edges(); !made) {
     return made.error();  // now, and not when it is to lead
   }
+  await_first_read();
   start_prober();
   warn_of_tokens(*api);
   recovered = true;

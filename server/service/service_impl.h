@@ -58,6 +58,7 @@ struct Service::Impl {
   std::optional<Error> start_edges();
   std::optional<Error> start_pod_label();
   void label_pod(bool leads);
+  void await_first_read();
   void start_prober();
   std::vector<metrics::ListenerState> listeners() const;
   void stop();

@@ -11,6 +11,8 @@ namespace {
 constexpr std::string_view kInsert =
     "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
+constexpr int kClockBits = 8;
+
 std::int64_t day_of(TimeMs t) { return t / kDayMs - (t % kDayMs < 0 ? 1 : 0); }
 
 template <class T>
@@ -19,6 +21,15 @@ T narrow(std::int64_t value) {
 }
 
 }  // namespace
+
+std::int64_t stored_state(const LedgerRow& row) {
+  return static_cast<std::int64_t>(row.state) | static_cast<std::int64_t>(row.clock) << kClockBits;
+}
+
+void read_stored_state(std::int64_t stored, LedgerRow& row) {
+  row.state = static_cast<UsageState>(stored & ((1 << kClockBits) - 1));
+  row.clock = static_cast<RowClock>(stored >> kClockBits);
+}
 
 std::uint32_t ledger_sum(std::uint32_t seed, std::uint64_t ord, const LedgerEntry& entry) {
   const LedgerRow& row = entry.row;
@@ -32,7 +43,7 @@ std::uint32_t ledger_sum(std::uint32_t seed, std::uint64_t ord, const LedgerEntr
       .add(row.to_ms)
       .add(std::uint64_t{row.holder.value})
       .add(std::uint64_t{row.payer.value})
-      .add(static_cast<std::uint64_t>(row.state))
+      .add(static_cast<std::uint64_t>(stored_state(row)))
       .add(std::uint64_t{row.node.value})
       .add(std::string_view(row.product))
       .add(row.milligpu)
@@ -57,7 +68,7 @@ bool LedgerWriter::insert(std::uint64_t ord, const LedgerEntry& entry) {
   insert_.bind(7, row.to_ms);
   insert_.bind(8, std::uint64_t{row.holder.value});
   insert_.bind(9, std::uint64_t{row.payer.value});
-  insert_.bind(10, static_cast<std::uint64_t>(row.state));
+  insert_.bind(10, stored_state(row));
   insert_.bind(11, std::uint64_t{row.node.value});
   insert_.bind(12, std::string_view(row.product));
   insert_.bind(13, row.milligpu);
@@ -79,7 +90,7 @@ std::optional<LedgerEntry> ledger_entry(const Statement& query, std::uint32_t se
   row.to_ms = query.number(6);
   row.holder = AccountId(narrow<std::uint32_t>(query.number(7)));
   row.payer = AccountId(narrow<std::uint32_t>(query.number(8)));
-  row.state = narrow<UsageState>(query.number(9));
+  read_stored_state(query.number(9), row);
   row.node = NodeId(narrow<std::uint32_t>(query.number(10)));
   row.product = query.text(11);
   row.milligpu = query.number(12);

@@ -28,6 +28,11 @@ class LedgerWriter {
   std::uint32_t seed_ = 0;
 };
 
+// The column `state`: which it was, and above the lowest byte by which clock the row ends. So rows of before that was
+// written read as they are.
+std::int64_t stored_state(const LedgerRow& row);
+void read_stored_state(std::int64_t stored, LedgerRow& row);
+
 // The columns that ledger_entry() and ledger_ord() read, in order.
 inline constexpr std::string_view kLedgerColumns =
     "seq, time_ms, job, rank, attempt, from_ms, to_ms, holder, payer, state, node, product, "

@@ -162,7 +162,13 @@ TEST_F(TreeCheckTest, TooManyAccounts) {
   const auto error = tree.check(spec_of("ml/one-more"));
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code, ErrorCode::kExhausted);
+  EXPECT_NE(error->want.find("ml has 99999 of them"), std::string::npos) << error->want;
   EXPECT_EQ(refused_path("ml"), "");  // edits still pass
+  EXPECT_EQ(refused_path("bio"), "") << "who has few is not shut out";
+  add("bio");
+  EXPECT_EQ(refused_path("bio/ana"), "");
+  EXPECT_EQ(refused_path("bio.team"), "");
+  EXPECT_EQ(refused_path("ml.team"), "path") << "another name for the same";
 }
 
 }  // namespace

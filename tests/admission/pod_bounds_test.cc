@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "core/limits.h"
+#include "core/printable.h"
 #include "engine/bounds.h"
 #include "engine/engine.h"
 #include "fixture.h"
+#include "kube/json.h"
 #include "kube/pod.h"
+#include "odd_names.h"
 
 namespace subak {
 namespace {
@@ -140,6 +143,30 @@ TEST(PodBounds, BeyondItIsDeniedWithItsField) {
 
 // Each of a gang's pods may be within its bound and all of them together not: who names a gang by
 // hand is told at its first pod, not when the last one is left over.
+// A pod says names in its annotations and in what it asks of a node; whoever lets it in shows them.
+TEST(PodBounds, WhatItSaysIsPrintable) {
+  for (const test::OddName& name : test::kOddNames) {
+    std::string quoted;
+    append_json_string(quoted, name.text);
+    const std::string value = quoted.substr(1, quoted.size() - 2);
+    const std::string tolerant =
+        pod(whole("1"), "", R"(,"tolerations":[{"key":"k","value":")" + value + "\"}]");
+    const Decision d = test::decide_text(test::review_text(tolerant));
+    EXPECT_EQ(d.verdict == Verdict::kPatched, name.printable) << printable(name.text);
+    for (const char* key : {"user", "account", "topology", "priority", "time-limit"}) {
+      const Decision of = test::decide_text(test::review_text(annotated(key, value)));
+      // Each key has a form of its own. -2 is a priority.
+      if (key != std::string_view("priority") || name.text != "-2") {
+        EXPECT_EQ(of.verdict, Verdict::kDenied) << key << printable(name.text);
+      }
+      EXPECT_TRUE(is_printable(of.message)) << printable(of.message);
+    }
+    if (name.printable) continue;
+    EXPECT_THAT(d.message, HasSubstr("spec.tolerations: was \"" + printable(name.text)));
+    EXPECT_THAT(d.message, HasSubstr(std::string(kWantPrintable)));
+  }
+}
+
 TEST(PodBounds, AGangNamedByHandIsBoundedAsAWhole) {
   const auto member = [](const std::string& size) {
     return pod(whole("1"),

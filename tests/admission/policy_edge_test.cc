@@ -11,6 +11,7 @@ namespace {
 
 using test::container;
 using test::decide_text;
+using test::fixed_view;
 using test::pod;
 using test::review_text;
 using ::testing::HasSubstr;
@@ -220,6 +221,28 @@ TEST(PolicyHidden, ContainersThatAreAddedForDebugging) {
   std::string other = review_text(pod("{}"));
   other.insert(other.find(R"("namespace")"), R"("subResource":"resize",)");
   EXPECT_EQ(decide_text(other).because, Because::kNotOurs);
+}
+
+// Beside whom the configuration names: as whom the cluster's own API server knows the service.
+TEST(PolicyTrust, TheUserThatTheEdgeIsKnownAs) {
+  const auto may = [](const std::string& known_as, std::string_view user) {
+    View view = *fixed_view();
+    auto clusters = std::make_shared<std::vector<ClusterView>>(*view.clusters);
+    clusters->front().known_as = known_as;
+    view.clusters = std::move(clusters);
+    const std::string before = pod(container(kGpu, "1"), R"("name":"p")",
+                                   R"(,"schedulingGates":[{"name":"subak.gpu/queue"}])");
+    const test::Parsed parsed(
+        review_text(pod(container(kGpu, "1")), "team-a", user, "UPDATE", before));
+    return decide(view, {}, "c1", Endpoint::kValidate, parsed.review()).verdict != Verdict::kDenied;
+  };
+  const std::string constant = AdmissionConfig().own_user;
+  EXPECT_TRUE(may("", constant));
+  EXPECT_FALSE(may("", "sre@example.com"));
+  EXPECT_FALSE(may("", "")) << "nobody is nobody";
+  EXPECT_TRUE(may("sre@example.com", "sre@example.com"));
+  EXPECT_TRUE(may("sre@example.com", constant));
+  EXPECT_FALSE(may("sre@example.com", "ana"));
 }
 
 // --- devices by claim ----------------------------------------------------------------------------

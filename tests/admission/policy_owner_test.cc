@@ -15,6 +15,7 @@ using test::expect_denied;
 using test::pod;
 using test::review_text;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::string kGpu = "nvidia.com/gpu";
 
@@ -63,6 +64,23 @@ TEST(PolicyOwner, ADeadlineThatCountsWhilePodsWaitIsWarnedOf) {
   const std::string own_deadline =
       pod(container(kGpu, "1"), R"("name":"p")", R"(,"activeDeadlineSeconds":60)");
   EXPECT_TRUE(decide_text(review_text(own_deadline)).warnings.empty());
+}
+
+// The size would be stamped as if its people had declared a gang.
+TEST(PolicyOwner, NoSizeIsStampedWherePodsRestartByThemselves) {
+  const auto set = [](const std::string& of_job, const std::string& policy) {
+    return own(R"({"metadata":{"name":"s"},"spec":{)" + policy +
+                   R"("replicatedJobs":[{"name":"w","replicas":1,"template":{"spec":{"parallelism":4,)" +
+                   of_job + R"("template":)" + pod(container(kGpu, "4"), "") + "}}}]}}",
+               kJobSet)
+        .patch;
+  };
+  EXPECT_THAT(set("", ""), HasSubstr("gang-size"));
+  EXPECT_THAT(set("", R"("failurePolicy":{"rules":[{"action":"RestartJobSet"}]},)"),
+              HasSubstr("gang-size"));
+  EXPECT_THAT(set(R"("backoffLimitPerIndex":1,)", ""), Not(HasSubstr("gang-size")));
+  EXPECT_THAT(set("", R"("failurePolicy":{"rules":[{"action":"RestartJob"}]},)"),
+              Not(HasSubstr("gang-size")));
 }
 
 TEST(PolicyOwner, LeavesAlone) {

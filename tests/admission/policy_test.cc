@@ -109,6 +109,19 @@ TEST(Policy, LeavesAlone) {
             Because::kNotOurs);
 }
 
+// Marks of a group without a size: the pod is gated, and its people hear at once what is missing.
+TEST(Policy, WarnsOfAGroupWithoutASize) {
+  for (const std::string meta : {R"("labels":{"scheduling.x-k8s.io/pod-group":"g"})",
+                                 R"("labels":{"training.kubeflow.org/job-name":"g"})",
+                                 R"("annotations":{"scheduling.k8s.io/group-name":"g"})",
+                                 R"("annotations":{"pod-group-name":"g"})"}) {
+    const Decision d = create(pod(container(kGpu, "1"), R"("name":"p",)" + meta));
+    EXPECT_EQ(enum_name(d.because), "gated") << meta;
+    ASSERT_EQ(d.warnings.size(), 1u) << meta;
+    EXPECT_THAT(d.warnings[0], HasSubstr("subak.gpu/gang-size"));
+  }
+}
+
 TEST(Policy, WarnSaysWhatEnforceWouldDo) {
   const Decision gate = create(pod(container(kGpu, "1")), "team-w");
   EXPECT_EQ(gate.verdict, Verdict::kUntouched);
@@ -252,6 +265,35 @@ TEST(PolicyValues, KeysOfGangs) {
       Because::kGated);
 }
 
+TEST(PolicyValues, HardSegmentsNeedRanks) {
+  const std::string gang =
+      R"("subak.gpu/job":"g","subak.gpu/gang-size":"4","subak.gpu/segment":"2")";
+  expect_denied(
+      create(annotated(gang)), Because::kInvalidValue, 422,
+      R"(metadata.annotations[subak.gpu/segment]: was "2", want a rank for each pod of the )"
+      "gang, as segments follow ranks: label subak.gpu/rank (0, 1, ...)");
+  const std::string job =
+      R"("name":"p","labels":{"batch.kubernetes.io/job-name":"j"},"annotations":{)";
+  expect_denied(create(pod(container(kGpu, "1"), job + gang + "}")), Because::kInvalidValue, 422,
+                "completionMode: Indexed of its Job, or label subak.gpu/rank");
+  expect_denied(create(annotated(gang + R"(,"subak.gpu/rank":"10000")")), Because::kInvalidValue,
+                422, "want its place in the gang, from 0 to 9999");
+  const auto is_gated = [](const std::string& annotations) {
+    return create(annotated(annotations)).because == Because::kGated;
+  };
+  EXPECT_TRUE(is_gated(gang + R"(,"subak.gpu/rank":"3")"));
+  EXPECT_TRUE(is_gated(gang + R"(,"batch.kubernetes.io/job-completion-index":"3")"));
+  EXPECT_TRUE(is_gated(gang + R"(,"subak.gpu/topology":"prefer:nvlink")")) << "a wish";
+  EXPECT_TRUE(is_gated(R"("subak.gpu/job":"g","subak.gpu/gang-size":"2","subak.gpu/segment":"2")"))
+      << "all are one segment";
+  EXPECT_TRUE(is_gated(R"("subak.gpu/segment":"2")")) << "its owner may say how many there are";
+  // Its own webhook may number it after ours.
+  const std::string set = R"("name":"p","labels":{"leaderworkerset.sigs.k8s.io/name":"l"},)"
+                          R"("annotations":{"leaderworkerset.sigs.k8s.io/size":"4",)"
+                          R"("subak.gpu/segment":"2"})";
+  EXPECT_EQ(create(pod(container(kGpu, "1"), set)).because, Because::kGated);
+}
+
 TEST(PolicyValues, MigHasNoPeerToPeer) {
   const std::string mig = "nvidia.com/mig-1g.10gb";
   for (const char* t : {"nvlink", "nvlink-exclusive", "rack", "prefer:nvlink"}) {
@@ -293,6 +335,26 @@ TEST(PolicyFleet, MoreThanThereIsQueuesWithAWarning) {
   warned(pod(container(kGpu, "1"), R"("name":"p")",
              R"(,"nodeSelector":{"nvidia.com/gpu.product":"NVIDIA-A30"})"),
          "team-a", "product NVIDIA-A30");
+}
+
+TEST(PolicyFleet, WhatNoNodeHasIsNamed) {
+  const auto warned = [](const std::string& resource, const std::string& amount) {
+    const std::string limits =
+        R"({"nvidia.com/gpu":"1",")" + resource + R"(":")" + amount + R"("})";
+    const Decision d = create(pod(R"({"name":"main","resources":{"limits":)" + limits + "}}"));
+    EXPECT_EQ(d.verdict, Verdict::kPatched);
+    for (const std::string& warning : d.warnings) {
+      if (warning.starts_with("ExceedsFleet: ")) return warning.substr(14, warning.find(';') - 14);
+    }
+    return std::string();
+  };
+  EXPECT_EQ(warned("rdma/shared_mlx5", "1"), "asks for rdma/shared_mlx5, which no node has");
+  EXPECT_EQ(warned("rdma/hca", "8"), "");
+  EXPECT_EQ(warned("rdma/hca", "9"), "asks for 9 rdma/hca on one node, the largest has 8");
+  EXPECT_EQ(warned("cpu", "128"), "");
+  EXPECT_EQ(warned("cpu", "500"), "asks for 500 CPUs on one node, the largest has 128");
+  EXPECT_EQ(warned("memory", "9Ti"),
+            "asks for 9437184Mi of memory on one node, the largest has 2097152Mi");
 }
 
 TEST(PolicyBypass, WaysAroundTheGate) {
@@ -406,30 +468,6 @@ TEST(PolicyWarnings, AreNeverTooLongAndCutBetweenCharacters) {
   append_json_string(text, d.warnings[0]);
   simdjson::dom::element ignored;
   EXPECT_EQ(parser.parse("[" + text + "]").get(ignored), simdjson::SUCCESS);
-}
-
-// --- owners --------------------------------------------------------------------------------------
-
-// Beside whom the configuration names: as whom the cluster's own API server knows the service.
-TEST(PolicyTrust, TheUserThatTheEdgeIsKnownAs) {
-  const auto may = [](const std::string& known_as, std::string_view user) {
-    View view = *fixed_view();
-    auto clusters = std::make_shared<std::vector<ClusterView>>(*view.clusters);
-    clusters->front().known_as = known_as;
-    view.clusters = std::move(clusters);
-    const std::string before = pod(container(kGpu, "1"), R"("name":"p")",
-                                   R"(,"schedulingGates":[{"name":"subak.gpu/queue"}])");
-    const test::Parsed parsed(
-        review_text(pod(container(kGpu, "1")), "team-a", user, "UPDATE", before));
-    return decide(view, {}, "c1", Endpoint::kValidate, parsed.review()).verdict != Verdict::kDenied;
-  };
-  const std::string constant = AdmissionConfig().own_user;
-  EXPECT_TRUE(may("", constant));
-  EXPECT_FALSE(may("", "sre@example.com"));
-  EXPECT_FALSE(may("", "")) << "nobody is nobody";
-  EXPECT_TRUE(may("sre@example.com", "sre@example.com"));
-  EXPECT_TRUE(may("sre@example.com", constant));
-  EXPECT_FALSE(may("sre@example.com", "ana"));
 }
 
 TEST(Policy, EveryReasonAndWayHasAName) {

@@ -4,7 +4,9 @@
 Usage: service_bench.py BIN_DIR WORK_DIR [PART...]     admission, submissions, restart; or postgres
 
 Prints one JSON row a line (tests/bench/row.h); details go to stderr. Everything that it writes is below
-WORK_DIR. SUBAK_BENCH_JOBS and SUBAK_BENCH_LEDGER (1,000,000 and 10,000,000) set the size of the restart.
+WORK_DIR. A part that fails does not keep the others from running; the exit is 1 then. SUBAK_BENCH_JOBS and
+SUBAK_BENCH_LEDGER (990,000 and 10,000,000) set the size of the restart, SUBAK_BENCH_STALL_S (600) how many
+seconds reads are watched after it.
 """
 
 import json
@@ -15,7 +17,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+import traceback
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "server"))
@@ -93,6 +97,34 @@ class Service:
     def end(self, how=signal.SIGTERM):
         self.child.send_signal(how)
         self.child.wait(timeout=300)
+
+
+class Pages(threading.Thread):
+    """Fetches a page of the HTTP port while the load runs, with a pause after each answer."""
+
+    def __init__(self, load, service, path, pause_s):
+        super().__init__(daemon=True)
+        self.load, self.url, self.path, self.pause_s = load, f"http://{service.ports['http']}{path}", path, pause_s
+        self.failed, self.ms = False, []
+        self.start()
+
+    def run(self):
+        while not self.failed and self.load.poll() is None:
+            begin = time.monotonic()
+            try:
+                with urllib.request.urlopen(self.url, timeout=60) as reply:
+                    reply.read()
+            except OSError as error:
+                say(f"{self.path}: {error}")
+                self.failed = True
+            self.ms.append((time.monotonic() - begin) * 1000)
+            over = time.monotonic() + self.pause_s
+            while self.load.poll() is None and time.monotonic() < over:
+                time.sleep(0.1)
+
+    def waits(self):
+        ms = sorted(self.ms)
+        return {"count": len(ms), "p99_ms": ms[len(ms) * 99 // 100], "longest_ms": ms[-1]}
 
 
 def histogram(page, name):
@@ -307,25 +339,47 @@ class Bench:
         bare = run_json(self.tool("read_store"), store)
         service = Service(self, state)
         ready_s, ready_cpu_s = service.ready_s, cpu_s(service.pid)
-        queued = re.search(r"^subak_jobs_pending.* (\S+)$", service.metrics(), re.M)
-        service.end()
         say(f"restart: ready after {ready_s:.2f} s ({ready_cpu_s:.2f} of CPU) with {acknowledged} jobs acknowledged "
             f"before the kill; its {bare['rows']} rows read and decoded in {bare['seconds']:.2f} s "
-            f"({bare['cpu_seconds']:.2f}), read raw in {raw['seconds']:.2f} s; "
-            f"pending: {queued.group(0) if queued else '?'}")
+            f"({bare['cpu_seconds']:.2f}), read raw in {raw['seconds']:.2f} s")
         row("restart_1m_s", ready_s, "s", None, None, None)
         row("restart_ratio", ready_s, "s", bare["seconds"], bare["seconds"] / ready_s,
             "reading and decoding once, on one thread, all that the start reads")
+        self.read_stall(service)
+        service.end()
+
+    def read_stall(self, service):
+        """The longest wait of a read of one job, from ready on. Meanwhile what a cluster does anyway: a scrape of the
+        metrics every 15 s, the console's page every 5 s, a page of the queue and a submission now and then."""
+        seconds = os.environ.get("SUBAK_BENCH_STALL_S", "600")
+        load = self.start([self.tool("read_stall"), service.ports["grpc"], seconds])
+        pages = [Pages(load, service, path, pause) for path, pause in (("/metrics", 15), ("/api/summary", 5))]
+        out, _ = load.communicate(timeout=float(seconds) + 300)
+        for page in pages:
+            page.join()
+        if load.returncode != 0 or any(page.failed for page in pages):
+            raise SystemExit("service_bench: a read was refused or had no answer")
+        kinds = json.loads(out)
+        for kind, waits in [*kinds.items(), *((page.path, page.waits()) for page in pages)]:
+            say(f"read_stall: {kind}: {waits['count']} in {seconds} s, p99 {waits['p99_ms']:.1f} ms, "
+                f"longest {waits['longest_ms']:.1f} ms")
+        row("read_stall_ms", kinds["job"]["longest_ms"], "ms", None, None, None)
 
 
 def main():
-    bench = Bench(sys.argv[1], sys.argv[2])
-    try:
-        for part in sys.argv[3:] or ["admission", "submissions", "restart"]:
+    failed = False
+    for part in sys.argv[3:] or ["admission", "submissions", "restart"]:
+        bench = Bench(sys.argv[1], sys.argv[2])
+        try:
             getattr(bench, part)()
-    finally:
-        bench.end()
+        except (Exception, SystemExit):  # pylint: disable=broad-except
+            say(f"service_bench: {part} failed")
+            traceback.print_exc()
+            failed = True
+        finally:
+            bench.end()
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

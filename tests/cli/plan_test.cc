@@ -111,13 +111,13 @@ v1::Plan small(const std::string& evil = "big<&>\x1b[31m\xEF\xBF\xBF") {
   return plan;
 }
 
-std::string lines_of(const v1::Plan& plan, bool colour = false) {
+std::string lines_of(const v1::Plan& plan, bool colour = false, bool lanes = true) {
   std::ostringstream out, err;
   const GlobalOptions options;
   Session session(Screen{out, err, colour, false}, options);
-  print_plan(session, plan);
+  print_plan(session, plan, 15, lanes);
   out << '\n';
-  plan_job_table(plan).print(out, false);
+  plan_job_table(plan, plan_jobs_shown(plan, 15)).print(out, false);
   return out.str();
 }
 
@@ -144,6 +144,72 @@ JOB  NAME        ACCOUNT       GPUS WHAT     START            END              I
 1-77 eval        ml.vision/ana    1 forecast ~16:00           ~03-03 04:00          node-2 +1
 )";
   EXPECT_EQ(lines_of(small("big")), want);
+}
+
+TEST_F(PlanTest, UsuallyARowIsOneLine) {
+  v1::Plan plan = small("big");
+  plan.mutable_jobs(1)->mutable_job()->set_limit_enforced(false);
+  plan.mutable_jobs(1)->set_end_assumed(true);
+  plan.mutable_jobs(2)->set_start_assumed(true);
+  const std::string want =
+      R"(10h from 2026-03-01 12:00:00 UTC, a column is 12m; state 4711, forecast 3s old
+
+DOMAIN             GPUS  WHAT                     |12:00    |14:00    |16:00    |18:00    |20:00
+
+NVIDIA-H100-80GB-HBM3 in main
+9 domains            72  free                     ▅▅▅▅▅▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆
+node-1                8  8 run, 1 start, part cl… ▆▆▆▆▆▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
+node-2 +1            16  1 run, 1 start, 1 kept   ▄▄▄▄▄▄▄▄▄▄████████████████████████████████████████
+node-4 +5            48  free
+
+JOB   NAME         ACCOUNT        GPUS  WHAT      START             END            IDLE  NODES
+1-42  big          ml.vision/ana    16  promised  ~14:00, by 15:00  ~03-02 02:00      8  node-2 +1
+1-12  train-llama  ml.vision/ana     4  runs      02-28 06:00       ~16:00*              node-2 +1
+1-77  eval         ml.vision/ana     1  forecast  ~16:00*           ~03-03 04:00*        node-2 +1
+)";
+  EXPECT_EQ(lines_of(plan, false, false), want);
+  EXPECT_TRUE(plan_is_assumed(plan));
+  EXPECT_FALSE(plan_is_assumed(small()));
+}
+
+// As many of each kind, and what is left of the others.
+TEST_F(PlanTest, TheJobsThatAreShownAreOfEachKind) {
+  v1::Plan plan;
+  for (int i = 0; i < 2; ++i) job(plan, v1::PLAN_KIND_IDLE, "1-1", "", 1);
+  for (int i = 0; i < 9; ++i) job(plan, v1::PLAN_KIND_RUNS, "1-2", "", 1);
+  for (int i = 0; i < 9; ++i) job(plan, v1::PLAN_KIND_FORECAST, "1-3", "", 1);
+  EXPECT_EQ(plan_jobs_shown(plan, 9), (std::vector<int>{0, 1, 2, 3, 4, 5, 11, 12, 13}));
+  EXPECT_EQ(plan_jobs_shown(plan, 2), (std::vector<int>{0, 2}));
+  EXPECT_EQ(plan_jobs_shown(plan, 100).size(), 20u);
+  EXPECT_TRUE(plan_jobs_shown({}, 15).empty());
+}
+
+// A sum for each product would be more than the rows that are asked for.
+TEST_F(PlanTest, SumsAreLeftAwayWhereRowsAreMany) {
+  v1::Plan plan = small();
+  for (int i = 0; i < 12; ++i) finish(row(plan, "other-" + std::to_string(i), 1, 8000), 0);
+  EXPECT_EQ(lines_of(plan, false, false).find("21 domains"), std::string::npos);
+  EXPECT_NE(lines_of(small(), false, false).find("9 domains"), std::string::npos);
+}
+
+// A plan of less than two hours has seconds, and midnight in it has days.
+TEST_F(PlanTest, TheLongestTimesFit) {
+  v1::Plan plan = small();
+  *plan.mutable_time() = to_timestamp(kNoon + 11 * kHourMs + 59 * kMinuteMs);
+  *plan.mutable_until() = to_timestamp(kNoon + 13 * kHourMs);
+  for (v1::PlanJob& one : *plan.mutable_jobs()) {
+    one.mutable_job()->set_id("12-1234567");
+    *one.mutable_start() = to_timestamp(kNoon + 13 * kHourMs);
+    *one.mutable_end() = to_timestamp(kNoon + 15 * kHourMs);
+    one.mutable_expected_start()->set_promised(true);
+    *one.mutable_expected_start()->mutable_latest() = to_timestamp(kNoon + 14 * kHourMs);
+    one.mutable_job()->set_limit_enforced(true);
+    *one.mutable_job()->mutable_planned_end() = to_timestamp(kNoon + 16 * kHourMs);
+  }
+  std::istringstream lines(lines_of(plan, false, false));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(display_width(line), kTableColumns) << line;
+  }
 }
 
 TEST_F(PlanTest, NothingIsWiderThanATerminalAndNothingMovesTheCursor) {

@@ -187,7 +187,7 @@ class Commands(unittest.TestCase):
         self.assertIn(team, why)
         self.assertGreaterEqual(len(self.json("why", second)["reasons"]), 1)
         self.assertIn("free by", self.ok("job", "get", first))  # a guess: it has no limit
-        self.assertIn("it has no time limit", self.ok("why", first))
+        self.assertIn("no time limit given", self.ok("why", first))
         self.ok("account", "set", team, "--time-limits", "enforced", "--reason", "fair to all")
         self.ok_with("time limit: 2h, enforced", "job", "get", second)
         self.ok("job", "hold", second)
@@ -405,6 +405,29 @@ class Commands(unittest.TestCase):
             file.write('{"items":[')
             file.flush()
             self.fails(2, "cluster", "import", "-f", file.name)
+
+    def test_a_node_that_contradicts_itself_takes_nothing_new(self):
+        def node(name, count, clique):
+            labels = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.count": count}
+            if clique:
+                labels["nvidia.com/gpu.clique"] = clique
+            return {"kind": "Node", "metadata": {"name": name, "labels": labels},
+                    "status": {"allocatable": {"nvidia.com/gpu": "8"}}}
+
+        zeros = "00000000-0000-0000-0000-000000000000.0"
+        text = "\n".join(json.dumps(n) for n in (node("good", "8", ""), node("odd", "1", zeros)))
+        done = self.run_subak("cluster", "import", "--cluster", "odd", "-f", "-", stdin=text)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        both = "nvidia.com/gpu 8 contradicts nvidia.com/gpu.count=1"
+        self.assertIn(f"warning: node odd takes nothing new: {both}", done.stderr)
+        self.assertIn("2 nodes with 9 GPUs", done.stdout)
+        out = self.ok("cluster", "nodes", "--cluster", "odd")
+        self.assertIn(f"odd takes nothing new:\n  {both}\n", out)
+        self.assertIn(f"  nvidia.com/gpu.clique={zeros} has a ClusterUUID of zeros\n", out)
+        self.assertNotIn("good takes", out)
+        nodes = {n["spec"]["name"]: n["spec"] for n in self.json("cluster", "nodes", "--cluster", "odd")["nodes"]}
+        self.assertTrue(nodes["odd"]["contradicts"])
+        self.assertFalse(nodes["good"].get("contradicts"))
 
     def test_usage(self):
         out = self.ok("usage", "report", "--by", "user,day,state,product", "--from", "7d")

@@ -49,6 +49,16 @@ TEST(Table, NeverWiderThanAHundredColumns) {
   EXPECT_NE(printed(table, true).find(std::string(90, 'a')), std::string::npos);
 }
 
+// Where elastic columns are at their least, the widest of the others are cut.
+TEST(Table, NeverWiderEvenWithoutElasticColumns) {
+  Table table({{"A"}, {"B"}, {"N", Align::kRight}, {"E", Align::kLeft, Room::kElastic}});
+  table.row({std::string(80, 'a'), std::string(60, 'b'), "123456", std::string(40, 'e')});
+  std::istringstream lines(printed(table));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), kTableColumns);
+  EXPECT_NE(printed(table).find(std::string(42, 'a') + "…"), std::string::npos) << printed(table);
+  EXPECT_NE(printed(table).find("123456 eee…"), std::string::npos) << printed(table);
+}
+
 TEST(Table, CutsBetweenCharacters) {
   EXPECT_EQ(cut_to("abcdef", 6), "abcdef");
   EXPECT_EQ(cut_to("abcdef", 4), "abc…");
@@ -61,7 +71,31 @@ TEST(Table, CutsBetweenCharacters) {
 TEST(Table, NoCellMovesTheCursor) {
   Table table({{"A"}});
   table.row({"\x1b[31mred\nnext\xc2\x9b"});
-  EXPECT_EQ(printed(table), "A\n?[31mred?next?\n");
+  EXPECT_EQ(printed(table), "A\n\\u001b[31mred\\nnext\\u009b\n");
+}
+
+TEST(Table, NoCellOfCsvIsAFormula) {
+  Table table({{"NAME"}, {"GPUS", Align::kRight}});
+  for (const auto& [name, amount] : std::vector<std::pair<std::string, std::string>>{
+           {"=1+1", "-4"},
+           {"+1", "-0.25"},
+           {"-1", "-1+1"},
+           {"@a", "+1"},
+           {"\t=1", "=1"},
+           {"\xEF\xBC\x9D"
+            "1",
+            "4"},
+           {"-", "-"},
+           {"a;=1", "'"},
+           {"=a,b", ""},
+       }) {
+    table.row({name, amount});
+  }
+  std::ostringstream out;
+  table.print_csv(out);
+  EXPECT_EQ(out.str(),
+            "NAME,GPUS\n'=1+1,-4\n'+1,-0.25\n'-1,'-1+1\n'@a,'+1\n'\\t=1,'=1\n'\xEF\xBC\x9D"
+            "1,4\n-,-\n\"a;=1\",'\n\"'=a,b\",\n");
 }
 
 TEST(Table, CsvHasAllColumnsAndQuotes) {

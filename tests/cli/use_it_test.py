@@ -7,6 +7,7 @@ A line is run as it stands, by one shell, in a folder where build/bin is the pro
 `kubectl`, which prints a file. A line without an expectation below is a failure: so each says something.
 """
 
+import datetime
 import json
 import os
 import re
@@ -25,6 +26,7 @@ NODES = os.path.join(HERE, "data", "fleet.json")
 PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
 DEADLINE_S = 240  # of one line; generous: other work may share the machine
 JOB_SECONDS = "6"
+COLUMNS = 100
 END = "@@end"
 
 # What each line, by its words, has to print.
@@ -35,7 +37,7 @@ EXPECTED = {
     "job submit": r"^$",
     "queue": r"POS +JOB(?s:.*) 1-\d+ +(ml|bio)",
     "why": r"^job 1-\d+ of ml\.audio/ana: 1x4, 4 GPUs",
-    "plan": r"2m from(?s:.*)in demo\n(?s:.*)JOB +NAME",
+    "plan": r"(?:2m|1m\d\ds) from(?s:.*)in demo\n(?s:.*)\d+ start(?s:.*)JOB +NAME",
     "job watch": r"1-\d+ +ml\.audio/ana +1x4 (?s:.*)finished",
     "share": r"(?s)audio.*vision|vision.*audio",
     "usage report": r"ml\.audio(?s:.*)ml\.vision(?s:.*)TOTAL +\d+\.\d\d",
@@ -123,6 +125,23 @@ class UseIt(unittest.TestCase):
         self.assertEqual(set(said), set(expected), "a line of the README is gone")
         return said
 
+    def check_start(self, why):
+        """All that the job waits for states a time limit: its start is told at once, and is near."""
+        waits = re.search(r"^it (?:starts by|may start around) (\S+ \S+)", why, re.M)
+        if waits is None:
+            self.assertRegex(why, r"^job \S+ of ml.audio/ana: 1x4, 4 GPUs, (starting|running)", why)
+            return
+        told = datetime.datetime.strptime(waits[1], "%Y-%m-%d %H:%M:%S")
+        self.assertLess(told - datetime.datetime.now(), datetime.timedelta(minutes=10), why)
+
+    def check_plan(self, plan):
+        """At most 15 rows of the fleet and 15 jobs."""
+        picture, jobs = plan.split("\nJOB ")
+        rows = [line for line in picture.splitlines() if re.search(r" \d+  ", line)]
+        self.assertIn(len(rows), range(1, 16), plan)
+        jobs = [line for line in jobs.splitlines() if re.match(r"\d+-\d+ ", line)]
+        self.assertIn(len(jobs), range(1, 16), plan)
+
     def read_until(self, child, pattern):
         text = ""
         for line in child.stdout:
@@ -142,6 +161,11 @@ class UseIt(unittest.TestCase):
         job = shell.run("echo $job")[1].strip()
         self.assertRegex(job, r"^1-\d+$")
         self.assertIn(job, said["why"])
+        for words, out in said.items():
+            for line in out.splitlines():
+                self.assertLessEqual(len(line), COLUMNS, f"{words}: {line}")
+        self.check_start(said["why"])
+        self.check_plan(said["plan"])
         rows = json.loads(shell.run("build/bin/subak usage report --output json")[1])["rows"]
         used = [int(row["amount"]["gpuSeconds"]) for row in rows if row["account"] == "ml.audio"]
         self.assertGreater(sum(used), 0, rows)

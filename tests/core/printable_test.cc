@@ -95,5 +95,24 @@ TEST(Printable, TheTextFormEscapesItsBytes) {
   EXPECT_EQ(reader.read_string("value"), value);
 }
 
+TEST(OneLine, ShowsAsItReads) {
+  EXPECT_EQ(one_line("0/3 nodes are available"), "0/3 nodes are available");
+  EXPECT_EQ(one_line("  a\n\tb\r\nc  "), "a b c");
+  EXPECT_EQ(one_line(""), "");
+  EXPECT_EQ(one_line("\n\x01\x7f"), "");
+  EXPECT_EQ(one_line("\u00e9\u4e2d\U0001F600"), "\u00e9\u4e2d\U0001F600");
+  // Direction, zero width, separators, C1, soft hyphen, tags.
+  for (const char* hidden :
+       {"\u202e", "\u200b", "\u2028", "\u0085", "\u00ad", "\u2066", "\ufeff", "\U000E0041"}) {
+    EXPECT_EQ(one_line(std::string("a") + hidden + "b"), "a b") << hidden;
+  }
+  EXPECT_EQ(one_line("a\x1b[31mb"), "a [31mb");
+  // No UTF-8: cut short, overlong, a surrogate, beyond the last character.
+  for (const char* bytes :
+       {"a\xe4\xb8", "a\xc0\xaf", "a\xed\xa0\x80", "a\xf5\x80\x80\x80", "a\xff"}) {
+    EXPECT_EQ(one_line(bytes), "a");
+  }
+}
+
 }  // namespace
 }  // namespace subak

@@ -297,7 +297,7 @@ class Case:
                 self.judge_usage()
 
     def clean(self):
-        for kind in OWNERS + self.world.kinds:
+        for kind in self.world.kinds + OWNERS:
             self.admin.delete_all(kind, self.ns)
         self.admin.delete_all("Pod", self.ns)
         self.until(lambda: not self.pods(), "end of all pods")

@@ -29,6 +29,7 @@ USERS = {  # name: subject
     "controllers": "/CN=system:kube-controller-manager",
     "scheduler": "/CN=system:kube-scheduler",
     "kubelet": "/O=system:masters/CN=e2e-kubelet",
+    "operators": "/O=system:masters/CN=e2e-operators",
     "ana": "/O=ml/CN=ana",
     "bob": "/O=ml/CN=bob",
     "breakglass": "/O=subak:break-glass/CN=carol",
@@ -39,7 +40,7 @@ AUDIT_POLICY = {
     "kind": "Policy",
     "omitStages": ["RequestReceived"],
     "rules": [
-        {"level": "None", "users": ["e2e-kubelet", "system:apiserver"]},
+        {"level": "None", "users": ["e2e-kubelet", "e2e-operators", "system:apiserver"]},
         {"level": "Metadata", "verbs": ["create", "update", "patch", "delete", "deletecollection"]},
         {"level": "None"},
     ],
@@ -188,8 +189,9 @@ class ControlPlane:
         with open(self.kubeconfig(user), "w", encoding="utf-8") as file:
             file.write(KUBECONFIG.format(port=port, pki=self.pki.folder, user=user))
 
-    def run(self, name, words):
-        command = [os.path.join(self.binaries, name), *words]
+    def run(self, name, words, program=None):
+        """`program`: its path below the folder of the programs, if that is not its name."""
+        command = [os.path.join(self.binaries, program or name), *words]
         self.processes[name] = Process(name, command, self.at("log", f"{name}.log")).start()
 
     def etcd_words(self):
@@ -292,6 +294,6 @@ class ControlPlane:
         return found
 
     def stop(self):
-        for name in ("kube-scheduler", "kube-controller-manager", "kube-apiserver", "etcd"):
-            if name in self.processes:
-                self.processes[name].stop()
+        """What was started last stops first: the API server outlives its clients."""
+        for process in reversed(self.processes.values()):
+            process.stop()

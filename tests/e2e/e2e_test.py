@@ -27,16 +27,19 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import case as cases  # noqa: E402
 import cases_admission  # noqa: E402, F401
+import cases_examples  # noqa: E402, F401
 import cases_faults  # noqa: E402, F401
 import cases_jobs  # noqa: E402, F401
 import cases_judges  # noqa: E402, F401
 import cases_modes  # noqa: E402, F401
 import cases_nodes  # noqa: E402, F401
-import cases_played  # noqa: E402, F401
+import cases_operators  # noqa: E402, F401
+import cases_owners  # noqa: E402, F401
 import cases_pods  # noqa: E402, F401
+import cases_refused  # noqa: E402, F401
+import cases_reports  # noqa: E402, F401
 import cases_told  # noqa: E402, F401
 import cases_leave  # noqa: E402, F401, I001  the last ones: they take labels and modes of all away
-import crds  # noqa: E402
 from case import Case, Failed, KubeletLog, has_gate  # noqa: E402
 from control_plane import ControlPlane  # noqa: E402
 from cutter import Cutter  # noqa: E402
@@ -44,6 +47,7 @@ from kube_api import ApiError  # noqa: E402
 from idle import Idle  # noqa: E402
 from leaving import Leaving  # noqa: E402
 from measure import Measure  # noqa: E402
+from operators import KINDS, OPERATORS  # noqa: E402
 from outage import Outage  # noqa: E402
 from readme import Readme  # noqa: E402
 from service import CommandFailed, Service  # noqa: E402
@@ -54,7 +58,8 @@ SIDE_BY_SIDE = 5
 PEOPLE = [
     ("", ["pods", "pods/ephemeralcontainers", "pods/eviction", "pods/log", "events"], ["*"]),
     ("", ["namespaces"], ["get", "patch"]),
-    *((group, ["*"], ["*"]) for group in ("batch", "apps", "policy", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io")),
+    *((group, ["*"], ["*"]) for group in ("batch", "apps", "policy", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io",
+                                                "kubeflow.org")),
 ]
 
 
@@ -71,7 +76,7 @@ class World:
             self.plane.node_grace_s = 60  # one process beats for all of them
         self.service = None
         self.kubelet = None
-        self.kinds = crds.KINDS
+        self.kinds = KINDS
         self.chosen = chosen
         self.cutter = None
 
@@ -80,7 +85,8 @@ class World:
         self.admin, self.ana = self.plane.api("admin"), self.plane.api("ana")
         self.breakglass = self.plane.api("breakglass")
         self.give_rights()
-        self.define_kinds()
+        for operator in OPERATORS:
+            operator.start(self.plane)
         self.start_kubelet()
         if not self.args.without_subak and not self.args.readme:
             self.start_service()
@@ -99,18 +105,6 @@ class World:
         binding = {"kind": "ClusterRoleBinding", "roleRef": group | {"kind": "ClusterRole", "name": name},
                    "subjects": [group | {"kind": kind, "name": subject}]}  # fmt: skip
         self.admin.call("POST", root + "clusterrolebindings", common | binding)
-
-    def define_kinds(self):
-        for definition in crds.DEFINITIONS:
-            self.admin.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
-        self.plane.wait_for("kinds of the operators", lambda: all(self.serves(kind) for kind in crds.KINDS))
-
-    def serves(self, kind):
-        try:
-            self.admin.list(kind)
-            return True
-        except ApiError:
-            return False
 
     def start_kubelet(self):
         path, pki = os.path.join(self.folder, "kubelet.jsonl"), self.plane.pki.at

@@ -24,9 +24,12 @@ COLLECTIONS = {
     "StatefulSet": ("/apis/apps/v1", "statefulsets"),
     "JobSet": ("/apis/jobset.x-k8s.io/v1alpha2", "jobsets"),
     "LeaderWorkerSet": ("/apis/leaderworkerset.x-k8s.io/v1", "leaderworkersets"),
+    "MPIJob": ("/apis/kubeflow.org/v2beta1", "mpijobs"),
     "Lease": ("/apis/coordination.k8s.io/v1", "leases"),
     "PodDisruptionBudget": ("/apis/policy/v1", "poddisruptionbudgets"),
     "ResourceQuota": ("/api/v1", "resourcequotas"),
+    "PersistentVolume": ("/api/v1", "persistentvolumes"),
+    "PersistentVolumeClaim": ("/api/v1", "persistentvolumeclaims"),
 }
 
 

@@ -12,10 +12,14 @@ What a pod's annotations say, as no container really runs:
   e2e/start-seconds   from bound to started; default 0
   e2e/exit-code       of its end; default 0
   e2e/fail-first      so many pods of its owner end with 1, the later ones as above
+  e2e/fail-where      KEY=VALUE: a pod with this label ends with 1, a second after its start
   e2e/reject-first    so many pods of its owner are turned away (UnexpectedAdmissionError)
   e2e/restarts        the container ends and starts so often before its end
   e2e/stop-seconds    from its deletion to the end of its containers; default 0
-And a Node's: e2e/power: "off": the machine is dead until that goes; its containers ended at that instant.
+And a Node's:
+  e2e/gpus            how many whole GPUs it has; default 8
+  e2e/resources       what else its device plugins offer, JSON: {"nvidia.com/mig-1g.10gb": 56}
+  e2e/power           "off": the machine is dead until that goes; its containers ended at that instant
 """
 
 import argparse
@@ -144,6 +148,8 @@ class Fleet:
         kinds = {"cpu": "192", "memory": "1536Gi", "ephemeral-storage": "1Ti", "pods": "110"}
         if self.gpus[name]:
             kinds[GPU] = str(self.gpus[name])
+        others = json.loads(node["metadata"].get("annotations", {}).get("e2e/resources", "{}"))
+        kinds |= {resource: str(count) for resource, count in others.items()}
         condition = {"type": "Ready", "status": "True", "reason": "KubeletReady", "lastHeartbeatTime": utc(),
                      "lastTransitionTime": utc()}  # fmt: skip
         info = {"kubeletVersion": "v1.36.0", "machineID": name, "systemUUID": name, "bootID": name,
@@ -211,7 +217,13 @@ class Running:
         owners = self.pod["metadata"].get("ownerReferences", [])
         return next((o["uid"] for o in owners if o.get("controller")), self.uid)
 
+    def fails_by_label(self):
+        key, _, value = self.note("fail-where", "").partition("=")
+        return key != "" and self.pod["metadata"].get("labels", {}).get(key) == value
+
     def runs_for(self):
+        if self.fails_by_label():
+            return 1.0
         for_ever = self.pod["spec"].get("restartPolicy", "Always") == "Always"
         text = self.note("run-seconds", "")
         return float(text) if text else (NEVER if for_ever else 1.0)
@@ -325,7 +337,7 @@ class Shard(threading.Thread):
             return
         first = int(mine.number("fail-first"))
         failed = first and self.fleet.is_one_of_first("fail", mine.owner(), first)
-        self.end_and_tell(mine, 1 if failed else int(mine.number("exit-code")))
+        self.end_and_tell(mine, 1 if failed or mine.fails_by_label() else int(mine.number("exit-code")))
 
     def end_and_tell(self, mine, code):
         now = time.time()

@@ -1,5 +1,7 @@
 """Kubernetes objects as people write them. `notes` are annotations; those of kubelet.py are without their prefix."""
 
+import json
+
 GPU = "nvidia.com/gpu"
 PRODUCT = "NVIDIA-H100-80GB-HBM3"
 LIMITS = {"cpu": "4", "memory": "8Gi"}
@@ -60,7 +62,23 @@ def stateful_set(name, namespace, pod_template, replicas, parallel=False):
     return out
 
 
-def node(name, pool, gpus=8, labels=None, taints=None):
+def job_set(name, namespace, roles, **spec):
+    """`roles`: (name, replicas, pods in each, pod template)."""
+    rows = [{"name": role, "replicas": replicas,
+             "template": {"spec": {"parallelism": pods, "completions": pods, "completionMode": "Indexed",
+                                   "template": made}}} for role, replicas, pods, made in roles]  # fmt: skip
+    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": meta(name, namespace),
+            "spec": {"replicatedJobs": rows} | spec}  # fmt: skip
+
+
+def worker_set(name, namespace, replicas, size, made, **spec):
+    group = {"size": size, "workerTemplate": made}
+    return {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": meta(name, namespace),
+            "spec": {"replicas": replicas, "leaderWorkerTemplate": group} | spec}  # fmt: skip
+
+
+def node(name, pool, gpus=8, labels=None, taints=None, resources=None):
+    """`resources`: what its device plugin offers in place of whole GPUs."""
     all_labels = {"e2e/played": "true", "e2e/pool": pool, "kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
                   "kubernetes.io/arch": "amd64"}  # fmt: skip
     if gpus:
@@ -68,8 +86,9 @@ def node(name, pool, gpus=8, labels=None, taints=None):
                        "nvidia.com/gpu.count": str(gpus), "nvidia.com/gpu.memory": "81559",
                        "nvidia.com/gpu.family": "hopper"}  # fmt: skip
     spec = {"taints": taints} if taints else {}
+    notes = {"gpus": 0, "resources": json.dumps(resources)} if resources else {"gpus": gpus}
     return {"apiVersion": "v1", "kind": "Node", "spec": spec,
-            "metadata": meta(name, "", all_labels | (labels or {}), {"gpus": gpus})}  # fmt: skip
+            "metadata": meta(name, "", all_labels | (labels or {}), notes)}  # fmt: skip
 
 
 def namespace(name, managed=""):

@@ -117,7 +117,7 @@ struct Naive {
       for (const PodRow& pod : job.pods) {
         if (pod.slot.milligpu == 0 || job.state == JobState::kDone) continue;
         runs.push_back({engine.fleet().node(pod.slot.node)->name, pod.slot.milligpu, 0,
-                        job.started_ms + run_times.at(job.id)});
+                        job.started_ms + run_times.at(job.id).ms});
       }
       if (job.state != JobState::kQueued) continue;
       const auto start = std::find_if(forecast.starts().begin(), forecast.starts().end(),

@@ -44,6 +44,7 @@ void answer_why(const Engine& engine, const std::string& id, std::ostream& out) 
     out << "= " << enum_name(r.token) << " " << r.subject << " need=" << r.need
         << " have=" << r.have;
     for (const std::string& b : r.blockers) out << " by=" << b;
+    if (r.token == ReasonToken::kUnschedulable) out << ": " << r.detail;
     out << "\n";
   }
   if (why->job.end_refused_ms != 0) out << "= end refused " << why->job.end_refused_ms << "\n";
@@ -110,6 +111,10 @@ std::string ask(const Engine& engine, const std::string& question) {
           << " idle=" << b.capacity.idle.gpu_seconds()
           << " stranded=" << b.capacity.stranded.gpu_seconds()
           << " unusable=" << b.capacity.unusable.gpu_seconds()
+          << (b.capacity.overcommitted == GpuTime() ? "" : " overcommitted=")
+          << (b.capacity.overcommitted == GpuTime()
+                  ? ""
+                  : std::to_string(b.capacity.overcommitted.gpu_seconds()))
           << " residual=" << b.residual.gpu_seconds() << "\n";
     }
     for (const auto& [key, amount] : engine.ledger().sums()) {

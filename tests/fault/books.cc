@@ -1,8 +1,10 @@
 #include "books.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "cluster.h"
+#include "core/limits.h"
 
 namespace subak::fault {
 
@@ -25,6 +27,14 @@ Books::Report Books::report_of(const in::Body& body) {
     return {Kind::kGone, g->pod, g->ended_at_ms, ""};
   }
   return {};
+}
+
+// By the service's clock, as the edge says what its own shows. What it says of the scheduler's is left as it is.
+TimeMs Books::ours(TimeMs said) const {
+  if (said == 0 || input_->said_at_ms == 0) return said;
+  const DurationMs behind_ms = input_->time_ms - input_->said_at_ms;
+  if (std::abs(behind_ms) <= limits::kClockErrorMs) return said;
+  return std::clamp<TimeMs>(said + behind_ms, 1, now_);
 }
 
 // Of a pod that ended, where and since when it was bound, if that is known.
@@ -57,6 +67,9 @@ void Books::saw(const Input& input, const ApplyOutcome& outcome) {
   now_ = std::max(now_, input.time_ms);
   const bool stale = outcome.reply.error && outcome.reply.error->field == "session";
   report_ = stale ? Report() : report_of(input.body);  // an old edge's word
+  const bool scheduler =
+      std::holds_alternative<in::PodSeen>(input.body) && report_.kind == Report::Kind::kBound;
+  if (!scheduler) report_.at_ms = ours(report_.at_ms);
   earlier_ = stale ? std::nullopt : earlier_bind(input.body);
   named_ = find(report_.pod);
   const auto before = named_ ? stays_.find(*named_) : stays_.end();
@@ -134,7 +147,7 @@ void Books::mark(const Input& input, const Report& report) {
                     std::holds_alternative<in::ListComplete>(input.body);
   if (begins || seen) heard_ = now_;
   if (const auto* until = std::get_if<in::SeenUntil>(&input.body)) {
-    heard_ = std::max(heard_, until->at_ms == 0 ? now_ : std::min(until->at_ms, now_));
+    heard_ = std::max(heard_, until->at_ms == 0 ? now_ : std::min(ours(until->at_ms), now_));
   }
   if (const auto* node = std::get_if<in::NodeSeen>(&input.body)) {
     listed_nodes_.insert(node->node.name);
@@ -169,7 +182,7 @@ void Books::note_known(const fact::Body& body) {
 void Books::on(const fact::ClusterSeen& f) {
   const auto* const said = std::get_if<in::SeenUntil>(&input_->body);
   const bool listed = std::holds_alternative<in::ListComplete>(input_->body);
-  const TimeMs most = listed || said == nullptr || said->at_ms == 0 ? now_ : said->at_ms;
+  const TimeMs most = listed || said == nullptr || said->at_ms == 0 ? now_ : ours(said->at_ms);
   if (f.until_ms < seen_until_ || f.until_ms > std::min(most, now_)) {
     mistakes.push_back("@" + std::to_string(now_) + " the cluster is known until another time");
   }
@@ -180,7 +193,7 @@ void Books::on(const fact::PodAdded& f) {
   uids_[f.uid] = {f.job, f.rank};
   if (!f.bound) return;
   Stay stay;
-  stay.since = stay.charged_to = f.bound_at_ms;
+  stay.since = stay.charged_to = stay.seen = f.bound_at_ms;
   stay.bound = f.bound_at_ms;
   stay.attempt = attempts_[f.job];
   stay.node = f.slot.node;
@@ -206,6 +219,23 @@ void Books::on(const fact::PodSeated& f) {
   if (stays_.count({f.job, f.from}) > 0) wrong({f.job, f.from}, "changes its rank with its place");
 }
 
+void Books::on(const fact::PodsRanked& f) {
+  std::map<std::uint32_t, std::uint32_t> to;
+  for (const fact::PodsRanked::Move& m : f.moves) {
+    to[m.from] = m.rank;
+    if (stays_.count({f.job, m.from}) > 0)
+      wrong({f.job, m.from}, "changes its rank with its place");
+  }
+  for (auto& [uid, place] : uids_) {
+    if (place.first == f.job && to.contains(place.second)) place.second = to[place.second];
+  }
+  std::vector<Place> listed;
+  for (const auto& [from, rank] : to) {
+    if (listed_.erase({f.job, from}) > 0) listed.push_back({f.job, rank});
+  }
+  listed_.insert(listed.begin(), listed.end());
+}
+
 void Books::on(const fact::AttemptStarted& f) {
   attempts_[f.id] = f.attempt;
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
@@ -220,12 +250,14 @@ void Books::on(const fact::AttemptStarted& f) {
 
 void Books::on(const fact::Charged& f) {
   const Place place{f.row.allocation.job, f.row.allocation.rank};
+  if (f.row.corrects != 0) return;  // of a clock that was wrong
   const auto known = stays_.find(place);
   if (known == stays_.end()) return wrong(place, "was charged for no stay");
   Stay& stay = known->second;
   if (f.row.allocation.attempt != stay.attempt) wrong(place, "was charged for another attempt");
   stay.charged += f.row.to_ms - f.row.from_ms;
-  if (f.row.state == UsageState::kHeld) stay.held += f.row.to_ms - f.row.from_ms;
+  const bool leapt = f.row.state == UsageState::kHeldUnbound && !stay.bound;
+  if (f.row.state == UsageState::kHeld || leapt) stay.held += f.row.to_ms - f.row.from_ms;
   stay.charged_to = f.row.to_ms;
 }
 
@@ -236,7 +268,8 @@ void Books::on(const fact::PodBound& f) {
   Stay& stay = known->second;
   const Report* const said = said_of(place);
   if (said == nullptr) return wrong(place, "was bound though nobody said so");
-  TimeMs at = said->at_ms == 0 ? now_ : std::clamp(said->at_ms, stay.since, now_);
+  // What is charged already, as over a leap of the clock, stays a hold.
+  TimeMs at = said->at_ms == 0 ? now_ : std::clamp(said->at_ms, stay.charged_to, now_);
   if (f.slot.node != stay.node || is_early(*said)) at = now_;
   if (f.at_ms != at) wrong(place, "was bound at another time");
   if (stay.bound) {
@@ -248,6 +281,14 @@ void Books::on(const fact::PodBound& f) {
     stay.bound = at;
   }
   stay.node = f.slot.node;
+  stay.seen = std::max(stay.seen, f.seen_ms == 0 ? now_ : f.seen_ms);
+}
+
+void Books::on(const fact::PodRunning& f) {
+  const auto known = stays_.find({f.job, f.rank});
+  if (known == stays_.end()) return wrong({f.job, f.rank}, "runs without a place");
+  Stay& stay = known->second;
+  stay.seen = std::max(stay.seen, f.seen_ms == 0 ? now_ : f.seen_ms);
 }
 
 bool Books::node_went(NodeId node) const {
@@ -258,7 +299,9 @@ bool Books::node_went(NodeId node) const {
 
 TimeMs Books::end_of(const Place& place, const Stay& stay) {
   if (ends_ == place || (named_ == place && report_.kind == Report::Kind::kGone)) {
-    return report_.at_ms == 0 ? now_ : std::clamp(report_.at_ms, stay.charged_to, now_);
+    if (report_.at_ms == 0) return now_;
+    if (report_.at_ms + limits::kClockNoiseMs < stay.seen) return now_;
+    return std::clamp(report_.at_ms, std::max(stay.charged_to, stay.seen), now_);
   }
   const bool unlisted =
       std::holds_alternative<in::ListComplete>(input_->body) && listed_.count(place) == 0;
@@ -267,8 +310,9 @@ TimeMs Books::end_of(const Place& place, const Stay& stay) {
   // Nobody saw it end: it had by when the cluster was last heard before the list.
   const bool listed = std::holds_alternative<in::ListComplete>(input_->body);
   const auto* const gone = std::get_if<in::NodeGone>(&input_->body);
-  const TimeMs at = listed ? heard_before_list_ : gone != nullptr && went ? gone->at_ms : 0;
-  return at != 0 && (stay.bound || unlisted) ? std::clamp(at, stay.charged_to, now_) : now_;
+  const TimeMs at = listed ? heard_before_list_ : gone != nullptr && went ? ours(gone->at_ms) : 0;
+  const TimeMs there = std::max(stay.charged_to, stay.seen);
+  return at != 0 && (stay.bound || unlisted) ? std::clamp(at, there, now_) : now_;
 }
 
 void Books::close(const Place& place, TimeMs at) {

@@ -25,6 +25,7 @@ class Books {
   using Place = std::pair<JobId, std::uint32_t>;  // rank of a job
   struct Stay {
     TimeMs since = 0, until = 0, charged_to = 0;
+    TimeMs seen = 0;  // it was there for certain
     std::optional<TimeMs> bound;
     DurationMs charged = 0, held = 0;
     std::uint32_t attempt = 0;
@@ -38,6 +39,7 @@ class Books {
     std::string node;
   };
   static Report report_of(const in::Body& body);
+  TimeMs ours(TimeMs said) const;
   static std::optional<Report> earlier_bind(const in::Body& body);
   std::optional<Place> find(const PodRef& ref) const;
   void wrong(const Place& place, const std::string& what);
@@ -56,16 +58,19 @@ class Books {
   }
   void on(const fact::PodAdded& f);
   void on(const fact::PodSeated& f);
+  void on(const fact::PodsRanked& f);
   void on(const fact::AttemptStarted& f);
   void on(const fact::AttemptEnded& f);
   void on(const fact::PlaceLost& f);
   void on(const fact::Charged& f);
   void on(const fact::PodBound& f);
+  void on(const fact::PodRunning& f);
   void on(const fact::PodGone& f);
   void on(const fact::JobMoved& f);
   void on(const fact::NodeBarred& f) {
-    std::erase_if(
-        bars, [&f](const fact::NodeBarred& b) { return b.node == f.node && b.shape == f.shape; });
+    std::erase_if(bars, [&f](const fact::NodeBarred& b) {
+      return b.node == f.node && b.shape == f.shape && b.job == f.job;
+    });
     if (f.barred) bars.push_back(f);
   }
   void on(const fact::NodeRemoved& f) {

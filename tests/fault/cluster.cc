@@ -202,6 +202,7 @@ void Cluster::bind(TruePod& pod, const std::string& node) {
 
 void Cluster::run(TruePod& pod) {
   pod.running_ms = now;
+  pod.record.running_at_ms = now;
   pod.record.running = true;
   const bool whole = !pod.ref.uid.empty() && rng_.percent(50);
   log_.push_back(whole ? seen(pod) : in::Body(in::PodRunning{kCluster, pod.ref, now}));
@@ -223,6 +224,7 @@ void Cluster::end(TruePod& pod, Cause cause) {
   PodRecord again = pod.record;
   again.gated = true;
   again.running = false;
+  again.running_at_ms = 0;
   again.node.clear();
   again.bound_at_ms = 0;
   again.let_go_to.clear();

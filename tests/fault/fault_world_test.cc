@@ -49,6 +49,13 @@ void run_seeds(WorldOptions options) {
 
 TEST(FaultWorld, Seeds) { run_seeds({}); }
 
+// Whoever reports sets his clock at any time, and the service is killed and starts by a wrong one.
+TEST(ClockWorld, Seeds) {
+  WorldOptions options;
+  options.clocks = true;
+  run_seeds(options);
+}
+
 // Two or three processes and one database.
 TEST(ReplicaWorld, Seeds) {
   WorldOptions options;

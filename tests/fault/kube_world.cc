@@ -428,6 +428,12 @@ void KubeWorld::compare_times() {
       uids[{added->job, added->rank}] = added->uid;
     } else if (const auto* seated = std::get_if<fact::PodSeated>(&fact.body)) {
       uids[{seated->job, seated->rank}] = uids[{seated->job, seated->from}];
+    } else if (const auto* ranked = std::get_if<fact::PodsRanked>(&fact.body)) {
+      std::vector<std::string> moved;
+      for (const auto& [from, rank] : ranked->moves) moved.push_back(uids[{ranked->job, from}]);
+      for (std::size_t i = 0; i < moved.size(); ++i) {
+        uids[{ranked->job, ranked->moves[i].rank}] = moved[i];
+      }
     } else if (const auto* row = std::get_if<fact::Charged>(&fact.body)) {
       const UsageState state = row->row.state;
       if (state != UsageState::kUsed && state != UsageState::kForeign) continue;

@@ -1,16 +1,46 @@
 #include "world.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "core/limits.h"
 
 namespace subak::fault {
 
+namespace {
+
+// The times that whoever reports has read, by a clock that shows so much more.
+void shift(in::Body& body, DurationMs by) {
+  const auto move = [by](TimeMs& at) {
+    if (at != 0) at = std::max<TimeMs>(at + by, 1);
+  };
+  if (auto* bound = std::get_if<in::PodBound>(&body)) move(bound->at_ms);
+  if (auto* running = std::get_if<in::PodRunning>(&body)) move(running->at_ms);
+  if (auto* gone = std::get_if<in::PodGone>(&body)) move(gone->ended_at_ms);
+  if (auto* seen = std::get_if<in::PodSeen>(&body)) {
+    move(seen->pod.ended_at_ms);
+    move(seen->pod.running_at_ms);
+  }
+}
+
+// Faults that leave the books exact.
+Faults faults_of(const WorldOptions& options, sim::Rng& rng) {
+  if (!options.faults) return Faults::none();
+  Faults faults = Faults::draw(rng);
+  if (!options.clocks) return faults;
+  faults.lose = faults.delay = faults.reorder = faults.vanish = faults.clock = faults.nodes = false;
+  faults.foreign = faults.edits = faults.crash = false;
+  faults.retries = false;  // a leap of a day is more than request ids are kept
+  return faults;
+}
+
+}  // namespace
+
 World::World(WorldOptions options)
     : options_(options),
       rng_(options.seed),
-      faults_(options.faults ? Faults::draw(rng_) : Faults::none()),
+      faults_(faults_of(options, rng_)),
       database_(options.planted),
       cluster_(rng_, faults_),
       users_(
@@ -30,8 +60,10 @@ std::unique_ptr<World::Agent> World::new_agent() {
   agent->edge = std::make_unique<Edge>(
       cluster_, rng_, faults_,
       [this, at = agent.get()](in::Body body, std::uint64_t session, ReplyFn done) {
+        shift(body, said_off_ms_);
         Input input{0, "", "", std::move(body)};
         input.session = session;
+        input.said_at_ms = cluster_.now + said_off_ms_;
         return post(*at->at, std::move(input), std::move(done));
       },
       [this, at = agent.get()] { return new_session(*at->at); },
@@ -199,7 +231,31 @@ void World::set_up() {
   settle();
 }
 
+// Somebody sets a clock, or the service is killed and starts by one that is wrong for a while.
+void World::clock_step() {
+  if (rng_.percent(3)) said_off_ms_ = rng_.between(-kDayMs, kDayMs);
+  if (!rng_.percent(1)) return;
+  if (leading() == nullptr || !leading()->runtime) return;
+  skew_ms_ = rng_.between(-kDayMs, kDayMs);
+  pass_time(0);
+  crash(0);
+  for (std::uint64_t i = 5 + rng_.below(60); i > 0 && !is_wrong(); --i) {
+    edge_step();
+    service_step();
+    cluster_.act();
+    if (rng_.percent(20)) pass_time(rng_.between(0, 5'000));
+  }
+  skew_ms_ = 0;
+  pass_time(0);
+  if (leading() == nullptr || !leading()->runtime) return;
+  // It runs by the right clock until what it finds out by that is durable.
+  turn(*leading());
+  commit(*leading(), FaultStore::Fate::kKept);
+  turn(*leading());
+}
+
 void World::step() {
+  if (options_.clocks) clock_step();
   if (replicas_.size() > 1 && options_.faults && rng_.percent(5)) replica_step();
   if (replicas_.size() > 1) ask_only();
   const std::uint64_t dice = rng_.below(100);

@@ -28,6 +28,9 @@ struct WorldOptions {
   int steps = 1500;
   std::size_t replicas = 1;
   bool faults = true;  // false: none of them happens by itself
+  // The clock of who reports is set at any time, and the service is killed and starts by a wrong one: each from a day
+  // behind to a day ahead. What it reports is complete and in order, so the books must be exact.
+  bool clocks = false;
 };
 
 class World {
@@ -64,6 +67,7 @@ class World {
   void edge_step();
   std::unique_ptr<Agent> new_agent();
   void connect(Agent& agent);
+  void clock_step();
   void wait_for_sleeper(Agent& agent);
   void advance(DurationMs ms);
   void beat_and_look();
@@ -108,6 +112,7 @@ class World {
   void forgive_nodes();
   void compare_waiting();
   void compare_times();
+  void find_rows();
   void compare_replicas();
   void release_everything();
   std::string unfinished() const;
@@ -117,7 +122,8 @@ class World {
   Faults faults_;
   ReplicaFaults replica_faults_;
   WorldClock clock_;
-  DurationMs skew_ms_ = 0;  // of the service's clock against the cluster's
+  DurationMs skew_ms_ = 0;      // of the service's clock against the cluster's
+  DurationMs said_off_ms_ = 0;  // of the clock of who reports
   Database database_;
   // Of each process that has led, in that order: one of its own, as it may go on without knowing that it leads no
   // longer. The last is that of who leads.

@@ -70,7 +70,7 @@ class World {
     const ApplyOutcome outcome = kept_.apply({now_, request_id, "fuzz", std::move(body)});
     for (const Effect& effect : outcome.effects) {
       v1::Effect message;
-      api::put(effect, engine_.cluster_name(effect.cluster), &message);
+      api::put(effect, engine_.cluster_name(effect.cluster), engine_.now(), &message);
       assert(message.pods_size() == static_cast<int>(effect.pods.size()));
     }
     engine_.check_invariants();

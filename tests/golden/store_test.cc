@@ -56,7 +56,9 @@ TEST_P(GoldenStore, ReadsToTheSameState) {
 
   Connection db;
   ASSERT_TRUE(db.open(copy_, OpenMode::kReadOnly));
-  const int unused = GetParam() == 1 ? 1 : 0;  // nothing is finalized to version 1
+  // Nothing is finalized to version 1. Its history has no start that leaps (fact::TimeLeapt), no scheduler
+  // that refuses (SchedulerRefused), no gang that comes out of order (PodsRanked) or is resized (GangResized).
+  const int unused = GetParam() == 1 ? 6 : 0;
   EXPECT_EQ(db.number("SELECT count(*) FROM (SELECT kind FROM facts UNION SELECT kind FROM "
                       "checkpoint)"),
             kKindsOfVersion[GetParam() - 1] - unused);  // each kind that there was

@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/limits.h"
 #include "kube/pod.h"
+#include "kube/rank.h"
 #include "pods.h"
 
 namespace subak {
@@ -75,7 +77,11 @@ TEST(Gang, AnotherNameJoinsJobsIntoOneGang) {
                         R"("subak.gpu/job":"train","subak.gpu/gang-size":"8"},)"
                         R"("annotations":{"batch.kubernetes.io/job-completion-index":"3"})";
   EXPECT_EQ(gang_of(m).id, "train");
-  EXPECT_EQ(gang_of(m).rank, -1);
+  // Those of one Job are neighbours, in the order of their indexes.
+  const std::int32_t first = rank_among("train-b", 0);
+  EXPECT_EQ(gang_of(m).rank, first + 3);
+  EXPECT_NE(rank_among("train-a", 0), first);
+  EXPECT_EQ(first % static_cast<std::int32_t>(limits::kMaxPodsPerJob), 0);
 }
 
 TEST(Gang, LeaderWorkerSetStatesItsSize) {

@@ -43,6 +43,47 @@ TEST(Owner, AnIndexedJobOfAllItsCompletionsIsAGang) {
   EXPECT_EQ(o->backoff_limit, 6);
 }
 
+// kueue#13482, KEP-3850: each index fails, and is made again, by itself.
+TEST(Owner, IndexesThatFailByThemselvesAreNoGang) {
+  const std::string spec = R"("completionMode":"Indexed","completions":3,"parallelism":3,)"
+                           R"("backoffLimitPerIndex":0,"maxFailedIndexes":2,)";
+  const auto o = read(job(spec + made(), R"({"succeeded":1,"failedIndexes":"1"})"));
+  EXPECT_EQ(o->together, Together::kNone);
+  EXPECT_EQ(o->gang_size(0), 1u);
+  EXPECT_EQ(o->roles.at(0).pods, 1u) << "no more can come";
+  EXPECT_EQ(o->backoff_limit_per_index, 0);
+  EXPECT_EQ(o->max_failed_indexes, 2);
+  EXPECT_EQ(o->failed_indexes, 1);
+  EXPECT_FALSE(read(job(made()))->backoff_limit_per_index);
+  const std::string declared = made("1", R"("subak.gpu/gang-size":"3")");
+  EXPECT_EQ(read(job(spec + declared))->gang_size(0), 3u) << "its people say that it is one";
+}
+
+TEST(Owner, FailedIndexesAreCounted) {
+  const auto failed = [](const std::string& text) {
+    return read(job(made(), R"({"failedIndexes":")" + text + "\"}"))->failed_indexes;
+  };
+  EXPECT_EQ(failed(""), 0);
+  EXPECT_EQ(failed("7"), 1);
+  EXPECT_EQ(failed("1,3-5,7"), 5);
+  EXPECT_EQ(failed("0-99999999999"), limits::kMaxPodsPerJob + 1);
+  EXPECT_EQ(failed("5-3,x,-1,,2-"), 0) << "what is no index counts nothing";
+}
+
+TEST(Owner, OnlyWhatAnOwnerDeclaresEndsTogether) {
+  const std::string whole = R"("completionMode":"Indexed","completions":4,"parallelism":4,)";
+  EXPECT_TRUE(read(job(whole + made()))->replaced_alone) << "that it is a gang is inferred";
+  EXPECT_FALSE(read(job(whole + made("1", R"("subak.gpu/gang-size":"4")")))->replaced_alone);
+}
+
+TEST(Owner, AJobWhoseEndIsDecidedMakesNoMorePods) {
+  for (const std::string type : {"SuccessCriteriaMet", "FailureTarget", "Complete", "Failed"}) {
+    const std::string condition = R"({"conditions":[{"type":")" + type + R"(","status":"True"}]})";
+    EXPECT_TRUE(read(job(R"("successPolicy":{"rules":[]},)" + made(), condition))->ended) << type;
+  }
+  EXPECT_TRUE(read(job(R"("successPolicy":{"rules":[]},)" + made()))->success_policy);
+}
+
 TEST(Owner, AnOrdinaryJobIsElastic) {
   for (const std::string spec :
        {R"("completions":64,"parallelism":8,)", R"("parallelism":8,)",
@@ -123,6 +164,39 @@ TEST(Owner, JobsOfAJobSetThatComeInOrderAreGangsByThemselves) {
             Together::kAll);
 }
 
+TEST(Owner, AJobSetMaySayThatPartsOfItRestartByThemselves) {
+  const std::string two = replicated("a", 1, 4, "8") + "," + replicated("b", 2, 2, "8");
+  const auto rules = [&](const std::string& action) {
+    return read(job_set(two, R"(,"failurePolicy":{"rules":[{"action":")" + action + "\"}]}"));
+  };
+  EXPECT_FALSE(read(job_set(two))->replaced_alone);
+  for (const std::string action : {"RestartJob", "RestartJobAndIgnoreMaxRestarts"}) {
+    EXPECT_TRUE(rules(action)->replaced_alone) << action;
+  }
+  for (const std::string action :
+       {"FailJobSet", "RestartJobSet", "RestartJobSetAndIgnoreMaxRestarts"}) {
+    EXPECT_FALSE(rules(action)->replaced_alone) << action;
+  }
+  std::string sweep = replicated("b", 2, 2, "8");
+  sweep.replace(sweep.find(R"("parallelism")"), 0, R"("backoffLimitPerIndex":1,)");
+  const auto mixed = read(job_set(replicated("a", 1, 4, "8") + "," + sweep));
+  EXPECT_EQ(mixed->gang_size(0), 4u);
+  EXPECT_EQ(mixed->gang_size(1), 1u) << "its indexes fail by themselves";
+}
+
+TEST(Owner, OfAJobSetWithExclusiveTopologyTheFirstPodsComeFirst) {
+  const std::string mark = R"("alpha.jobset.sigs.k8s.io/exclusive-topology":"rack")";
+  const auto set = [](const std::string& notes) {
+    return read(
+        R"({"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{"uid":"u","name":"s","annotations":{)" +
+        notes + R"(}},"spec":{"replicatedJobs":[)" + replicated("a", 2, 2, "8") + "]}}");
+  };
+  EXPECT_TRUE(set(mark)->first_of_each_job);
+  EXPECT_FALSE(set("")->first_of_each_job);
+  EXPECT_FALSE(set(mark + R"(,"alpha.jobset.sigs.k8s.io/node-selector":"true")")->first_of_each_job)
+      << "its pods are pinned by labels of the nodes, and all made at once";
+}
+
 TEST(Owner, EachReplicaOfALeaderWorkerSetIsAGang) {
   const auto set = [](const std::string& group, const std::string& more = "") {
     return read(object("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet",
@@ -143,6 +217,8 @@ TEST(Owner, EachReplicaOfALeaderWorkerSetIsAGang) {
                          test::pod(container("cpu", "1")));
   EXPECT_EQ(light->gang_size(1), 3u) << "the leader has no GPUs";
   EXPECT_FALSE(light->leader_first);
+  EXPECT_FALSE(o->replaced_alone);
+  EXPECT_TRUE(set(R"("restartPolicy":"None","workerTemplate":)" + pod)->replaced_alone);
 }
 
 TEST(Owner, OthersMakeSinglePods) {

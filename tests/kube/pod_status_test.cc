@@ -135,6 +135,22 @@ TEST(PodStatusTest, TheSchedulersWords) {
   EXPECT_EQ(words(R"("status":"True")"), "");
 }
 
+// Of a pod alone that waits: what makes another in its place.
+TEST(PodRecordTest, NamesWhatMakesAPodAnew) {
+  const auto owner = [](const std::string& metadata, const std::string& spec) {
+    return pod_record_from_json(R"({"metadata":{"uid":"u1","namespace":"a","name":"t")" + metadata +
+                                R"(},"spec":{"containers":[)" + container("nvidia.com/gpu", "8") +
+                                "]" + spec + "}}")
+        ->owner;
+  };
+  const std::string job =
+      R"(,"ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"t","uid":"o1","controller":true}])";
+  const std::string gated = R"(,"schedulingGates":[{"name":"subak.gpu/queue"}])";
+  EXPECT_EQ(owner(job, gated), "o1");
+  EXPECT_EQ(owner(job, ""), "") << "it waits for nothing";
+  EXPECT_EQ(owner("", gated), "");
+}
+
 TEST(PodRecordTest, CarriesEverything) {
   const std::string text =
       R"({"metadata":{"uid":"u1","namespace":"team-a","name":"t-0","labels":{"subak.gpu/account":"ml.vision",

@@ -133,7 +133,7 @@ TEST_F(PodKeysOfThePage, RangesEndWhereTheTableSays) {
     EXPECT_FALSE(takes(key, std::to_string(std::stoll(found[1]) - 1))) << key;
     EXPECT_FALSE(takes(key, std::to_string(std::stoll(found[2]) + 1))) << key;
   }
-  EXPECT_EQ(ranges, 4);
+  EXPECT_EQ(ranges, 5);
 }
 
 TEST_F(PodKeysOfThePage, DurationsAndNamesEndWhereTheTableSays) {
@@ -183,9 +183,9 @@ TEST(WorkloadsPage, EachKeyThatAPodMayHaveIsInTheTableOfPods) {
     const PodKeys& k = pod.keys;
     bool read = false;
     for (const PodKey* key :
-         {&k.account, &k.user, &k.job, &k.gang_size, &k.topology, &k.segment, &k.mixed_products,
-          &k.balanced, &k.spare, &k.compute_domain, &k.time_limit, &k.priority, &k.preemptible,
-          &k.checkpoint_interval, &k.replace_within}) {
+         {&k.account, &k.user, &k.job, &k.gang_size, &k.rank, &k.topology, &k.segment,
+          &k.mixed_products, &k.balanced, &k.spare, &k.compute_domain, &k.time_limit, &k.priority,
+          &k.preemptible, &k.checkpoint_interval, &k.replace_within}) {
       read = read || key->set;
     }
     EXPECT_EQ(rows_of("On pods and templates").count(name), read ? 1u : 0u) << name;

@@ -230,13 +230,12 @@ TEST(Beside, WhatPodsWithoutGpusTakeIsSaid) {
   EXPECT_EQ(why->have, 33'500);
   EXPECT_EQ(
       why->detail,
-      "GPUs are free, but the nodes that have them lack cpu; 16 GPUs are free on 2 nodes whose CPU "
-      "pods without GPUs take (80.5 of 128 CPUs)");
+      "GPUs are free, but the nodes that have them lack cpu: a pod asks for 34 CPUs, at most 33.5 "
+      "CPUs are left on one; 16 GPUs are free on 2 nodes whose CPU pods without GPUs take (80.5 of "
+      "128 CPUs)");
   start(f, 2, asking(1, 0, 3));
   EXPECT_EQ(f.light_work(kCluster).cpu_milli, 84'500);
-  EXPECT_EQ(resources(f, asking(1, 1, 65))->detail,
-            "GPUs are free, but the nodes that have them lack cpu")
-      << "no node had that much without them";
+  EXPECT_EQ(resources(f, asking(1, 1, 65)), nullptr) << "no node has that much without them";
 }
 
 TEST(Beside, MemoryIsSaidInGibibytes) {
@@ -249,10 +248,11 @@ TEST(Beside, MemoryIsSaidInGibibytes) {
   r.groups[0].shape.memory_bytes = std::int64_t{8} << 30;
   const Reason* why = resources(f, r);
   ASSERT_NE(why, nullptr);
-  EXPECT_EQ(why->detail,
-            "GPUs are free, but the nodes that have them lack memory; 1 GPU is free on 1 node "
-            "whose memory "
-            "pods without GPUs take (60 of 64 GiB)");
+  EXPECT_EQ(
+      why->detail,
+      "GPUs are free, but the nodes that have them lack memory: a pod asks for 8 GiB of memory, "
+      "at most 4 GiB of memory are left on one; 1 GPU is free on 1 node whose memory pods "
+      "without GPUs take (60 of 64 GiB)");
 }
 
 // Half of what a node has for each GPU, where nobody says what is kept.

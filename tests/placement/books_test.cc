@@ -8,7 +8,7 @@ namespace {
 using namespace build;
 
 void expect_closed(const NodeBooks& b) {
-  EXPECT_EQ(b.installed, b.allocated + b.idle + b.stranded + b.unusable);
+  EXPECT_EQ(b.installed + b.overcommitted, b.allocated + b.idle + b.stranded + b.unusable);
 }
 
 TEST(Books, LevelsIntegrateOverTime) {
@@ -60,12 +60,14 @@ TEST(Books, LostNodesKeepTheIdentity) {
   const auto slots = start(f, 1, gang(1, 8));
   f.remove_node(NodeId(1), 10);
   EXPECT_EQ(f.levels(NodeId(1)).installed, 0);
-  EXPECT_EQ(f.levels(NodeId(1)).unusable, -8000);
+  EXPECT_EQ(f.levels(NodeId(1)).unusable, 0);
+  EXPECT_EQ(f.levels(NodeId(1)).overcommitted, 8000);
   stop(f, 1, gang(1, 8), slots, 30);
   const NodeBooks b = f.books(NodeId(1), 50);
   EXPECT_EQ(b.installed, GpuTime::of(8000, 10));
   EXPECT_EQ(b.allocated, GpuTime::of(8000, 30));
-  EXPECT_EQ(b.unusable, GpuTime::of(-8000, 20));
+  EXPECT_EQ(b.unusable, GpuTime());
+  EXPECT_EQ(b.overcommitted, GpuTime::of(8000, 20));
   expect_closed(b);
 }
 

@@ -81,6 +81,72 @@ TEST(Explain, ResourcesBesideTheGpus) {
   EXPECT_EQ(reasons[0].subject, "host-ports");
 }
 
+// What one pod asks for and no node has is the one reason, with its name and amounts.
+TEST(Explain, WhatNoNodeHasIsNamed) {
+  Site f;
+  NodeSpec s = node(1, 8);
+  s.cpu_milli = 64'000;
+  s.memory_bytes = std::int64_t{512} << 30;
+  s.extended = {{"rdma/ib0", 2}};
+  add(f, 1, s);
+  const auto only = [&](const auto& ask) {
+    GangRequest r = gang(1, 1);
+    ask(r.groups[0].shape);
+    const auto reasons = explain(f, r);
+    EXPECT_EQ(reasons.size(), 1u);
+    EXPECT_EQ(reasons[0].token, ReasonToken::kExceedsFleet);
+    return reasons[0];
+  };
+  const Reason none = only([](PodShape& pod) {
+    pod.extended = {{"rdma/ib0", 1}, {"rdma/shared_mlx5", 1}};
+  });
+  EXPECT_EQ(none.subject, "rdma/shared_mlx5");
+  EXPECT_EQ(none.detail, "no node has rdma/shared_mlx5");
+  EXPECT_EQ(none.need, 1);
+  EXPECT_EQ(none.have, 0);
+  const Reason few = only([](PodShape& pod) { pod.extended = {{"rdma/ib0", 3}}; });
+  EXPECT_EQ(few.detail, "a pod asks for 3 rdma/ib0, and the largest node has 2 rdma/ib0");
+  const Reason cpu = only([](PodShape& pod) { pod.cpu_milli = 500'000; });
+  EXPECT_EQ(cpu.subject, "cpu");
+  EXPECT_EQ(cpu.detail, "a pod asks for 500 CPUs, and the largest node has 64 CPUs");
+  const Reason memory = only([](PodShape& pod) { pod.memory_bytes = std::int64_t{9} << 40; });
+  EXPECT_EQ(memory.subject, "memory");
+  EXPECT_EQ(memory.detail,
+            "a pod asks for 9216 GiB of memory, and the largest node has 512 GiB of memory");
+  // Another node has it, and no GPUs as asked.
+  NodeSpec other = node(2, 4);
+  other.product = "B200";
+  other.extended = {{"rdma/shared_mlx5", 1}};
+  add(f, 2, other);
+  const Reason elsewhere = only([&](PodShape& pod) {
+    pod.extended = {{"rdma/shared_mlx5", 1}};
+    pod.products = {s.product};
+  });
+  EXPECT_EQ(elsewhere.detail, "no node that matches has rdma/shared_mlx5");
+}
+
+// There is some, and others have it.
+TEST(Explain, WhatIsInUseIsNamed) {
+  Site f;
+  NodeSpec s = node(1, 8);
+  s.extended = {{"rdma/ib0", 2}, {"rdma/ib1", 8}};
+  add(f, 1, s);
+  GangRequest r = gang(1, 1);
+  r.groups[0].shape.extended = {{"rdma/ib0", 2}, {"rdma/ib1", 1}};
+  start(f, 1, r);
+  const auto reasons = explain(f, r);
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_EQ(reasons[0].token, ReasonToken::kNodeResources);
+  EXPECT_EQ(reasons[0].subject, "rdma/ib0");
+  EXPECT_EQ(reasons[0].need, 2);
+  EXPECT_EQ(reasons[0].have, 0);
+  EXPECT_EQ(reasons[0].blockers, Names{"n1"});
+  EXPECT_EQ(
+      reasons[0].detail,
+      "GPUs are free, but the nodes that have them lack rdma/ib0: a pod asks for 2, at most 0 "
+      "are left on one");
+}
+
 TEST(Explain, ConditionsNameTheNodes) {
   Site f;
   NodeSpec s = node(1, 8);

@@ -64,7 +64,10 @@ TEST(FleetNodes, ShrinkingWorldIsOverAllocatedNotNegative) {
   add(f, 1, node(1, 4), 10);
   EXPECT_TRUE(f.over_allocated(NodeId(1)));
   EXPECT_EQ(f.levels(NodeId(1)).idle, 0);
-  EXPECT_EQ(f.levels(NodeId(1)).unusable, -2000);
+  EXPECT_EQ(f.levels(NodeId(1)).unusable, 0);
+  EXPECT_EQ(f.levels(NodeId(1)).overcommitted, 2000);
+  EXPECT_EQ(f.totals().front().milligpu.overcommitted, 2000);
+  EXPECT_EQ(f.totals().front().milligpu.unusable, 0);
   EXPECT_TRUE(where(f, gang(1, 1)).empty());
   f.check_invariants();
   stop(f, 1, gang(1, 6), slots, 20);

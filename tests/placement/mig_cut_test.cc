@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "core/limits.h"
 #include "placement/mig.h"
 
 namespace subak {
@@ -135,6 +136,16 @@ TEST(MigCut, PartsThatAreWorthAsMuchAreAlike) {
   }
   EXPECT_GE(pairs, 100U);
   EXPECT_GT(unlike, 0U);
+}
+
+// Three slices of 2g leave two units of a card, of which one 1g can use one: by their units alone these would fit.
+TEST(MigCut, WhatDoesNotFitTheLargestNodeNeedsMoreThanItsCards) {
+  constexpr auto kMost = static_cast<std::int64_t>(limits::kMaxGpusPerNode);
+  const std::vector<MigSlices> slices{{"2g.20gb", 3 * kMost}, {"1g.10gb", 2 * kMost}};
+  EXPECT_EQ(mig_cut(kH100, slices, kMost), MigCut::kTooMany);
+  EXPECT_EQ(mig_least_cards(kH100, slices), kMost + 1);
+  const std::vector<MigSlices> fewer{{"2g.20gb", 3 * kMost}, {"1g.10gb", kMost}};
+  EXPECT_EQ(mig_least_cards(kH100, fewer), kMost);
 }
 
 TEST(MigCut, OneCardAgainstAllPlaces) {

@@ -235,7 +235,7 @@ NodeLevels Fleet::levels(std::uint32_t id) const {
   NodeLevels l;
   for (const Held& h : n.held) l.allocated += h.slot.milligpu;
   if (!n.present) {
-    l.unusable = -l.allocated;
+    l.overcommitted = l.allocated;
     return l;
   }
   l.installed = 1000 * n.spec.gpus;
@@ -257,7 +257,11 @@ NodeLevels Fleet::levels(std::uint32_t id) const {
     if (bit(worst, i)) sick += std::max<MilliGpu>(0, free[i]);
   }
   const bool closed = !n.spec.ready || !n.spec.unfit.empty() || n.spec.unschedulable || n.drained;
-  l.unusable = rest < 0 || closed ? rest : std::min(rest, sick);
+  if (rest < 0) {
+    l.overcommitted = -rest;
+    return l;
+  }
+  l.unusable = closed ? rest : std::min(rest, sick);
   l.idle = rest - l.unusable;
   return l;
 }
@@ -270,6 +274,7 @@ void Fleet::advance(TimeMs now) {
     n.books.idle += GpuTime::of(l.idle, now - n.as_of);
     n.books.stranded += GpuTime::of(l.stranded, now - n.as_of);
     n.books.unusable += GpuTime::of(l.unusable, now - n.as_of);
+    n.books.overcommitted += GpuTime::of(l.overcommitted, now - n.as_of);
     n.as_of = now;
   }
 }

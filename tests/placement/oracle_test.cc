@@ -72,10 +72,11 @@ class Twin {
     for (const auto& [id, n] : naive_.nodes) {
       const NodeBooks b = fleet_.books(NodeId(id), now_);
       ASSERT_EQ(b, n.books) << "node " << id;
-      ASSERT_EQ(b.installed, b.allocated + b.idle + b.stranded + b.unusable);
+      ASSERT_EQ(b.installed + b.overcommitted, b.allocated + b.idle + b.stranded + b.unusable);
       const NodeLevels l = fleet_.levels(NodeId(id)), want = naive_.levels(id);
       ASSERT_EQ(l.idle, want.idle) << "node " << id;
       ASSERT_EQ(l.unusable, want.unusable) << "node " << id;
+      ASSERT_EQ(l.overcommitted, want.overcommitted) << "node " << id;
       ASSERT_EQ(l.allocated, want.allocated) << "node " << id;
     }
   }

@@ -43,6 +43,86 @@ TEST(Picture, WithoutAnAllocationItsPlaceIsFree) {
   EXPECT_EQ(f.levels(NodeId(2)).allocated, 8000);
 }
 
+TEST(Picture, NodesBeforeThoseThatDifferAreAsTheyAre) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 3; ++i) add(f, i, node(i, 8));
+  const auto first = start(f, 1, gang(1, 8));
+  start(f, 2, gang(1, 8));
+  const auto third = start(f, 3, gang(1, 8));
+  stop(f, 1, gang(1, 8), first);
+  const auto without = f.now().without(allocations(f, 3, gang(1, 8), third));
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(where_in(f, *without, gang(2, 8)), (Ids{1, 3}));
+  EXPECT_EQ(where_in(f, *without, gang(3, 8)), Ids{});
+}
+
+// What is held on a node that does not differ is held in the picture.
+TEST(Picture, GpusOfOtherNodesAreTakenAsTheyAre) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 2; ++i) add(f, i, node(i, 8));
+  const auto half = start(f, 1, gang(1, 4)), all = start(f, 2, gang(1, 8));
+  ASSERT_EQ(nodes_of(half), Ids{1});
+  ASSERT_EQ(nodes_of(all), Ids{2});
+  const auto without = f.now().without(allocations(f, 2, gang(1, 8), all));
+  ASSERT_TRUE(without.ok());
+  const auto place = f.search.find(*without, f.intern(kCluster, gang(1, 4)));
+  ASSERT_TRUE(place);
+  EXPECT_EQ(nodes_of(place->slots), Ids{1}) << "the fragment";
+  EXPECT_EQ(place->slots[0].gpu_mask & half[0].gpu_mask, 0u);
+}
+
+TEST(Picture, ACliqueBeforeOneThatDiffersIsAsItIs) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 6; ++i) add(f, i, node(i, 4, i <= 3 ? "a" : "b"));
+  const GangRequest alone = gang(2, 4, Topology::kNvlinkExclusive);
+  const auto one = start(f, 1, alone), other = start(f, 2, alone);
+  ASSERT_FALSE(one.empty() || other.empty());
+  EXPECT_EQ(where_in(f, f.now(), gang(1, 4)), Ids{}) << "both cliques are kept";
+  const bool a_goes = nodes_of(one)[0] <= 3;
+  const auto gone = allocations(f, a_goes ? 2 : 1, alone, a_goes ? other : one);  // that in b
+  const auto without = f.now().without(gone);
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(where_in(f, *without, gang(3, 4)), (Ids{4, 5, 6}));
+  EXPECT_EQ(where_in(f, *without, gang(4, 4)), Ids{});
+}
+
+// Of gangs with a ComputeDomain one is in a clique.
+TEST(Picture, AComputeDomainIsGoneWithItsGang) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 4; ++i) add(f, i, node(i, 4, "a"));
+  GangRequest computes = gang(2, 4, Topology::kNvlink);
+  computes.compute_domain = true;
+  const auto slots = start(f, 1, computes);
+  ASSERT_EQ(slots.size(), 2u);
+  EXPECT_EQ(where_in(f, f.now(), computes), Ids{});
+  EXPECT_EQ(where_in(f, f.now(), gang(2, 4)).size(), 2u);
+  const auto half = f.now().without(std::vector{allocations(f, 1, computes, slots)[0]});
+  ASSERT_TRUE(half.ok());
+  EXPECT_EQ(where_in(f, *half, computes), Ids{});
+  const auto without = f.now().without(allocations(f, 1, computes, slots));
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(where_in(f, *without, computes), (Ids{1, 2}));
+}
+
+// The gang in the first clique is still there, though that in the second is gone.
+TEST(Picture, AComputeDomainElsewhereStays) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 8; ++i) add(f, i, node(i, 4, i <= 4 ? "a" : "b"));
+  GangRequest computes = gang(2, 4, Topology::kNvlink);
+  computes.compute_domain = true;
+  const auto one = start(f, 1, computes), other = start(f, 2, computes);
+  ASSERT_FALSE(one.empty() || other.empty());
+  EXPECT_EQ(where_in(f, f.now(), computes), Ids{});
+  const bool is_in_a = nodes_of(one)[0] <= 4;
+  const auto gone = allocations(f, is_in_a ? 2 : 1, computes, is_in_a ? other : one);  // that in b
+  const auto without = f.now().without(gone);
+  ASSERT_TRUE(without.ok());
+  const Ids place = where_in(f, *without, computes);
+  ASSERT_EQ(place.size(), 2u);
+  EXPECT_GE(place[0], 5u);
+  EXPECT_GE(place[1], 5u);
+}
+
 // What has failed in the fleet as it is says nothing of a picture, and the other way about.
 TEST(Picture, WhatFailedInOneIsTriedInAnother) {
   Site f;
@@ -81,6 +161,26 @@ TEST(Picture, ACliqueThatIsEmptiedIsLeftToGangs) {
   const auto half = f.now().without(std::vector{allocations(f, 1, pair, in_b)[0]});
   ASSERT_TRUE(half.ok());
   EXPECT_EQ(where_in(f, *half, gang(1, 8)), Ids{1}) << "it is not empty";
+}
+
+// A third of what the clique holds is gone, and what is left on that node is as much.
+TEST(Picture, ACliqueThatStillHoldsSomethingIsNotLeftToGangs) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 2; ++i) add(f, i, node(i, 8, "a"));
+  const auto first = start(f, 1, gang(1, 4)), second = start(f, 2, gang(1, 4));
+  ASSERT_EQ(nodes_of(first), nodes_of(second));
+  const auto third = start(f, 3, gang(1, 4));
+  DomainRules rules;
+  rules.keep_whole = 1;
+  f.set_domain_rules(rules);
+  const auto without = f.now().without(allocations(f, 1, gang(1, 4), first));
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(where_in(f, *without, gang(2, 4)).size(), 2u);
+  EXPECT_EQ(where_in(f, *without, gang(1, 4)).size(), 1u);
+  const auto none = without->without(allocations(f, 2, gang(1, 4), second))
+                        ->without(allocations(f, 3, gang(1, 4), third));
+  ASSERT_TRUE(none.ok());
+  EXPECT_EQ(where_in(f, *none, gang(1, 4)), Ids{}) << "it is empty";
 }
 
 TEST(Picture, NodesToSpareAreChosenAnewInIt) {

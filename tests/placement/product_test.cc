@@ -54,6 +54,45 @@ TEST(Product, WhatNvlinkJoinsInsideANode) {
   }
 }
 
+TEST(Product, WhatNvlinkJoinsAcrossNodes) {
+  for (const char* rack : {"NVIDIA-GB200", "NVIDIA-GB300", "NVIDIA-GH200-480GB",
+                           "NVIDIA-GB200-MIG-1g.23gb", "Card-Of-Tomorrow", "GPU", ""}) {
+    EXPECT_TRUE(nvlink_joins_nodes(rack)) << rack;
+  }
+  for (const char* board : {"NVIDIA-H100-80GB-HBM3", "NVIDIA-H200", "NVIDIA-B200",
+                            "NVIDIA-B300-SXM6-AC", "NVIDIA-A100-SXM4-80GB", "NVIDIA-H800",
+                            "NVIDIA-H20-3e", "Tesla-V100-SXM2-16GB", "NVIDIA-H100-80GB-HBM3-SHARED",
+                            "NVIDIA-H200-NVL", "NVIDIA-A30", "Tesla-T4", "NVIDIA-GB10"}) {
+    EXPECT_FALSE(nvlink_joins_nodes(board)) << board;
+  }
+}
+
+TEST(Product, PoolsOfGke) {
+  EXPECT_EQ(gke_product("nvidia-l4"), "NVIDIA-L4");
+  EXPECT_EQ(gke_product("nvidia-h100-mega-80gb"), "NVIDIA-H100-80GB-HBM3");
+  EXPECT_EQ(gke_product("nvidia-of-tomorrow"), "nvidia-of-tomorrow");
+  const auto selecting = [](const char* key, const char* value) {
+    PodShape pod = whole({});
+    pod.node_selector = {{key, value}};
+    return as_offered(pod);
+  };
+  EXPECT_EQ(selecting("cloud.google.com/gke-accelerator", "nvidia-l4").kind, GpuKind::kWhole);
+  EXPECT_EQ(selecting("cloud.google.com/gke-gpu-partition-size", "1g.5gb").kind, GpuKind::kMig);
+  EXPECT_EQ(selecting("cloud.google.com/gke-gpu-partition-size", "1g.5gb").profile, "1g.5gb");
+  EXPECT_EQ(selecting("cloud.google.com/gke-max-shared-clients-per-gpu", "48").kind,
+            GpuKind::kShared);
+  EXPECT_EQ(selecting("cloud.google.com/gke-max-shared-clients-per-gpu", "1").kind,
+            GpuKind::kWhole);
+  EXPECT_EQ(selecting("cloud.google.com/gke-gpu-sharing-strategy", "mps").kind, GpuKind::kShared);
+  PodShape both = whole({});
+  both.node_selector = {{"cloud.google.com/gke-gpu-partition-size", "2g.10gb"},
+                        {"cloud.google.com/gke-max-shared-clients-per-gpu", "3"}};
+  EXPECT_EQ(as_offered(both).kind, GpuKind::kMig) << "slices that are shared again are slices";
+  PodShape either = whole({});
+  either.affinity = {{{{"cloud.google.com/gke-gpu-partition-size", "In", {"1g.5gb", "2g.10gb"}}}}};
+  EXPECT_EQ(as_offered(either).kind, GpuKind::kWhole);
+}
+
 TEST(Product, AWholeGpuOfProductsThatAreSlicesIsASlice) {
   const PodShape one = as_offered(whole({"NVIDIA-H100-80GB-HBM3-MIG-1g.10gb"}));
   EXPECT_EQ(one.kind, GpuKind::kMig);

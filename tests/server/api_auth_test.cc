@@ -11,6 +11,8 @@
 #include <thread>
 
 #include "api_fixture.h"
+#include "core/printable.h"
+#include "odd_names.h"
 #include "server/api/auth.h"
 
 namespace subak {
@@ -336,6 +338,15 @@ TEST(TokensTest, EachMistakeNamesItsLine) {
   EXPECT_EQ(field_of("0123456789abcdef admin ml ada\n"), "tokens:1");
   EXPECT_EQ(field_of("0123456789abcdef admin a\n0123456789abcdef admin b\n"), "tokens:2");
   EXPECT_EQ(field_of("0123456789abcdef admin a\n0123456789abcdeg admin a\n"), "tokens:2");
+}
+
+TEST(TokensTest, NamesArePrintable) {
+  for (const test::OddName& name : test::kOddNames) {
+    if (name.text.find_first_of(" \t\r\n") != std::string_view::npos) continue;
+    const auto tokens = api::parse_tokens("0123456789abcdef admin " + std::string(name.text));
+    EXPECT_EQ(tokens.ok(), name.printable) << printable(name.text);
+    EXPECT_TRUE(tokens.ok() || is_printable(tokens.error().message()));
+  }
 }
 
 // What a caller shows is looked up by its digest: nothing is compared with each token, and what is

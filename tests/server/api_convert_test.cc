@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/printable.h"
+#include "odd_names.h"
 #include "server/api/check.h"
 #include "server/api/convert.h"
 #include "server/api/paging.h"
@@ -122,6 +124,7 @@ TEST(ApiConvert, NodesComeBackWhole) {
   in.set_not_ready(true);
   in.set_unschedulable(true);
   in.set_unfit("condition GpuMemWatch");
+  in.set_contradicts(true);
   in.mutable_not_ready_since()->set_seconds(12);
   in.mutable_not_ready_since()->set_nanos(5'000'000);
   Check check;
@@ -189,6 +192,64 @@ TEST(ApiConvert, TwiceTheSameProductIsRefused) {
   EXPECT_EQ(check.error().got, "gpu");
 }
 
+// New names are printable. What is there already, and what a person says, may be anything but controls.
+TEST(ApiCheck, NewNamesArePrintable) {
+  for (const test::OddName& odd : test::kOddNames) {
+    const std::string name(odd.text);
+    const bool has_control = std::any_of(name.begin(), name.end(),
+                                         [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+    const auto is_taken = [&](auto read) {
+      Check check;
+      read(check);
+      EXPECT_TRUE(check.ok() || is_printable(check.error().message()));
+      return check.ok();
+    };
+    EXPECT_EQ(is_taken([&](Check& c) { c.name("name", name, true); }), odd.printable);
+    EXPECT_EQ(is_taken([&](Check& c) { c.key("key", name); }), odd.printable);
+    EXPECT_EQ(is_taken([&](Check& c) { c.known_name("node", name, true); }), !has_control);
+    EXPECT_EQ(is_taken([&](Check& c) { c.sentence("reason", name, 100); }), !has_control);
+    Check stored(Check::Texts::kStored);
+    stored.name("product", name, true);
+    EXPECT_EQ(stored.ok(), !has_control) << printable(name);
+  }
+}
+
+TEST(ApiCheck, NewNamesInEachMessageThatBringsThem) {
+  for (const test::OddName& odd : test::kOddNames) {
+    const std::string name(odd.text);
+    SCOPED_TRACE(printable(name));
+    {
+      v1::JobSpec job;
+      job.set_account("ml");
+      job.set_name(name);
+      job.mutable_request()->add_groups()->set_count(1);
+      auto* const shape = job.mutable_request()->mutable_groups(0)->mutable_shape();
+      shape->set_kind(v1::GPU_KIND_WHOLE);
+      shape->set_gpus(1);
+      Check check;
+      get(check, job);
+      EXPECT_EQ(check.ok(), odd.printable);
+      job.set_name("train");
+      shape->add_products(name);
+      Check product;
+      get(product, job);
+      EXPECT_EQ(product.ok(), odd.printable);
+    }
+    v1::NodeSpec node;
+    node.set_name(name);
+    node.set_product("H100");
+    node.set_gpus(1);
+    Check check;
+    get(check, node);
+    EXPECT_EQ(check.ok(), odd.printable);
+    v1::Account account;
+    account.add_quota()->set_product(name);
+    Check quota;
+    get_amounts(quota, "quota", account.quota());
+    EXPECT_EQ(quota.ok(), odd.printable);
+  }
+}
+
 TEST(ApiCheck, FirstMistakeIsKeptWithItsPath) {
   Check check;
   {
@@ -245,10 +306,14 @@ TEST(ApiCheck, TimesAndDurationsHaveEdges) {
 }
 
 // A forecast made at 1,000 s that has a start for one job, with factors 1, 2 and 4.
-ForecastStarts forecast_of(JobId job, TimeMs start_ms) {
+ForecastStarts forecast_of(JobId job, TimeMs start_ms, bool assumed = false) {
+  Forecast::Start start;
+  start.job = job;
+  start.at_ms = start_ms;
+  start.assumed = assumed;
   ForecastStarts out;
   out.forecast = std::make_shared<const Forecast>(1, 1'000'000, 90'000'000, false,
-                                                  std::vector<Forecast::Start>{{job, start_ms}});
+                                                  std::vector<Forecast::Start>{start});
   out.odds = {1, 2, 4, true};
   return out;
 }
@@ -272,6 +337,24 @@ TEST(ApiConvert, WhoWaitsHasTheForecastsStart) {
   EXPECT_EQ(out->latest().seconds(), 1000 + 4 * 3540 + 3 * 600);
   row.state = JobState::kRunning;
   EXPECT_FALSE(expected_start(row, starts, 1'000'000));
+}
+
+// It would be told of a day that nobody chose.
+TEST(ApiConvert, WithoutAnEstimateTheReasonIsSaid) {
+  JobRow row;
+  row.id = JobId(ClusterId(1), 7);
+  row.state = JobState::kQueued;
+  ForecastStarts starts = forecast_of(row.id, 4'540'000, true);
+  EXPECT_TRUE(expected_start(row, starts, 1'000'000)->calibrated());
+  EXPECT_EQ(no_estimate(row, starts, 1'000'000), "");
+  starts.odds = {};
+  EXPECT_FALSE(expected_start(row, starts, 1'000'000));
+  EXPECT_EQ(no_estimate(row, starts, 1'000'000),
+            "what runs before it has no time limit, and too few starts have come to learn from");
+  starts = forecast_of(row.id, 4'540'000);
+  starts.odds = {};
+  EXPECT_FALSE(expected_start(row, starts, 1'000'000)->calibrated());
+  EXPECT_EQ(no_estimate(row, starts, 1'000'000), "");
 }
 
 // The forecast was cut short: only that it does not start before is known.
@@ -325,7 +408,8 @@ TEST(ApiConvert, AStartIsPromisedOrAnEstimate) {
   const std::string promise = out.assumption();
   row.start_promised = false;
   row.start_expected_ms = 900'000;  // it is late already
-  out = *expected_start(row, nothing, kNow);
+  EXPECT_FALSE(expected_start(row, nothing, kNow)) << "it may rest on a day that nobody chose";
+  out = *expected_start(row, {nothing.forecast, {1, 1, 1, true}}, kNow);
   EXPECT_EQ(out.earliest().seconds(), 900);
   EXPECT_FALSE(out.promised());
   EXPECT_NE(out.assumption(), promise);

@@ -8,6 +8,9 @@
 #include <set>
 #include <sstream>
 
+#include "core/printable.h"
+#include "odd_names.h"
+
 namespace subak {
 namespace {
 
@@ -259,6 +262,28 @@ TEST(Yaml, TheStateMayBeADatabase) {
   EXPECT_EQ(accepted("state: postgres://subak@db/books\n").state, "postgres://subak@db/books");
   EXPECT_THAT(refusal("state: postgres://subak@db/books?sslmode=disable\n"),
               HasSubstr("verify-full"));
+}
+
+// As a value of the file and of a flag.
+TEST_F(Start, NoValueHasWhatIsNotSeen) {
+  for (const test::OddName& name : test::kOddNames) {
+    if (name.printable) continue;
+    std::string quoted;
+    for (const char c : name.text) {
+      constexpr char kHex[] = "0123456789abcdef";
+      const auto u = static_cast<unsigned char>(c);
+      const bool is_plain = u >= 0x80 || (u >= 0x20 && u < 0x7f);
+      quoted += is_plain ? std::string(1, c) : std::string("\\x") + kHex[u >> 4] + kHex[u & 15];
+    }
+    for (const char* line : {"breakGlassGroup: \"", "state: \"", "gpuKinds: [\""}) {
+      const std::string end = std::string(line).ends_with("[\"") ? "\"]\n" : "\"\n";
+      const std::string told = refusal(line + quoted + end);
+      EXPECT_NE(told, "") << line << printable(name.text);
+      EXPECT_TRUE(is_printable(told)) << printable(told);
+    }
+    EXPECT_THAT(error_of({"--break-glass-group", std::string(name.text)}),
+                HasSubstr(std::string(kWantPrintable)));
+  }
 }
 
 TEST(Yaml, HowAClusterIsReached) {

@@ -79,6 +79,15 @@ class ForecasterTest : public testing::Test {
     options.on_start = [this](DurationMs error_ms) { errors.push_back(error_ms); };
     forecaster = std::make_unique<Forecaster>(std::move(options));
   }
+  // Turns until the copy is complete. The turns that were needed.
+  int copy_all() {
+    int turns = 0;
+    do {
+      forecaster->turn(engine);
+      ++turns;
+    } while (forecaster->is_copying());
+    return turns;
+  }
   void wait_until_woken() {
     std::unique_lock lock(mutex);
     ASSERT_TRUE(wake.wait_for(lock, std::chrono::seconds(60), [this] { return woken; }));
@@ -151,6 +160,9 @@ TEST_F(ForecasterTest, OfALargeStateItIsMadeBeside) {
   const JobId second = submit();
   EXPECT_FALSE(forecaster->starts(engine).is_made());
   forecaster->turn(engine);
+  EXPECT_TRUE(forecaster->is_copying());
+  EXPECT_EQ(forecaster->due_in(engine), std::nullopt) << "one is under way";
+  copy_all();
   EXPECT_EQ(forecaster->due_in(engine), std::nullopt) << "one is under way";
   wait_until_woken();
   EXPECT_TRUE(forecaster->is_ready());
@@ -160,11 +172,41 @@ TEST_F(ForecasterTest, OfALargeStateItIsMadeBeside) {
   EXPECT_EQ(forecaster->starts(engine).forecast->start(third), std::nullopt) << "it came after";
 }
 
+// One slice a turn, so that a read waits for no more than a slice.
+TEST_F(ForecasterTest, ALargeStateIsCopiedInSlices) {
+  make(false);
+  fleet(static_cast<int>(limits::kForecastAtOnce) + 1);
+  const JobId first = submit();
+  const JobId second = submit();
+  for (std::size_t i = 0; i < 2 * limits::kForecastCopySlice; ++i) submit();
+  forecaster->turn(engine);
+  forecaster->turn(engine);
+  ASSERT_TRUE(forecaster->is_copying());
+  finish(first);  // the second starts
+  const JobId late = submit();
+  EXPECT_GE(copy_all(), 2);
+  wait_until_woken();
+  forecaster->turn(engine);
+  const Forecast& forecast = *forecaster->starts(engine).forecast;
+  EXPECT_EQ(forecast.start(second), kStart + kHourMs) << "as it was when the copy began";
+  EXPECT_EQ(forecast.start(late), std::nullopt) << "it came after";
+}
+
 TEST_F(ForecasterTest, OneThatIsUnderWayEndsWithIt) {
   make(false);
   fleet(static_cast<int>(limits::kForecastAtOnce) + 1);
   for (int i = 0; i < 100; ++i) submit();
+  copy_all();
+  forecaster.reset();
+}
+
+TEST_F(ForecasterTest, ACopyThatIsUnderWayEndsWithIt) {
+  make(false);
+  fleet(static_cast<int>(limits::kForecastAtOnce) + 1);
+  for (std::size_t i = 0; i < 2 * limits::kForecastCopySlice; ++i) submit();
   forecaster->turn(engine);
+  forecaster->turn(engine);
+  ASSERT_TRUE(forecaster->is_copying());
   forecaster.reset();
 }
 

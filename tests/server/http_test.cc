@@ -2,9 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <cstdlib>
+#include <fstream>
 
 #include "core/limits.h"
+#include "core/printable.h"
+#include "odd_names.h"
 #include "server/http/routes.h"
+#include "temp_folder.h"
 
 namespace subak {
 namespace {
@@ -38,6 +43,7 @@ class RoutesTest : public ::testing::Test {
     state_.version = "9.9";
     state_.now_ms = 5000;
     state_.runtime.leads = true;
+    state_.follower.reads_answered = 1;
   }
   HttpResponse get(std::string_view target, std::string_view method = "GET") {
     HttpSources sources;
@@ -126,6 +132,10 @@ TEST_F(RoutesTest, ReadinessNeedsStateStoreAndReader) {
   state_.follower.failed = true;
   EXPECT_EQ(get("/readyz").status, 503);
   state_.follower.failed = false;
+  state_.follower.reads_answered = 0;
+  EXPECT_EQ(get("/readyz").status, 503);
+  EXPECT_EQ(get("/readyz").body, "no read has been answered yet\n");
+  state_.follower.reads_answered = 1;
   state_.runtime.clock = {ClockState::kWaits, 400 * kDayMs, 1};
   EXPECT_EQ(get("/readyz").status, 503);
   EXPECT_THAT(get("/readyz").body, HasSubstr("400d ahead of the last fact"));
@@ -195,6 +205,30 @@ TEST_F(RoutesTest, Summary) {
   EXPECT_EQ(json.at("accounts").at(0).at("account").as_string(), "ml");
   EXPECT_EQ(json.at("clusters").at(0).at("mode").as_string(), "observe");
   EXPECT_TRUE(json.at("queue").as_array().empty());
+}
+
+// The page as a browser runs it. Where there is no JavaScript engine, what it says is not run.
+TEST_F(RoutesTest, ThePageShowsWhatIsPrintable) {
+  const std::string page = get("/").body;
+  EXPECT_EQ(page.find("textContent = cell"), std::string::npos);
+  const std::size_t from = page.find("const hidden"), to = page.find("const wait");
+  ASSERT_LT(from, to);
+  if (std::system("node --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "node is not installed";
+  TempFolder folder;
+  const std::string script = folder.file("page.js");
+  boost::json::array names;
+  for (const test::OddName& name : test::kOddNames) names.emplace_back(name.text);
+  std::ofstream(script) << page.substr(from, to - from) << "for (const name of "
+                        << boost::json::serialize(names) << ") console.log(shown(name));\n";
+  const std::string out = folder.file("out");
+  ASSERT_EQ(std::system(("node " + script + " > " + out).c_str()), 0);
+  std::ifstream lines(out);
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    ASSERT_LT(count, test::kOddNames.size());
+    EXPECT_EQ(line, printable(test::kOddNames[count].text));
+  }
+  EXPECT_EQ(count, test::kOddNames.size());
 }
 
 TEST_F(RoutesTest, TheRestIsRefused) {

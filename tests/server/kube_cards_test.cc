@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "core/duration.h"
 #include "core/limits.h"
 #include "kube_seen.h"
 
@@ -293,8 +294,8 @@ TEST_F(Kube, WhatCannotBeReadIsCounted) {
   EXPECT_THAT(told(), IsEmpty());
 }
 
-// Its slices are not offered; all else of it is told.
-TEST_F(Kube, ANodeThatContradictsItselfIsToldWithoutWhatDoes) {
+// It is known, so that what runs there counts, and closed.
+TEST_F(Kube, ANodeThatContradictsItselfIsToldAsClosed) {
   const std::string node =
       R"({"metadata":{"name":"m","labels":{"nvidia.com/gpu.product":"NVIDIA-H100-80GB-HBM3",)"
       R"("nvidia.com/gpu.count":"2"}},"status":{"allocatable":{"nvidia.com/gpu":"1",)"
@@ -304,13 +305,14 @@ TEST_F(Kube, ANodeThatContradictsItselfIsToldWithoutWhatDoes) {
   event.kind = WatchKind::kModified;
   event.object = parser.parse(simdjson::padded_string(node));
   cards.see_node(event, kNow);
-  EXPECT_EQ(cards.unreadable(), 1u);
-  EXPECT_THAT(cards.last_unreadable(), HasSubstr("want what can be cut from its cards (1:"));
+  EXPECT_EQ(cards.unreadable(), 0u);
   const auto news = cards.next(Cards::kAllPodsKnown);
   ASSERT_TRUE(news);
   const NodeSpec& told_node = std::get<in::NodeSeen>(news->body).node;
   EXPECT_EQ(told_node.gpus, 2);
-  EXPECT_TRUE(told_node.mig.empty());
+  EXPECT_TRUE(told_node.contradicts);
+  EXPECT_EQ(told_node.unfit,
+            "nvidia.com/gpu 1 and slices 1g.10gb=8 contradicts nvidia.com/gpu.count=2");
 }
 
 TEST_F(Kube, HowManyStartTogetherIsTheOwnersWord) {
@@ -346,9 +348,7 @@ TEST_F(Kube, HowManyStartTogetherIsTheOwnersWord) {
 
 TEST_F(Kube, WhatIsLeftOfAJobIsASmallerGang) {
   const auto job = [](int succeeded) {
-    return R"({"metadata":{"uid":"I","namespace":"a","name":"j"},"spec":{"completionMode":"Indexed","parallelism":3,"completions":3,)"
-           R"("template":{"spec":{"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}}},"status":{"succeeded":)" +
-           std::to_string(succeeded) + "}}";
+    return indexed(3, "", R"({"succeeded":)" + std::to_string(succeeded) + "}");
   };
   see_owner(job(0));
   see({"1", 1, true, "", "I"});
@@ -357,11 +357,11 @@ TEST_F(Kube, WhatIsLeftOfAJobIsASmallerGang) {
   see_owner(job(1));
   EXPECT_THAT(cards.take_outdated(), ElementsAre("1"));
   see({"1", 1, true, "", "I"});  // read again
-  EXPECT_EQ(std::get<in::PodGone>(cards.next(Cards::kAllPodsKnown)->body).pod.uid, "1");
   const auto second = std::get<in::PodSeen>(cards.next(Cards::kAllPodsKnown)->body).pod;
   EXPECT_EQ(second.gang_size, 2u);
   EXPECT_EQ(second.gang, "j");
-  EXPECT_EQ(second.owner, "I+1");
+  EXPECT_EQ(second.owner, "I");
+  EXPECT_TRUE(second.size_of_owner && second.replaced_alone);
   see_owner(job(1));
   EXPECT_THAT(cards.take_outdated(), IsEmpty());
   see_owner(job(2));
@@ -371,10 +371,10 @@ TEST_F(Kube, WhatIsLeftOfAJobIsASmallerGang) {
   const auto third = std::get<in::PodSeen>(cards.next(Cards::kAllPodsKnown)->body).pod;
   EXPECT_EQ(third.gang_size, 1u);
   EXPECT_EQ(third.gang, "j");
-  EXPECT_EQ(third.owner, "I+2");
+  EXPECT_EQ(third.owner, "I");
 }
 
-TEST_F(Kube, AGangOfUnknownSizeIsNotTold) {
+TEST_F(Kube, AGangOfUnknownSizeIsTold) {
   const auto worker = [](const std::string& note) {
     return R"({"metadata":{"uid":"w","namespace":"a","name":"w","labels":{"training.kubeflow.org/job-name":"t"},"annotations":{)" +
            note +
@@ -382,10 +382,12 @@ TEST_F(Kube, AGangOfUnknownSizeIsNotTold) {
            R"("spec":{"schedulingGates":[{"name":"subak.gpu/queue"}],"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"8"}}}]}})";
   };
   see_text(worker(""));
-  EXPECT_THAT(told(), IsEmpty());
+  const auto held = std::get<in::PodSeen>(cards.next(Cards::kAllPodsKnown)->body).pod;
+  EXPECT_EQ(held.gang + " of " + held.owner, "t of P");
+  EXPECT_EQ(held.gang_size, 0u);
   EXPECT_THAT(cards.take_unsized(), ElementsAre("w"));
   see_text(worker(R"("subak.gpu/gang-size":"2")"));
-  EXPECT_THAT(told(), ElementsAre("pod_seen w"));
+  EXPECT_THAT(told(), ElementsAre("pod_gone w", "pod_seen w"));
   EXPECT_THAT(cards.take_unsized(), IsEmpty());
 }
 
@@ -401,6 +403,48 @@ TEST_F(Kube, AnOrphanIsToldAfterAWhile) {
   see({"2", 2, true, "", "J"}, WatchKind::kDeleted);
   cards.adopt_orphans(monotonic + 2 * limits::kOwnerMs);
   EXPECT_THAT(told(), IsEmpty());
+}
+
+// docs/design/0078.
+TEST_F(Kube, ALeaseShowsHowFarANodesClockIsOff) {
+  see_node("n1");
+  see_node("n2");
+  told();
+  const auto renew = [&](const std::string& node, TimeMs at, DurationMs after) {
+    WatchEvent event;
+    event.kind = WatchKind::kModified;
+    simdjson::dom::parser parser;
+    event.object = parser.parse(R"({"metadata":{"name":")" + node + R"("},"spec":{"renewTime":")" +
+                                format_time(at) + "\"}}");
+    monotonic += after;
+    cards.see_lease(event, kNow + monotonic, monotonic);
+  };
+  for (int i = 1; i <= 3; ++i) {
+    renew("n1", kNow + monotonic + 5'000 - 20'000, 5'000);
+    renew("n2", kNow + monotonic + 5'000, 5'000);
+  }
+  EXPECT_THAT(cards.take_outdated_nodes(), ElementsAre("n1"));
+  EXPECT_THAT(cards.take_outdated_nodes(), IsEmpty()) << "it is read once";
+  see_node("n1");  // as it is read: with the same words, and yet it is news
+  const auto news = cards.next(Cards::kAllPodsKnown);
+  ASSERT_TRUE(news);
+  EXPECT_EQ(std::get<in::NodeSeen>(news->body).node.clock_behind_ms, 20'000);
+  see({"1", 1, false, "n1"});
+  EXPECT_EQ(cards.next(Cards::kAllPodsKnown)->clock, "n1") << "its kubelet says when it ends";
+  see({"1", 2, false, "n1"}, WatchKind::kDeleted);
+  EXPECT_EQ(cards.next(Cards::kAllPodsKnown)->clock, "n1");
+}
+
+TEST_F(Kube, WhatTheCoreHadNoRoomForIsToldAgain) {
+  see({"1"});
+  EXPECT_THAT(told(), ElementsAre("pod_seen 1"));
+  see_answered({"1"});
+  EXPECT_THAT(told(), IsEmpty());
+  cards.tell_again("1");
+  cards.tell_again("gone");
+  EXPECT_THAT(cards.take_outdated(), ElementsAre("1"));
+  see_answered({"1"});
+  EXPECT_THAT(told(), ElementsAre("pod_seen 1"));
 }
 
 }  // namespace

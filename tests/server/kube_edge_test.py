@@ -186,31 +186,30 @@ class Enforce(Edge):
         self.start()
         until(lambda: known_as() == "me", "who it is, in the status")
 
-    def test_slices_that_its_cards_cannot_be_cut_into(self):
+    def test_a_node_that_contradicts_itself(self):
         counts = {"nvidia.com/gpu": "8", "nvidia.com/mig-4g.40gb": "3", "cpu": "64", "memory": "512Gi", "pods": "110"}
         labels = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.count": "10"}
         self.api.call("POST", "/api/v1/nodes", {
             "metadata": {"name": "cut", "labels": labels},
             "status": {"capacity": counts, "allocatable": counts, "conditions": [{"type": "Ready", "status": "True"}]}})
 
-        def node(name):
+        def spec():
             nodes = json.loads(self.subak("cluster", "nodes", "--output", "json"))["nodes"]
-            return next((n for n in nodes if n["spec"]["name"] == name), None)
+            return next((n["spec"] for n in nodes if n["spec"]["name"] == "cut"), None)
 
-        seen = until(lambda: node("cut"), "the node, without its slices")
-        self.assertEqual(seen["spec"]["gpus"], "10")
-        self.assertEqual(seen["spec"]["mig"], [])
-        words = "want what can be cut from its cards (2: nvidia.com/gpu.count says 10, and 8 are whole)"
-
-        def log():
-            with open(self.path("log"), encoding="utf-8") as text:
-                return text.read()
-
-        until(lambda: words in log(), "the reason")
-        self.assertEqual(self.metric('subak_edge_unreadable_total{cluster="east"}'), 1)
+        seen = until(spec, "the node, closed")
+        self.assertEqual(seen["gpus"], "10")
+        self.assertTrue(seen["contradicts"])
+        words = "nvidia.com/gpu 8 and slices 4g.40gb=3 contradicts nvidia.com/gpu.count=10"
+        self.assertEqual(seen["unfit"], words)
+        self.assertIn("cut takes nothing new:\n  " + words, self.subak("cluster", "nodes"))
+        count = 'subak_contradicting_nodes{cluster="east"}'
+        until(lambda: self.metric(count) == 1, "the metric")
         counts["nvidia.com/mig-4g.40gb"] = "2"
         self.api.change("cut", {"status": {"capacity": counts, "allocatable": counts}}, "/api/v1/nodes")
-        until(lambda: node("cut")["spec"].get("mig") == [{"profile": "4g.40gb", "count": "2"}], "its slices")
+        until(lambda: not spec().get("contradicts"), "a node that agrees with itself")
+        self.assertEqual(spec()["mig"], [{"profile": "4g.40gb", "count": "2"}])
+        until(lambda: self.metric(count) == 0, "the metric, back")
 
     def test_killed_at_any_point(self):
         labels = {"subak.gpu/job": "g", "subak.gpu/gang-size": "4"}
@@ -254,10 +253,34 @@ class Enforce(Edge):
         resumed = until(lambda: not self.api.call("GET", f"{jobs}/train")["spec"]["suspend"] and
                         self.api.call("GET", f"{jobs}/train"), "resumed")
         self.assertNotIn("subak.gpu/suspended", resumed["metadata"].get("annotations", {}))
-        self.api.make_node("n2")  # the first one is barred for a while
+        (known,) = json.loads(self.subak("job", "list", "--output", "json"))["jobs"]
+        self.assertEqual(known["waitsFor"], "Unschedulable")
+        for command in (["why", known["id"]], ["queue", "--output", "wide"], ["job", "list", "--output", "wide"]):
+            self.assertIn("no way to n1: 0/1 nodes: no", self.subak(*command))
+        self.api.make_node("n2")  # the first one is tried again later
         make(2)
         self.released("t0-2", "t1-2")
-        self.assertFalse([w for w in self.api.writes() if "eviction" in w["path"]])
+        (again,) = json.loads(self.subak("job", "list", "--output", "json"))["jobs"]
+        self.assertEqual((again["id"], again["submitTime"]), (known["id"], known["submitTime"]))
+
+    def test_a_pod_alone_is_made_anew_and_keeps_its_number(self):
+        """What makes it takes no suspension, as a ReplicaSet: it is evicted, and the next one is there at once."""
+        owner = [{"controller": True, "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "serve", "uid": "rs-1"}]
+        self.api.make_pod("a", 4, ownerReferences=owner)
+        self.released("a")
+        known = json.loads(self.subak("job", "list", "--output", "json"))["jobs"][0]
+        self.api.change("a", {"status": {"conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no\u202e volume\n"}]}})
+        until(lambda: [w for w in self.api.writes() if "eviction" in w["path"]], "asked to go")
+        self.api.make_pod("b", 4, ownerReferences=owner)
+        until(lambda: self.jobs("queued") + self.jobs("incomplete") == 1, "waiting again")
+        self.assertIn("n1: no volume", self.subak("why", known["id"]))
+        self.released("b")
+        (again,) = json.loads(self.subak("job", "list", "--output", "json"))["jobs"]
+        self.assertEqual((again["id"], again["submitTime"]), (known["id"], known["submitTime"]))
+        self.assertEqual(again["spec"]["name"], "team-a/b")
+        evicted = [w["path"].split("/")[-2] for w in self.api.writes() if "eviction" in w["path"]]
+        self.assertEqual(evicted, ["a"])
 
     def test_leaving_enforce_opens_what_waits(self):
         for i in range(4):

@@ -83,11 +83,44 @@ TEST_F(Kube, OfAnElasticJobOnlyThatPodGoes) {
   see({"2", 1, false, "n1", "J", "Running"});
   want(EffectKind::kEvict, 2, {"1"}, Cause::kUnschedulable);
   EXPECT_THAT(plan(), ElementsAre("evict 1"));
-  see_job("J", 1);  // it has one pod at a time: nothing else is touched
-  EXPECT_THAT(plan(), ElementsAre("suspend J"));
+  see_job("J", 1);  // it was made smaller, and the one that runs is not to end
+  EXPECT_THAT(plan(), ElementsAre("evict 1"));
   see_job("J", 8);
   see({"2", 2, false, "n1", "J", "Succeeded"});
   EXPECT_THAT(plan(), ElementsAre("suspend J"));  // none of its pods is anywhere
+}
+
+// An Indexed Job whose pods are a gang by inference only: to suspend it would end who runs.
+TEST_F(Kube, WhoRunsOnIsNotEndedWithAnother) {
+  const auto pod = [this](const std::string& uid, const std::string& node) {
+    see({uid, ++version_, false, node, "I", node.empty() ? "Pending" : "Running"});
+  };
+  see_owner(indexed(3, ""));
+  pod("1", "n1");
+  pod("2", "n1");
+  pod("3", "");
+  want(EffectKind::kEvict, 2, {"3"}, Cause::kUnschedulable);
+  EXPECT_THAT(plan(), ElementsAre("evict 3"));
+  want(EffectKind::kEvict, 3, {"1", "2"}, Cause::kCancelled);
+  EXPECT_THAT(plan(), ElementsAre("suspend I")) << "all of them are to end";
+  jobs.erase(JobId(ClusterId(1), 3));
+  see_owner(indexed(3, "", R"({"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]})"));
+  EXPECT_THAT(plan(), IsEmpty()) << "its own controller ends its pods";
+}
+
+// The last failure that an index may have is its own.
+TEST_F(Kube, AnEvictionFailsNoIndexForGood) {
+  const auto pod = [this](const std::string& uid, int failures) {
+    see({uid, ++version_, false, "", "I", "Pending", "",
+         R"(,"annotations":{"batch.kubernetes.io/job-index-failure-count":")" +
+             std::to_string(failures) + "\"}"});
+  };
+  see_owner(indexed(3, R"("backoffLimitPerIndex":2,)"));
+  see({"1", ++version_, false, "n1", "I", "Running"});
+  pod("2", 0);
+  pod("3", 1);
+  want(EffectKind::kEvict, 2, {"2", "3"}, Cause::kUnschedulable);
+  EXPECT_THAT(plan(), ElementsAre("evict 2"));
 }
 
 TEST_F(Kube, EvictionsLeaveAJobItsLastFailures) {

@@ -81,6 +81,14 @@ class Kube : public ::testing::Test {
     event.object = parser_.parse(text);
     cards.see_owner(event, kJobsPath);
   }
+  // An Indexed Job "j" of uid I, all its indexes at once. `more`: of its spec, with a comma behind it.
+  static std::string indexed(int pods, const std::string& more, const std::string& status = "{}") {
+    const std::string n = std::to_string(pods);
+    return R"({"metadata":{"uid":"I","namespace":"a","name":"j"},"spec":{"completionMode":"Indexed","parallelism":)" +
+           n + R"(,"completions":)" + n + "," + more +
+           R"("template":{"spec":{"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"1"}}}]}}},"status":)" +
+           status + "}";
+  }
   void see_answered_owner(const std::string& text) {
     cards.see_answered_owner(parser_.parse(text), kJobsPath);
   }
@@ -122,6 +130,7 @@ class Kube : public ::testing::Test {
   Attempts attempts;
   Plan last;
   std::int64_t monotonic = 50'000;
+  int version_ = 100;  // of the next pod that is seen
 
  private:
   simdjson::dom::parser parser_;

@@ -1,10 +1,14 @@
 // What people are told in the cluster of jobs that wait, and how seldom.
 #include <gmock/gmock.h>
 
+#include <regex>
+
 #include "core/duration.h"
 #include "core/limits.h"
+#include "core/printable.h"
 #include "kube_answers.h"
 #include "kube_seen.h"
+#include "odd_names.h"
 #include "server/kube/waiting.h"
 
 namespace subak {
@@ -89,6 +93,40 @@ TEST_F(WaitingTest, SmallMovesWriteNothing) {
   EXPECT_THAT(look(forecast(start)), SizeIs(1)) << "the Event alone is told again";
   EXPECT_THAT(look(forecast(start + 5 * kMinute)), IsEmpty());
   EXPECT_THAT(look(promise(start + kMinute)), IsEmpty()) << "what people plan by is the same";
+}
+
+TEST_F(WaitingTest, TheFirstEstimateIsToldOnceItIsThere) {
+  see({"1"});
+  const StartOutlook none{OutlookBy::kTooFewStarts, {}};
+  const auto calls = look(none);
+  ASSERT_THAT(calls, SizeIs(3));
+  for (const KubeCall& call : calls) EXPECT_THAT(call.body, HasSubstr("No estimate yet: "));
+  EXPECT_THAT(look(none), IsEmpty());
+  EXPECT_THAT(look(forecast(kNoon + kHourMs)), SizeIs(3));
+}
+
+// What a node or a person says may be anything.
+TEST_F(WaitingTest, WhatIsWrittenIsPrintable) {
+  see_job("j1", 1);
+  const std::regex json_control(R"((^|[^\\])(\\\\)*\\u00)");
+  std::uint64_t job = 0;
+  for (const test::OddName& name : test::kOddNames) {
+    see({std::to_string(++job), 1, true, "", "j1"});
+    WaitingPage page;
+    Reason reason;
+    reason.token = ReasonToken::kNodeConditions;
+    reason.detail = "node " + std::string(name.text) + " is not fit";
+    page.jobs.push_back(
+        {JobId(ClusterId(1), job), std::to_string(job), reason, forecast(kNoon + kHourMs)});
+    waiting.take(page, now);
+    const auto calls = written();
+    ASSERT_THAT(calls, SizeIs(4));
+    for (const KubeCall& call : calls) {
+      EXPECT_TRUE(is_printable(call.body)) << call.path << printable(call.body);
+      // Neither as JSON says it: a reader of the event would have it back.
+      EXPECT_FALSE(std::regex_search(call.body, json_control)) << call.body;
+    }
+  }
 }
 
 TEST_F(WaitingTest, ALargeMoveWritesOnce) {
@@ -210,7 +248,14 @@ TEST(StartSentence, SaysWhatTheStartRestsOn) {
   StartOutlook unlearned = forecast(start);
   unlearned.at.learned = false;
   EXPECT_EQ(start_sentence(unlearned, kNoon),
-            "It starts about 14:20 (14:10 to 14:40) UTC; too few starts have come to learn from");
+            "It starts about 14:20 UTC; too few starts have come to say how far off this is");
+  StartOutlook assumed = forecast(start);
+  assumed.at.assumed = true;
+  EXPECT_EQ(start_sentence(assumed, kNoon),
+            "It starts about 14:20 (14:10 to 14:40) UTC; no time limit given: assuming 24 h");
+  EXPECT_EQ(start_sentence({OutlookBy::kTooFewStarts, {}}, kNoon),
+            "No estimate yet: what runs before it has no time limit, and too few starts have come "
+            "to learn from");
   StartOutlook guess = forecast(start);
   guess.by = OutlookBy::kGuess;
   EXPECT_EQ(start_sentence(guess, kNoon),

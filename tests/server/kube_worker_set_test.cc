@@ -147,7 +147,7 @@ TEST_F(WorkerSet, AnotherOfTheSameNameHasOtherGroups) {
 TEST_F(WorkerSet, PodsWithoutGpusAreNoneOfTheGang) {
   see_set(set("U", 1, R"(,"leaderTemplate":)" + made(0)));
   see_pod(0, 1);
-  EXPECT_THAT(told(), ElementsAre("seen llm-0-1  of  size 1"));
+  EXPECT_THAT(told(), ElementsAre("seen llm-0-1  of S size 1"));
 }
 
 in::GangSeen WorkerSetsWord(Cards& cards) {
@@ -186,10 +186,23 @@ TEST_F(WorkerSet, TheWorkersTemplateCountsWhereItIsAnother) {
       set("U", 1, R"(,"leaderTemplate":)" + made(0) + R"(},"startupPolicy":"LeaderReady","x":{)"));
   EXPECT_THAT(cards.take_outdated(), ElementsAre("llm-0-0"));
   see_pod(0, 0);
-  EXPECT_THAT(told(), ElementsAre("gone llm-0-0", "seen llm-0-0  of  size 1"));
+  EXPECT_THAT(told(), ElementsAre("gone llm-0-0", "seen llm-0-0  of S size 1"));
 }
 
 // Nothing can be suspended: the pods go one by one.
+TEST_F(WorkerSet, WhetherALostPodIsMadeAgainByItselfIsItsWord) {
+  for (const auto& [policy, alone] : {std::pair("None", true), std::pair("Default", true),
+                                      std::pair("RecreateGroupOnPodRestart", false),
+                                      std::pair("RecreateGroupAfterStart", false)}) {
+    cards.forget_told();
+    see_set(set("W", 1, R"(,"restartPolicy":")" + std::string(policy) + "\""));
+    see_pod(0, 0);
+    const auto pod = std::get<in::PodSeen>(cards.next(Cards::kAllPodsKnown)->body).pod;
+    EXPECT_EQ(pod.replaced_alone, alone) << policy;
+    EXPECT_EQ(pod.gang_size, 2u);
+  }
+}
+
 TEST_F(WorkerSet, IsTakenBackPodByPod) {
   see_set(set("U", 1));
   see_pod(0, 0, WatchKind::kModified, false);

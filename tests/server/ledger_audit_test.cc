@@ -106,6 +106,12 @@ TEST(Drift, EndsWhenToldTo) {
   EXPECT_FALSE(result->has_value());
 }
 
+TEST(Drift, TheFirstLongAuditWaits) {
+  EXPECT_EQ(audit_first_wait_ms(0), 0);
+  EXPECT_EQ(audit_first_wait_ms(limits::kLedgerAuditAtOnceRows), 0);
+  EXPECT_EQ(audit_first_wait_ms(limits::kLedgerAuditAtOnceRows + 1), limits::kLedgerAuditWaitMs);
+}
+
 TEST(Drift, AReaderThatFailsIsNoDrift) {
   RowsReader reader(20);
   const Balances kept = balances_of(reader, 40);

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/printable.h"
+#include "odd_names.h"
+
 namespace subak {
 namespace {
 
@@ -13,6 +16,13 @@ TEST(Log, ALineIsInTheCommonTextForm) {
 TEST(Log, ValuesCannotBreakTheLine) {
   EXPECT_EQ(log::line("x", {{"name", "a\nlevel=error \"b\""}}),
             "msg=x name=\"a\\nlevel=error \\\"b\\\"\"");
+}
+
+TEST(Log, ALineIsPrintable) {
+  for (const test::OddName& name : test::kOddNames) {
+    const std::string line = log::line(name.text, {{"name", name.text}});
+    EXPECT_TRUE(is_printable(line)) << printable(line);
+  }
 }
 
 TEST(Log, LevelsBelowAreNotWritten) {

@@ -156,6 +156,7 @@ TEST_F(PageTest, StateAndAccounts) {
                            "subak_bill_residual_gpu_seconds 0\n",
                            "subak_ledger_drift_gpu_seconds 0\n",
                            "subak_foreign_milligpu{cluster=\"east\"} 0\n",
+                           "subak_contradicting_nodes{cluster=\"east\"} 0\n",
                            "subak_fragmentation_ratio{cluster=\"east\"} 0\n",
                            "subak_kept_idle_milligpu{cluster=\"east\"} 0\n",
                            "subak_nongpu_pods{cluster=\"east\"} 0\n",
@@ -171,6 +172,20 @@ TEST_F(PageTest, StateAndAccounts) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   EXPECT_THAT(text, Not(HasSubstr("account=\"\"")));
+}
+
+TEST_F(PageTest, NodesThatContradictThemselves) {
+  NodeSpec node;
+  node.name = "n3";
+  node.product = "H100";
+  node.gpus = 8;
+  node.unfit = "nvidia.com/gpu 50 contradicts nvidia.com/gpu.count=8";
+  node.contradicts = true;
+  NodeSpec sick = node;
+  sick.name = "n4";
+  sick.contradicts = false;
+  apply(in::ImportNodes{"east", {node, sick}, "test", false});
+  EXPECT_THAT(page(false), HasSubstr("subak_contradicting_nodes{cluster=\"east\"} 1\n"));
 }
 
 TEST_F(PageTest, WorkWithoutGpus) {
@@ -196,6 +211,39 @@ TEST_F(PageTest, WorkWithoutGpus) {
                            "subak_nongpu_broken_nodes{cluster=\"east\"} 1\n",
                            "subak_nongpu_broken_domains{cluster=\"east\"} 1\n",
                            "subak_nongpu_broken_free_gpus{cluster=\"east\"} 8\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST_F(PageTest, ClocksOfNodesAndWhatIsOvercommitted) {
+  NodeSpec node;
+  node.name = "n9";
+  node.product = "A100";
+  node.gpus = 8;
+  node.clock_behind_ms = 20'000;
+  apply(in::ImportNodes{"east", {node}, "test", false});
+  in::PodSeen seen;
+  seen.cluster = "east";
+  seen.pod.uid = seen.pod.name = "web";
+  seen.pod.ns = "shop";
+  seen.pod.node = "n9";
+  seen.pod.shape.kind = GpuKind::kWhole;
+  seen.pod.shape.gpus = 8;
+  apply(seen);
+  node.gpus = 4;
+  apply(in::ImportNodes{"east", {node}, "test", false});
+  state_.edges.resize(1);
+  state_.edges[0].cluster = "east";
+  state_.edges[0].put_off = 7;
+  state_.edges[0].clock_behind_ms = -1500;
+  const std::string text = page(false);
+  for (const char* line :
+       {"subak_node_clock_offset_seconds{cluster=\"east\",node=\"n9\"} 20\n",
+        "subak_nodes_clock_off{cluster=\"east\"} 1\n",
+        "subak_edge_clock_offset_seconds{cluster=\"east\"} -1.5\n",
+        "subak_edge_pods_put_off{cluster=\"east\"} 7\n",
+        "subak_overcommitted_gpus{cluster=\"east\",product=\"A100\"} 4\n",
+        "subak_gpus{cluster=\"east\",product=\"A100\",state=\"unusable\"} 0\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }

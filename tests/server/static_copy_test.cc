@@ -237,6 +237,8 @@ class RandomState {
     spec.name = "n" + number(4);
     spec.product = pick(kProducts);
     spec.gpus = 8;
+    spec.cpu_milli = static_cast<std::int64_t>(below(3)) * 64'000;
+    if (below(2) == 0) spec.extended = {{"rdma/hca", static_cast<std::int64_t>(1 + below(8))}};
     spec.unhealthy_gpus = static_cast<std::int64_t>(below(3));
     spec.unschedulable = below(4) == 0;
     if (below(2) == 0 && spec.product == kProducts[0]) {

@@ -13,7 +13,11 @@
 #include "pg_cluster.h"
 #include "server/codec/packed_facts.h"
 #include "server/runtime/clock.h"
+#include "server/store/postgres/address.h"
 #include "server/store/postgres/postgres_store.h"
+#include "server/store/postgres/proof.h"
+#include "server/store/postgres/rows.h"
+#include "server/store/row_sum.h"
 #include "server/store/sqlite_store.h"
 #include "store_facts.h"
 #include "temp_folder.h"
@@ -101,6 +105,7 @@ class PostgresStand final : public Stand {
     return open_postgres_store(options);
   }
   void run(const std::string& sql) override { cluster().sql(address_, sql); }
+  const std::string& address() const { return address_; }
   // The same database as another role.
   std::string address_of(const std::string& role) const {
     std::string out = address_;
@@ -314,6 +319,29 @@ TEST_P(StoreDamages, ATriggerWhileTheServiceRunsFailsTheCommit) {
 
 INSTANTIATE_TEST_SUITE_P(Stores, StoreDamages, testing::Values("sqlite", "postgres"),
                          [](const auto& stand) { return stand.param; });
+
+// A database that is too large is proved beside the service.
+TEST(PostgresProof, SaysInTheLogHowItEnded) {
+  PostgresStand stand;
+  stand.copy_filled();
+  const auto address = postgres::parse_address(stand.address());
+  ASSERT_TRUE(address.ok());
+  const auto log_of_proof = [&] {
+    postgres::PgConnection db;
+    EXPECT_FALSE(db.open(*address));
+    const auto uuid = postgres::read_meta(db, "uuid");
+    testing::internal::CaptureStderr();
+    postgres::Proof proof;
+    proof.start(*address, crc32c(**uuid), kFactVersion);
+    proof.wait();
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_NE(log_of_proof().find("store checked"), std::string::npos);
+  stand.run("UPDATE ledger SET milligpu = milligpu + 1 WHERE seq = 10");
+  const std::string got = log_of_proof();
+  EXPECT_NE(got.find("the store is damaged"), std::string::npos) << got;
+  EXPECT_NE(got.find("row 10 of table ledger"), std::string::npos) << got;
+}
 
 // Further indexes and columns are an operator's own affair.
 TEST(PostgresTables, MoreThanWasMadeIsNoDamage) {

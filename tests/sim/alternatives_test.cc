@@ -103,6 +103,56 @@ TEST_F(Alternatives, ATopologyAsAWishAndHalfTheSegment) {
                              [](const auto& a, const auto& b) { return a.start_ms < b.start_ms; }));
 }
 
+// One GPU is free on each of the four nodes of one rack: where the topology is any wider, the gang starts.
+TEST_F(Alternatives, OnlyAWiderTopologyIsOffered) {
+  in::ImportNodes import;
+  import.cluster = "main";
+  for (int i = 0; i < 4; ++i) {
+    NodeSpec node;
+    node.name = "n" + std::to_string(i);
+    node.product = "GB200";
+    node.gpus = 4;
+    node.clique = i < 2 ? "c0" : "c1";
+    node.levels = {"r0"};
+    import.nodes.push_back(node);
+  }
+  ASSERT_FALSE(send(import).error);
+  for (int i = 0; i < 4; ++i) submit(job(1, 3, kDayMs));
+  struct Case {
+    Topology topology;
+    std::uint32_t pods;
+    std::vector<std::string> changes;
+  };
+  for (const Case& c : {
+           Case{Topology::kNode,
+                2,
+                {"prefer:node instead of node", "rack instead of node",
+                 "segments of 1 instead of one of 2"}},
+           Case{Topology::kNvlink,
+                4,
+                {"prefer:nvlink instead of nvlink", "segments of 2 instead of one of 4"}},
+           Case{Topology::kNvlinkExclusive,
+                2,
+                {"nvlink instead of nvlink-exclusive",
+                 "prefer:nvlink-exclusive instead of nvlink-exclusive"}},
+       }) {
+    in::SubmitJob gang = job(c.pods, 1, kDayMs);
+    gang.request.topology = c.topology;
+    const JobId id = submit(gang);
+    ASSERT_EQ(engine.job(id, false)->state, JobState::kQueued) << enum_name(c.topology);
+    std::vector<std::string> changes;
+    for (const Alternative& a : asked(id)) {
+      EXPECT_EQ(a.start_ms, now) << a.change;
+      changes.push_back(a.change);
+    }
+    std::sort(changes.begin(), changes.end());
+    EXPECT_EQ(changes, c.changes);
+    in::CancelJob cancel;
+    cancel.job = id;
+    send(cancel);
+  }
+}
+
 TEST_F(Alternatives, AnyProductStartsNow) {
   for (int i = 0; i < 4; ++i) submit(job(1, 4, kDayMs));
   const JobId id = submit(job(1, 4, kDayMs));

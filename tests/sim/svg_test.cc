@@ -46,8 +46,7 @@ TEST(Svg, GroupsHaveAClassAndSayWhatTheyAre) {
   const std::string text = svg.finish();
   EXPECT_NE(text.find("<style>.bar{fill:#123456}</style>"), std::string::npos);
   EXPECT_NE(text.find("<g class=\"ground\">"), std::string::npos);
-  EXPECT_NE(text.find("<g class=\"bar\"><title>two &lt;b&gt; &amp; ?"
-                      "?</title>"),
+  EXPECT_NE(text.find("<g class=\"bar\"><title>two &lt;b&gt; &amp; \\u001b\\ufffe</title>"),
             std::string::npos);
   EXPECT_EQ(text.find("#ffffff"), std::string::npos) << "the style sheet says what is behind it";
 }

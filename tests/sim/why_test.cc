@@ -308,6 +308,13 @@ bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
     case ReasonToken::kNodeConditions:
       outlive_bars(engine);
       return true;
+    case ReasonToken::kUnschedulable:
+      if (why.job.state == JobState::kIncomplete) return false;  // its pods are not there
+      if (why.job.state == JobState::kPaused) {
+        return apply(engine, in::HoldJob{why.job.id, false, "test"});
+      }
+      outlive_bars(engine);
+      return true;
     case ReasonToken::kNodeResources:
       mend_nodes(engine);
       return true;

@@ -12,6 +12,8 @@ import math
 ACKNOWLEDGED, REFUSED, UNANSWERED = "acknowledged", "refused", "unanswered"
 CREATE = "CreateJob"
 CLOCK_S = 2.0  # a fact's time may be off by so much
+ROW_S = 1.0  # and the books of one pod
+USED = 0  # subak.fact.v1.USAGE_STATE_USED
 
 
 @dataclasses.dataclass
@@ -169,6 +171,20 @@ def check_edge(steps, rows):
                 wrong.append(f"GPUs {mask & step.gpu_mask:#x} of {step.node} were given to {step.pod} while {pod} had them")
         held[step.pod] = (step.node, step.gpu_mask)
         by_node[step.node][step.pod] = step.gpu_mask
+    return wrong
+
+
+def check_charges(ran, rows, off_s=ROW_S):
+    """`ran`: seconds of each pod that ran, by (job, rank, attempt). Each has a row, and is charged for as long."""
+    used = collections.Counter()
+    for row in rows:
+        if row.name == "Charged" and row.fact.row.state == USED:
+            part = row.fact.row
+            pod = job_text(part.allocation.job), part.allocation.rank, part.allocation.attempt
+            used[pod] += (part.to_ms - part.from_ms) * (-1 if part.milligpu < 0 else 1)
+    wrong = [f"pod {pod} ran for {seconds:.3f} s and has no row" for pod, seconds in ran.items() if pod not in used and seconds > 0.002]
+    wrong += [f"pod {pod} ran for {seconds:.3f} s and was charged for {used[pod] / 1000:.3f} s" for pod, seconds in ran.items()
+              if pod in used and abs(used[pod] / 1000 - seconds) > off_s]
     return wrong
 
 

@@ -147,6 +147,22 @@ class Edge(unittest.TestCase):
         self.assertEqual(found, ["pod ('1-2', 0, 1) was let go to n1 0x1, and facts say ('n1', 2)"])
 
 
+class Charges(unittest.TestCase):
+    def charged(self, rank, from_ms, to_ms, milligpu=1000, state=0):
+        allocation = types.SimpleNamespace(job=1 << 48 | 1, rank=rank, attempt=1)
+        part = types.SimpleNamespace(allocation=allocation, from_ms=from_ms, to_ms=to_ms, milligpu=milligpu, state=state)
+        return h.Row(1, 1, "Charged", types.SimpleNamespace(row=part))
+
+    def test_good(self):
+        rows = [self.charged(0, 0, 500, state=1), self.charged(0, 500, 3000), self.charged(0, 3000, 9000), self.charged(0, 3000, 8000, -1000)]
+        self.assertEqual(h.check_charges({("1-1", 0, 1): 3.2}, rows), [])
+
+    def test_a_pod_without_a_row_and_one_that_is_charged_too_little(self):
+        found = h.check_charges({("1-1", 0, 1): 8.0, ("1-1", 1, 1): 8.0}, [self.charged(1, 0, 3000)])
+        self.assertEqual(found, ["pod ('1-1', 0, 1) ran for 8.000 s and has no row",
+                                 "pod ('1-1', 1, 1) ran for 8.000 s and was charged for 3.000 s"])
+
+
 class Silent(unittest.TestCase):
     def test_what_came_before_and_from_who_leads_is_good(self):
         self.assertEqual(h.check_silent([(4.9, 0), (5, 1), (6, 1)], 0, 5), [])

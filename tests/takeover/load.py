@@ -142,17 +142,21 @@ class Caller:
 
 
 class Pod:
-    def __init__(self, step):
+    """`deadline`: of its hold, as what was left of that when it was told, counted down by a clock that nobody sets."""
+
+    def __init__(self, step, deadline=None):
         self.step = step
-        self.bound_ms = 0
-        self.running = False
-        self.ended_ms = self.cause = None
+        self.deadline = deadline
+        self.bound = 0.0  # since when it asks to start, as an instant; 0: not yet
+        self.started = self.running = False
+        self.ended = self.cause = None  # an instant
         self.known = False  # its end is acknowledged
 
 
 class Edge:
     """A small cluster: opens gates as it is told, binds, runs and ends pods, and tells what it did. Whoever leads is
-    given the whole list first. `steps` is its own log."""
+    given the whole list first. A pod takes its GPUs once the word that it is bound is acknowledged: what comes after
+    its hold is refused, and does not start. `steps` is its own log; `clock_off_ms`: its clock shows so much more."""
 
     BIND_S, RUN_S, END_S = 0.03, 0.05, (0.2, 1.2)
 
@@ -166,6 +170,9 @@ class Edge:
         self.epoch = 0  # the highest that an effect came with
         self.outbox = None  # of the stream that is open
         self.ends_sent = {}  # by sequence
+        self.binds_sent = {}  # likewise
+        self.clock_off_ms = 0
+        self.too_late = 0  # pods that did not start, as their hold had ended
         self.stale = self.again = 0  # effects of an older session or epoch, or known
         self.heard = []  # (instant, place) of each effect, also of those
         self.count = itertools.count()
@@ -191,6 +198,7 @@ class Edge:
             outbox = self.outbox = queue.SimpleQueue()
             self.sequence = 0
             self.ends_sent.clear()
+            self.binds_sent.clear()
             self.list_all()
         answers = api.both_ways("ClusterService", "Observe", iter(outbox.get, None), clusters.ObserveResponse, None)
         threading.Thread(target=self.until_another_leads, args=(place, answers, outbox), daemon=True).start()
@@ -236,23 +244,47 @@ class Edge:
             if effect.kind == clusters.EFFECT_KIND_EVICT:
                 if pod is None:  # it never came here
                     self.pods[step.pod] = pod = Pod(step)
-                    pod.ended_ms, pod.cause = time.time_ns() // 1_000_000, jobs.CAUSE_CANCELLED
+                    pod.ended, pod.cause = time.monotonic(), jobs.CAUSE_CANCELLED
                     self.send(self.gone_event(pod), pod)
-                elif pod.ended_ms is None:
+                elif pod.ended is None:
                     self.end(pod, jobs.CAUSE_CANCELLED)
             elif pod:
                 self.again += 1
             else:
-                self.pods[step.pod] = pod = Pod(step)
-                self.steps.append(step)
+                left = effect.hold_left.ToMilliseconds() / 1000 if effect.HasField("hold_left") else None
+                self.pods[step.pod] = pod = Pod(step, left and time.monotonic() + left)
                 self.later(self.BIND_S, self.bind, pod)
 
     def later(self, seconds, call, pod):
         heapq.heappush(self.due, (time.monotonic() + seconds, next(self.count), call, pod))
 
+    def now_ms(self, instant=None):
+        """What the edge's clock shows, which may be wrong, or showed at an instant had it been as it is now."""
+        ago_ms = 0 if instant is None else int(1000 * (time.monotonic() - instant))
+        return time.time_ns() // 1_000_000 + self.clock_off_ms - ago_ms
+
+    def ran(self):
+        """How long each pod ran whose end is known to the service."""
+        with self.lock:
+            return {pod.step.pod: pod.ended - pod.bound for pod in self.pods.values() if pod.started and pod.known}
+
     def bind(self, pod):
-        pod.bound_ms = time.time_ns() // 1_000_000
-        self.send(self.bound_event(pod))
+        """It asks; who is acknowledged starts."""
+        if pod.deadline is not None and time.monotonic() > pod.deadline:
+            return self.come_too_late(pod)
+        pod.bound = time.monotonic()
+        self.send(self.bound_event(pod), binds=pod)
+
+    def come_too_late(self, pod):
+        self.too_late += 1
+        if self.pods.get(pod.step.pod) is pod:
+            del self.pods[pod.step.pod]
+
+    def started(self, pod):
+        if pod.started or pod.ended is not None:
+            return  # a list said it once more
+        pod.started = True
+        self.steps.append(pod.step)
         self.later(self.RUN_S, self.start, pod)
 
     def start(self, pod):
@@ -266,18 +298,22 @@ class Edge:
         self.end(pod, jobs.CAUSE_FINISHED)
 
     def end(self, pod, cause):
-        pod.ended_ms, pod.cause = max(time.time_ns() // 1_000_000, pod.bound_ms), cause
+        pod.ended, pod.cause = time.monotonic(), cause
         step = pod.step
-        self.steps.append(h.Step("gone", step.job, step.rank, step.attempt, step.node, step.gpu_mask))
+        if pod.started:
+            self.steps.append(h.Step("gone", step.job, step.rank, step.attempt, step.node, step.gpu_mask))
         self.send(self.gone_event(pod), pod)
 
-    def send(self, event, ends=None):
+    def send(self, event, ends=None, binds=None):
         if self.outbox is None:
             return  # the next list tells it
         self.sequence += 1
         event.sequence, event.cluster = self.sequence, CLUSTER
+        event.sent_at.FromMilliseconds(self.now_ms())
         if ends:
             self.ends_sent[self.sequence] = ends
+        if binds:
+            self.binds_sent[self.sequence] = binds
         self.outbox.put(event)
 
     def event(self):
@@ -292,7 +328,7 @@ class Edge:
         event = self.event()
         self.of(event.pod_bound, pod)
         event.pod_bound.node = pod.step.node
-        event.pod_bound.bound_at.FromMilliseconds(pod.bound_ms)
+        event.pod_bound.bound_at.FromMilliseconds(self.now_ms(pod.bound))
         return event
 
     def running_event(self, pod):
@@ -303,7 +339,7 @@ class Edge:
     def gone_event(self, pod):
         event = self.event()
         self.of(event.pod_gone, pod)
-        event.pod_gone.ended_at.FromMilliseconds(pod.ended_ms)
+        event.pod_gone.ended_at.FromMilliseconds(self.now_ms(pod.ended))
         event.pod_gone.cause = pod.cause
         return event
 
@@ -321,11 +357,11 @@ class Edge:
         for pod in self.pods.values():
             if pod.known:
                 continue
-            if pod.bound_ms:
-                self.send(self.bound_event(pod))
-            if pod.running and pod.ended_ms is None:
+            if pod.bound:
+                self.send(self.bound_event(pod), binds=None if pod.ended else pod)
+            if pod.running and pod.ended is None:
                 self.send(self.running_event(pod))
-            if pod.ended_ms is not None:
+            if pod.ended is not None:
                 self.send(self.gone_event(pod), pod)
         self.send(complete)
 
@@ -333,7 +369,14 @@ class Edge:
 
     def acknowledged(self, answer):
         with self.lock:
-            self.complaints += [error.status.message for error in answer.errors]
+            refused = {error.sequence: error.status.message for error in answer.errors}
+            for sequence in [n for n in self.binds_sent if n <= answer.acknowledged_sequence]:
+                pod = self.binds_sent.pop(sequence)
+                if refused.pop(sequence, None) is None:
+                    self.started(pod)
+                elif not pod.started:
+                    self.come_too_late(pod)
+            self.complaints += refused.values()
             for sequence in [n for n in self.ends_sent if n <= answer.acknowledged_sequence]:
                 self.ends_sent.pop(sequence).known = True
 
@@ -342,6 +385,6 @@ class Edge:
             with self.lock:
                 while self.due and self.due[0][0] <= time.monotonic():
                     _, _, call, pod = heapq.heappop(self.due)
-                    if pod.ended_ms is None:
+                    if pod.ended is None:
                         call(pod)
             time.sleep(0.01)

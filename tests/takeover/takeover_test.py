@@ -39,6 +39,7 @@ from machines import BOTH, CALLS, DATA, IN, OUT, MachineStand, enter
 from stand import Stand
 
 CALLERS = 3
+DAY_MS = 86_400_000
 LOAD_S = 0.3  # of undisturbed load before each fault, unless --rest says more
 WELL = 10  # calls that are acknowledged after it, and the next may come
 ENOUGH = 100  # such calls in all, to judge by
@@ -251,6 +252,8 @@ def one_fault(stand, load, faults, kind, rest_s):
     leads = stand.wait(stand.holder, "nobody leads")
     place = stand.replicas.index(leads)
     begin, process = time.monotonic(), leads.child.pid
+    with load.edge.lock:  # somebody sets the clock of the launcher, too
+        load.edge.clock_off_ms = faults.chance.randint(-DAY_MS, DAY_MS)
     faults.process = process
     getattr(faults, kind)(leads)
 
@@ -267,7 +270,7 @@ def one_fault(stand, load, faults, kind, rest_s):
 
 
 # Most of all facts, and no check looks into them.
-UNREAD = ("PodAdded", "PodBound", "PodRunning", "PodGone", "Charged", "AttemptEnded", "Reserved")
+UNREAD = ("PodAdded", "PodBound", "PodRunning", "PodGone", "AttemptEnded", "Reserved")
 
 
 def rows_of(stand):
@@ -292,6 +295,7 @@ def judge(stand, load, faults=()):
     rows, calls = list(rows_of(stand)), load.calls()
     wrong = h.check_rows(rows) + h.check_calls(calls, rows) + h.check_times(calls, rows) + h.check_order(calls)
     wrong += h.check_edge(load.edge.steps, rows) + h.check_digests(stand.digests())
+    wrong += h.check_charges(load.edge.ran(), rows)
     count = lambda outcome: sum(call.outcome == outcome for call in calls)
     print(f"{len(rows)} facts, {rows[-1].epoch} epochs; calls: {count(h.ACKNOWLEDGED)} acknowledged, {count(h.REFUSED)} refused, "
           f"{count(h.UNANSWERED)} unanswered; edge: {len(load.edge.steps)} steps, {load.edge.stale} stale effects, "

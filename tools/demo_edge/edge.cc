@@ -6,14 +6,21 @@
 namespace subak::demo {
 namespace {
 
-constexpr std::int64_t kBindMs = 100;    // what a kube-scheduler takes
-constexpr std::int64_t kStartMs = 150;   // what an image and a container take
+constexpr std::int64_t kBindMs = 100;                          // what a kube-scheduler takes
+constexpr std::int64_t kStartMs = 150;                         // what an image and a container take
+constexpr std::int64_t kLeastPercent = 60, kMostPercent = 90;  // of a time limit that a pod runs
 constexpr std::int64_t kStallMs = 2000;  // a timer that is later than this: the machine stood still
 
 std::uint64_t hash_of(const std::string& text) {  // FNV-1a
   std::uint64_t h = 1469598103934665603u;
   for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211u;
   return h;
+}
+
+// Nobody sets it, unlike the wall clock.
+std::int64_t steady_ms() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
 }
 
 }  // namespace
@@ -49,6 +56,11 @@ void Edge::store(const v1::PodRecord& record) {
 void Edge::set_duration(const std::string& job, std::int64_t ms) {
   const std::scoped_lock lock(mutex_);
   durations_[job] = ms;
+}
+
+void Edge::set_limit(const std::string& job, std::int64_t ms) {
+  const std::scoped_lock lock(mutex_);
+  limits_[job] = ms;
 }
 
 bool Edge::wait_lists(int lists, std::int64_t timeout_ms) {
@@ -114,6 +126,10 @@ void Edge::open_gate(const v1::Effect& effect, const v1::EffectPod& place) {
   pod.job = effect.job_id();
   pod.attempt = effect.attempt();
   pod.place = place;
+  if (effect.has_hold_left()) {
+    const auto& left = effect.hold_left();
+    pod.hold_end_ms = steady_ms() + left.seconds() * 1000 + left.nanos() / 1'000'000;
+  }
   pod.opened_ms = wall_ms();
   pod.opened_order = ++order_;
   pod.record.set_gated(false);
@@ -136,6 +152,13 @@ void Edge::evict(const v1::Effect& effect, const v1::EffectPod& place) {
 std::int64_t Edge::duration_of(const Pod& pod) const {
   const auto set = durations_.find(pod.job);
   if (set != durations_.end()) return set->second;
+  const auto limit = limits_.find(pod.job);
+  const std::int64_t limit_ms = limit != limits_.end() ? limit->second : pod.record.time_limit_ms();
+  if (limit_ms > 0) {
+    constexpr std::uint64_t kSpread = kMostPercent - kLeastPercent + 1;
+    const auto more = static_cast<std::int64_t>(hash_of(pod.job) % kSpread);
+    return limit_ms * (kLeastPercent + more) / 100;
+  }
   const auto spread = static_cast<std::uint64_t>(pace_.spread_ms);
   return pace_.shortest_ms + static_cast<std::int64_t>(hash_of(pod.job) % spread);
 }
@@ -168,14 +191,19 @@ void Edge::run_step(const std::string& key, Step step) {
   const std::int64_t now = wall_ms();
   switch (step) {
     case Step::kBind:
+      if (pod.from_api() && pod.hold_end_ms != 0 && steady_ms() > pod.hold_end_ms) {
+        return answer_start(key, "its hold has ended");
+      }
       pod.bound_ms = std::max(now, pod.opened_ms);
       ++counts_.bound;
       pod.record.set_node(pod.place.node());
+      if (pod.from_api()) return ask_to_start(pod);
       send(bound_event(pod));
       plan(pod, Step::kRun, now + kStartMs);
       return;
     case Step::kRun:
       pod.running = true;
+      pod.running_ms = now;
       pod.record.set_running(true);
       send(running_event(pod));
       plan(pod, Step::kEnd, now + duration_of(pod));
@@ -184,6 +212,18 @@ void Edge::run_step(const std::string& key, Step step) {
       end_pod(pod, v1::CAUSE_FINISHED);
       return;
   }
+}
+
+// `refused`: why it does not start; empty: it does.
+void Edge::answer_start(const std::string& key, const std::string& refused) {
+  Pod& pod = pods_.at(key);
+  if (!pod.live() || pod.started) return;
+  if (!refused.empty()) {
+    complaints_.push_back("pod " + key + " came after its hold: " + refused);
+    return end_pod(pod, v1::CAUSE_EXPIRED);
+  }
+  pod.started = true;
+  plan(pod, Step::kRun, wall_ms() + kStartMs);
 }
 
 void Edge::end_pod(Pod& pod, v1::Cause cause) {

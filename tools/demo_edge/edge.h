@@ -28,8 +28,10 @@ struct Pod {
   std::string job;       // as its effect says; empty while gated
   int attempt = 0;
   v1::EffectPod place;
-  std::int64_t opened_ms = 0, bound_ms = 0, ended_ms = 0;  // 0: not yet
+  std::int64_t opened_ms = 0, bound_ms = 0, running_ms = 0, ended_ms = 0;  // 0: not yet
   std::uint64_t opened_order = 0, ended_order = 0;
+  std::int64_t hold_end_ms = 0;  // of an API job's, by the steady clock; 0: it has no end
+  bool started = false;          // an API job's: that it is bound was acknowledged
   bool running = false;
   bool end_acknowledged = false;
   v1::Cause cause = v1::CAUSE_UNSPECIFIED;
@@ -38,7 +40,7 @@ struct Pod {
   bool live() const { return ended_ms == 0; }
 };
 
-// How long a pod runs: at least `shortest_ms`, by its job's name up to `spread_ms` longer.
+// How long a pod without a time limit runs: at least `shortest_ms`, by its job's name up to `spread_ms` longer.
 struct Pace {
   std::int64_t shortest_ms = 1000;
   std::int64_t spread_ms = 3500;
@@ -67,6 +69,8 @@ class Edge {
   void store(const v1::PodRecord& record);
   // How long the pods of this job run instead of a few seconds.
   void set_duration(const std::string& job, std::int64_t ms);
+  // The time limit that this API job states; a pod states its own. They run for a part of it, by their job's name.
+  void set_limit(const std::string& job, std::int64_t ms);
   // Waits until the service has acknowledged this many whole lists.
   bool wait_lists(int lists, std::int64_t timeout_ms);
 
@@ -94,6 +98,7 @@ class Edge {
   void list_live(const Pod& pod);
   void list_ended(const Pod& pod);
   void send(v1::ObserveRequest event, const std::string& ends = "", bool may_be_late = false);
+  void ask_to_start(const Pod& pod);
   static v1::PodRef ref_of(const Pod& pod);
   static v1::ObserveRequest bound_event(const Pod& pod);
   static v1::ObserveRequest running_event(const Pod& pod);
@@ -107,6 +112,7 @@ class Edge {
   void plan(const Pod& pod, Step step, std::int64_t at_ms);
   void run_step(const std::string& key, Step step);
   void end_pod(Pod& pod, v1::Cause cause);
+  void answer_start(const std::string& key, const std::string& refused);
   std::int64_t duration_of(const Pod& pod) const;
   static std::string key_of(const v1::Effect& effect, const v1::EffectPod& place);
 
@@ -117,7 +123,7 @@ class Edge {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, Pod> pods_;
-  std::map<std::string, std::int64_t> durations_;
+  std::map<std::string, std::int64_t> durations_, limits_;
   std::multimap<std::int64_t, Due> due_;  // by wall time
   std::vector<std::string> complaints_;
   Counts counts_;
@@ -125,10 +131,12 @@ class Edge {
   bool stopping_ = false;
 
   bool listening_ = false;  // events go out; else the next list tells them
+  bool is_heard_ = false;   // the service has acknowledged something of this stream
   std::uint64_t sequence_ = 0, list_end_ = 0;
   std::deque<v1::ObserveRequest> outbox_;
-  std::map<std::uint64_t, std::string> ends_sent_;  // by sequence, the pod
-  std::set<std::uint64_t> may_be_late_;             // a refusal of these only says "I knew"
+  std::map<std::uint64_t, std::string> ends_sent_;   // by sequence, the pod
+  std::map<std::uint64_t, std::string> binds_sent_;  // by sequence, the pod that waits to start
+  std::set<std::uint64_t> may_be_late_;              // a refusal of these only says "I knew"
   grpc::ClientContext* effects_context_ = nullptr;
   std::vector<std::thread> threads_;
 };

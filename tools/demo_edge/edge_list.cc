@@ -35,6 +35,7 @@ v1::ObserveRequest Edge::bound_event(const Pod& pod) {
 v1::ObserveRequest Edge::running_event(const Pod& pod) {
   v1::ObserveRequest event;
   *event.mutable_pod_running()->mutable_pod() = ref_of(pod);
+  set_time(pod.running_ms, event.mutable_pod_running()->mutable_running_at());
   return event;
 }
 
@@ -57,11 +58,19 @@ void Edge::send(v1::ObserveRequest event, const std::string& ends, bool may_be_l
   changed_.notify_all();
 }
 
+// A pod of an API job starts once this is acknowledged: if its hold has ended it is refused.
+void Edge::ask_to_start(const Pod& pod) {
+  send(bound_event(pod));
+  if (listening_ && !pod.started) binds_sent_[sequence_] = pod.key;
+}
+
 void Edge::list_all() {
   listening_ = true;
+  is_heard_ = false;
   sequence_ = 0;
   outbox_.clear();
   ends_sent_.clear();
+  binds_sent_.clear();
   may_be_late_.clear();
   v1::ObserveRequest begin;
   begin.mutable_list_begin();
@@ -84,7 +93,7 @@ void Edge::list_all() {
 void Edge::list_live(const Pod& pod) {
   const bool bound = pod.bound_ms != 0;
   if (pod.from_api()) {
-    if (bound) send(bound_event(pod));
+    if (bound) ask_to_start(pod);
     if (pod.running) send(running_event(pod));
     return;
   }

@@ -1,4 +1,6 @@
 // The two streams, each made again whenever it breaks.
+#include <google/protobuf/util/time_util.h>
+
 #include "tools/demo_edge/edge.h"
 #include "tools/demo_edge/fleet.h"
 
@@ -48,22 +50,37 @@ void Edge::write_loop(grpc::ClientReaderWriter<v1::ObserveRequest, v1::ObserveRe
       changed_.wait(lock);
       continue;
     }
-    const v1::ObserveRequest event = std::move(outbox_.front());
+    v1::ObserveRequest event = std::move(outbox_.front());
     outbox_.pop_front();
     lock.unlock();
+    // Not earlier: what an event waits in the outbox is no delay of the clock.
+    *event.mutable_sent_at() = google::protobuf::util::TimeUtil::MillisecondsToTimestamp(wall_ms());
     const bool ok = stream.Write(event);
     lock.lock();
     if (!ok) return;
+    // By its answer the service has begun to read: what comes now shows it this clock without a wait.
+    if (event.has_list_begin()) changed_.wait(lock, [this] { return is_heard_ || !listening_; });
   }
 }
 
 void Edge::on_ack(const v1::ObserveResponse& ack) {
   const std::scoped_lock lock(mutex_);
+  if (!is_heard_) changed_.notify_all();
+  is_heard_ = true;
+  std::map<std::uint64_t, std::string> refused;
   for (const v1::ObserveError& error : ack.errors()) {
+    refused[error.sequence()] = error.status().message();
+    if (binds_sent_.count(error.sequence()) > 0) continue;
     if (may_be_late_.count(error.sequence()) > 0) continue;
     complaints_.push_back("event " + std::to_string(error.sequence()) +
                           " was refused: " + error.status().message());
   }
+  const auto answered = binds_sent_.upper_bound(ack.acknowledged_sequence());
+  for (auto it = binds_sent_.begin(); it != answered; ++it) {
+    const auto no = refused.find(it->first);
+    answer_start(it->second, no == refused.end() ? "" : no->second);
+  }
+  binds_sent_.erase(binds_sent_.begin(), answered);
   const auto known = ends_sent_.upper_bound(ack.acknowledged_sequence());
   for (auto it = ends_sent_.begin(); it != known; ++it) {
     pods_.at(it->second).end_acknowledged = true;

@@ -1,6 +1,7 @@
 #include "tools/demo_edge/load.h"
 
 #include <chrono>
+#include <iterator>
 #include <random>
 
 #include "tools/demo_edge/pods.h"
@@ -109,6 +110,11 @@ std::vector<JobPlan> demo_jobs() {
   return out;
 }
 
+int limit_of(int i, int shortest_s) {
+  constexpr int kHalves[] = {2, 3, 4, 6};
+  return shortest_s * kHalves[static_cast<std::size_t>(i) % std::size(kHalves)] / 2;
+}
+
 void submit(Door& door, JobPlan& plan) {
   v1::CreateJobResponse answer;
   const grpc::Status status =
@@ -177,7 +183,8 @@ void Load::create_pods(std::size_t team) {
   WebhookClient client(door_, ca_file_);
   for (int i = 0; i < pods_each_; ++i) {
     if (i == pods_each_ / 2) wait_for_hurry();
-    const PodWish wish = wish_of(team, i);
+    PodWish wish = wish_of(team, i);
+    wish.limit_s = limit_of(i / 2, limit_s_);  // two of a gang the same
     const nlohmann::json pod = pod_of(wish);
     const std::string uid = "review-" + wish.name;
     const Verdict verdict = read_verdict(client.post(review_of(pod, wish, uid).dump()), uid);

@@ -30,18 +30,24 @@ std::vector<JobPlan> demo_jobs();
 JobPlan job_plan(std::size_t team, const std::string& name, int pods, int gpus);
 v1::GangRequest& gang_of(JobPlan& plan);
 
+// The time limit of the `i`-th job: `shortest_s` to three times as long. 0: none.
+int limit_of(int i, int shortest_s);
+
 // Submits one job; the answer is in the plan.
 void submit(Door& door, JobPlan& plan);
 
 // One thread a team submits jobs, one a team creates pods.
 class Load {
  public:
-  Load(Door& door, Edge& edge, std::string ca_file, std::vector<JobPlan>& jobs, int pods_each)
+  // `limit_s`: the shortest time limit that its pods state; 0: none does.
+  Load(Door& door, Edge& edge, std::string ca_file, std::vector<JobPlan>& jobs, int pods_each,
+       int limit_s = 0)
       : door_(door),
         edge_(edge),
         ca_file_(std::move(ca_file)),
         jobs_(jobs),
-        pods_each_(pods_each) {}
+        pods_each_(pods_each),
+        limit_s_(limit_s) {}
   ~Load() { join(); }
   void start();
   // Every thread sends what it still has, as fast as it can.
@@ -66,7 +72,7 @@ class Load {
   Edge& edge_;
   const std::string ca_file_;
   std::vector<JobPlan>& jobs_;
-  const int pods_each_;
+  const int pods_each_, limit_s_;
   std::atomic<int> submitted_{0}, created_{0}, webhook_repeats_{0};
   std::mutex mutex_;
   std::condition_variable hurry_changed_;

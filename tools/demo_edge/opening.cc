@@ -79,8 +79,9 @@ class Opening {
   int good_ = 0, all_ = 0;
 };
 
-PodWish wish(const char* ns, const char* name, int gpus) {
+PodWish plain_wish(const char* ns, const char* name, int gpus, int limit_s) {
   PodWish out;
+  out.limit_s = limit_s;
   out.ns = ns;
   out.name = name;
   out.user = "ana";
@@ -91,7 +92,10 @@ PodWish wish(const char* ns, const char* name, int gpus) {
 
 }  // namespace
 
-void opening_reviews(Door& door, Edge& edge, const std::string& ca_file, Checks& out) {
+void opening_reviews(Door& door, Edge& edge, const std::string& ca_file, Checks& out, int limit_s) {
+  const auto wish = [limit_s](const char* ns, const char* name, int gpus) {
+    return plain_wish(ns, name, gpus, limit_s);
+  };
   Opening opening(door, edge, ca_file, out);
   PodWish job = wish("vision", "resnet-0", 2);
   job.job = "resnet";

@@ -2,8 +2,8 @@
 // The service's configuration must make the cluster: deploy/demo.
 //
 //   subak-play --service SUBAKD CONFIG FOLDER [SECONDS]
-//     starts the service with its state in FOLDER and plays until SIGINT or SIGTERM. A job runs for
-//     SECONDS on the average, 20 if not said.
+//     starts the service with its state in FOLDER and plays until SIGINT or SIGTERM. Its jobs state time
+//     limits of SECONDS, 20 if not said, to three times as long, and keep them. Others run for about SECONDS.
 //   subak-play WEBHOOK GRPC CA_FILE
 //     plays against a service that runs already (addresses as its first line says them) until stdin
 //     ends. For the test that asks every panel of the dashboards.
@@ -36,6 +36,7 @@ constexpr int kLookMs = 300;
 constexpr int kLeastQueued = 40;
 constexpr int kPodsEach = 40;
 constexpr int kDefaultSeconds = 20;
+constexpr int kLongestLimit = 3;  // times the shortest: limit_of()
 constexpr std::int64_t kTellMs = 30'000;
 // False: no more.
 using Wait = std::function<bool(int ms)>;
@@ -108,7 +109,7 @@ void progress(const Edge& edge, std::int64_t waiting) {
 
 // All teams want more than there is, for as long as anybody looks and the service is there. `ready`
 // is called once there is a queue.
-void keep_busy(Door& door, const Edge& edge, const Wait& more, bool talk,
+void keep_busy(Door& door, Edge& edge, const Wait& more, int limit_s,
                const std::function<void()>& ready) {
   std::int64_t said = wall_ms();
   bool is_ready = false;
@@ -120,31 +121,35 @@ void keep_busy(Door& door, const Edge& edge, const Wait& more, bool talk,
       ready();
     }
     for (std::int64_t missing = kLeastQueued - *waiting; missing > 0; --missing) {
+      const int limit = limit_of(i, limit_s);
       JobPlan plan = next_job(i++);
+      if (limit > 0) plan.request.mutable_job()->mutable_time_limit()->set_seconds(limit);
       submit(door, plan);
+      if (plan.error.empty() && limit > 0) edge.set_limit(plan.id, std::int64_t{limit} * 1000);
       if (plan.error.empty()) continue;
       if (more(0)) tell("CreateJob: %s", plan.error.c_str());
       return;
     }
-    if (talk && wall_ms() - said >= kTellMs) {
+    if (limit_s > 0 && wall_ms() - said >= kTellMs) {
       said = wall_ms();
       progress(edge, *waiting);
     }
   }
 }
 
-bool play(Door& door, Pace pace, const std::string& ca_file, const Wait& more,
+// `limit_s`: the shortest time limit; 0: jobs state none, and nothing is said meanwhile.
+bool play(Door& door, Pace pace, int limit_s, const std::string& ca_file, const Wait& more,
           const std::function<void()>& ready) {
   Edge edge(door, demo_fleet(), pace);
   const bool set = set_up(door, edge);
   std::vector<JobPlan> none;
-  Load load(door, edge, ca_file, none, kPodsEach);
+  Load load(door, edge, ca_file, none, kPodsEach, limit_s);
   if (set) {
     Checks answers;
-    opening_reviews(door, edge, ca_file, answers);
+    opening_reviews(door, edge, ca_file, answers, limit_s);
     store_foreign(edge);
     load.start();
-    keep_busy(door, edge, more, pace.shortest_ms > Pace{}.shortest_ms, ready);
+    keep_busy(door, edge, more, limit_s, ready);
   }
   door.shut();
   load.join();
@@ -160,8 +165,11 @@ void invite(const Ports& ports, const std::string& folder, int seconds) {
       "  build/bin/subak status\n"
       "  build/bin/subak queue --limit 10\n"
       "  build/bin/subak share\n\n"
-      "A played job runs about %d seconds, whatever its time limit. Ctrl-C ends everything.\n\n",
-      ports.http.c_str(), ports.grpc.c_str(), folder.c_str(), seconds);
+      "Played jobs state time limits of %d to %d s and keep them; yours run for about %d s. Ctrl-C "
+      "ends "
+      "everything.\n\n",
+      ports.http.c_str(), ports.grpc.c_str(), folder.c_str(), seconds, kLongestLimit * seconds,
+      seconds);
   std::fflush(stdout);
 }
 
@@ -190,8 +198,8 @@ int play_own(const std::string& subakd, const std::string& config, const std::st
   door.open(ports);
   const std::int64_t ms = std::int64_t{seconds} * 1000;
   const bool played = play(
-      door, {ms / 2, ms}, folder + "/tls/ca.crt", [&](int wait) { return interrupt.wait(wait); },
-      [&] { invite(ports, folder, seconds); });
+      door, {ms / 2, ms}, seconds, folder + "/tls/ca.crt",
+      [&](int wait) { return interrupt.wait(wait); }, [&] { invite(ports, folder, seconds); });
   const bool asked = interrupt.came();
   if (!asked)
     std::fprintf(stderr, "subak-play: the service does not answer; see %s\n", log.c_str());
@@ -203,7 +211,7 @@ int play_own(const std::string& subakd, const std::string& config, const std::st
 int play_there(const Ports& ports, const std::string& ca_file) {
   Door door;
   door.open(ports);
-  return play(door, {}, ca_file, stdin_goes_on, [] { tell("busy"); }) ? 0 : 1;
+  return play(door, {}, 0, ca_file, stdin_goes_on, [] { tell("busy"); }) ? 0 : 1;
 }
 
 int usage() {

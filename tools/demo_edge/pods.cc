@@ -51,7 +51,10 @@ json pod_of(const PodWish& wish) {
   }
   if (!wish.gang.empty()) {
     metadata["labels"][std::string(names::kJob)] = wish.gang;
-    metadata["annotations"] = {{std::string(names::kGangSize), std::to_string(wish.gang_size)}};
+    metadata["annotations"][std::string(names::kGangSize)] = std::to_string(wish.gang_size);
+  }
+  if (wish.limit_s > 0) {
+    metadata["annotations"][std::string(names::kTimeLimit)] = std::to_string(wish.limit_s) + "s";
   }
   json spec = {{"restartPolicy", "Never"},
                {"containers",
@@ -120,6 +123,9 @@ std::optional<v1::PodRecord> record_of(const json& stored) {
   out.set_balanced(in.balanced);
   out.set_spare(static_cast<std::int32_t>(in.spare));
   out.set_compute_domain(in.compute_domain);
+  out.set_replaced_alone(in.replaced_alone);
+  out.set_size_of_owner(in.size_of_owner);
+  out.set_size_unknown(in.gang_size == 0);
   out.set_priority(in.priority);
   out.set_time_limit_ms(in.time_limit_ms);
   out.set_gated(in.gated);

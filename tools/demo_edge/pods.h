@@ -20,6 +20,7 @@ struct PodWish {
   int gang_size = 0;
   std::string product;  // node selector; empty: any
   std::string node;     // spec.nodeName, which is refused
+  int limit_s = 0;      // its time limit; 0: it states none
 };
 
 nlohmann::json pod_of(const PodWish& wish);

@@ -97,7 +97,7 @@ void Batch::add_ledger(const LedgerEntry& entry, std::uint32_t seed) {
       row.to_ms,
       row.holder.value,
       row.payer.value,
-      static_cast<std::int64_t>(row.state),
+      stored_state(row),
       row.node.value,
       row.milligpu,
       static_cast<std::int64_t>(row.corrects),

@@ -139,6 +139,10 @@ std::optional<Error> prove_rows(PgConnection& db, std::uint32_t seed, std::uint3
 
 Proof::~Proof() {
   stopping_ = true;
+  wait();
+}
+
+void Proof::wait() {
   if (thread_.joinable()) thread_.join();
 }
 

@@ -27,6 +27,7 @@ class Proof {
  public:
   ~Proof();
   void start(const Address& address, std::uint32_t seed, std::uint32_t fact_version);
+  void wait();  // until it is done
 
  private:
   std::atomic<bool> stopping_{false};

@@ -57,7 +57,7 @@ std::optional<LedgerEntry> ledger_entry(const PgResult& rows, int i, std::uint32
   row.to_ms = rows.number(i, 6);
   row.holder = AccountId(id(7));
   row.payer = AccountId(id(8));
-  row.state = static_cast<UsageState>(rows.number(i, 9));
+  read_stored_state(rows.number(i, 9), row);
   row.node = NodeId(id(10));
   row.product = rows.bytes(i, 11);
   row.milligpu = rows.number(i, 12);

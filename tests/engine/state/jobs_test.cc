@@ -238,7 +238,7 @@ TEST(Jobs, AnyPartsOfACheckpointMakeTheSameJob) {
   Job& job = gang(small, 3, "ns/train");
   come(small, job, 0, "u0");
   std::vector<fact::JobKept> kept;
-  small.jobs.keep([&](fact::Body body) { kept.push_back(std::get<fact::JobKept>(body)); });
+  small.jobs.keep_live([&](fact::Body body) { kept.push_back(std::get<fact::JobKept>(body)); });
   ASSERT_EQ(kept.size(), 1u);
   fact::JobKept first;
   first.job.id = job.id;

@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "core/limits.h"
 
@@ -13,10 +14,13 @@ namespace {
 
 RequestKey key(std::string_view id) { return {"ana", Method::kSubmitJob, id}; }
 
-std::string id(const RequestLog& log, std::size_t place) {
-  const std::string text = log.text(place);
-  return std::string(RequestLog::key_of(text).id);
+// By actor, then from the oldest on.
+std::vector<std::string> ids(const RequestLog& log) {
+  std::vector<std::string> out;
+  log.each([&](const RequestKey& key, const RememberedRequest&) { out.emplace_back(key.id); });
+  return out;
 }
+std::string id(const RequestLog& log, std::size_t place) { return ids(log).at(place); }
 
 std::string name(std::uint64_t n) { return std::string(n % 60 + 1, 'r') + std::to_string(n); }
 
@@ -40,7 +44,7 @@ TEST(RequestLog, AKnownIdGetsTheNewAnswerInItsPlace) {
   log.add(key("a"), {5, JobId(9), AccountId(), 0});
   ASSERT_EQ(log.size(), 2u);
   EXPECT_EQ(id(log, 0), "a");
-  EXPECT_EQ(log.request(0).job, JobId(9));
+  EXPECT_EQ(log.find(key("a"))->job, JobId(9));
   EXPECT_EQ(id(log, 1), "b");
 }
 
@@ -55,10 +59,12 @@ TEST(RequestLog, AnIdBelongsToItsActorAndMethod) {
   EXPECT_EQ(log.find({"bob", Method::kCancelJob, "a"}), nullptr);
   EXPECT_EQ(log.find({"an", Method::kSubmitJob, "aa"}), nullptr);
   EXPECT_EQ(log.find({"", Method::kSubmitJob, "a"}), nullptr);
-  const std::string text = log.text(2);
-  EXPECT_EQ(RequestLog::key_of(text).actor, "ana");
-  EXPECT_EQ(RequestLog::key_of(text).method, Method::kCancelJob);
-  EXPECT_EQ(RequestLog::key_of(text).id, "a");
+  std::string all;
+  log.each([&](const RequestKey& k, const RememberedRequest& r) {
+    all += std::string(k.actor) + " " + std::string(enum_name(k.method)) + " " + std::string(k.id) +
+           " " + std::to_string(r.content) + "; ";
+  });
+  EXPECT_EQ(all, "ana submit_job a 11; ana cancel_job a 13; bob submit_job a 12; ");
 }
 
 TEST(RequestLog, ForgetsWhatIsOlderThanADay) {
@@ -97,11 +103,24 @@ TEST(RequestLog, KeepsTheNewestOfTooMany) {
   EXPECT_EQ(id(log, 0), name(2));
 }
 
+TEST(RequestLog, WhoAsksTooMuchForgetsHisOwn) {
+  RequestLog log;
+  log.add({"bob", Method::kSubmitJob, "mine"}, {0, JobId(7), AccountId(), 0});
+  const std::uint64_t most = limits::kMaxRequestIds;
+  for (std::uint64_t n = 0; n < most + 10; ++n)
+    log.add(key(name(n)), {0, JobId(1), AccountId(), 0});
+  EXPECT_EQ(log.size(), most);
+  EXPECT_NE(log.find({"bob", Method::kSubmitJob, "mine"}), nullptr) << "the oldest of all";
+  EXPECT_EQ(log.find(key(name(0))), nullptr);
+  log.add({"bob", Method::kSubmitJob, "late"}, {limits::kRequestIdLifeMs + 1, JobId(8), {}, 0});
+  EXPECT_EQ(log.size(), 1u) << "all others are too old";
+}
+
 TEST(RequestLog, AgreesWithAMapOverLongTimes) {
   RequestLog log;
   std::map<std::string, RememberedRequest> naive;
   std::mt19937_64 random(5);
-  TimeMs now = 0;
+  TimeMs now = 0, added_ms = 0;
   for (std::uint64_t n = 0; n < 20'000; ++n) {
     now += static_cast<TimeMs>(random() % 60'000);
     const std::string asked = name(random() % 3000);
@@ -109,9 +128,10 @@ TEST(RequestLog, AgreesWithAMapOverLongTimes) {
     if (log.find(key(asked)) == nullptr) {  // as the engine does: a known id is answered, not added
       log.add(key(asked), request);
       naive[asked] = request;
+      added_ms = now;
     }
     std::erase_if(naive, [&](const auto& entry) {
-      return entry.second.at_ms + limits::kRequestIdLifeMs < log.request(log.size() - 1).at_ms;
+      return entry.second.at_ms + limits::kRequestIdLifeMs < added_ms;
     });
     ASSERT_EQ(log.size(), naive.size());
     const std::string other = name(random() % 3000);

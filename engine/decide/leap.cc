@@ -1,0 +1,67 @@
+// A clock that was wrong at a start: what was charged on it is given back (docs/design/0078).
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "core/limits.h"
+#include "engine/decide/decide.h"
+
+namespace subak::decide {
+namespace {
+
+// Rows up to now for whatever holds GPUs since before `to`, so that the time before it is in rows. Of what is only
+// held nobody knows who will pay: for that time the platform does.
+void charge_all(Decision& d, TimeMs to) {
+  std::vector<state::PodPlace> places;
+  d.s.allocations().each_node([&](NodeId /*node*/, std::span<const state::PodPlace> pods) {
+    places.insert(places.end(), pods.begin(), pods.end());
+  });
+  for (const state::PodPlace& place : places) {
+    const state::Job& job = d.s.jobs().at(place.job);
+    const state::Pod& pod = job.pods[place.rank];
+    if (pod.since_ms >= to) continue;
+    if (pod.is_bound()) {
+      charge_end(d, job, place.rank, d.s.now());
+    } else {
+      charge(d, job, place.rank, to, UsageState::kHeldUnbound, kPlatform);
+    }
+  }
+}
+
+// The account gets back what of the row is of that time, and the platform pays it: the GPUs were not free.
+void give_back(Decision& d, const state::Leap::Row& known, TimeMs from, TimeMs to) {
+  LedgerRow row = known.row;
+  row.from_ms = std::max(row.from_ms, from);
+  row.to_ms = std::min(row.to_ms, to);
+  if (row.from_ms >= row.to_ms || row.payer == kPlatform) return;
+  row.clock = RowClock::kService;
+  row.corrects = known.charged;
+  row.milligpu = -known.row.milligpu;
+  d.emit(fact::Charged{row});
+  row.corrects = d.s.seq();
+  row.milligpu = known.row.milligpu;
+  row.payer = kPlatform;
+  row.state = UsageState::kLost;
+  d.emit(fact::Charged{row});
+}
+
+}  // namespace
+
+void note_leap(Decision& d) {
+  const bool leapt = d.s.now() - d.before_ms > limits::kMaxClockStepMs;
+  if (d.before_ms != 0 && leapt && d.s.keeps_books()) {
+    d.emit(fact::TimeLeapt{d.before_ms, d.s.now(), 0, {}});
+  }
+}
+
+void decide(Decision& d, const in::ClockWrong& i) {
+  const state::Leap& leap = d.s.leap();
+  if (!leap.is_open() || d.s.now() > leap.until_ms()) return;
+  const TimeMs to = leap.to_ms();
+  const TimeMs from = std::max(leap.from_ms(), to - i.ahead_ms);
+  charge_all(d, to);
+  for (const state::Leap::Row& row : std::vector(d.s.leap().rows())) give_back(d, row, from, to);
+  d.emit(fact::TimeLeapt{});
+}
+
+}  // namespace subak::decide

@@ -1,0 +1,58 @@
+#include "engine/decide/said_time.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/limits.h"
+
+namespace subak::decide {
+namespace {
+
+// The input says what its clock shows. What was said earlier, and is decided now, is by our clock already.
+bool knows_clock(const Decision& d) { return d.input.said_at_ms != 0 && !d.retold; }
+
+DurationMs behind(const Decision& d) {
+  const DurationMs off = knows_clock(d) ? d.s.now() - d.input.said_at_ms : 0;
+  return std::abs(off) <= limits::kClockErrorMs ? 0 : off;
+}
+
+}  // namespace
+
+TimeMs our_time(const Decision& d, TimeMs said) {
+  if (said == 0) return d.s.now();
+  return std::clamp<TimeMs>(said + behind(d), 0, d.s.now());
+}
+
+RowClock clock_of(const Decision& d, TimeMs said) {
+  if (said == 0) return RowClock::kService;
+  return behind(d) == 0 ? RowClock::kReported : RowClock::kAdjusted;
+}
+
+Sign sign_of(const Decision& d, ClusterId cluster, TimeMs said) {
+  const bool live = d.s.clusters().at(cluster).synced;
+  if (said == 0) return {};
+  if (knows_clock(d) || !live) return {std::max<TimeMs>(our_time(d, said), 1), 0};
+  const DurationMs late = d.s.now() - said;
+  return {0, std::abs(late) <= limits::kClockNoiseMs ? 0 : late};
+}
+
+Sign sign_of(const Decision& d, const PodRecord& pod) {
+  if (pod.running_at_ms == 0) return {};
+  if (knows_clock(d)) return {std::max<TimeMs>(our_time(d, pod.running_at_ms), 1), 0};
+  const DurationMs least = pod.bound_at_ms - pod.running_at_ms;
+  const DurationMs late = pod.bound_at_ms != 0 && least > limits::kClockNoiseMs ? least : 0;
+  return {std::clamp<TimeMs>(pod.running_at_ms + late, 1, d.s.now()), late};
+}
+
+End end_of(const Decision& d, const state::Pod& pod, TimeMs said) {
+  const TimeMs now = d.s.now();
+  if (said == 0) return {now, RowClock::kService};
+  End end{our_time(d, said), clock_of(d, said)};
+  if (!knows_clock(d) && pod.behind_ms != 0) {
+    end = {std::clamp<TimeMs>(said + pod.behind_ms, 0, now), RowClock::kAdjusted};
+  }
+  if (end.at_ms + limits::kClockNoiseMs < pod.seen_ms) return {now, RowClock::kService};
+  return end;
+}
+
+}  // namespace subak::decide

@@ -1,0 +1,37 @@
+// Bounds that all accounts share, and who may still take of them (accounting/shared_bound.h).
+#include <string>
+
+#include "accounting/shared_bound.h"
+#include "core/limits.h"
+#include "engine/decide/decide.h"
+
+namespace subak::decide {
+
+// However they wait: held and incomplete ones, too.
+std::optional<Error> queue_is_full(const Decision& d, AccountId account) {
+  constexpr SharedBound kBound{limits::kMaxQueuedJobs, limits::kQueuedJobsReserve};
+  const state::WaitingCount& waiting = d.s.jobs().waiting();
+  const auto jobs = [&](AccountId id) { return waiting.jobs(id); };
+  if (may_take(kBound, d.s.tree(), account, waiting.jobs(), jobs)) return std::nullopt;
+  return Error{ErrorCode::kExhausted, "queue", std::to_string(waiting.jobs()),
+               "at most " + std::to_string(limits::kMaxQueuedJobs) + " queued jobs; " +
+                   who_fills_text(d.s.tree(), jobs) + "; try later"};
+}
+
+// Who joins a gang that waits may use all of the room, so that a gang that has begun to come becomes whole.
+std::optional<Error> too_many_wait(const Decision& d, ClusterId cluster, const PodRecord& pod,
+                                   AccountId account, bool joins) {
+  constexpr SharedBound kBound{limits::kMaxGatedPods, limits::kGatedPodsReserve};
+  const state::WaitingCount& waiting = d.s.jobs().waiting();
+  const auto pods = [&](AccountId id) { return waiting.pods(cluster, id); };
+  const std::size_t all = waiting.pods(cluster);
+  const bool room =
+      joins ? all < kBound.most + kBound.reserve : may_take(kBound, d.s.tree(), account, all, pods);
+  if (room) return std::nullopt;
+  return Error{ErrorCode::kExhausted, "queue", pod.ns + "/" + pod.name,
+               "at most " + std::to_string(limits::kMaxGatedPods) +
+                   " pods may wait in a cluster; " + who_fills_text(d.s.tree(), pods) +
+                   "; it is taken in later"};
+}
+
+}  // namespace subak::decide

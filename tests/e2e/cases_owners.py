@@ -1,0 +1,117 @@
+"""Owners that say that their pods are independent, that are made smaller or larger, or that say nothing of a size."""
+
+import objects as o
+from case import case, has_gate, node_of, phase
+from cases_jobs import gang, rows_of, together, wait_job
+
+
+def uids(pods):
+    return {p["metadata"]["uid"] for p in pods}
+
+
+def untouched(c, name):
+    """Nothing of Subak's is on the Job, and nobody has suspended it."""
+    job = c.admin.get("Job", c.ns, name)
+    notes = job["metadata"].get("annotations", {})
+    c.expect(not job["spec"].get("suspend"), f"{name} is not suspended")
+    c.expect("taken-back" not in notes.get("subak.gpu/suspended", ""), f"{name} was not taken back")
+
+
+def resize(c, name, pods):
+    c.ana.patch("Job", c.ns, name, {"spec": {"parallelism": pods, "completions": pods}})
+
+
+def status_of(c, pod):
+    return c.get_pod(pod)["metadata"].get("annotations", {}).get("subak.gpu/status", "")
+
+
+@case()
+def indexes_that_fail_by_themselves(c):
+    c.nodes(1)
+    more = {"backoffLimitPerIndex": 0, "maxFailedIndexes": 3}
+    gang(c, "sweep", 3, 1, more=more, fail_first=1, run_seconds=6)
+    c.completed("sweep", "Failed", seconds=60)  # one index has, the others are through
+    untouched(c, "sweep")
+    rows = rows_of(c, "sweep")
+    c.expect(len(rows) == 3, f"each index ran once: {len(rows)} pods")
+    done = c.admin.get("Job", c.ns, "sweep")["status"]
+    c.expect(done.get("succeeded") == 2, "two indexes succeeded")
+
+
+@case()
+def running_gang_made_smaller(c):
+    c.nodes(1)
+    gang(c, "train", 4, 1, run_seconds=10)
+    before = {p["metadata"]["labels"]["batch.kubernetes.io/job-completion-index"]: p["metadata"]["uid"]
+              for p in c.running_pods(4, "train")}  # fmt: skip
+    resize(c, "train", 2)
+    c.until(lambda: len(c.pods("train")) == 2, "two pods are left")
+    c.expect(uids(c.running_pods(2, "train")) == {before["0"], before["1"]}, "the first two run on")
+    c.completed("train")
+    untouched(c, "train")
+
+
+@case()
+def running_gang_made_larger(c):
+    c.nodes(1)
+    gang(c, "train", 2, 2, run_seconds=10)
+    first = uids(c.running_pods(2, "train"))
+    resize(c, "train", 4)
+    c.expect(first < uids(c.running_pods(4, "train")), "the new pods run beside the first two")
+    c.completed("train")
+    untouched(c, "train")
+
+
+@case()
+def waiting_gang_made_smaller(c):
+    c.nodes(2)
+    gang(c, "train", 3, 8, run_seconds=1)
+    job = wait_job(c, "train", "QUEUED")
+    c.stays(lambda: all(has_gate(p) for p in c.pods("train")), "three nodes are not there", 2)
+    resize(c, "train", 2)
+    c.completed("train")
+    together(c, [row for row in rows_of(c, "train") if "bound" in row])
+    c.expect(c.service.json("job", "get", job["id"])["state"] == "JOB_STATE_DONE", "it kept its number")
+
+
+@case()
+def inferred_gang_whose_member_is_deleted(c):
+    c.nodes(1)
+    gang(c, "train", 3, 2, run_seconds=12)
+    pods = c.running_pods(3, "train")
+    c.ana.delete("Pod", c.ns, pods[0]["metadata"]["name"])
+    left = uids(pods[1:])
+    c.until(lambda: len([p for p in c.running_pods(3, "train") if p["metadata"]["uid"] not in left]) == 1, "replacement")
+    c.expect(left < uids(c.running_pods(3, "train")), "the others run on")
+    c.completed("train", seconds=60)
+    untouched(c, "train")
+
+
+@case()
+def groups_without_a_size(c):
+    c.nodes(1)
+    c.pod("coscheduling", 1, labels={"scheduling.x-k8s.io/pod-group": "g1"})
+    for name, key in (("volcano", "scheduling.k8s.io/group-name"), ("kai", "pod-group-name")):
+        pod = o.pod(name, c.ns, c.spec(1), notes={"run-seconds": 1})
+        pod["metadata"]["annotations"][key] = name
+        c.ana.create(pod)
+    for name in ("coscheduling", "volcano", "kai"):
+        c.until(lambda name=name: "gang-size" in status_of(c, name), f"{name} is told to write gang-size")
+        c.expect(has_gate(c.get_pod(name)), f"{name} is held")
+    queue = c.service.subak("queue", "--account", c.account)
+    c.expect(queue.count("GangIncomplete") == 3, f"the queue lists them: {queue}")
+
+
+@case()
+def pod_beyond_its_gang(c):
+    c.nodes(1)
+    keys = {"subak.gpu/gang-size": "2"}
+    c.job("train", 3, 1, keys=keys, run_seconds=8)
+    running = c.running_pods(2, "train")
+    beyond = c.until(lambda: [p for p in c.pods("train") if has_gate(p)], "a pod beyond the size")[0]
+    c.expect(phase(beyond) == "Pending" and not node_of(beyond), "it waits")
+    name = beyond["metadata"]["name"]
+    c.until(lambda: "BeyondGangSize" in status_of(c, name), "reason on the pod", seconds=60)
+    queue = c.service.subak("queue", "--account", c.account)
+    c.expect("BeyondGangSize" in queue, f"reason in the queue: {queue}")
+    c.expect(uids(running) <= uids(c.pods("train")), "nobody was ended for it")
