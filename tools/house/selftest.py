@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Each house check must find the mistake that it is for, and nothing in the same code without it."""
 
+import contextlib
 import importlib
 import os
+import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -11,14 +14,34 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from source import Tree, strip  # noqa: E402
 
 
-def complaints(check, files):
+@contextlib.contextmanager
+def made(files):
     with tempfile.TemporaryDirectory() as root:
         for path, text in files.items():
             full = os.path.join(root, path)
             os.makedirs(os.path.dirname(full), exist_ok=True)
             with open(full, "w", encoding="utf-8") as file:
                 file.write(text)
-        return list(importlib.import_module(check).run(Tree(root)))
+        yield Tree(root)
+
+
+def complaints(check, files):
+    with made(files) as tree:
+        return list(importlib.import_module(check).run(tree))
+
+
+def measured(check, files):
+    with made(files) as tree:
+        return importlib.import_module(check).measure(tree)
+
+
+def lowered(check, files):
+    """The list that `check.py --ratchet` makes, without its first line, and what it complains of."""
+    module = importlib.import_module(check)
+    with made({"tools/house/x": "", **files}) as tree:
+        found = list(module.LIST.lower(tree, module.measure(tree)))
+        with open(os.path.join(tree.root, module.LIST.path), encoding="utf-8") as file:
+            return file.read().splitlines()[1:], found
 
 
 class Strip(unittest.TestCase):
@@ -208,6 +231,140 @@ class Paths(unittest.TestCase):
         for path in ("/ho" + "me/ana/x", "/ro" + "ot/x"):
             self.assertEqual(len(complaints("paths", {"core/a.cc": f'"{path}"'})), 1, path)
         self.assertEqual(complaints("paths", {"core/a.cc": '"/var/lib/subak" "a/work/b"'}), [])
+
+
+class Prose(unittest.TestCase):
+    WORDS = "Subak gives " + "some " * 28  # 30 words
+
+    def counts(self, path, text):
+        return measured("prose", {path: text})[path]
+
+    def test_columns(self):
+        wide = "word " * 20 + "w"
+        for path in ("README.md", "docs/design/a.md"):
+            self.assertEqual(self.counts(path, f"{wide}\n{wide[1:]}\n")[0], 1)
+        for text in (f"| {wide} |", f"```\n{wide}\n```", "- https://" + "x" * 100, "x" * 101):
+            self.assertEqual(self.counts("docs/a.md", text)[0], 0, text)
+        self.assertEqual(measured("prose", {"tests/README.md": wide}), {})
+
+    def test_sentences(self):
+        fine = self.WORDS.strip()
+        for text in (
+            f"{fine}.",
+            f"{fine}. {fine}!\n{fine}?",
+            f"{fine}:\n\n- {fine}\n- {fine}",
+            f"# {fine}\n{fine}",
+            f"| {fine} | {fine} |",
+            f"```\n{fine} {fine}\n```",
+            fine.replace("some", "`a b c`") + ".",
+            f"*{fine}.* {fine}",
+            f"{fine} + = —",
+        ):
+            self.assertEqual(self.counts("docs/a.md", text)[1], 0, text)
+        split = fine.replace(" ", "\n")
+        for text in (f"{fine} more.", f"{split}\nmore", f"{fine} e.g. more", f"- {fine}\n  more"):
+            self.assertEqual(self.counts("docs/a.md", text)[1], 1, text)
+
+    def test_sentences_of_headers(self):
+        long = self.WORDS + "more."
+        half = self.WORDS[:100]
+        for text, count in (
+            (f"// {long}", 1),
+            (f"int a;  // {half}\n        // {half}", 1),
+            (f"int a;  // {half}\nint b;  // {half}", 0),
+            (f"// {half}\nint a;\n// {half}", 0),
+            (f"// {half}\n//\n// {half}", 0),
+            (f"// - {half}\n//   {half}", 1),
+            (f"//   a  {half}\n//      {half}\n//   b  x\n// {half}", 1),
+            (f"/* {half}\n * {half} */", 1),
+            (f"// {half}\n//   +-----+ and +----+\n// {half}", 0),
+        ):
+            self.assertEqual(self.counts("core/a.h", text)[1], count, text)
+            self.assertEqual(self.counts("core/a.cc", text)[1], 0)
+        self.assertEqual(measured("prose", {"tests/core/a.h": f"// {long}"}), {})
+
+    def test_sentences_of_help(self):
+        half = self.WORDS[:100]
+        text = f'c.flag("--a", f,\n "{half}"\n "{half}");'
+        self.assertEqual(self.counts("cli/a.cc", text)[1], 1)
+        self.assertEqual(self.counts("core/a.cc", text)[1], 0)
+        for fine in (f'f("{half}", "{half}");', f'f("{half}:\\n  {half}");'):
+            self.assertEqual(self.counts("cli/a.cc", fine)[1], 0, fine)
+
+    BAD = (
+        "the place is taken back", "it gives its place back", "a gang finds no place", "has its place",
+        "holds are given back", "take quota back", "kept nodes", "nodes that are kept", "node is kept for a job",
+        "it keeps nodes", "told start", "the start that it was told", "its odds", "an outlook", "the engine runs ahead",
+        "what enforce would do", "it rehearses", "cards of what is seen", "a pod's cards", "the teller",
+        "tells people", "nobody", "the core is told", "a word of the core", "an earlier word may", "a word that",
+        "barred", "a bar", "turns such pods away", "light pods", "a beat", "accepts the loss", "known facts",
+        "the door", "a log that is cut", "the surveyor", "dear reads", "a line of jobs", "out of its line",
+        "a picture", "a gang that is whole", "must()", "fact or note", "Anew", "whoever", "whom", "somebody's",
+        "thereby", "nodes\nthat are\nkept",
+    )  # fmt: skip
+    GOOD = (
+        "nodes are reserved", "a line of the file", "it takes place in the order", "has its place in the order",
+        "data loss", "a power cut", "GPU cards", "keeps its node", "told apart", "in words", "notes", "bars.cc",
+        "Fleet::bars", "docs/door.md", "barred()", "the-door-x", "known", "whole GPUs", "`anew`", "`whoever\nwaits`",
+        "beats our own", "[a](docs/whom)", "core/must.h",
+    )  # fmt: skip
+
+    def test_words(self):
+        for text in self.BAD:
+            for path, whole in (("docs/a.md", text), ("core/a.cc", f"// {text}".replace("\n", "\n// "))):
+                self.assertGreaterEqual(self.counts(path, whole)[2], 1, whole)
+        for text in self.GOOD:
+            for path in ("docs/a.md", "core/a.cc", "proto/subak/v1/a.proto"):
+                whole = text if path.endswith(".md") else f"// {text}".replace("\n", "\n// ")
+                self.assertEqual(self.counts(path, whole)[2], 0, whole)
+
+    def test_every_pattern_is_seen_to_match(self):
+        prose = importlib.import_module("prose")
+        for word, ours, _ in prose.WORDS:
+            pattern = re.compile(ours.replace(" ", r"\s+"), re.I)
+            self.assertTrue(any(word in t.lower() and pattern.search(t) for t in self.BAD), ours)
+
+    def test_words_of_strings(self):
+        for text, count in (
+            ('f("done anew");', 1),
+            ('f("done "\n  "anew");', 1),
+            ('f("anew");', 0),
+            ('int anew;', 0),
+            ('auto a = R"x(done anew)x";', 0),
+        ):
+            self.assertEqual(self.counts("core/a.cc", text)[2], count, text)
+        self.assertEqual(self.counts("docs/a.md", "nodes that are kept for it")[2], 1)
+
+    def test_ratchet(self):
+        files = {"docs/a.md": "Whoever asks anew.\n"}
+        entry = "tools/house/prose.txt"
+        self.assertEqual(len(complaints("prose", files)), 1)
+        for was, wrong in (
+            ("docs/a.md - - 2", 0),
+            ("docs/a.md - - 1", 1),
+            ("docs/a.md - - 3", 1),
+            ("docs/b.md 1 - -", 2),
+        ):
+            self.assertEqual(len(complaints("prose", {**files, entry: was})), wrong, was)
+        for was, now, rose in (
+            ("docs/a.md 3 - 5\ndocs/b.md 1 - -\n", ["docs/a.md - - 2"], 0),
+            ("docs/a.md - - 1\n", ["docs/a.md - - 1"], 1),
+            ("", [], 1),
+        ):
+            self.assertEqual(lowered("prose", {**files, entry: was})[0], now)
+            self.assertEqual(len(lowered("prose", {**files, entry: was})[1]), rose)
+        self.assertEqual(lowered("prose", files), (["docs/a.md - - 2"], []))
+
+    def test_a_renamed_file_takes_its_line_along(self):
+        files = {"docs/a.md": "Whoever asks anew.\n", "tools/house/prose.txt": "docs/a.md - - 2\n"}
+        with made(files) as tree:
+            me = ["-c", "user.name=x", "-c", "user.email=x"]
+            commit, move = [*me, "commit", "-qm", "x"], ["mv", "docs/a.md", "docs/b.md"]
+            for args in (["init", "-q"], ["add", "-A"], commit, move):
+                subprocess.run(["git", "-C", tree.root, *args], check=True)
+            prose, tree = importlib.import_module("prose"), Tree(tree.root)
+            self.assertEqual(list(prose.LIST.lower(tree, prose.measure(tree))), [])
+            self.assertEqual(prose.LIST.read(tree), {"docs/b.md": (0, 0, 2)})
 
 
 class Workflow(unittest.TestCase):
