@@ -367,6 +367,82 @@ class Prose(unittest.TestCase):
             self.assertEqual(prose.LIST.read(tree), {"docs/b.md": (0, 0, 2)})
 
 
+class Classes(unittest.TestCase):
+    NONE = (
+        "", "public:", "using X = std::function<void(int)>;", "typedef int (*F)(int);", "friend class B;",
+        "friend bool operator==(const A&, const A&) = default;", "friend int f(A) { return 1; }",
+        "enum class E : int { a, b };", "struct B;", "struct B { int a; void f(); };", 'static_assert(f(1), "");',
+        "static constexpr int a = 3;", "static constexpr int a[] = {1, 2};", "inline static const int a = f();",
+        "template <class T> using V = std::vector<T>;", "// int a;", "#define F(x) int x(int)\n", "using B::B;",
+        "template <class T> friend void f(T);", "enum { a = 1 };",
+    )  # fmt: skip
+    METHOD = (
+        "void f();", "int f(int a = g(1), int b = {}) const { if (a) { b(); } return 1; }", "A();", "~A();",
+        "A(A&&) = delete;", "explicit A(int x) : x_(x), y_{g(x)}, z_(1) {}", "A() : B<int>{1} { f(); }",
+        "explicit operator bool() const { return x; }", "bool operator==(const A&) const = default;",
+        "A& operator<<(int);", "auto operator<=>(const A&) const;", "int operator()(int) const;",
+        "int operator[](int);",
+        "template <class F, int N = 3> bool f(F&& g) { return g(); }",
+        "static int f(std::map<int, A> x);",
+        "[[nodiscard]] auto f() const -> std::vector<int>;", "virtual void f() = 0;", "void f() && noexcept(true);",
+        "std::function<void(int)> f(int);", "template <class T> requires (N<T>) void f();", "private:\n void f();",
+        "MOCK_METHOD(int, f, (), (override));", "decltype(x) f();", "void f(); void f(int); void f(int) const {}",
+        "std::pair<int, int> f(int (*g)(int), int h[3]);", "operator std::string() const;",
+    )  # fmt: skip
+    MEMBER = (
+        "int a;", "int a = 3;", "int a{3};", "std::vector<int> a{1, 2};", "std::map<int, std::set<A>> a = {{1, 2}};",
+        "int a : 3;", "bool a : 1 = false;", "int (*f)(int, int) = nullptr;", "void (A::*f)(int);",
+        "std::function<void(int)> f;",
+        "std::function<void(int)> f = [](int x) { g(x); };", "int a[3] = {};", "static int a;",
+        "inline static bool a = false;",
+        "const int a = f(1, 2);", "mutable std::mutex a;", "alignas(64) std::atomic<int> a{0};", "const char* const a;",
+        "std::array<int, N::names.size()> a{};", "enum E { x } a;", "struct { int x, y; } a;", "A* a = new A(1);",
+        "decltype(f(1)) a;", "[[maybe_unused]] int a = 1 << 3;", "int (&a)[3];", "protected: int a;",
+        "std::unique_ptr<struct B> a;", "bool a = b < c;",
+    )  # fmt: skip
+
+    def of(self, *declarations):
+        body = "\n".join(declarations)
+        text = f"namespace n {{\nclass A final : public B<int> {{\n{body}\n}};\n}}\n"
+        return measured("classes", {"core/a.h": text})["n::A"]
+
+    def test_kinds(self):
+        for kinds, count in ((self.NONE, (0, 0)), (self.METHOD, (1, 0)), (self.MEMBER, (0, 1))):
+            for text in kinds:
+                self.assertEqual(self.of(text), count, text)
+                self.assertEqual(self.of("int x;", text, "void y();"), (count[0] + 1, count[1] + 1), text)
+        self.assertEqual(self.of("int a = 1, b{2}, *c;", "unsigned d : 1, e : 2;"), (0, 5))
+        self.assertEqual(self.of("A();", "~A();", "A& operator=(A&);", "bool operator<(A);", "A operator>(A);"), (5, 0))
+
+    def test_names(self):
+        text = """namespace a::b {
+        namespace { struct C { int x; struct D { int y, z; void f() { struct L { int l; }; } }; void g(); }; }
+        template <class T> struct E { T t; };
+        template <> struct E<int> : F { int t, u; };
+        }  // namespace
+        extern "C" { enum class G : int { x }; union H { int a; float b; }; }
+        struct a::b::C::I { int i; };
+        void f(struct J j) { class K { int k; } k; }
+        """
+        self.assertEqual(
+            measured("classes", {"core/a.cc": text}),
+            {"a::b::C": (1, 1), "a::b::C::D": (1, 2), "a::b::C::D::L": (0, 1), "a::b::E": (0, 2), "H": (0, 2),
+             "a::b::C::I": (0, 1), "K": (0, 1)},
+        )  # fmt: skip
+
+    def test_ratchet(self):
+        def big(methods, members):
+            rows = [f" void f{i}() {{}}" for i in range(methods)] + [f" int a{i} = 1;" for i in range(members)]
+            return {"core/a.h": "class A {\n" + "\n".join(rows) + "\n};\n"}
+
+        self.assertEqual(complaints("classes", big(40, 15)), [])
+        self.assertEqual(complaints("classes", big(41, 15)), ["A: 41 methods, at most 40: split the class"])
+        self.assertEqual(len(complaints("classes", big(41, 16))), 2)
+        for allowed, wrong in (("A 41 16", 0), ("A 40 16", 1), ("A 42 16", 1), ("A 41 17\nB 50 -", 2)):
+            self.assertEqual(len(complaints("classes", {**big(41, 16), "tools/house/classes.txt": allowed})), wrong)
+        self.assertEqual(lowered("classes", {**big(41, 9), "tools/house/classes.txt": "A 50 20"}), (["A 41 -"], []))
+
+
 class Workflow(unittest.TestCase):
     def of(self, *lines):
         text = "\n".join(("matrix:", "  target: [test, lint]", "steps:") + lines)
