@@ -51,7 +51,7 @@ class Ratchet:
             now, was = found.get(key, none), allowed.get(key, none)
             for (what, most), n, before in zip(self.limits.items(), now, was):
                 if n > before:
-                    more = f"was {before}: it may only fall" if before else f"at most {most}"
+                    more = f"was {before} and may only fall" if before else f"at most {most}"
                     yield f"{key}: {n} {what}, {more}: {self.remedy[what]}"
                 elif n < before:
                     yield f"{self.path}: {key} {before} {what} is out of date, now {n or 'fine'}: {_HINT}"

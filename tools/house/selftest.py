@@ -443,6 +443,25 @@ class Classes(unittest.TestCase):
         self.assertEqual(lowered("classes", {**big(41, 9), "tools/house/classes.txt": "A 50 20"}), (["A 41 -"], []))
 
 
+class Folders(unittest.TestCase):
+    def test_files(self):
+        def full(folder, files):
+            return {f"{folder}/a{i}.{('h', 'cc')[i % 2]}": "" for i in range(files)}
+
+        below = {**full("core", 20), **full("core/b", 20), "core/a.py": "", "core/CMakeLists.txt": ""}
+        self.assertEqual(measured("folders", below), {"core": (20,), "core/b": (20,)})
+        self.assertEqual(complaints("folders", {**below, **full("core", 25)}), [])
+        self.assertEqual(
+            complaints("folders", full("tests/core", 26)), ["tests/core: 26 files, at most 25: split it by subject"]
+        )
+        for allowed, wrong in (("core 26", 0), ("core 27", 1), ("core 25", 1)):
+            files = {**full("core", 26), "tools/house/folders.txt": allowed}
+            self.assertEqual(len(complaints("folders", files)), wrong)
+        more = {**full("core", 28), "tools/house/folders.txt": "core 26\n"}
+        rose = "core: 28 files, was 26 and may only fall: split it by subject"
+        self.assertEqual(lowered("folders", more), (["core 26"], [rose]))
+
+
 class Workflow(unittest.TestCase):
     def of(self, *lines):
         text = "\n".join(("matrix:", "  target: [test, lint]", "steps:") + lines)
