@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Documentation, comments and messages: width, length of sentences, and words that have a plain name.
 
 Counted as a ratchet (tools/house/prose.txt):

@@ -107,7 +107,7 @@ def code_lines(text):
     return found
 
 
-def _comment_lines(text):
+def comment_lines(text):
     """(line, column, alone, text) of each line of a comment."""
     line, at = 1, 0
     for token in TOKEN.finditer(text):
@@ -129,7 +129,7 @@ def of_comments(text):
     """
     out = _Gather()
     last, column, base = 0, 0, 0
-    for line, at, alone, words in _comment_lines(text):
+    for line, at, alone, words in comment_lines(text):
         indent = len(words) - len(words.lstrip())
         goes_on = indent > base if base else indent == 0
         if not (alone and line == last + 1 and at == column and goes_on) or _ITEM.match(words):
