@@ -402,6 +402,5 @@ struct Fact {
 // "#12 @1000 job_created id=1-1 ..." and back. One line, canonical: equal facts have equal bytes.
 std::string fact_to_text(const Fact& fact);
 Result<Fact> fact_from_text(std::string_view line);
-std::string_view fact_kind(const Fact& fact);  // "job_created"
 
 }  // namespace subak
