@@ -74,7 +74,8 @@ void add_set(Command account) {
   c.option("--borrow", o->borrow,
            "the most GPUs that it may hold above its quota, none or unlimited", "GPUS");
   c.option("--lend", o->lend,
-           "the most of its quota that others may use meanwhile, none or unlimited", "GPUS");
+           "has no effect yet: the most of its quota that others may use, none or unlimited",
+           "GPUS");
   c.option("--namespaces", o->namespaces, "its Kubernetes namespaces, all of them, or none",
            "A,B,CLUSTER/C");
   c.option("--time-limits", o->time_limits,
