@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,6 +16,12 @@
 #include "placement/mig.h"
 
 namespace subak {
+
+// Memory units of one card, one bit each, the first unit lowest.
+using MigMask = std::uint16_t;
+inline MigMask mig_units(const MigProfile& p, int start) {
+  return static_cast<MigMask>(((1U << p.units) - 1U) << start);
+}
 
 struct MigPlace {
   std::size_t card = 0;
