@@ -22,7 +22,6 @@
 #include "server/api/health_probe.h"
 #include "server/api/job_service.h"
 #include "server/api/shared.h"
-#include "server/api/unix_socket.h"
 #include "server/api/usage_service.h"
 
 namespace subak {
