@@ -254,15 +254,9 @@ void Command::flag(const std::string& flag, bool& value, const std::string& help
 
 void Command::details(const std::string& text) { app_of(app_)->footer(text); }
 
-void Command::list_under(const std::string& title) { app_of(app_)->group(title); }
-
 void Command::draws() { tree_->draws.insert(app_of(app_)); }
 
 void Command::hide() { app_of(app_)->group(""); }
-
-void Command::any_arguments() {
-  app_of(app_)->fallthrough(false)->allow_extras()->prefix_command();
-}
 
 void Command::run(Run run) { tree_->runs[app_of(app_)] = std::move(run); }
 

@@ -69,14 +69,10 @@ class Command {
   void flag(const std::string& flag, bool& value, const std::string& help);
   // Under its options in its help.
   void details(const std::string& text);
-  // In a list of its own in the help of the command above it.
-  void list_under(const std::string& title);
   // It takes --output svg, which is refused elsewhere.
   void draws();
   // Not listed in help and completion.
   void hide();
-  // Whatever follows is swallowed (commands that this version does not have).
-  void any_arguments();
 
   void run(Run run);
 

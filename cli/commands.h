@@ -21,7 +21,6 @@ void add_sim(Command root);
 void add_install(Command root);
 void add_preflight(Command root);
 void add_uninstall(Command root);
-void add_later(Command root);
 // Needs the finished tree: `parser` must outlive the run.
 void add_completion(Command root, const Parser& parser);
 // Hidden; what completion scripts call: names, one a line, nothing if the service is not there.

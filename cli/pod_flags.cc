@@ -1,5 +1,4 @@
-#include "cli/pod_flags.h"
-
+// What a pod asks of its node beside GPUs, from flags.
 #include <charconv>
 #include <cstdint>
 #include <limits>
@@ -7,6 +6,7 @@
 #include <utility>
 
 #include "cli/failure.h"
+#include "cli/job_submit.h"
 
 namespace subak::cli {
 namespace {

@@ -22,9 +22,6 @@ inline constexpr std::string_view kSpare = "subak.gpu/spare";
 inline constexpr std::string_view kComputeDomain = "subak.gpu/compute-domain";
 inline constexpr std::string_view kTimeLimit = "subak.gpu/time-limit";
 inline constexpr std::string_view kPriority = "subak.gpu/priority";
-inline constexpr std::string_view kPreemptible = "subak.gpu/preemptible";
-inline constexpr std::string_view kCheckpointInterval = "subak.gpu/checkpoint-interval";
-inline constexpr std::string_view kReplaceWithin = "subak.gpu/replace-within";
 inline constexpr std::string_view kStatus = "subak.gpu/status";
 // Annotation of a pod that lost its place while its gate was closed, "JOB/ATTEMPT": what opens it is newer.
 inline constexpr std::string_view kKeptClosed = "subak.gpu/kept-closed";

@@ -14,34 +14,33 @@
 
 namespace subak {
 
-// Values are durable (facts carry them): append only. The order in which they are shown is
+// Their names are the API's (WaitReason.token): none is renamed. The order in which they are shown is
 // kReasonOrder's.
 enum class ReasonToken : std::uint8_t {
-  kNext,                          // nothing binds: the next pass starts it
-  kOnHold,                        // held by a user or an operator, or its account is
-  kGangIncomplete,                // fewer pods seen than the gang needs
-  kWaitingForNodes,               // its cluster's list is not complete
-  kMisconfigured,                 // can never start as written
-  kNoMatchingFlavor,              // no node has the product, labels or tolerated taints asked for
-  kExceedsFleet,                  // even the empty fleet could not hold it
-  kExceedsMaxQuota,               // more than a limit on its path allows at all
-  kWaitingForQuota,               // a limit on its path is reached now
-  kWaitingForCapacity,            // not enough free GPUs of the kind
-  kTopologyPlacementFailed,       // enough free GPUs, but not together as asked
-  kMigGeometry,                   // enough free memory units, but no slice of the profile
-  kNodeResources,                 // GPUs are free, CPU, memory, pod slots or host ports are not
-  kNodeConditions,                // matching nodes are not ready, cordoned or drained
-  kReservedForOther,              // free GPUs are kept for a job that has waited longest
-  kOutranked,                     // others come first in the fair-share order and the rest is taken
-  kWaitingForPreemptedWorkloads,  // its place is being cleared: not given in this version
-  kPendingEvaluation,             // not looked at yet: a pass is due
-  kUnschedulable,   // the cluster's scheduler found no way to the nodes that were chosen
-  kBeyondGangSize,  // a pod that its gang has no rank for
+  kNext,                     // nothing binds: the next pass starts it
+  kOnHold,                   // held by a user or an operator, or its account is
+  kGangIncomplete,           // fewer pods seen than the gang needs
+  kWaitingForNodes,          // its cluster's list is not complete
+  kMisconfigured,            // can never start as written
+  kNoMatchingFlavor,         // no node has the product, labels or tolerated taints asked for
+  kExceedsFleet,             // even the empty fleet could not hold it
+  kExceedsMaxQuota,          // more than a limit on its path allows at all
+  kWaitingForQuota,          // a limit on its path is reached now
+  kWaitingForCapacity,       // not enough free GPUs of the kind
+  kTopologyPlacementFailed,  // enough free GPUs, but not together as asked
+  kMigGeometry,              // enough free memory units, but no slice of the profile
+  kNodeResources,            // GPUs are free, CPU, memory, pod slots or host ports are not
+  kNodeConditions,           // matching nodes are not ready, cordoned or drained
+  kReservedForOther,         // free GPUs are kept for a job that has waited longest
+  kOutranked,                // others come first in the fair-share order and the rest is taken
+  kPendingEvaluation,        // not looked at yet: a pass is due
+  kUnschedulable,            // the cluster's scheduler found no way to the nodes that were chosen
+  kBeyondGangSize,           // a pod that its gang has no rank for
 };
 
 template <>
 struct EnumText<ReasonToken> {
-  static constexpr std::array<std::string_view, 20> names{"next",
+  static constexpr std::array<std::string_view, 19> names{"next",
                                                           "OnHold",
                                                           "GangIncomplete",
                                                           "WaitingForNodes",
@@ -57,7 +56,6 @@ struct EnumText<ReasonToken> {
                                                           "NodeConditions",
                                                           "ReservedForOther",
                                                           "Outranked",
-                                                          "WaitingForPreemptedWorkloads",
                                                           "PendingEvaluation",
                                                           "Unschedulable",
                                                           "BeyondGangSize"};
@@ -85,7 +83,6 @@ inline constexpr std::array kReasonOrder{
     ReasonToken::kNodeConditions,
     ReasonToken::kReservedForOther,
     ReasonToken::kOutranked,
-    ReasonToken::kWaitingForPreemptedWorkloads,
     ReasonToken::kPendingEvaluation,
 };
 static_assert(kReasonOrder.size() == EnumText<ReasonToken>::names.size());

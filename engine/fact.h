@@ -21,15 +21,32 @@
 #include "core/error.h"
 #include "core/ids.h"
 #include "core/quantity.h"
+#include "core/text.h"
 #include "engine/fact_job.h"
 #include "engine/fact_kept.h"
 #include "engine/input.h"
-#include "engine/reserve_cause.h"
 #include "placement/node.h"
 #include "placement/request.h"
 #include "queue/job.h"
 
 namespace subak {
+
+// Why a reservation was made, moved or given up. Values are durable: append only.
+enum class ReserveCause : std::uint8_t {
+  kMade,     // it did not fit in its turn
+  kEarlier,  // a better place was found: an earlier start, or one that is not a guess any more
+  kOverrun,  // what runs there stays longer than it was taken to
+  kNode,     // a node of it is gone or closed
+  kTaken,    // something else is there now: a job within its quota, or pods that we did not place
+  kAccount,  // given up: a rule of its accounts stops it
+  kPolicy,   // given up: fewer reservations are to be kept, or none
+  kNoPlace,  // given up: there is no place that it could wait for
+};
+template <>
+struct EnumText<ReserveCause> {
+  static constexpr std::array<std::string_view, 8> names{"made",  "earlier", "overrun", "node",
+                                                         "taken", "account", "policy",  "no_place"};
+};
 
 namespace fact {
 
@@ -402,6 +419,5 @@ struct Fact {
 // "#12 @1000 job_created id=1-1 ..." and back. One line, canonical: equal facts have equal bytes.
 std::string fact_to_text(const Fact& fact);
 Result<Fact> fact_from_text(std::string_view line);
-std::string_view fact_kind(const Fact& fact);  // "job_created"
 
 }  // namespace subak

@@ -134,8 +134,4 @@ Result<Fact> fact_from_text(std::string_view line) {
   return fact;
 }
 
-std::string_view fact_kind(const Fact& fact) {
-  return std::visit([](const auto& body) { return body.kName; }, fact.body);
-}
-
 }  // namespace subak

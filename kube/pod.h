@@ -49,7 +49,7 @@ std::string key_field(std::string_view path, const PodKey& key, std::string_view
 // As written; values are checked by read_keys, which leaves mistakes in the pod.
 struct PodKeys {
   PodKey account, user, job, gang_size, rank, topology, segment, mixed_products, balanced, spare,
-      compute_domain, time_limit, priority, preemptible, checkpoint_interval, replace_within;
+      compute_domain, time_limit, priority;
 };
 
 // The gang as the pod itself tells it. A pod of a group whose size nobody states is alone: an

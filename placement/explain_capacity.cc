@@ -9,7 +9,7 @@
 #include "core/text.h"
 #include "placement/eligibility.h"
 #include "placement/explainer.h"
-#include "placement/light_work.h"
+#include "placement/fleet_impl.h"
 #include "placement/mig.h"
 
 namespace subak {

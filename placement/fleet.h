@@ -199,7 +199,6 @@ class Fleet {
   // --- rules about NVLink domains ----------------------------------------------------------------
   // Hold from now on; what is held already stays where it is. O(nodes) where they change.
   void set_domain_rules(const DomainRules& rules);
-  const DomainRules& domain_rules() const;
   // Idle on domains that are left to gangs. O(their nodes).
   MilliGpu left_to_gangs_milligpu(ClusterId cluster) const;
   // The NVLink domain that the node is wired to, as a number; a node by itself is one too. 0: the node is not there.

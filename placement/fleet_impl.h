@@ -267,4 +267,11 @@ NodeLevels levels_of(const NodeState& node, MilliGpu unhealthy_free);
 // Replaces `span` of one level by another, in integrals that already hold it.
 void correct(NodeBooks& books, const NodeLevels& was, const NodeLevels& is, DurationMs span);
 
+// What pods without GPUs take of a node: those that somebody holds for, and those of nobody.
+struct LightUse {
+  std::int64_t pods = 0, cpu_milli = 0, memory_bytes = 0;
+};
+// `load` is one of the fleet, or of a picture of it. O(holds); light_work.cc.
+LightUse light_use(const Fleet::Impl& fleet, const Load& load);
+
 }  // namespace subak

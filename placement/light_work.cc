@@ -1,8 +1,8 @@
 // Work without GPUs on nodes with GPUs: what it takes, and which free GPUs lack something because of it.
-#include "placement/light_work.h"
-
 #include <algorithm>
 #include <map>
+
+#include "placement/fleet_impl.h"
 
 namespace subak {
 namespace {

@@ -3,7 +3,6 @@
 // `nvidia-smi mig -lgipp` (7-slice cards: 8 memory units; A30: 4; RTX PRO 6000: 12).
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,12 +26,6 @@ struct MigGeometry {
   int card_units = 0;  // 8, 4 or 12
   std::vector<MigProfile> profiles;
 };
-
-// Memory units of one card, one bit each, the first unit lowest.
-using MigMask = std::uint16_t;
-inline MigMask mig_units(const MigProfile& p, int start) {
-  return static_cast<MigMask>(((1U << p.units) - 1U) << start);
-}
 
 // The profile of this name; nullptr: such a card has none. Resource names spell "+me" as ".me".
 const MigProfile* find_mig_profile(const MigGeometry& geometry, std::string_view name);

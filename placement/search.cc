@@ -68,7 +68,8 @@ std::optional<Placement> search(Search::Impl& memory, const Shape& s, const Soug
 
 }  // namespace
 
-Search::Search(const Fleet& fleet) : impl_(std::make_unique<Impl>(fleet)) {}
+Search::Search(const Fleet& fleet, AlikeNodes alike)
+    : impl_(std::make_unique<Impl>(fleet, alike)) {}
 Search::~Search() = default;
 
 Filter* Search::Impl::filter_of(const Shape& s, const PodShape& pod) {

@@ -43,9 +43,13 @@ struct Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
+// How a search judges nodes that are alike: once for all of them, or each by itself. The answers are the
+// same. The second is slow: tests compare the first with it.
+enum class AlikeNodes { kJudgedOnce, kJudgedEach };
+
 class Search {
  public:
-  explicit Search(const Fleet& fleet);
+  explicit Search(const Fleet& fleet, AlikeNodes alike = AlikeNodes::kJudgedOnce);
   ~Search();
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;

@@ -92,18 +92,16 @@ struct Spread {
 };
 
 struct Search::Impl {
-  explicit Impl(const Fleet& of) : fleet(of), state(of.impl()) {}
+  Impl(const Fleet& of, AlikeNodes alike)
+      : fleet(of), state(of.impl()), by_state(alike == AlikeNodes::kJudgedOnce) {}
 
   const Fleet& fleet;
   const Fleet::Impl& state;
+  const bool by_state;                                     // nodes that are alike are judged once
   std::map<std::string, std::unique_ptr<Filter>> filters;  // by what they read; none without users
   std::vector<Sought> sought;                              // by ShapeId::value
   Trial trial;
   Spread spread;
-  // Nodes that are alike are judged once. Tests have searches that look at each node: the same
-  // answers, slowly.
-  inline static bool by_state_from_now_on = true;
-  const bool by_state = by_state_from_now_on;
   std::uint64_t gone_seen = 0;    // of the fleet's forgotten shapes
   std::int64_t largest_gpus = 0;  // of one node
   std::uint64_t largest_version = 0;

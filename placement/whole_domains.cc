@@ -125,8 +125,6 @@ void Fleet::set_domain_rules(const DomainRules& rules) {
   ++impl_->freed;
 }
 
-const DomainRules& Fleet::domain_rules() const { return impl_->rules; }
-
 MilliGpu Fleet::left_to_gangs_milligpu(ClusterId cluster) const {
   MilliGpu idle = 0;
   for (const auto& [kind, domains] : impl_->whole) {

@@ -109,7 +109,6 @@ class Index {
 
  private:
   void reach(AccountId leaf, const AccountTree& tree);
-  void lines_changed(AccountId leaf);
   std::uint32_t kind_of(ShapeId shape);
   void recost(std::uint32_t kind, ShapeCost cost);
   void set_least_next(AccountId id);

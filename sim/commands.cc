@@ -7,7 +7,6 @@
 #include "core/limits.h"
 #include "sim/bursty.h"
 #include "sim/json_out.h"
-#include "sim/plot.h"
 #include "sim/report.h"
 #include "sim/share_case.h"
 #include "sim/simulate.h"

@@ -1,11 +1,11 @@
-#include "sim/plot.h"
-
+// The pictures of a simulation.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
 
+#include "sim/report.h"
 #include "sim/svg.h"
 #include "sim/table.h"
 

@@ -1,11 +1,13 @@
-// What `subak sim` prints: the JSON of the manual, and tables of at most 100 columns.
+// What `subak sim` shows: the JSON of the manual, tables of at most 100 columns, and pictures.
 // Threads: none.
 #pragma once
 
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "sim/stats.h"
 #include "sim/toy.h"
 #include "sim/workload.h"
@@ -20,5 +22,16 @@ void print_table(const Workload& workload, const std::vector<SimResult>& results
 // What the bursty toy shows: waits of both kinds, and what was kept idle for the gangs.
 void print_bursty(const std::vector<SimResult>& results, std::ostream& out);
 void print_toy(const std::vector<ToyRow>& rows, std::ostream& out);
+
+// plot.cc: SVG files. Per policy share-<policy>.svg (parts of the fleet by team over time, with what they
+// were entitled to) and load-<policy>.svg (utilisation and queue), and waits.svg (how long jobs waited, one
+// curve per policy).
+std::string share_plot(const Workload& workload, const SimResult& result);
+std::string load_plot(const Workload& workload, const SimResult& result);
+std::string waits_plot(const std::vector<SimResult>& results);
+
+// Writes them all into a directory, made if missing. Errors: it cannot be written.
+std::optional<Error> write_plots(const Workload& workload, const std::vector<SimResult>& results,
+                                 const std::string& directory);
 
 }  // namespace subak::sim

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -85,5 +86,12 @@ class Acceptor {
 // Binds and listens. Port 0: the system chooses; `port` gets the real one. The wildcard "::" takes
 // IPv4 too. The error names listenGrpc.
 Result<int> listen_tcp(const std::string& host, std::uint16_t& port);
+
+// unix_socket.cc: a Unix socket for admins of the machine. Binds and listens, for everybody: is_one_of()
+// decides. A socket that a service left behind is replaced, one that is listened on is not. The error names
+// grpcSocket.
+Result<int> listen_unix(const std::string& path);
+// The process at the other end of `fd` ran as one of these users when it connected, as the kernel tells.
+bool is_one_of(int fd, const std::set<uid_t>& users);
 
 }  // namespace subak::api

@@ -14,12 +14,6 @@
 namespace subak::api {
 namespace {
 
-grpc::ServerUnaryReactor* not_yet(grpc::CallbackServerContext* context) {
-  auto* reactor = context->DefaultReactor();
-  reactor->Finish(not_in_this_version());
-  return reactor;
-}
-
 void put_us(std::int64_t us, google::protobuf::Duration* out) {
   out->set_seconds(us / 1'000'000);
   out->set_nanos(static_cast<std::int32_t>(us % 1'000'000) * 1000);
@@ -233,31 +227,6 @@ AdminService::Reactor* AdminService::AcceptLoss(Context* context, const v1::Acce
   out->set_known_sequence(seen->known_seq);
   put(seen->known_ms, out->mutable_known_time());
   return call.done();
-}
-
-PolicyService::Reactor* PolicyService::WhatIf(Context* context, const v1::WhatIfRequest*,
-                                              v1::WhatIfResponse*) {
-  return not_yet(context);
-}
-PolicyService::Reactor* PolicyService::Simulate(Context* context, const v1::SimulateRequest*,
-                                                v1::SimulateResponse*) {
-  return not_yet(context);
-}
-LeaseService::Reactor* LeaseService::Quote(Context* context, const v1::QuoteRequest*,
-                                           v1::QuoteResponse*) {
-  return not_yet(context);
-}
-LeaseService::Reactor* LeaseService::CreateLease(Context* context, const v1::CreateLeaseRequest*,
-                                                 v1::Lease*) {
-  return not_yet(context);
-}
-LeaseService::Reactor* LeaseService::ExtendLease(Context* context, const v1::ExtendLeaseRequest*,
-                                                 v1::Lease*) {
-  return not_yet(context);
-}
-LeaseService::Reactor* LeaseService::ReturnLease(Context* context, const v1::ReturnLeaseRequest*,
-                                                 v1::Lease*) {
-  return not_yet(context);
 }
 
 }  // namespace subak::api

@@ -22,7 +22,6 @@
 #include "server/api/health_probe.h"
 #include "server/api/job_service.h"
 #include "server/api/shared.h"
-#include "server/api/unix_socket.h"
 #include "server/api/usage_service.h"
 
 namespace subak {
@@ -113,8 +112,6 @@ struct ApiServer::Impl {
   api::ClusterService clusters;
   api::UsageService usage;
   api::AdminService admin;
-  api::PolicyService policy;
-  api::LeaseService leases;
   api::Acceptor acceptor;
   std::unique_ptr<grpc::Server> server;
   HostAndPort bound;
@@ -173,8 +170,8 @@ std::optional<Error> ApiServer::Impl::build(std::shared_ptr<grpc::ServerCredenti
   }
   // Nobody else can come from the port that the door expects, so these need no TLS.
   acceptor.set_own(hand_over(grpc::InsecureServerCredentials()));
-  for (grpc::Service* service : std::initializer_list<grpc::Service*>{
-           &accounts, &jobs, &clusters, &usage, &admin, &policy, &leases}) {
+  for (grpc::Service* service :
+       std::initializer_list<grpc::Service*>{&accounts, &jobs, &clusters, &usage, &admin}) {
     builder.RegisterService(service);
   }
   server = builder.BuildAndStart();

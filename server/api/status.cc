@@ -133,10 +133,6 @@ grpc::Status unauthenticated(std::string_view want) {
   return {grpc::StatusCode::UNAUTHENTICATED, std::string(want)};
 }
 
-grpc::Status not_in_this_version() {
-  return {grpc::StatusCode::UNIMPLEMENTED, "not in this version"};
-}
-
 grpc::Status shutting_down() {
   return {grpc::StatusCode::UNAVAILABLE, "the service is stopping; try again"};
 }

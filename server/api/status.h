@@ -21,9 +21,8 @@ grpc::Status to_status(const Error& error);
 
 // A queue is full: RESOURCE_EXHAUSTED with a RetryInfo.
 Error busy(std::string_view what);
-// UNAUTHENTICATED and UNIMPLEMENTED have no ErrorCode: nothing below the edge says them.
+// UNAUTHENTICATED has no ErrorCode: nothing below the edge says it.
 grpc::Status unauthenticated(std::string_view want);
-grpc::Status not_in_this_version();
 grpc::Status shutting_down();
 // What changes something is not for this replica: UNAVAILABLE with an ErrorInfo NOT_LEADER, whose metadata are `leader`,
 // the address of who leads, if it is known, and `epoch`.

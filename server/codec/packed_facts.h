@@ -7,7 +7,6 @@
 #include <deque>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/quantity.h"
 #include "engine/fact.h"
@@ -45,11 +44,5 @@ class PackedFacts {
   std::size_t size_ = 0;
   std::uint32_t needs_ = 1;
 };
-
-// Asserts that all can be read again.
-PackedFacts pack(const std::vector<Fact>& facts);
-// With number 0 each, as those of a checkpoint.
-// They were packed by this program, so they are whole.
-std::vector<Fact> unpack(const PackedFacts& facts);
 
 }  // namespace subak

@@ -1,9 +1,9 @@
-#include "server/http/host.h"
-
+// Whose name a request came under.
 #include <algorithm>
 #include <cctype>
 
 #include "admission/socket_address.h"
+#include "server/http/routes.h"
 
 namespace subak {
 namespace {

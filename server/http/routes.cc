@@ -6,7 +6,6 @@
 
 #include "core/duration.h"
 #include "core/limits.h"
-#include "server/http/host.h"
 
 namespace subak {
 namespace {

@@ -64,6 +64,10 @@ HttpResponse replica_answer(std::string_view method, std::string_view target,
 using HttpRoute = std::function<void(std::string_view method, std::string_view target, HttpDone)>;
 AsyncHttpHandler http_handler(HttpRoute route, std::vector<std::string> hosts);
 
+// host.cc. `host` as the header has it, with or without a port. An address cannot be made to point
+// elsewhere, so any is ours; `names` are compared without regard to case or a dot at the end.
+bool is_own_host(std::string_view host, const std::vector<std::string>& names);
+
 // The console page: static HTML that reads /api/summary.
 std::string console_page(std::string_view version);
 // Its Content-Security-Policy: its own script and style run, it reads from where it came, and nothing else.

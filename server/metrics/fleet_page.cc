@@ -134,9 +134,6 @@ void write_reasons(Families& out, const Survey& survey) {
             "Of the first 10 jobs of the queue, those that wait for this; one may have several.");
   for (std::size_t i = 0; i < EnumText<ReasonToken>::names.size(); ++i) {
     const auto reason = static_cast<ReasonToken>(i);
-    if (reason == ReasonToken::kWaitingForPreemptedWorkloads) {
-      continue;  // nothing is ever preempted in this version
-    }
     const auto at = survey.reasons.find(reason);
     out.sample({{"reason", enum_name(reason)}}, at == survey.reasons.end() ? 0 : at->second);
   }

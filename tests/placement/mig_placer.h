@@ -1,5 +1,6 @@
 // Where on which card a slice goes: for those who choose it, as a DRA driver's scheduler does. A device
-// plugin chooses by itself and tells nobody, so the service places slices by their counts.
+// plugin chooses by itself and tells nobody, so the service places slices by their counts and does not
+// use this. The tests here measure what the rule is worth (docs/design/0054).
 //
 // F of a card is FGD's, over all kinds of slices alike: of its free memory units those that a kind cannot
 // use, be it that they are too few or lie wrong. Weng et al., "Beware of Fragmentation", USENIX ATC'23. Of
@@ -7,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,6 +16,12 @@
 #include "placement/mig.h"
 
 namespace subak {
+
+// Memory units of one card, one bit each, the first unit lowest.
+using MigMask = std::uint16_t;
+inline MigMask mig_units(const MigProfile& p, int start) {
+  return static_cast<MigMask>(((1U << p.units) - 1U) << start);
+}
 
 struct MigPlace {
   std::size_t card = 0;
