@@ -229,6 +229,7 @@ void Oracle::on(const fact::JobCreated& f) {
   j.name = f.name;
   j.owner = f.owner;
   j.gang = f.gang;
+  j.apart = f.replaced_alone && !f.gang;
   j.gang_size = f.gang_size;
   j.priority = f.priority;
   j.limit = f.time_limit_ms;

@@ -114,6 +114,7 @@ class Oracle {
     JobId id;
     std::string name, owner;
     bool gang = false;
+    bool apart = false;  // one pod that its gang's start has left behind
     AccountId leaf;
     JobState state = JobState::kIncomplete;
     JobOrigin origin = JobOrigin::kApi;

@@ -32,9 +32,7 @@ std::size_t Oracle::live(const Job& j) {
 }
 
 // A pod that its gang's start has left behind: it begins with the place that it had.
-bool Oracle::keeps_place(const Job& j) const {
-  return !in_pass_ && j.attempt == 0 && j.origin == JobOrigin::kPods && !j.gang && !j.owner.empty();
-}
+bool Oracle::keeps_place(const Job& j) const { return !in_pass_ && j.attempt == 0 && j.apart; }
 
 void Oracle::judge_start(const Job& j, const fact::AttemptStarted& f) {
   if (options_.judge_order) judge_order(j);

@@ -47,11 +47,6 @@ fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRec
   return created;
 }
 
-bool is_below(const AccountTree& tree, AccountId below, AccountId account) {
-  while (below && below != account) below = tree.node(below).parent;
-  return below == account;
-}
-
 namespace {
 
 // Its gang's size is not the pod's own word: another one is no contradiction.

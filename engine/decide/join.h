@@ -11,8 +11,6 @@ namespace subak::decide {
 // "namespace/gang", or "namespace/name" of a pod alone.
 std::string job_name_of(const PodRecord& pod);
 PodGate gate_of(const PodRecord& pod);
-// The account is at or below the other one.
-bool is_below(const AccountTree& tree, AccountId below, AccountId account);
 // The job that members of its gang join; nullptr: there is none, or the pod is alone.
 const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecord& pod);
 // What a job takes from its first pod, however that came.

@@ -163,8 +163,8 @@ void ObserveStream::take_event() {
   input_->session = session_;
   if (sent_at_ms != 0) {
     input_->time_ms = runtime_.now_ms();
-    const DurationMs behind_ms = sender_clock_.behind_ms(sent_at_ms, input_->time_ms);
-    input_->said_at_ms = std::max<TimeMs>(input_->time_ms - behind_ms, 1);
+    const TimeMs shows_ms = sender_clock_.shows_ms(sent_at_ms, runtime_.boot_ms());
+    input_->said_at_ms = std::max<TimeMs>(shows_ms, 1);
   }
   submit();
 }

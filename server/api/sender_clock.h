@@ -1,9 +1,11 @@
-// How far the clock of an Observe stream's sender is behind the service's. Each event says what its
-// sender's clock showed (`sent_at`). An event takes time to arrive, and more on a busy machine, but
-// never less than nothing. So the least difference of the last events is nearest to the truth.
+// What the clock of an Observe stream's sender shows. Each event says what it showed when the event
+// was sent (`sent_at`). An event takes time to arrive, and more on a busy machine, but never less than
+// nothing. So of the last events the one that took least time says best what that clock shows now.
+// Time passes by the boot clock: the service's own time may stand, or leap.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 
 #include "core/quantity.h"
 
@@ -12,24 +14,35 @@ namespace subak::api {
 // Reads no clock. Threads: one at a time.
 class SenderClock {
  public:
-  // An event that was sent at `sent_at_ms` by the sender's clock arrived at `now_ms` by ours. Returns
-  // how far the sender's clock is behind, negative when it is ahead: the least difference of the
-  // events of the last kWindowMs at least, and of twice that at most. A clock that is set ahead shows
-  // at once. One that is set back shows when the events from before leave the window.
-  DurationMs behind_ms(TimeMs sent_at_ms, TimeMs now_ms) {
-    const DurationMs difference = now_ms - sent_at_ms;
-    if (now_ms - since_ms_ > kWindowMs) {
-      earlier_ = now_ms - since_ms_ > 2 * kWindowMs ? difference : least_;
-      least_ = difference;
-      since_ms_ = now_ms;
+  // An event that was sent at `sent_at_ms` by the sender's clock arrived at `boot_ms` (Clock::boot_ms).
+  // Returns what the sender's clock shows then, by the quickest event of the last kWindowMs at least,
+  // and of twice that at most. A clock that is set ahead shows at once. One that is set back shows at
+  // once if an event was sent "before" the one before it, else when the events from before leave the
+  // window.
+  TimeMs shows_ms(TimeMs sent_at_ms, std::int64_t boot_ms) {
+    const DurationMs difference = boot_ms - sent_at_ms;
+    const bool set_back = sent_at_ms < last_sent_at_ms_;
+    last_sent_at_ms_ = sent_at_ms;
+    if (set_back || boot_ms - since_ms_ > 2 * kWindowMs) {
+      begin(boot_ms, difference, difference);
+    } else if (boot_ms - since_ms_ > kWindowMs) {
+      begin(boot_ms, difference, least_);
     }
     least_ = std::min(least_, difference);
-    return std::min(earlier_, least_);
+    return boot_ms - std::min(earlier_, least_);
   }
 
  private:
   static constexpr DurationMs kWindowMs = 30 * kSecondMs;
-  TimeMs since_ms_ = -2 * kWindowMs - 1;  // when `least_` was begun: never yet
+
+  void begin(std::int64_t boot_ms, DurationMs least, DurationMs earlier) {
+    since_ms_ = boot_ms;
+    least_ = least;
+    earlier_ = earlier;
+  }
+
+  std::int64_t since_ms_ = -2 * kWindowMs - 1;  // when `least_` was begun: never yet
+  TimeMs last_sent_at_ms_ = 0;
   DurationMs least_ = 0;
   DurationMs earlier_ = 0;  // the least of the window before
 };

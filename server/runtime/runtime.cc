@@ -68,6 +68,8 @@ TimeMs Runtime::now_ms() const {
   return impl_->time.at(impl_->clock.boot_ms());
 }
 
+std::int64_t Runtime::boot_ms() const { return impl_->clock.boot_ms(); }
+
 void Runtime::turn() { impl_->step(); }
 
 void Runtime::commit() { impl_->commit(); }

@@ -119,6 +119,8 @@ class Runtime {
   RuntimeStats stats() const;
   // The time that an input would be stamped with (server/runtime/believed_time.h).
   TimeMs now_ms() const;
+  // Clock::boot_ms().
+  std::int64_t boot_ms() const;
   // Wakes the loop to look at the clock again (fake clocks; a real one needs none).
   void nudge();
 

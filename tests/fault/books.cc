@@ -268,7 +268,8 @@ void Books::on(const fact::PodBound& f) {
   Stay& stay = known->second;
   const Report* const said = said_of(place);
   if (said == nullptr) return wrong(place, "was bound though nobody said so");
-  TimeMs at = said->at_ms == 0 ? now_ : std::clamp(said->at_ms, stay.since, now_);
+  // What is charged already, as over a leap of the clock, stays a hold.
+  TimeMs at = said->at_ms == 0 ? now_ : std::clamp(said->at_ms, stay.charged_to, now_);
   if (f.slot.node != stay.node || is_early(*said)) at = now_;
   if (f.at_ms != at) wrong(place, "was bound at another time");
   if (stay.bound) {

@@ -44,7 +44,8 @@ class Judge {
   const Engine& engine() const { return *engine_; }
   bool some_node_is_barred() const { return !memory_.books.bars.empty(); }
   // At the end: the whole history folds to the same state, sums and request ids are right.
-  void audit();
+  // `ids_last`: no leap of the clock has made the service forget request ids (limits::kRequestIdLifeMs).
+  void audit(bool ids_last = true);
 
  private:
   // What is judged against history; made anew from what is durable after a crash.

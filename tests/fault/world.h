@@ -112,7 +112,7 @@ class World {
   void forgive_nodes();
   void compare_waiting();
   void compare_times();
-  void compare_lengths();
+  void find_rows();
   void compare_replicas();
   void release_everything();
   std::string unfinished() const;
@@ -123,7 +123,6 @@ class World {
   ReplicaFaults replica_faults_;
   WorldClock clock_;
   DurationMs skew_ms_ = 0;      // of the service's clock against the cluster's
-  DurationMs unknown_ms_ = 0;   // of all starts by a wrong clock: how long the service was away
   DurationMs said_off_ms_ = 0;  // of the clock of who reports
   Database database_;
   // Of each process that has led, in that order: one of its own, as it may go on without knowing that it leads no

@@ -31,7 +31,7 @@ class KubeFence : public Kube {
     effect.job = job;
     effect.attempt = attempt;
     if (kind == EffectKind::kOpenGate) effect.until_ms = kNow + 1000;
-    if (kind == EffectKind::kEvict) effect.cause = Cause::kExpired;
+    if (kind == EffectKind::kEvict) effect.cause = Cause::kCancelled;
     EffectPod pod;
     pod.uid = uid;
     pod.node = node;

@@ -51,10 +51,14 @@ class Server:
 
     def start(self):
         settings = [word for setting in self.settings for word in ("-c", setting)]
-        self.child = as_server([f"{BIN}/postgres", "-D", self.data, "-k", self.folder, *settings,
-                                "-c", "dynamic_shared_memory_type=mmap"])
+        command = [f"{BIN}/postgres", "-D", self.data, "-k", self.folder, *settings,
+                   "-c", "dynamic_shared_memory_type=mmap"]
+        self.child = as_server(command)
         end = time.monotonic() + DEADLINE_S
         while time.monotonic() < end:
+            if self.child.poll() is not None:  # the last one's memory was not free yet
+                time.sleep(0.2)
+                self.child = as_server(command)
             ready = [f"{BIN}/pg_isready", "-q", "-h", self.folder, "-U", "subak", "-d", "postgres"]
             if subprocess.run(ready, check=False).returncode == 0:
                 return

@@ -88,14 +88,21 @@ void check_ledger(const Story& story, const std::vector<v1::LedgerRow>& rows, Bo
         pod.place.milligpu() * (pod.ended_ms - pod.bound_ms);
   }
   std::int64_t different = 0;
-  for (const auto& [allocation, amount] : own) different += charged[allocation] != amount;
+  std::string first;
+  for (const auto& [allocation, amount] : own) {
+    if (charged[allocation] == amount) continue;
+    if (different++ == 0) {
+      first = "; job " + std::get<0>(allocation) + " " + std::to_string(charged[allocation]) +
+              " for " + std::to_string(amount) + " mGPU-ms";
+    }
+  }
   books.charged_pods = static_cast<std::int64_t>(charged.size());
   out.push_back(equal("pods charged that the edge did not run", books.charged_pods,
                       static_cast<std::int64_t>(own.size())));
   out.back().what = "every bound pod charged, no other";
   out.push_back({"charged = bound to ended, to the millisecond", different == 0,
                  different == 0 ? std::to_string(books.used_milligpu_ms) + " mGPU-ms"
-                                : std::to_string(different) + " pods differ"});
+                                : std::to_string(different) + " pods differ" + first});
   out.push_back({"no interval charged twice", twice == 0 && !rows.empty(),
                  std::to_string(rows.size()) + " rows"});
   out.push_back(equal("rows of lost, foreign or unbound time", strange, 0));

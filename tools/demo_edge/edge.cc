@@ -203,6 +203,7 @@ void Edge::run_step(const std::string& key, Step step) {
       return;
     case Step::kRun:
       pod.running = true;
+      pod.running_ms = now;
       pod.record.set_running(true);
       send(running_event(pod));
       plan(pod, Step::kEnd, now + duration_of(pod));

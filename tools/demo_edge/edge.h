@@ -28,7 +28,7 @@ struct Pod {
   std::string job;       // as its effect says; empty while gated
   int attempt = 0;
   v1::EffectPod place;
-  std::int64_t opened_ms = 0, bound_ms = 0, ended_ms = 0;  // 0: not yet
+  std::int64_t opened_ms = 0, bound_ms = 0, running_ms = 0, ended_ms = 0;  // 0: not yet
   std::uint64_t opened_order = 0, ended_order = 0;
   std::int64_t hold_end_ms = 0;  // of an API job's, by the steady clock; 0: it has no end
   bool started = false;          // an API job's: that it is bound was acknowledged
@@ -131,6 +131,7 @@ class Edge {
   bool stopping_ = false;
 
   bool listening_ = false;  // events go out; else the next list tells them
+  bool is_heard_ = false;   // the service has acknowledged something of this stream
   std::uint64_t sequence_ = 0, list_end_ = 0;
   std::deque<v1::ObserveRequest> outbox_;
   std::map<std::uint64_t, std::string> ends_sent_;   // by sequence, the pod

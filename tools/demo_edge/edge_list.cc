@@ -35,6 +35,7 @@ v1::ObserveRequest Edge::bound_event(const Pod& pod) {
 v1::ObserveRequest Edge::running_event(const Pod& pod) {
   v1::ObserveRequest event;
   *event.mutable_pod_running()->mutable_pod() = ref_of(pod);
+  set_time(pod.running_ms, event.mutable_pod_running()->mutable_running_at());
   return event;
 }
 
@@ -65,6 +66,7 @@ void Edge::ask_to_start(const Pod& pod) {
 
 void Edge::list_all() {
   listening_ = true;
+  is_heard_ = false;
   sequence_ = 0;
   outbox_.clear();
   ends_sent_.clear();

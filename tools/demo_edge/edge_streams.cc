@@ -58,11 +58,15 @@ void Edge::write_loop(grpc::ClientReaderWriter<v1::ObserveRequest, v1::ObserveRe
     const bool ok = stream.Write(event);
     lock.lock();
     if (!ok) return;
+    // By its answer the service has begun to read: what comes now shows it this clock without a wait.
+    if (event.has_list_begin()) changed_.wait(lock, [this] { return is_heard_ || !listening_; });
   }
 }
 
 void Edge::on_ack(const v1::ObserveResponse& ack) {
   const std::scoped_lock lock(mutex_);
+  if (!is_heard_) changed_.notify_all();
+  is_heard_ = true;
   std::map<std::uint64_t, std::string> refused;
   for (const v1::ObserveError& error : ack.errors()) {
     refused[error.sequence()] = error.status().message();
