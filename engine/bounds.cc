@@ -448,7 +448,7 @@ std::optional<Error> check(const Input& input) {
 }
 
 std::optional<Error> check(const PodRecord& pod) {
-  if (auto error = fields_of(pod)) return error;
+  if (auto error = fields_of(pod, "pod")) return error;
   return check_pod(pod);
 }
 
