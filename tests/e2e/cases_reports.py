@@ -194,21 +194,6 @@ def ranks_of_a_job_set(c):
 # Gangs that only others mark.
 
 
-@case()
-def group_marks_without_a_size_are_held(c):
-    c.nodes(1)
-    marks = {"coscheduling": ({"scheduling.x-k8s.io/pod-group": "g"}, {}),
-             "volcano": ({}, {"scheduling.k8s.io/group-name": "g"}),
-             "kai": ({}, {"pod-group-name": "g"})}  # fmt: skip
-    for name, (labels, notes) in marks.items():
-        c.ana.create(o.pod(name, c.ns, c.spec(1), labels, notes | {"run-seconds": 1}))
-    for name in marks:
-        c.pod_is(name, lambda p: "gang-size" in p["metadata"].get("annotations", {}).get("subak.gpu/status", ""),
-                 "status that names the key to add")  # fmt: skip
-    c.expect(all(has_gate(c.get_pod(name)) for name in marks), "none of them starts")
-    c.expect("nothing waits" not in c.service.subak("queue"), "the queue does not say that nothing waits")
-
-
 # Members that come late, or beyond the size.
 
 
@@ -233,6 +218,11 @@ def pod_group_with_fast_admission(c):
                       c.spec(2, restart="Always"))  # fmt: skip
     c.ana.create(o.stateful_set("store", c.ns, pods, 3))
     c.running_pods(3, "store")
+    job = c.only_job()
+    c.admin.delete("StatefulSet", c.ns, "store")
+    c.until(lambda: not c.pods("store"), "no pod of it")
+    # Subak does not watch StatefulSets: its pods could come back for a quarter of an hour.
+    c.service.subak("job", "cancel", job, "--reason", "its StatefulSet is gone")
 
 
 @case()
