@@ -279,6 +279,7 @@ std::string stated_gang(const Pod& pod) {
 void leave_out_light_members(Pod& pod, std::uint32_t count) {
   Gang& gang = pod.gang;
   gang.size = gang.size > count ? gang.size - count : 1;
+  gang.size_of_owner = true;  // they come and go
   if (gang.rank >= static_cast<std::int32_t>(gang.size)) gang.rank = -1;
 }
 

@@ -131,6 +131,8 @@ void Cards::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool wit
     gang_owners_.insert(card.gpu->gang_owner);
   }
   if (record.gated && record.ended == Cause::kNone && record.gang_size == 0) unsized_.insert(uid);
+  if (card.gpu && record.size_of_owner) card.gpu->size_changes = true;
+  if (card.gpu) record.size_of_owner = card.gpu->size_changes;
   if (card.gpu && record.gated) leave_gang(uid, card, record);
   const bool counts =
       pod.asks_gpu() || card.told != 0 || (!card.node.empty() && record.ended == Cause::kNone);

@@ -58,6 +58,7 @@ struct GpuCard {
   std::int64_t index = -1;          // of an Indexed Job
   std::int64_t index_failures = 0;  // of its index, before it
   std::string gang_told;            // which gang the core knows it in
+  bool size_changes = false;        // PodRecord::size_of_owner, once it was told
   // Whose pods come again together: uid of a Job or JobSet, "uid+group" of a LeaderWorkerSet. Empty: none.
   std::string gang_owner;
   std::string worker_set;          // "namespace/name" of its LeaderWorkerSet; empty: it is of none
