@@ -94,8 +94,8 @@ KeptNodes draining_before(const State& s, TimeMs end_ms);
 
 // The nodes that a job may not use, by its end if it started now: those that are drained before,
 // and a part of the reserved nodes. A set is made on the first call and shared by all jobs with the
-// same one. The state must outlive it. A returned set
-// holds until a reservation changes. No reservation may be added meanwhile.
+// same one. The state must outlive it. A returned set holds until a reservation changes. No
+// reservation may be added meanwhile.
 class KeptByEnd {
  public:
   enum class Part {
