@@ -23,6 +23,7 @@ struct Alternative {
 // changes are:
 //   - the topology as a preference, or a wider one
 //   - segments of half the size
+//   - no spare nodes
 //   - any GPU product
 //   - the two largest MIG slices that the cluster has, for one whole GPU
 //   - shorter time limits

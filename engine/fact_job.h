@@ -22,7 +22,7 @@ struct EditStamp {
   std::string reason;
   std::string request_id;
   Method method = Method::kNone;  // this and `content` only beside a request id
-  std::uint64_t content = 0;      // core/content_hash.h of what was asked
+  std::uint64_t content = 0;      // core/content_hash.h of the request
   template <class V>
   void fields(V& v) {
     v(1, "actor", actor);

@@ -288,7 +288,7 @@ struct NamespaceSeen {
   static constexpr std::string_view kName = "namespace_seen";
   std::string cluster;
   std::string ns;
-  std::string account;  // empty: it has no such label, or is deleted
+  std::string account;  // empty: it has no account label, or is deleted
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);

@@ -1,5 +1,5 @@
-// Snapshots of the queue (`QueuePicture`): the order of the whole queue at one instant,
-// and a copy from which any thread can compute it.
+// Snapshots of the queue (`QueuePicture`): the order of the whole queue at one instant, and a copy
+// from which any thread can compute it.
 //
 // The position of one job needs the whole order, since allocation grows with each earlier job. So a
 // thread beside the engine computes the order, and readers use the snapshot (docs/design/0025).

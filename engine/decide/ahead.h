@@ -66,7 +66,7 @@ class Ahead {
   std::vector<Forecast::Start> starts_;
   std::vector<Forecast::Place> places_;
   bool assumed_now_ = false;                  // a job with an assumed end has ended at this instant
-  std::unordered_set<NodeId> assumed_nodes_;  // where such a job has ended
+  std::unordered_set<NodeId> assumed_nodes_;  // where a job with an assumed end has ended
 };
 
 }  // namespace subak::decide

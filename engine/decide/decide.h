@@ -144,14 +144,14 @@ void give_up(Decision& d, JobId id, Cause cause);
 void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause);
 // part.cc: true for an inferred gang of which some pods run. These are never ended for the others.
 bool runs_on(const state::Job& job);
-// Makes an unbound pod of such a gang a job of its own, which keeps the hold. None: the pod had not
-// come yet, and its hold is released.
+// Makes an unbound pod of an inferred gang a job of its own, which keeps the hold. None: the pod
+// had not come yet, and its hold is released.
 JobId part(Decision& d, JobId id, std::uint32_t rank);
 // Parts all unbound pods and gives up their holds for this cause. Pods on their way are asked to
 // end.
 void part_unbound(Decision& d, JobId id, Cause cause);
-// Resizes such a gang when it waits again: it does not wait for those of its pods that became jobs
-// of their own.
+// Resizes an inferred gang when it waits again: it does not wait for those of its pods that became
+// jobs of their own.
 void leave_out_apart(Decision& d, JobId id);
 // Ends the attempt if no pod of it holds anything or still has to end. The job then waits again or
 // is done.
@@ -203,7 +203,7 @@ void forget_refusals(Decision& d, JobId id);
 bool asks_anew(const Decision& d, const state::Job& job, const PodShape& shape);
 // The job's request changed: forgets its refusals and queues it at once.
 void job_changed(Decision& d, JobId id);
-// Ends the job's backoff and resets its count. What is known of nodes stays.
+// Ends the job's backoff and resets its count. Node backoffs stay.
 void retry(Decision& d, JobId id);
 // The node changed and takes pods: retries the jobs that the scheduler refused there or elsewhere
 // in its cluster.
@@ -216,7 +216,7 @@ void end_cliques(Decision& d);
 
 // light_pod.cc: a non-GPU pod (`light_pod`) is on a node. The node exists.
 void see_light_pod(Decision& d, ClusterId cluster, const PodRecord& pod);
-// Removes the pod. False: no such pod was seen.
+// Removes the pod. False: the pod was never seen.
 bool end_light_pod(Decision& d, ClusterId cluster, const std::string& uid);
 // Emits the sum of the node's non-GPU pods if it changed.
 void sum_light_pods(Decision& d, NodeId node);

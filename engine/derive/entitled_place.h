@@ -23,7 +23,7 @@ struct EntitledPlace {
 
 // Finds the best placement for the job in the present fleet, without nodes reserved for others. If
 // a rule of its accounts refuses the product of the best one, the next best product is tried. Nodes
-// on which the cluster's scheduler refused the job, or others with such pods, are tried last
+// on which the cluster's scheduler refused the job, or others with the same pods, are tried last
 // (docs/design/0072).
 EntitledPlace find_entitled(const State& s, Search& search, const KeptNodes& kept,
                             const state::Job& job);

@@ -9,8 +9,8 @@ namespace subak::derive {
 
 // Computes the timeline from `t` on, which is not before the state's time. Jobs run as long as
 // run_times() says. A waiting job holds its forecast placement while that is still usable: the job
-// waits, and the node takes pods and has room. A job with reserved nodes and no forecast placement
-// there holds them from its promised start on. O(jobs + nodes).
+// waits, and the node takes pods and has room. A job without a forecast placement holds its
+// reserved nodes instead, from its forecast start, else its promised start, on. O(jobs + nodes).
 FleetPlan plan(const State& s, const PlanAsked& asked, const Forecast& forecast, TimeMs t);
 
 // The span of a timeline that shows everything known up to `known_ms` from its beginning: a round

@@ -58,7 +58,7 @@ class FreeFor {
   const State& s_;
   const JobId job_;
   const std::size_t most_;  // Policy::clique_gangs; 0: it uses no ComputeDomain
-  std::map<std::uint32_t, std::size_t> promised_;  // other such jobs with reserved nodes, by domain
+  std::map<std::uint32_t, std::size_t> promised_;  // other ComputeDomain jobs with reserved nodes
 };
 
 // A start on certain nodes.

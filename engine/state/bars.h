@@ -43,8 +43,8 @@ class Bars {
   std::vector<RefusedNode> nodes_of(JobId job) const;
   // True if the scheduler refused any job.
   bool any_of_jobs() const { return !by_job_.empty(); }
-  // Nodes where the scheduler refused such pods to any job, while they are backed off for that. May
-  // return more: it compares hashes.
+  // Nodes where the scheduler refused pods of this shape of any job, while they are backed off for
+  // that. May return more: it compares hashes.
   std::vector<NodeId> refused_alike(const PodShape& shape) const;
   // All records by node.
   const std::map<NodeId, std::vector<fact::NodeBarred>>& all() const { return by_node_; }

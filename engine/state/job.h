@@ -179,8 +179,8 @@ struct Job {
   // True if effects are needed for it (derive/effects.h).
   bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
   const Pod* disputing() const;  // a live pod that contradicts its gang; nullptr: none
-  // Says in words why the ranks of a gang are not known, if its segments have to be together. Empty:
-  // they are known, or it has no segments that have to be together. O(pods log pods).
+  // Says in words why the ranks of a gang are not known, if its segments have to be together.
+  // Empty: they are known, or it has no segments that have to be together. O(pods log pods).
   std::string unknown_ranks() const;
   // True if its pods are asked to end and it will not wait again. Its name is free for another job.
   bool ends_for_good() const { return state == JobState::kEnding && !comes_back(stop); }

@@ -18,7 +18,7 @@ namespace subak::state {
 // All non-GPU pods by cluster and uid.
 class LightPods {
  public:
-  // The node of the pod; none if no such pod was seen.
+  // The node of the pod; none if the pod was never seen.
   NodeId node_of(ClusterId cluster, const std::string& uid) const;
   // The sum of the non-GPU pods on the node. O(those on it).
   NodeUse use_of(NodeId node) const;

@@ -45,7 +45,7 @@ class Nodes {
  public:
   using ByName = std::map<std::pair<ClusterId, std::string>, NodeId>;
 
-  NodeId find(ClusterId cluster, std::string_view name) const;  // none if there is no such node
+  NodeId find(ClusterId cluster, std::string_view name) const;  // none: unknown
   const ByName& all() const { return by_name_; }
   std::size_t size() const { return by_name_.size(); }
   // The highest number that was ever used. Numbers are not reused.

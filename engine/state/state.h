@@ -87,7 +87,7 @@ class State {
   fact::NodeBilled billed(NodeId id, TimeMs as_of) const;
   // The number of a request that a ShapeSeen or a job named.
   ShapeId shape_of(ClusterId cluster, const GangRequest& request) const;
-  // alone(shape): the request of a single pod. alone(id): the pod of such a request.
+  // alone(shape): the request of a single pod. alone(id): the pod of that request.
   // alone_bytes(id): its stored size in bytes. The id is the shape of an added pod and is in use.
   static GangRequest alone(const PodShape& shape, bool compute_domain = false);
   const PodShape& alone(ShapeId shape) const { return fleet_.request(shape).groups.front().shape; }
