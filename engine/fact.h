@@ -78,7 +78,7 @@ struct ClusterSynced {
   bool synced = false;
   bool owned = false;
   std::uint64_t session = 0;  // the newest; 0: no list ever began
-  TimeMs since_ms = 0;        // 0 unless it is not synced
+  TimeMs since_ms = 0;        // set only while it is not synced
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -321,8 +321,8 @@ struct NodeLoad {
   }
 };
 
-// Which cluster this is (in::ListBegin::uid; empty: not known), and up to when its edges have
-// reported all events (0: never yet).
+// Which cluster this is (in::ListBegin::uid; empty: not known), and the time up to which its edges
+// have reported all events (0: never yet).
 struct ClusterSeen {
   static constexpr std::string_view kName = "cluster_seen";
   ClusterId id;

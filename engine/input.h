@@ -24,8 +24,7 @@ namespace subak {
 
 namespace in {
 
-// --- requests of people and programs
-// --------------------------------------------------------------
+// --- requests of people and programs ------------------------------------------------------------
 
 // Creates a cluster or changes its mode. A change to enforce adopts the running pods.
 struct SetCluster {
@@ -64,7 +63,7 @@ struct DeleteCluster {
   }
 };
 
-// Replaces a cluster's owned fleet. It replaces a watch of the cluster.
+// Replaces a cluster's owned fleet. The next list of an edge replaces the imported nodes.
 struct ImportNodes {
   static constexpr std::string_view kName = "import_nodes";
   std::string cluster;
@@ -186,7 +185,7 @@ struct CancelJob {
   }
 };
 
-// Held: the job is paused: it stays in the list and does not start. !held: it may start again.
+// `held`: the job is paused; it stays in the list and does not start. Otherwise it may start again.
 struct HoldJob {
   static constexpr std::string_view kName = "hold_job";
   JobId job;

@@ -243,7 +243,7 @@ struct PodRefused {
 
 // The owner of a gang's pods announces all of them: `groups`, in order of rank. The gang may start
 // as soon as the first `least` pods are present. The others are created when those run. Their holds
-// wait for limits::kLateMembersMs. With `each` the same holds for each block of that many pods: the
+// stay for limits::kLateMembersMs. With `each` the same holds for each block of that many pods: the
 // first `least` of each block must be present.
 // The input must follow the first pod. It has no effect on a gang that does not wait, or of which
 // no pod was seen. A repeated one applies to the pods that have not come yet.

@@ -63,8 +63,7 @@ void end_bars(Decision& d) {
   }
 }
 
-// --- refusals of the cluster's scheduler (docs/design/0072)
-// ---------------------------------------
+// --- refusals of the cluster's scheduler (docs/design/0072) -------------------------------------
 
 namespace {
 

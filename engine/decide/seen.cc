@@ -1,4 +1,5 @@
-// Decisions about reports on a whole cluster: its namespaces, and up to when its events are known.
+// Decisions about reports on a whole cluster: its namespaces, and the time up to which its events
+// are known.
 #include <algorithm>
 #include <set>
 #include <string>

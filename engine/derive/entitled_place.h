@@ -17,7 +17,8 @@ namespace subak::derive {
 struct EntitledPlace {
   std::optional<Placement> placement;
   std::optional<Binding> barred;  // the first rule that refused a placement that was found
-  // A placement was found, on nodes that the cluster's scheduler refused lately.
+  // The only placement is on nodes that are backed off for the job, which its scheduler refused
+  // there.
   bool refused = false;
 };
 

@@ -111,7 +111,7 @@ class Clusters {
   void number_used(JobId id);               // the next job gets a higher one
   bool reserve_no_longer(JobId id);         // false: it had no reservation
 
-  // --- ephemeral changes --------------------------------------------------------------------------
+  // --- ephemeral changes -------------------------------------------------------------------------
   // Records that the cluster's edge or a launcher reported something at `at`, so events up to then
   // are known. Not part of the state: after a restart only `seen_until_ms` counts.
   void heard(ClusterId id, TimeMs at);

@@ -1,7 +1,7 @@
 // Which kinds of jobs overran their time limits lately. A kind is a repeated request: the same
 // account and user, cluster, name without its digits, and request (as in derive/run_times.h). A
-// kind overran lately if one of its jobs is beyond its limit now. It also did if one of its last
-// two jobs that ran their course was.
+// kind overran lately if one of its jobs is beyond its limit now. It also did if one of the last
+// two of its jobs that ran their course was beyond its limit.
 //
 // Only jobs with a limit that Subak placed count. The record follows from the jobs that Jobs keeps,
 // the ended ones in their order: a job that is forgotten there (limits::kDoneJobsKept) is forgotten
