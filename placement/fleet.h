@@ -27,7 +27,7 @@
 namespace subak {
 
 // Integrals of one node's capacity since it was first seen, in milli-GPU x ms. At any instant
-//     installed + overcommitted = allocated + idle + stranded + unusable  (exact; tested, and a metric)
+//     installed + overcommitted = allocated + idle + stranded + unusable  (exact; a metric)
 // stranded: memory units outside every configured slice, and 1000 mod R of a GPU shared R ways.
 //
 // unusable: free beyond the healthy GPUs, or on a node that is cordoned, drained or not ready.

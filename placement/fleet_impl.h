@@ -79,7 +79,7 @@ struct WholeKey {
   }
 };
 
-// An NVLink domain of several nodes (a clique), or one node that is in none; also a rack or a block.
+// An NVLink domain of several nodes (a clique), or one node without one; also a rack or a block.
 struct Group {
   ClusterId cluster;
   std::string name;                // clique, rack or block; empty: it is one node's own

@@ -17,14 +17,14 @@
 // Rules for the nodes of one gang (docs/design/0027), in every snapshot:
 //   NVLink     hard kNvlink and kNvlinkExclusive, and segments of kAny: inside one half of a split
 //              node, one node, or one clique, and only on products that have NVLink
-//   fragments  a gang of several pods goes to nodes with holds if all of it fits there; else it uses
-//              as few other nodes as possible, and fills those
+//   fragments  a gang of several pods goes to nodes with holds if all of it fits there; else it
+//              uses as few other nodes as possible, and fills those
 //   products   one product for all GPUs of the gang, unless its pods name ones that exclude each
 //              other; a gang that may have several gets one if one is enough
-//   balanced   in even parts, each in an NVLink domain of its own, and as few parts as possible; the
-//              larger parts have the lower ranks
-//   spare      leaves as many whole nodes of its clique as it asks for; no other job gets them while
-//              the gang is there
+//   balanced   in even parts, each in an NVLink domain of its own, and as few parts as possible;
+//              the larger parts have the lower ranks
+//   spare      leaves as many whole nodes of its clique as it asks for; no other job gets them
+//              while the gang is there
 //   bars       node back-off: never a node that rejected such a pod (Fleet::bar)
 #pragma once
 
@@ -62,8 +62,8 @@ class Search {
 
   // Returns the best placement for the complete gang, in rank order, each pod on exactly one node.
   // nullopt if none was found.
-  //   - best fit keeps domains whole: first the clique (or lone node) with the least free that still
-  //     fits, then its node with the least free, then the lowest id
+  //   - best fit keeps domains whole: first the clique (or lone node) with the least free that
+  //     still fits, then its node with the least free, then the lowest id
   //   - pods that use part of a GPU go to the tightest GPU
   //   - pods without GPU go to nodes without GPUs, then to the fullest
   // It honours selectors, affinity, taints, host ports, CPU, memory, pod slots, extended resources,
