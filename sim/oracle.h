@@ -2,7 +2,7 @@
 // and reports where an engine and the facts disagree. It checks
 //   each reservation  Only complete gangs start, of one product, on GPUs that are present and free,
 //                     on nodes that take work. Pods that NVLink must join are in one domain of a
-//                     product with NVLink. No node is tried again too early after it rejected such a
+//                     product with NVLink. No node is tried again early after it rejected such a
 //                     pod. Non-GPU pods leave what the policy reserves beside free GPUs.
 //   each ledger row   The rows of one allocation follow each other without gap or overlap, at its
 //                     rate, from reservation to end, each in one UTC day. Each bound pod in a
