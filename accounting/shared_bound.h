@@ -1,10 +1,12 @@
-// A bound that all accounts share, such as how many jobs may wait, and who may still take of it. It has two parts.
-// `most` is for all alike, first come first served: one account alone may fill it. The reserve beyond it
-// is for accounts that have few, so that one tenant cannot shut out the others (docs/design/0079).
+// A bound that all accounts share, such as how many jobs may wait, and who may still take of it. It
+// has two parts. `most` is for all alike, first come first served: one account alone may fill it.
+// The reserve beyond it is for accounts that have few, so that one tenant cannot shut out the
+// others (docs/design/0079).
 //
-// Who fills the bound is a subtree that has at least a sixteenth of `most` and no child that has: a team with all its
-// users and sub-accounts, or a department of many such teams. Nobody at or below it takes of the reserve.
-// Another account takes of it as long as it has less than an eighth of what is left of it, or kFewest.
+// Who fills the bound is a subtree that has at least a sixteenth of `most` and no child that has: a
+// team with all its users and sub-accounts, or a department of many such teams. Nobody at or below
+// it takes of the reserve. Another account takes of it as long as it has less than an eighth of
+// what is left of it, or kFewest.
 //
 // Pure functions. Units: counts. Threads: none.
 #pragma once
@@ -38,7 +40,8 @@ bool has_heavy_child(const SharedBound& bound, const AccountTree& tree, AccountI
                      [&](AccountId child) { return count(child) >= bound.heavy(); });
 }
 
-// How many there are at or below the account, without its heavy children: those are to blame for themselves.
+// How many there are at or below the account, without its heavy children: those are to blame for
+// themselves.
 template <class Count>
 std::size_t count_beside_heavy(const SharedBound& bound, const AccountTree& tree, AccountId id,
                                const Count& count) {
@@ -49,8 +52,9 @@ std::size_t count_beside_heavy(const SharedBound& bound, const AccountTree& tree
   return out;
 }
 
-// One more for `account`, which is in the tree or kUnassigned. `count(id)`: how many there are at or below that
-// account, of kUnassigned those of no account; `all`: in all. O(depth + children of one account).
+// One more for `account`, which is in the tree or kUnassigned. `count(id)`: how many there are at
+// or below that account, of kUnassigned those of no account; `all`: in all. O(depth + children of
+// one account).
 template <class Count>
 bool may_take(const SharedBound& bound, const AccountTree& tree, AccountId account, std::size_t all,
               const Count& count) {
@@ -72,7 +76,8 @@ bool may_take(const SharedBound& bound, const AccountTree& tree, AccountId accou
   return has_few(count_beside_heavy(bound, tree, counted, count));
 }
 
-// Who has most of what there is, below all that have it only by way of one child: for the words of a refusal.
+// Who has most of what there is, below all that have it only by way of one child: for the words of
+// a refusal.
 template <class Count>
 AccountId who_fills(const AccountTree& tree, const Count& count) {
   AccountId id = kRootAccount;

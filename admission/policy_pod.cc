@@ -42,7 +42,8 @@ std::optional<Decision> mig_topology(const Pod& pod, std::string_view path) {
                       ") have no peer-to-peer; or ask for whole GPUs"));
 }
 
-// Segments that have to be together follow ranks. A LeaderWorkerSet's own webhook may still number the pod.
+// Segments that have to be together follow ranks. A LeaderWorkerSet's own webhook may still number
+// the pod.
 std::optional<Decision> unknown_rank(const Context& c, const Pod& pod, std::string_view path) {
   const bool parts = pod.segment > 0 && !pod.prefer && pod.gang.size > pod.segment;
   if (!path.empty() || !parts || pod.gang.rank >= 0) return std::nullopt;

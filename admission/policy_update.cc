@@ -1,5 +1,5 @@
-// A pod that is changed: nobody but us takes the gate away, or changes what any pod carries under our
-// prefix. As the policy subak-keys in the API server has it.
+// A pod that is changed: nobody but us takes the gate away, or changes what any pod carries under
+// our prefix. As the policy subak-keys in the API server has it.
 #include <algorithm>
 
 #include "admission/policy_parts.h"

@@ -101,8 +101,8 @@ class GpuReader {
     return Statement{label_text(key, value), std::min(*n, kMostUnits)};
   }
 
-  // nvidia.com/gpu, or the name that it has where GPUs are shared. A name of which nothing works may
-  // be left over from another configuration.
+  // nvidia.com/gpu, or the name that it has where GPUs are shared. A name of which nothing works
+  // may be left over from another configuration.
   Units offered() {
     const std::int64_t gpu = count_in(allocatable_, names::kGpu);
     const std::int64_t shared = count_in(allocatable_, names::kGpuShared);
@@ -115,8 +115,8 @@ class GpuReader {
     return {words, gpu, std::max(gpu, count_in(capacity_, names::kGpu)), false};
   }
 
-  // How many share one of `units`. `whole`: how many there are, shared or not. More than one share of
-  // each is said by a label, or follows from `whole` where something says that they are shared.
+  // How many share one of `units`. `whole`: how many there are, shared or not. More than one share
+  // of each is said by a label, or follows from `whole` where something says that they are shared.
   // nullopt: not known.
   std::optional<std::int64_t> sharing(const Units& units, const MaybeStated& said,
                                       const MaybeStated& whole, bool marked) {
@@ -185,8 +185,8 @@ class GpuReader {
     if (!out_.empty()) node_.gpus = 1;
   }
 
-  // Every card is cut into the same slices, which are called nvidia.com/gpu. `devices`: the slices that
-  // feature discovery counts.
+  // Every card is cut into the same slices, which are called nvidia.com/gpu. `devices`: the slices
+  // that feature discovery counts.
   void put_single(const std::string& profile, MaybeStated devices) {
     const Units units = offered();
     const MaybeStated said = gpu_replicas();

@@ -88,8 +88,8 @@ bool restarts_single_jobs(json::Value spec) {
   return single;
 }
 
-// jobset api/jobset/v1alpha2: its webhook refuses a job's other pods until the first has a node, but where
-// people label the nodes themselves.
+// jobset api/jobset/v1alpha2: its webhook refuses a job's other pods until the first has a node,
+// but where people label the nodes themselves.
 constexpr std::string_view kExclusiveTopology = "alpha.jobset.sigs.k8s.io/exclusive-topology";
 constexpr std::string_view kNodeSelectorStrategy = "alpha.jobset.sigs.k8s.io/node-selector";
 

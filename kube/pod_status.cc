@@ -1,5 +1,5 @@
-// What the cluster says of a pod, and the record that the engine takes of it. Which clock says what:
-// a bind is the scheduler's, start and end of a container the node's.
+// What the cluster says of a pod, and the record that the engine takes of it. Which clock says
+// what: a bind is the scheduler's, start and end of a container the node's.
 #include <algorithm>
 #include <array>
 

@@ -10,8 +10,8 @@ bool cheaper(const KindCount& a, const KindCount& b) {
   return a.milligpu != b.milligpu ? a.milligpu < b.milligpu : a.kind < b.kind;
 }
 
-// The place of the kind, or where it belongs. Nodes whose jobs are many have most kinds, each at the
-// same place: `hint` is where it was found last.
+// The place of the kind, or where it belongs. Nodes whose jobs are many have most kinds, each at
+// the same place: `hint` is where it was found last.
 std::size_t find_count(const std::vector<KindCount>& counts, const KindCount& one,
                        std::uint32_t& hint) {
   if (hint < counts.size() && counts[hint].kind == one.kind) return hint;

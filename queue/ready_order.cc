@@ -239,8 +239,8 @@ double Walk::value_of(AccountId id) const {
   return 0;
 }
 
-// An account's own jobs have no quota: their surplus is their usage. It is a difference of sums: what
-// rounding leaves of it is nothing, or it would decide between accounts that have had nothing.
+// An account's own jobs have no quota: their surplus is their usage. It is a difference of sums:
+// what rounding leaves of it is nothing, or it would decide between accounts that have had nothing.
 double Walk::own_value(AccountId id) const {
   if (setup_.policy == OrderPolicy::kDrf) return 0;
   const auto usage = [this](AccountId of) {

@@ -98,8 +98,8 @@ bool Walk::catch_up(Standing& standing, AccountId id) const {
   return true;
 }
 
-// The rule of accounting/order.h for siblings without quota. False if a surplus may be held at 0 for
-// a while, or rounding counts.
+// The rule of accounting/order.h for siblings without quota. False if a surplus may be held at 0
+// for a while, or rounding counts.
 bool Walk::enter(Standing& standing, Contest& c) const {
   const std::size_t n = standing.entrants.size();
   std::int32_t top = std::numeric_limits<std::int32_t>::min();

@@ -58,7 +58,8 @@ Result<NodeSpec> read_node(const CsvReader& csv, std::size_t name, std::size_t g
   return node;
 }
 
-// What a replay has of such a node: its whole GPUs that work. Pods of a trace tolerate no taint, so there is none.
+// What a replay has of such a node: its whole GPUs that work. Pods of a trace tolerate no taint, so
+// there is none.
 std::optional<NodeSpec> for_replay(NodeSpec node) {
   const std::int64_t whole = uncut_gpus(node) - node.unhealthy_gpus;
   const bool takes_work = node.ready && !node.unschedulable && node.unfit.empty();

@@ -253,7 +253,8 @@ bool Oracle::drains(AccountId leaf) {
   return a != nullptr;
 }
 
-// What is new waits where an account drains; what is left of a Job that was there before is not new.
+// What is new waits where an account drains; what is left of a Job that was there before is not
+// new.
 void Oracle::judge_drain(const fact::JobCreated& f) {
   const bool would = f.origin == JobOrigin::kPods && drains(f.leaf);
   const std::string uid = f.owner.substr(0, f.owner.find('+'));

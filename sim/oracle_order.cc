@@ -53,8 +53,8 @@ std::vector<Oracle::Space> Oracle::spaces(const Job& j) const {
   return out;
 }
 
-// A launcher without GPUs, and equal pods that ask for no CPU: as many of them on its node as it takes to leave
-// what is kept beside the GPUs that are still free there.
+// A launcher without GPUs, and equal pods that ask for no CPU: as many of them on its node as it
+// takes to leave what is kept beside the GPUs that are still free there.
 bool Oracle::fits_with_launcher(const Job& j, const std::string& product) const {
   const bool first = j.request.groups[0].shape.kind == GpuKind::kNone;
   const PodGroup& workers = j.request.groups[first ? 1 : 0];

@@ -94,7 +94,8 @@ void Oracle::judge_cpu(const Job& j, const fact::AttemptStarted& f) {
   judge_beside(j, f);
 }
 
-// Where GPUs all work and nobody was put on the node but by us. MIG slices may each be on a card of its own.
+// Where GPUs all work and nobody was put on the node but by us. MIG slices may each be on a card of
+// its own.
 void Oracle::judge_beside(const Job& j, const fact::AttemptStarted& f) {
   for (std::uint32_t mine = 0; mine < f.slots.size(); ++mine) {
     const PodShape& pod = shape_of(j, mine);
@@ -163,8 +164,8 @@ void Oracle::judge_together(const Job& j, const fact::AttemptStarted& f) {
     wrong(name(f.id, 0) + " is in several NVLink domains");
 }
 
-// Of each clique that a gang with `spare` is in, so many nodes stay free that hold no GPU pod and could serve
-// it; a start does not take what another keeps.
+// Of each clique that a gang with `spare` is in, so many nodes stay free that hold no GPU pod and
+// could serve it; a start does not take what another keeps.
 void Oracle::judge_spare(const Job& j, const fact::AttemptStarted& f) {
   const auto clique_of = [&](NodeId id) {
     const Node& n = *node(id);
@@ -216,8 +217,8 @@ std::string Oracle::home_of(NodeId id) {
   return n->spec.former_clique.empty() ? n->spec.clique : n->spec.former_clique;
 }
 
-// Of the cliques of several working nodes in which nobody has a GPU: of each product those with most working GPUs,
-// then those whose first node is the newest.
+// Of the cliques of several working nodes in which nobody has a GPU: of each product those with
+// most working GPUs, then those whose first node is the newest.
 std::set<std::string> Oracle::left_to_gangs(ClusterId cluster) {
   struct Clique {
     std::string product;
@@ -255,8 +256,8 @@ std::set<std::string> Oracle::left_to_gangs(ClusterId cluster) {
   return left;
 }
 
-// A clique that is left to gangs is not broken into by who needs no several nodes of it, but on nodes that were
-// promised to him.
+// A clique that is left to gangs is not broken into by who needs no several nodes of it, but on
+// nodes that were promised to him.
 void Oracle::judge_whole(const Job& j, const fact::AttemptStarted& f) {
   if (policy_.keep_whole == 0) return;
   const GangRequest& r = j.request;

@@ -1,5 +1,6 @@
-// The oracle's reservations: made in a pass, for jobs that have waited, on nodes of nobody else; promised
-// starts that hold by the time limits of what is there, and move later only for the cause that is named.
+// The oracle's reservations: made in a pass, for jobs that have waited, on nodes of nobody else;
+// promised starts that hold by the time limits of what is there, and move later only for the cause
+// that is named.
 #include <algorithm>
 #include <set>
 
@@ -53,8 +54,9 @@ bool Oracle::is_in_time(const fact::Reserved& r) {
   });
 }
 
-// Of a job with a ComputeDomain: others in the cliques of its nodes, those that end first, until no more are left
-// than may be beside it. Of those that nodes are kept for only the ones that start no later than `start` take part.
+// Of a job with a ComputeDomain: others in the cliques of its nodes, those that end first, until no
+// more are left than may be beside it. Of those that nodes are kept for only the ones that start no
+// later than `start` take part.
 std::set<JobId> Oracle::too_many_beside(const fact::Reserved& r, TimeMs start) {
   std::set<JobId> out;
   if (!job(r.job)->request.compute_domain || policy_.clique_gangs == 0) return out;
@@ -82,8 +84,9 @@ std::set<JobId> Oracle::too_many_beside(const fact::Reserved& r, TimeMs start) {
   return out;
 }
 
-// Gangs that may keep idle nodes in the cliques of these: those that have them for themselves, and those that leave
-// some for replacements. How much a gang keeps is its finder's to say: whether there is one is enough here.
+// Gangs that may keep idle nodes in the cliques of these: those that have them for themselves, and
+// those that leave some for replacements. How much a gang keeps is its finder's to say: whether
+// there is one is enough here.
 std::set<JobId> Oracle::keepers_beside(const fact::Reserved& r) {
   std::set<std::string> cliques;
   for (const auto& kept : r.nodes) cliques.insert(home_of(kept.node));
@@ -184,8 +187,8 @@ void Oracle::on(const fact::Reserved& f) {
   reserved_.push_back(f);
 }
 
-// Whoever starts on nodes that are kept for another is gone in half of the time until its start, or is
-// owed GPUs by a quota.
+// Whoever starts on nodes that are kept for another is gone in half of the time until its start, or
+// is owed GPUs by a quota.
 void Oracle::judge_kept(const Job& j, const fact::AttemptStarted& f) {
   const TimeMs end = std::min(kNeverEnds, now_ + length_of(j));
   bool owed = false;

@@ -1,4 +1,5 @@
-// The oracle's ends: when what a job holds is taken to be free, who has overrun, whose limit is enforced.
+// The oracle's ends: when what a job holds is taken to be free, who has overrun, whose limit is
+// enforced.
 #include <algorithm>
 
 #include "core/limits.h"
@@ -41,7 +42,8 @@ Oracle::Kind Oracle::kind_of(const Job& j) {
   return kind;
 }
 
-// The last two like it that ended tell, as long as the engine shows them, and so does whoever is late now.
+// The last two like it that ended tell, as long as the engine shows them, and so does whoever is
+// late now.
 bool Oracle::trusted(const Job& j) const {
   if (j.limit == 0 || j.overruns > 0) return false;
   if (enforced(j) || !is_ours(j)) return true;

@@ -69,7 +69,8 @@ class KeptIdle {
     stop_waiting(f.id);
     reserved_.erase(f.id);
   }
-  // At most: by sizes alone. A job that asks for more than is kept idle would not start there either.
+  // At most: by sizes alone. A job that asks for more than is kept idle would not start there
+  // either.
   MilliGpu used_by_others() const {
     MilliGpu sum = 0;
     for (const auto& [milligpu, jobs] : by_size_) {
