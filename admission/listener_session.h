@@ -14,7 +14,7 @@ namespace subak::net {
 namespace http = boost::beast::http;
 
 constexpr std::size_t kPadding = 64;  // at least kBodyPadding of review.h
-// reserved for a Content-Length before its bytes arrive
+// Reserved for a Content-Length before its bytes arrive.
 constexpr std::size_t kFirstBodyBytes = 256u << 10;
 constexpr std::size_t kReadBytes = 17u << 10;  // one TLS record
 

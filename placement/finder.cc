@@ -77,7 +77,7 @@ bool Finder::within_bounds(const Index& x, NodeIndex i) const {
 bool Finder::computed_by_others(NodeIndex i) {
   const auto [at, fresh] = computed_.try_emplace(i, false);
   if (fresh) at->second = is_computed(scene_, i, owner_);
-  // the domain may be reserved for these gangs
+  // The domain may be reserved for these gangs.
   if (at->second && scene_.kept != nullptr) saw_kept_ = true;
   return at->second;
 }

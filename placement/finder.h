@@ -205,7 +205,7 @@ class Finder {
     bool broken = false;
     std::int64_t pods = 0;     // at most
     std::vector<Equals> lone;  // domains of one node; key: most pods, least weight
-    // several nodes; begin: their domain, end: most pods on one node
+    // Several nodes; begin: their domain, end: most pods on one node.
     std::vector<CapDomain> joined;
   };
   std::optional<bool> spread_alike(const Run& run);

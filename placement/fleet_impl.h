@@ -139,7 +139,7 @@ struct Shape {
   MilliGpu least = 0;          // of the pods whose cost does not depend on the node
   bool cost_by_place = false;  // some pods cost by node: replicas and slices
   bool linked = false;         // asks for NVLink, not as a wish
-  // it may not mix products, and some product has enough for all its GPUs
+  // It may not mix products, and some product has enough for all its GPUs.
   bool one_product = false;
   bool light = false;  // some pods are non-GPU pods
   // If linked: the whole GPUs and parts that the largest segment needs together. On a node with at

@@ -39,7 +39,7 @@ struct Size {
     std::size_t profile = 0;
     std::vector<int> starts;  // the part that is worth least to others first
   };
-  // those with fewer positions first: the others' positions include theirs
+  // Those with fewer positions first: the others' positions include theirs.
   std::vector<Taker> takers;
 };
 

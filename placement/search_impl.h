@@ -17,7 +17,7 @@ namespace subak {
 
 // The cached results for one shape.
 struct Sought {
-  // of the shape; the entry is void if the number belongs to another shape now
+  // Of the shape; the entry is void if the number belongs to another shape now.
   std::uint64_t serial = 0;
   std::vector<Filter*> filters;  // one for each of the shape's Pods, made at the first question
   // The last search in the live fleet failed at this position of the change log, and not because of

@@ -52,7 +52,7 @@ class Driver {
 
   TimeMs now() const { return now_; }
   std::size_t finished() const { return finished_; }
-  // jobs that the port refused although the fleet could hold them
+  // Jobs that the port refused although the fleet could hold them.
   std::size_t refused() const { return refused_; }
 
  private:
