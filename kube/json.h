@@ -90,7 +90,7 @@ inline bool boolean(Value v) {
   return v.get(b) == simdjson::SUCCESS && b;
 }
 
-// Returns false if there is no such member.
+// Returns false if there is no member of this name.
 inline bool boolean(Value v, std::string_view key) {
   const auto found = member(v, key);
   return found && boolean(*found);

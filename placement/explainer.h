@@ -42,8 +42,8 @@ class Explainer {
     MilliGpu left = 0;   // on NVLink domains that are left to gangs
     std::set<DomainIndex> left_on;
     MilliGpu computed = 0;  // in domains with a ComputeDomain of others, if the gang uses one
-    std::optional<NodeIndex> computed_on;            // the first such node
-    const std::vector<NodeIndex>* barred = nullptr;  // nodes that rejected such pods
+    std::optional<NodeIndex> computed_on;            // the first of these nodes
+    const std::vector<NodeIndex>* barred = nullptr;  // nodes that rejected these pods
   };
 
   // explain.cc: structural reasons.
@@ -118,7 +118,7 @@ class Explainer {
     return !shape_.linked || d.pods->shape->kind == GpuKind::kNone || scene_.node(i).linked;
   }
   bool open(const Demand& d, NodeIndex i) const { return d.filter->free[i] >= 0 && !barred(d, i); }
-  // True if the filter knows that an open node has nothing free that such pods ask for.
+  // True if the filter knows that an open node has nothing free that these pods request.
   bool nothing_free(const Demand& d, NodeIndex i) const {
     return d.filter->counts && scene_.overlay == nullptr && d.filter->free[i] == 0;
   }
@@ -137,7 +137,7 @@ class Explainer {
   bool left_to_others(NodeIndex i) const {
     return scene_.left_to_gangs(i) && !scene_.owner_of(i) && !needs_several(shape_, scene_.node(i));
   }
-  // Returns what is free on the node for such pods, whatever else the node lacks.
+  // Returns what is free on the node for these pods, whatever else the node lacks.
   MilliGpu free_for(const PodShape& pod, NodeIndex i) const;
   // The same in one domain inside the node, if the topology needs one.
   MilliGpu free_together(const PodShape& pod, NodeIndex i) const;

@@ -188,7 +188,7 @@ class Finder {
   }
   bool within_bounds(const Index& x, const GpuState& s) const;
   // Calls rank(spec, room, weight, offer) for each state within the bounds, and for each node that
-  // differs. rank calls offer(key, pods) if such a node would do.
+  // differs. rank calls offer(key, pods) if the node would do.
   template <class Rank>
   std::vector<Equals> equals(const Index& x, Rank&& rank);
   // Calls fn(node, key) over the result of equals(), the best first, until it returns true.

@@ -155,7 +155,7 @@ inline bool needs_several(const Shape& shape, const NodeState& node) {
   return shape.together > node.spec.gpus * kMilliPerGpu;
 }
 
-// Node back-off: the nodes that rejected such pods.
+// Node back-off: the nodes that rejected these pods.
 struct Bars {
   PodShape pod;
   std::vector<NodeIndex> nodes;  // ascending
@@ -246,7 +246,7 @@ struct Fleet::Impl {
   void note_slices(std::string_view product);
   std::uint64_t gone_end() const { return gone_base + gone.size(); }
 
-  // bars.cc: returns the nodes that rejected such pods; nullptr: none.
+  // bars.cc: returns the nodes that rejected these pods; nullptr: none.
   const std::vector<NodeIndex>* barred(const PodShape& pod, std::uint64_t hash) const;
 
   // finder_areas.cc: returns how far an nvlink-exclusive gang's domain reaches, seen from one of

@@ -212,7 +212,7 @@ struct Patch {
 };
 
 // A filter as a snapshot sees it: the live fleet, patched where the snapshot differs. Whether a
-// node matches and is open does not depend on holds, so the patch has no such entries.
+// node matches and is open does not depend on holds, so the patch has no entries for that.
 class Index {
  public:
   Index() = default;
@@ -223,7 +223,7 @@ class Index {
   bool counts() const { return filter_->counts; }
   bool knows(NodeIndex i) const { return i < filter_->free.size(); }
   bool matches(NodeIndex i) const { return filter_->matches[i]; }
-  // True if the node rejected such pods.
+  // True if the node rejected these pods.
   bool barred(NodeIndex i) const {
     return barred_ != nullptr && std::binary_search(barred_->begin(), barred_->end(), i);
   }

@@ -61,14 +61,14 @@ GpuMask inner_domain_mask(const NodeSpec& node, std::int64_t index);
 // Returns the room of the node without holds and with everything healthy.
 Room empty_room(const NodeSpec& node);
 
-// Returns the cost of one such pod on this node.
+// Returns the cost of one pod of this shape on this node.
 MilliGpu pod_milligpu(const NodeSpec& node, const PodShape& pod);
 // Returns the milli-GPU that `slot` takes from the i-th GPU of its mask (0 = lowest). The parts are
 // even; the lower GPUs give the rest.
 MilliGpu share_of_gpu(const PodShape& pod, const PodSlot& slot, int i, int gpus);
 
-// Returns how many such pods fit beside each other on the GPUs of `allowed`, at most `limit`.
-// Exact, except that pods of several replicas each count as if placed one after the other.
+// Returns how many pods of this shape fit beside each other on the GPUs of `allowed`, at most
+// `limit`. Exact, except that pods of several replicas each count as if placed one after the other.
 std::int64_t pods_that_fit(const NodeSpec& node, const Room& room, const PodShape& pod,
                            GpuMask allowed, std::int64_t limit, const Ignore& ignore = {});
 // Returns the number of working GPUs with something free, including those reserved for a gang. Of
@@ -81,7 +81,7 @@ BesideGpu kept_beside(const NodeSpec& node, const Room& room);
 // True if the pod takes nothing of that reserve. Only non-GPU pods could.
 bool keeps_beside(const NodeSpec& node, const Room& room, const PodShape& pod,
                   const Ignore& ignore = {});
-// True if at least one such pod fits.
+// True if at least one pod of this shape fits.
 bool fits(const NodeSpec& node, const Room& room, const PodShape& pod, GpuMask allowed,
           const Ignore& ignore = {});
 // Returns the GPUs that one pod would get, if it fits: those that keep inner domains and GPUs

@@ -25,7 +25,7 @@
 //              the larger parts have the lower ranks
 //   spare      leaves as many whole nodes of its clique as it asks for; no other job gets them
 //              while the gang is there
-//   bars       node back-off: never a node that rejected such a pod (Fleet::bar)
+//   bars       node back-off: never a node that rejected this kind of pod (Fleet::bar)
 #pragma once
 
 #include <memory>
@@ -95,7 +95,7 @@ class Search {
   // the least to wait for: a placement in `picture.drained()`. It uses only nodes that could serve
   // the gang now: open, with working GPUs, and none that rejected its pods. It skips reserved
   // nodes. The result includes the nodes that the gang must leave to spare (GangRequest::spare).
-  // Empty if there is no such placement.
+  // Empty if there is no placement.
   std::vector<NodeId> drain_set(const Picture& picture, ShapeId shape);
 
   // Returns FGD's fragmentation of a cluster's free GPUs, over the given shapes (all of that

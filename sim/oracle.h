@@ -90,7 +90,7 @@ class Oracle {
     TimeMs from = 0, charged_to = 0;
     bool bound = false, ours = false;  // ours: placed by a reservation
   };
-  struct Bar {  // node back-off: the node rejected such pods
+  struct Bar {  // node back-off: the node rejected these pods
     NodeId node;
     PodShape shape;
     int times = 0;
