@@ -67,8 +67,8 @@ MilliGpu pod_milligpu(const NodeSpec& node, const PodShape& pod);
 // even; the lower GPUs give the rest.
 MilliGpu share_of_gpu(const PodShape& pod, const PodSlot& slot, int i, int gpus);
 
-// Returns how many pods of this shape fit beside each other on the GPUs of `allowed`, at most
-// `limit`. Exact, except that pods of several replicas each count as if placed one after the other.
+// Returns how many pods of this shape fit beside each other on the GPUs of `allowed`, `limit` at
+// most. Exact, except that pods of several replicas each count as if placed one after the other.
 std::int64_t pods_that_fit(const NodeSpec& node, const Room& room, const PodShape& pod,
                            GpuMask allowed, std::int64_t limit, const Ignore& ignore = {});
 // Returns the number of working GPUs with something free, including those reserved for a gang. Of

@@ -70,17 +70,18 @@ class Search {
   // topology and segments. Topology is about GPUs: except for kNode, pods without GPU may be
   // anywhere. It skips nodes that the snapshot reserves for a job other than `owner`.
   //
-  // The search is exact for one pod and for gangs of one shape. Gangs of several shapes are placed
-  // shape by shape, and if that fails pod by pod, within limits::kPlaceTries: exact for small
-  // gangs. Pods of several replicas of shared GPUs take them one after the other, which may miss a
-  // placement.
+  // The search is exact for one pod and for gangs of one shape: nullopt means that there is no
+  // placement. Gangs of several shapes are placed shape by shape, and if that fails pod by pod,
+  // within limits::kPlaceTries: exact for small gangs. Pods of several replicas of shared GPUs take
+  // them one after the other, which may miss a placement.
   //
   // A failing call on the live fleet is cheap: it reads summaries first, and after a failure it
   // looks only at nodes that changed since.
   //
   // kNvlinkExclusive takes the smallest domain that could hold the pods when empty and that no pod
   // uses. It reserves the domain until all its slots are released; with `prefer` it reserves
-  // nothing. `without`: GPU products that it must not use, whatever its request says.
+  // nothing.
+  // `without`: GPU products that it must not use, whatever its request says.
   std::optional<Placement> find(const Picture& picture, ShapeId shape, JobId owner = JobId(),
                                 std::span<const ProductId> without = {});
   // Returns every reason why find() fails, structural ones first; empty if it would succeed.
@@ -92,8 +93,8 @@ class Search {
   // Returns the GPUs of the largest node of all clusters. Cached likewise.
   std::int64_t largest_node_gpus();
   // Returns the nodes, ascending, on which the gang would sit after the release of all holds, with
-  // the least to wait for: a placement in `picture.drained()`. It uses only nodes that could serve
-  // the gang now: open, with working GPUs, and none that rejected its pods. It skips reserved
+  // the least to wait for: a placement in drained() of the snapshot. It uses only nodes that could
+  // serve the gang now: open, with working GPUs, and none that rejected its pods. It skips reserved
   // nodes. The result includes the nodes that the gang must leave to spare (GangRequest::spare).
   // Empty if there is no placement.
   std::vector<NodeId> drain_set(const Picture& picture, ShapeId shape);
