@@ -1,4 +1,4 @@
-// Our own keys, from labels or annotations.
+// Subak's own keys, from labels or annotations.
 #include <charconv>
 #include <optional>
 
@@ -11,7 +11,7 @@
 namespace subak {
 namespace {
 
-// Named classes of subak.gpu/priority; any number between may be written too.
+// Named classes of subak.gpu/priority; any number between is allowed too.
 constexpr std::int32_t kLowPriority = -1000;
 constexpr std::int32_t kHighPriority = 1000;
 

@@ -1,4 +1,4 @@
-// What `subak sim` shows: the JSON of the manual, tables of at most 100 columns, and pictures.
+// The output of `subak sim`: the JSON of the manual, tables of at most 100 columns, and charts.
 // Threads: none.
 #pragma once
 
@@ -14,23 +14,25 @@
 
 namespace subak::sim {
 
-// One result as an object; several as {"results": [...]}.
+// Prints one result as an object; several as {"results": [...]}.
 void print_json(const std::vector<SimResult>& results, bool several, std::ostream& out);
-// One line about the fleet and the window, then figures by policy, then (for one policy) its teams.
+// Prints one line about the fleet and the window, then figures by policy, then (for one policy) its
+// teams.
 void print_table(const Workload& workload, const std::vector<SimResult>& results,
                  std::ostream& out);
-// What the bursty toy shows: waits of both kinds, and what was kept idle for the gangs.
+// Prints the results of the bursty toy: waits of both kinds, and the GPUs reserved idle for the
+// gangs.
 void print_bursty(const std::vector<SimResult>& results, std::ostream& out);
 void print_toy(const std::vector<ToyRow>& rows, std::ostream& out);
 
-// plot.cc: SVG files. Per policy share-<policy>.svg (parts of the fleet by team over time, with what they
-// were entitled to) and load-<policy>.svg (utilisation and queue), and waits.svg (how long jobs waited, one
-// curve per policy).
+// plot.cc: SVG files. Per policy there is share-<policy>.svg (parts of the fleet by team over time,
+// with their entitlement) and load-<policy>.svg (utilisation and queue). waits.svg has the waits of
+// jobs, one curve per policy.
 std::string share_plot(const Workload& workload, const SimResult& result);
 std::string load_plot(const Workload& workload, const SimResult& result);
 std::string waits_plot(const std::vector<SimResult>& results);
 
-// Writes them all into a directory, made if missing. Errors: it cannot be written.
+// Writes all of them into a directory, made if missing. Errors: it cannot be written.
 std::optional<Error> write_plots(const Workload& workload, const std::vector<SimResult>& results,
                                  const std::string& directory);
 
