@@ -1,6 +1,7 @@
-// How far the clock of an Observe stream's sender is behind the service's. Each event says what its
-// sender's clock showed (`sent_at`). An event takes time to arrive, and more on a busy machine, but
-// never less than nothing. So the least difference of the last events is nearest to the truth.
+// Measures how far the clock of an Observe stream's sender is behind the service's. Each event has
+// the time of its sender's clock (`sent_at`). An event takes time to arrive, more on a busy
+// machine, but never a negative time. So the least difference of recent events is the best
+// estimate.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +10,14 @@
 
 namespace subak::api {
 
-// Reads no clock. Threads: one at a time.
+// Does not read a clock. Threads: one at a time.
 class SenderClock {
  public:
-  // An event that was sent at `sent_at_ms` by the sender's clock arrived at `now_ms` by ours. Returns
-  // how far the sender's clock is behind, negative when it is ahead: the least difference of the
-  // events of the last kWindowMs at least, and of twice that at most. A clock that is set ahead shows
-  // at once. One that is set back shows when the events from before leave the window.
+  // Returns how far the sender's clock is behind; negative: it is ahead. The event was sent at
+  // `sent_at_ms` by the sender's clock and arrived at `now_ms` by the service's. The result is the
+  // least difference of the events of the last kWindowMs at least, and of twice that at most. A
+  // clock that is set ahead shows at once. A clock that is set back shows when the earlier events
+  // leave the window.
   DurationMs behind_ms(TimeMs sent_at_ms, TimeMs now_ms) {
     const DurationMs difference = now_ms - sent_at_ms;
     if (now_ms - since_ms_ > kWindowMs) {
@@ -29,9 +31,9 @@ class SenderClock {
 
  private:
   static constexpr DurationMs kWindowMs = 30 * kSecondMs;
-  TimeMs since_ms_ = -2 * kWindowMs - 1;  // when `least_` was begun: never yet
+  TimeMs since_ms_ = -2 * kWindowMs - 1;  // start of the window of `least_`: none yet
   DurationMs least_ = 0;
-  DurationMs earlier_ = 0;  // the least of the window before
+  DurationMs earlier_ = 0;  // the least of the previous window
 };
 
 }  // namespace subak::api
