@@ -1,4 +1,4 @@
-// The table at the end.
+// The table at the end of the demo.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ struct Restart {
   int repeated_calls = 0, repeated_reviews = 0, known_requests = 0;
 };
 
-// True if every check holds.
+// Prints the table. True if every check holds.
 bool report(const Story& story, const Books& books, const std::vector<ShareLine>& shares,
             const Restart& restart, const Checks& checks);
 
