@@ -106,9 +106,8 @@ class Runtime {
   // effect streams, and joins. Idempotent. Not from the loop's own callbacks.
   void stop();
 
-  // --- any thread --------------------------------------------------------------------------------
-  // Queues an input. time_ms is set here. Input::said_at_ms may be the time when it was heard; if it
-  // is unset, that is now. AcceptClock gets the clock's reading.
+  // Queues an input. time_ms is set here. If Input::said_at_ms is set, time_ms may say when the
+  // input was heard; 0 stands for now. AcceptClock gets the clock's reading.
   //
   // `done`, which may be null, runs on the loop's thread when everything that the input caused is
   // durable. It must not block. False: the mailbox is full (RuntimeOptions::most_waiting) or the
