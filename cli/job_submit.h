@@ -16,8 +16,7 @@ inline constexpr std::int64_t kDefaultGpusPerPod = 8;  // in a large gang: an HG
 // per flag.
 struct PodFlags {
   std::vector<std::string> selectors;  // "KEY=VALUE"; the node must have all of these labels
-  std::vector<std::string> affinity;   // "gen in (h100,h200),zone!=b": one term each; one match is
-                                       // enough
+  std::vector<std::string> affinity;   // "gen in (h100,h200),zone!=b": one term each, ORed
   // "KEY", "KEY=VALUE", "KEY:EFFECT", "KEY=VALUE:EFFECT"; "*".
   std::vector<std::string> tolerations;
   std::vector<std::string> resources;   // "rdma/hca=1"

@@ -33,8 +33,7 @@ class Acceptor {
   struct Listening {
     int fd = -1;                         // bound, listening, non-blocking; the acceptor closes it
     std::unique_ptr<HandOver> guests;    // receives the accepted connections
-    std::function<bool(int fd)> admits;  // false: closed and counted as refused; null: all are
-                                         // admitted
+    std::function<bool(int fd)> admits;  // false: closed and counted as refused; null: admits all
   };
 
   explicit Acceptor(DoorLimits limits);

@@ -30,9 +30,9 @@ namespace subak {
 // A call that was refused for lack of rights. Such a refusal never reaches the engine. Refusals by
 // state are facts and appear in the audit log as such.
 struct ApiDenial {
-  std::string actor;    // "ipv4:10.0.0.7:4711"
-  std::string peer;     // account path or job, if known
-  std::string subject;  // what the caller got as an answer
+  std::string actor;    // "token:ci"; empty: unauthenticated
+  std::string peer;     // "ipv4:10.0.0.7:4711"
+  std::string subject;  // account path or job, if known
   std::string message;  // what the caller got as an answer
 };
 
@@ -67,7 +67,7 @@ struct ApiOptions {
   std::vector<std::uint32_t> socket_users;
   std::string version;                 // for AdminService.GetStatus
   Mode default_mode = Mode::kObserve;  // of clusters that an import creates
-  bool names_clusters = false;         // the configuration does: UpdateCluster renames none
+  bool names_clusters = false;         // the configuration names clusters: none is a placeholder
   // Clusters that edges of this service follow; an empty name: the only cluster. These clusters
   // take no Observe, no Effects and no job by CreateJob.
   std::vector<std::string> own_edges;

@@ -1,4 +1,4 @@
-// The fence prevents that two jobs get one node while an outdated patch may still open a gate. It
+// The fence keeps two jobs from getting one node while an outdated patch may still open a gate. It
 // guards pods whose gate such a patch may open, or has opened, although their hold was released.
 //
 // The core releases the hold of a pod whose gate is closed as far as it knows. But the patch that

@@ -93,8 +93,7 @@ class Waiting {
   std::uint32_t round_ = 0;
   std::map<std::string, Last>
       told_;  // by number of the job, or uid of a pod beyond its gang's size
-  std::map<std::string, TimeMs> conditions_;  // pods whose condition says that they wait, by uid:
-                                              // since when
+  std::map<std::string, TimeMs> conditions_;  // waiting pods by uid: since when
 };
 
 }  // namespace subak

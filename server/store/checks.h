@@ -13,8 +13,7 @@
 
 namespace subak {
 
-inline constexpr std::int64_t kApplicationId = 0x5342414b;  // "SBAK", in the header of Subak's
-                                                            // files
+inline constexpr std::int64_t kApplicationId = 0x5342414b;  // "SBAK", in each file's header
 
 Error refuse_store(const std::string& path, std::string got, std::string want);
 Error damaged_store(const std::string& path, std::string got);
