@@ -27,6 +27,7 @@ struct AccountWish {
 // (usage).
 void put_wish(const AccountWish& wish, const std::string& where, v1::UpdateAccountRequest* request);
 
+// One field of an account with its text.
 struct FieldText {
   std::string name;
   std::string text;  // "none", "unlimited", "1": never empty

@@ -14,6 +14,7 @@
 
 namespace subak::cli {
 
+// The options of every command that calls the service.
 struct ServerOptions {
   std::string server;      // HOST:PORT, or several with commas between
   std::string token_file;  // a bearer token; empty: none

@@ -14,6 +14,7 @@ namespace subak::cli {
 
 class Session;
 
+// An option as completion needs it.
 struct OptionInfo {
   std::string name;  // "--server"
   std::string help;
@@ -21,6 +22,7 @@ struct OptionInfo {
   std::vector<std::string> choices;  // the only values; empty: any
 };
 
+// A command as completion needs it.
 struct CommandInfo {
   std::string name;
   std::string help;

@@ -15,6 +15,7 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitUnreachable = 3;
 inline constexpr int kExitNotFound = 4;
 
+// The text and exit code of an unsuccessful end.
 struct Failure {
   int exit_code = kExitRefused;
   std::string what;  // one line
@@ -24,6 +25,7 @@ struct Failure {
   std::string got = "";
 };
 
+// Returns a failure with exit code kExitUsage.
 inline Failure usage_failure(std::string what, std::string todo) {
   return {kExitUsage, std::move(what), std::move(todo), "", ""};
 }

@@ -13,6 +13,7 @@
 
 namespace subak::cli {
 
+// A pod with Subak's gate.
 struct QueuedPod {
   std::string ns, name;
   std::string created;   // RFC 3339, UTC
@@ -20,11 +21,13 @@ struct QueuedPod {
   bool is_made = false;  // its owner would create it again
 };
 
+// An owner that Subak suspended.
 struct SuspendedOwner {
   std::string path;
   bool taken_back = false;  // waits for its turn; else a user cancelled it, and it stays suspended
 };
 
+// All objects of Subak in a cluster.
 struct Traces {
   // Paths of intercepting objects, in the order of removal: policies with their bindings first,
   // then webhooks.
@@ -39,6 +42,7 @@ struct Traces {
   std::vector<std::string> rights;
 };
 
+// Finds all objects of Subak in the cluster.
 Result<Traces> find_traces(KubeCaller& api);
 
 // Removes an object. It is no error if it does not exist.

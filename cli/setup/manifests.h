@@ -17,8 +17,8 @@ namespace cli {
 // In the order in which they are applied.
 enum class ManifestPart : std::uint8_t {
   kAccess,  // namespace, account, rights, priority level at the API server
-  // The service as a pod with replicas of its webhook, or as several pods on one database. Only with
-  // an image.
+  // The service as a pod with replicas of its webhook, or as several pods on one database. Only
+  // with an image.
   kService,
   kWebhooks,  // the admission webhooks for pods
   kPolicies,  // the rules that the API server enforces by itself

@@ -26,12 +26,14 @@
 namespace subak {
 namespace cli {
 
+// The severity of a finding.
 enum class Level : std::uint8_t {
   kBlocker,  // Subak would not work there, or would do harm
   kWarning,  // something will differ from what users expect
   kNote,     // for information
 };
 
+// One finding for the operator.
 struct Finding {
   Level level = Level::kNote;
   std::string what;   // in one sentence

@@ -44,6 +44,7 @@ struct KnownAccounts {
   std::map<std::string, std::string> by_namespace;  // of this cluster
 };
 
+// The suggested file with its figures.
 struct Suggestion {
   std::string text;            // YAML; without rows it is a valid file with no accounts
   std::size_t namespaces = 0;  // with an account of their own in it

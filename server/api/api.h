@@ -48,6 +48,7 @@ struct LossSeen {
   TimeMs known_ms = 0;
 };
 
+// The options of the API server.
 struct ApiOptions {
   std::string address = "127.0.0.1:0";  // IP address and port; port 0: the system chooses
   // Connection limits per address and in all. Beyond them the oldest connection that has not sent

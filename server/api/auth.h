@@ -26,6 +26,7 @@
 
 namespace subak::api {
 
+// The role of a caller. Each role includes the rights of those before it.
 enum class Role : unsigned char {
   kViewer,     // reads everything, changes nothing
   kTeamAdmin,  // also edits below `subtree` and acts for jobs of it

@@ -37,6 +37,7 @@ class BackupDesk {
   std::thread thread_;
 };
 
+// One Backup stream.
 class BackupStream final : public QueueWriter<v1::BackupResponse> {
  public:
   BackupStream(StreamSet& set, BackupDesk& desk, Store& store);

@@ -17,6 +17,8 @@ struct Page {
   std::uint64_t after = 0;  // 0: from the start
 };
 
+// Reads a page's size and token; 0 is the default size, and a larger size than the limit is cut to
+// it.
 inline Page read_page(Check& check, std::int32_t size, const std::string& token) {
   Page page;
   check.number("page_size", size, 0, INT32_MAX);

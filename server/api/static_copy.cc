@@ -349,8 +349,7 @@ class CopyReader {
   Check& check_;
   const v1::StaticResponse& in_;
   std::map<std::string, ProductId, std::less<>> products_;
-  std::map<std::string, std::vector<ProductDemand>> quotas_;  // effective ones, until their account
-                                                              // is read
+  std::map<std::string, std::vector<ProductDemand>> quotas_;  // unread accounts' effective quotas
   AccountTree tree_;
   std::set<std::string> read_;  // paths
   std::vector<SharedMap<AccountsView::Row>::Entry> rows_;

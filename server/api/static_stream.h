@@ -19,6 +19,7 @@ namespace subak::api {
 
 using StaticCopy = std::vector<std::shared_ptr<const v1::StaticResponse>>;  // its parts
 
+// One Static stream.
 class StaticStream final : public QueueWriter<v1::StaticResponse> {
  public:
   StaticStream(StreamSet& set, class StaticHub& hub);

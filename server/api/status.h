@@ -13,6 +13,7 @@
 
 namespace subak::api {
 
+// Returns the status code of an error.
 grpc::StatusCode code_of(ErrorCode code);
 
 // Returns the message that the trailer carries; also used inside answers (BatchCreateJobs,

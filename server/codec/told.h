@@ -10,6 +10,7 @@
 
 namespace subak::codec {
 
+// Returns the durable form of the records.
 std::string encode_told(const ToldKept& told);
 // Reads the records. An error means malformed bytes, or fields that only a newer program knows.
 // ToldStarts::from judges the values.

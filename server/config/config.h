@@ -37,6 +37,7 @@ struct ListenAddress {
 // not depend on a resolver.
 Result<ListenAddress> parse_listen_address(std::string_view text);
 
+// One cluster of the configuration.
 struct ClusterConfig {
   std::string name;
   std::optional<Mode> mode;
@@ -60,6 +61,7 @@ struct EnumText<DatabaseDurability> {
   static constexpr std::array<std::string_view, 2> names{"replicated", "local"};
 };
 
+// All values of the configuration, with their defaults.
 struct Config {
   std::string state = "var/subak.db";  // a file, or the address of a database
   DatabaseDurability database_durability = DatabaseDurability::kReplicated;

@@ -13,6 +13,7 @@
 
 namespace subak {
 
+// The outcome of a call, by the HTTP status.
 enum class Outcome : std::uint8_t {
   kDone,          // 2xx
   kNotFound,      // 404: there is no such object

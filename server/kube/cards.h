@@ -73,6 +73,7 @@ struct GpuCard {
   std::int64_t unschedulable_since_ms = 0;  // when that was first seen, monotonic
 };
 
+// The entry of a pod.
 struct PodCard {
   std::string ns, name, node;
   std::uint64_t version = 0;  // older versions are ignored
@@ -82,6 +83,7 @@ struct PodCard {
   std::unique_ptr<GpuCard> gpu;
 };
 
+// The entry of a node.
 struct NodeCard {
   std::uint64_t told = 0;
   std::uint32_t list = 0;
@@ -146,6 +148,7 @@ struct Orphan {
   std::int64_t since_ms = 0;
 };
 
+// Reads the pod's index of an Indexed Job and its failures.
 void read_job_index(const Pod& pod, GpuCard& gpu);
 
 // One update for the core, with the pod that a refusal would be about.
@@ -156,6 +159,7 @@ struct News {
   std::string clock{};
 };
 
+// The object cache. It receives lists and watch events, and gives updates for the core.
 class Cards {
  public:
   // `fatal_conditions` and `topology_labels`: as KubeNodeOptions.

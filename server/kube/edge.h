@@ -44,6 +44,7 @@ struct EdgePorts {
   std::function<std::int64_t()> monotonic_ms;
 };
 
+// The options of an edge.
 struct EdgeOptions {
   std::string cluster;
   ExtraGpuResources extra_gpu_resources;

@@ -18,6 +18,7 @@
 
 namespace subak {
 
+// The kinds of writes to the API server.
 enum class WriteKind : std::uint8_t {
   kRelease,  // narrow the pod to its node and open Subak's gate
   kKeep,     // mark the pod: outdated patches no longer open its gate
@@ -35,6 +36,7 @@ struct EnumText<WriteKind> {
 inline constexpr std::string_view kMarkTakenBack = "taken-back";  // until its pods are gone
 inline constexpr std::string_view kMarkCancelled = "cancelled";   // until a user resumes it
 
+// One write to the API server.
 struct KubeWrite {
   WriteKind kind = WriteKind::kRelease;
   std::string uid;             // of the pod, or of the suspended or resumed owner
@@ -62,6 +64,7 @@ struct Attempt {
 };
 using Attempts = std::map<std::string, Attempt>;  // by uid
 
+// The writes to begin now.
 struct Plan {
   std::vector<KubeWrite> writes;  // the most urgent first, at most as many as requested
   std::vector<JobId> settled;     // jobs without any write left

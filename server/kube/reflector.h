@@ -22,6 +22,7 @@
 
 namespace subak {
 
+// The receiver of the objects of one kind.
 struct ReflectorSink {
   // A list begins. Every existing object follows; objects that were not named by `complete` are
   // gone.

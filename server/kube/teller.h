@@ -17,6 +17,7 @@
 
 namespace subak {
 
+// An Event to record.
 struct Told {
   std::string api_version = "v1", kind = "Pod", ns, name, uid;  // the object that it is about
   std::string reason;                                           // "Released"

@@ -31,6 +31,7 @@ enum class WaitingPart : std::uint8_t {
   kBeyond  // pods beyond their gang's size, each separately
 };
 
+// A waiting job with its reason and start estimate.
 struct WaitingJob {
   JobId job;
   std::string uid;  // of its first pod, or of one beyond its gang's size

@@ -14,6 +14,7 @@
 
 namespace subak {
 
+// The callbacks of the writer.
 struct WriterHooks {
   // Gets an object from the API server's answer: an update, as from a watch.
   std::function<void(json::Value)> see_pod;

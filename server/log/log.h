@@ -42,6 +42,7 @@ using Fields = std::initializer_list<Field>;
 void set_level(LogLevel level);
 LogLevel level();
 
+// Writes one line unless its level is below the set one.
 void write(LogLevel level, std::string_view message, Fields fields);
 inline void debug(std::string_view message, Fields fields = {}) {
   if (level() == LogLevel::kDebug) write(LogLevel::kDebug, message, fields);

@@ -32,6 +32,7 @@ struct ProcessState {
 };
 ProcessState read_process();
 
+// The connections and health of one listener.
 struct ListenerState {
   std::string name;  // webhook, grpc, http
   std::size_t open = 0, limit = 0;
@@ -58,6 +59,7 @@ struct StartState {
   DurationMs age_ms = 0;  // of the copy; without one since the start
 };
 
+// The state of the service outside the engine.
 struct ShellState {
   TimeMs now_ms = 0;  // the service's own (Runtime::now_ms)
   std::shared_ptr<const View> view;

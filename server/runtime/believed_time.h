@@ -20,11 +20,13 @@
 
 namespace subak {
 
+// One reading of both clocks.
 struct ClockReading {
   TimeMs wall_ms = 0;
   std::int64_t boot_ms = 0;  // since the machine's boot, including sleep; never goes back
 };
 
+// The service's judgement of the wall clock.
 enum class ClockState : std::uint8_t {
   kBelieved,
   kStepped,  // not believed: time runs on without it

@@ -48,6 +48,7 @@ class FactSink {
   virtual void fact(const Fact& fact) = 0;
 };
 
+// The extent of a recovery.
 struct Recovered {
   std::uint64_t seq = 0;             // of the last fact
   std::uint64_t checkpoint_seq = 0;  // 0: no checkpoint

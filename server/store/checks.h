@@ -15,6 +15,7 @@ namespace subak {
 
 inline constexpr std::int64_t kApplicationId = 0x5342414b;  // "SBAK", in each file's header
 
+// The error for a store that is refused, and for one that is damaged.
 Error refuse_store(const std::string& path, std::string got, std::string want);
 Error damaged_store(const std::string& path, std::string got);
 // A row with a wrong checksum: "row 17 of table facts ...".

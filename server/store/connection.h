@@ -15,6 +15,7 @@ struct sqlite3_stmt;
 
 namespace subak {
 
+// How a connection opens its file.
 enum class OpenMode : std::uint8_t { kReadOnly, kReadWrite, kCreate };
 
 class Connection {

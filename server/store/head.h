@@ -26,6 +26,7 @@ Result<std::string> read_uuid(const std::string& path);
 // Returns the start of the checksums of a store's rows.
 Result<std::uint32_t> read_seed(Connection& db);
 
+// The extent of a store, as its last commit wrote it.
 struct Head {
   std::uint64_t facts = 0;      // number of the last
   std::uint32_t facts_sum = 0;  // of its row; of an empty store the seed

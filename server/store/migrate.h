@@ -13,6 +13,7 @@
 
 namespace subak {
 
+// One migration.
 struct Migration {
   std::string_view name;  // "0001_facts": the number is the version, from 1 without a gap
   std::string_view sql;

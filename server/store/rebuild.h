@@ -9,6 +9,7 @@
 
 namespace subak {
 
+// The result of a rebuild.
 struct Rebuilt {
   std::string replaced;  // where the damaged store lies; empty: the file was intact
 };

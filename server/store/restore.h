@@ -17,6 +17,7 @@ struct RestoreOptions {
   std::optional<Until> until{};  // leave out later facts
 };
 
+// The result of a restore.
 struct Restored {
   StoreReport report;        // of the store in place now
   std::string replaced;      // where the old store lies; empty: there was none

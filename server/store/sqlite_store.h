@@ -18,7 +18,7 @@ struct SqliteOptions {
   // Checks the whole store before it is used, if it is at most kQuickCheckBytes. A larger store, or
   // one with `check` off, is checked while it is used.
   bool check = true;
-  int wal_pages = limits::kWalPages;  // then the log is copied into the file
+  int wal_pages = limits::kWalPages;  // length of the log in pages at which it is copied
   // The newest fact version that this program knows; a test plays an older program with less.
   std::uint32_t fact_version = kFactVersion;
   // Ignores the checkpoint: the state comes from all facts. A damaged checkpoint is removed by

@@ -34,7 +34,7 @@ class StoreLock {
   StoreLock(StoreLock&& other) noexcept;
   StoreLock& operator=(StoreLock&& other) noexcept;
 
-  // Another file may have taken the store's name, under this lock: locks that one instead.
+  // Locks the file that has the store's name now, if another file took that name under this lock.
   std::optional<Error> follow();
 
   // Returns the note; nullopt: there is none, or it is not plausible.

@@ -18,6 +18,7 @@ struct StateMark {
 // Returns 32 hexadecimal digits.
 std::string digest_text(const std::array<std::uint64_t, 2>& digest);
 
+// The result of a verification.
 struct StoreReport {
   StateMark state;  // after the last fact
   std::uint32_t fact_version = 0;

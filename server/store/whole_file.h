@@ -12,6 +12,7 @@
 
 namespace subak {
 
+// Writes the file.
 std::optional<Error> write_whole_file(const std::string& path, std::string_view bytes);
 
 // A file with a checksum: a line that says what it is, the checksum, the bytes.

@@ -11,11 +11,13 @@
 
 namespace subak {
 
+// The first mistake in a file.
 struct YamlMistake {
   std::size_t line = 1;
   std::string what;  // "mode: was \"mode\", want each key once"
 };
 
+// A document, or its first mistake.
 struct YamlDocument {
   YAML::Node root;  // null if the text is empty; every key is a text and unique in its map
   std::optional<YamlMistake> mistake{};  // then root is null

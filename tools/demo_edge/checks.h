@@ -12,6 +12,7 @@
 
 namespace subak::demo {
 
+// One check with its result.
 struct Check {
   std::string what;
   bool ok = false;

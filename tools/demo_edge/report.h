@@ -7,6 +7,7 @@
 
 namespace subak::demo {
 
+// The times of a restart, in ms, and the repeated calls.
 struct Restart {
   std::int64_t ready_ms = 0;   // from kill -9 to the service's "ready"
   std::int64_t synced_ms = 0;  // to the acknowledgement of the cluster's list
