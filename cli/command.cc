@@ -103,7 +103,7 @@ std::string title_of(const CLI::App& app, const CLI::App& root) {
   return command_line_of(app, root).substr(root.get_name().size() + 1) + ": ";
 }
 
-// The failure for a word that matches no command, argument or option.
+// The failure for an unknown word on the command line: no command, argument or option takes it.
 Failure unknown_word(const std::string& word, const CLI::App& app, const CLI::App& root) {
   const std::string line = title_of(app, root);
   const std::string see = command_line_of(app, root) + " --help lists what it takes";

@@ -49,7 +49,7 @@ class Events {
   // --- reported by the webhook -------------------------------------------------------------------
   void admission(std::string_view decision, std::string_view reason, std::int64_t us);
   void bypass(std::string_view way);
-  // --- reported by the page itself (survey.h) ----------------------------------------------------
+  // --- reported by the collector (surveyor.h) ----------------------------------------------------
   void moved_back(std::size_t jobs) { position_moves_.Increment(static_cast<double>(jobs)); }
 
   // When the edge of each cluster was last heard, by the name that it gave; empty for the only

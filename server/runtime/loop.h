@@ -1,5 +1,5 @@
-// The loop of the runtime (runtime.h has the diagram). Only the loop's thread uses the members
-// below the first group.
+// The loop of the runtime (runtime.h has the diagram). Each group of members says which threads use
+// it.
 #pragma once
 
 #include <condition_variable>
