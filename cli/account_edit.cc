@@ -57,7 +57,7 @@ int set_account(Session& s, const SetCommand& o) {
   v1::UpdateAccountRequest request = request_of(wish, o.options);
   Products(s).resolve("--", request.mutable_account());
   request.set_allow_missing(true);
-  // An empty mask would mean "those that are set": none, which is what a bare creation wants.
+  // An empty mask would mean "the set fields": none, as a bare creation needs.
   return update(s, request);
 }
 

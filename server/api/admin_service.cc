@@ -53,7 +53,8 @@ void put_process(Shared& shared, v1::Status* out) {
   if (shared.verified_drift) put(*shared.verified_drift, out->mutable_ledger_drift());
 }
 
-// Free GPUs that nobody can use as work without GPUs takes what stands beside them; empty: none.
+// Names the free GPUs that are unusable because non-GPU pods take the CPU or memory beside them;
+// empty: none.
 std::string broken_by_light_work(const LightWork& light) {
   if (light.short_gpus == 0) return "";
   const auto counted = [](std::int64_t n, const std::string& one, const std::string& more) {
@@ -160,7 +161,7 @@ grpc::ServerWriteReactor<v1::BackupResponse>* AdminService::Backup(Context* cont
   auto stream = std::make_shared<BackupStream>(shared_.streams, shared_.backups, shared_.store);
   if (!stream->begin(StreamKind::kBackup, admission)) return stream.get();
   if (const auto why =
-          shared_.why_no_change()) {  // a copy needs what only who leads knows of the store
+          shared_.why_no_change()) {  // a copy needs data of the store that only the leader has
     stream->close(*why);
   } else {
     stream->start(shared_.follower, admission.caller->actor);
@@ -205,7 +206,7 @@ AdminService::Reactor* AdminService::AcceptClock(Context* context, const v1::Acc
   });
 }
 
-// Any replica's own: who knows what is missing does not lead.
+// Any replica accepts this call: a replica that knows missing facts does not lead.
 AdminService::Reactor* AdminService::AcceptLoss(Context* context, const v1::AcceptLossRequest* in,
                                                 v1::AcceptLossResponse* out) {
   Call call(shared_, context);

@@ -5,6 +5,8 @@
 
 namespace subak::api {
 
+// The calls of AdminService (proto/subak/v1): status, audit log, backup and the operator's
+// decisions.
 class AdminService final : public v1::AdminService::CallbackService {
  public:
   explicit AdminService(Shared& shared) : shared_(shared) {}

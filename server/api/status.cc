@@ -106,7 +106,7 @@ grpc::StatusCode code_of(ErrorCode code) {
   return grpc::StatusCode::INTERNAL;
 }
 
-// Cut as a whole: clients take trailers of 8 KiB, and the details repeat what the message says.
+// Shortens the whole status: clients accept trailers of 8 KiB, and the details repeat the message.
 google::rpc::Status to_rpc(const Error& whole) {
   const Error error = cut_error(whole);
   google::rpc::Status status;

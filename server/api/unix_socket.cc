@@ -1,4 +1,4 @@
-// A Unix socket for admins of the machine: who connects is known by the user id that the kernel tells.
+// A Unix socket for administrators of the machine. The kernel reports the user id of each peer.
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>

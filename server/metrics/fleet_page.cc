@@ -57,7 +57,7 @@ void write_contradictions(Families& out, const Engine& engine,
   }
 }
 
-// One series for each node whose clock is off: usually none, and a bounded number of them.
+// Writes one series for each node with a clock error: usually none, and a bounded number.
 void write_node_clocks(Families& out, const Engine& engine,
                        const std::vector<ClusterId>& clusters) {
   constexpr std::size_t kMostShown = 100;
@@ -106,7 +106,7 @@ void write_light_work(Families& out, const Engine& engine,
 
 void write_survey(Families& out, const Engine& engine, const Survey& survey) {
   out.gauge("subak_foreign_milligpu", "Held by pods that were bound without Subak.");
-  std::vector<Survey::OfCluster> live;  // the survey may be older than the removal of a cluster
+  std::vector<Survey::OfCluster> live;  // the figures may be older than a cluster's removal
   std::copy_if(survey.clusters.begin(), survey.clusters.end(), std::back_inserter(live),
                [&](const auto& c) { return !engine.cluster_name(c.id).empty(); });
   for (const Survey::OfCluster& c : live) {
