@@ -145,8 +145,7 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   // A pod that nobody let go before is not there before its hold: then one of the two clocks was set.
   const bool first = pod.uid.empty() || job.attempt == 1;
   const TimeMs seen_ms = said.sign.seen_ms;
-  const TimeMs there_ms =
-      seen_ms != 0 && first ? std::max(seen_ms, job.run().started_ms) : seen_ms;
+  const TimeMs there_ms = seen_ms != 0 && first ? std::max(seen_ms, job.run().started_ms) : seen_ms;
   d.emit(fact::PodBound{job.id, rank, at, slot, there_ms, said.sign.behind_ms});
   take_back_excess(d, node);
 }
