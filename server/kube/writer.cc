@@ -60,6 +60,10 @@ void Writer::begin(const KubeWrite& write) {
   const bool there = is_of_pod(write.kind) ? cards_.find_gpu_pod(write.uid) != nullptr
                                            : cards_.find_owner(write.uid) != nullptr;
   if (!there) return;
+  if (attempts_.size() >= sweep_at_) {
+    forget_gone();
+    sweep_at_ = std::max(kFirstSweep, 2 * attempts_.size());
+  }
   switch (write.kind) {
     case WriteKind::kRelease:
       return release(write);

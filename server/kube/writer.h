@@ -35,10 +35,13 @@ class Writer {
   void begin(const KubeWrite& write);
   const Attempts& attempts() const { return attempts_; }
   std::size_t under_way() const { return under_way_; }
-  // Forgets the attempts of objects that no longer exist.
-  void forget_gone();
 
  private:
+  // Forgets the attempts of objects that no longer exist. begin() calls it whenever their number has
+  // doubled, so at most twice as many are remembered as there are objects, or kFirstSweep.
+  void forget_gone();
+  static constexpr std::size_t kFirstSweep = 64;
+
   void release(const KubeWrite& write);
   void keep_closed(const KubeWrite& write);
   void evict(const KubeWrite& write);
@@ -59,6 +62,7 @@ class Writer {
   const Cards& cards_;
   const WriterHooks hooks_;
   Attempts attempts_;
+  std::size_t sweep_at_ = kFirstSweep;
   std::size_t under_way_ = 0;
 };
 
