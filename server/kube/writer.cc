@@ -136,6 +136,8 @@ void Writer::send(const KubeWrite& write, KubeCall call, const std::string& vers
 
 void Writer::call(const KubeWrite& write, KubeCall call,
                   std::function<void(const CallAnswer&, std::string_view body)> answered) {
+  ++under_way_;
+  attempts_[write.uid].under_way = true;
   const bool asked =
       api_.call(std::move(call), [this, uid = write.uid, answered = std::move(answered)](
                                      const CallAnswer& answer, std::string_view body) {
@@ -143,9 +145,10 @@ void Writer::call(const KubeWrite& write, KubeCall call,
         attempts_[uid].under_way = false;
         answered(answer, body);
       });
-  if (!asked) return pause(write.uid, 0);
-  ++under_way_;
-  attempts_[write.uid].under_way = true;
+  if (asked) return;
+  --under_way_;
+  attempts_[write.uid].under_way = false;
+  pause(write.uid, 0);
 }
 
 // Handles the answer to a write that names the version that it was made for.

@@ -123,7 +123,8 @@ TEST(PodBounds, AtTheBoundItIsGatedAndTaken) {
                  R"("worker","training.kubeflow.org/replica-index":"3")"),
         labelled(
             R"("jobset.sigs.k8s.io/jobset-name":"j","jobset.sigs.k8s.io/job-global-index":"9")"),
-        labelled(R"("ray.io/node-type":"worker","ray.io/worker-group-replica-index":"7")")}) {
+        labelled(R"("ray.io/cluster":"r","ray.io/node-type":"worker",)"
+                 R"("ray.io/worker-group-replica-index":"7")")}) {
     const auto trusted = test::review_text(text, "team-a", "system:serviceaccount:x:y");
     const Decision d = test::decide_text(trusted);
     EXPECT_EQ(d.verdict, Verdict::kPatched) << d.message;
